@@ -79,7 +79,7 @@ ifneq ($(UV),)
 else
 	-$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[browser]'
 endif
-	$(BIN)/python -m pytest -q -rs tests/extensions/viewing/test_in_browser.py
+	$(BIN)/python -m pytest -q -rs tests/extensions/view/test_in_browser.py
 
 # Agent libraries, for the slow tier, beside this package. strands-agents and google-adk cannot be with them: name a
 # Python of theirs with BFCL_AGENTS.

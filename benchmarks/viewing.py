@@ -80,11 +80,11 @@ def measure(folder: Path, entries: int, *, warm: bool) -> dict[str, float]:
     """Seconds of each page in this process, and its memory in MB; ``warm``: all runs are looked at before."""
     from starlette.testclient import TestClient
 
-    from pytest_bfcl.extensions.viewing.app import create_app
-    from pytest_bfcl.extensions.viewing.auth import Auth
-    from pytest_bfcl.extensions.viewing.links import Links
-    from pytest_bfcl.extensions.viewing.runs import open_runs
-    from pytest_bfcl.extensions.viewing.store import Store
+    from pytest_bfcl.extensions.view.app import create_app
+    from pytest_bfcl.extensions.view.auth import Auth
+    from pytest_bfcl.extensions.view.links import Links
+    from pytest_bfcl.extensions.view.runs import open_runs
+    from pytest_bfcl.extensions.view.store import Store
 
     found: dict[str, float] = {}
 

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pytest_bfcl.extensions.agents import Episode as Episode
     from pytest_bfcl.extensions.agents import as_agent as as_agent
-    from pytest_bfcl.extensions.own_tests.assertions import assert_answer as assert_answer
-    from pytest_bfcl.extensions.own_tests.assertions import assert_calls as assert_calls
-    from pytest_bfcl.extensions.own_tests.assertions import assert_no_calls as assert_no_calls
-    from pytest_bfcl.extensions.own_tests.assertions import assert_state as assert_state
+    from pytest_bfcl.extensions.own.assertions import assert_answer as assert_answer
+    from pytest_bfcl.extensions.own.assertions import assert_calls as assert_calls
+    from pytest_bfcl.extensions.own.assertions import assert_no_calls as assert_no_calls
+    from pytest_bfcl.extensions.own.assertions import assert_state as assert_state
     from pytest_bfcl.failures import AdapterError as AdapterError
     from pytest_bfcl.failures import Failure as Failure
     from pytest_bfcl.failures import FailureTag as FailureTag
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 __version__ = "0.2.0"
 
 _HOMES = {
-    "assert_answer": "extensions.own_tests.assertions",
-    "assert_calls": "extensions.own_tests.assertions",
-    "assert_no_calls": "extensions.own_tests.assertions",
-    "assert_state": "extensions.own_tests.assertions",
+    "assert_answer": "extensions.own.assertions",
+    "assert_calls": "extensions.own.assertions",
+    "assert_no_calls": "extensions.own.assertions",
+    "assert_state": "extensions.own.assertions",
     "Episode": "extensions.agents",
     "as_agent": "extensions.agents",
     "arun": "session.evaluation",

@@ -12,10 +12,10 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 
 PATHS = {
-    "pytest_bfcl.assertions": "pytest_bfcl.extensions.own_tests.assertions",
+    "pytest_bfcl.assertions": "pytest_bfcl.extensions.own.assertions",
     "pytest_bfcl.rewards": "pytest_bfcl.extensions.training.rewards",
-    "pytest_bfcl.splits": "pytest_bfcl.extensions.splitting.splits",
-    "pytest_bfcl.dataset.splits": "pytest_bfcl.extensions.splitting.splits",
+    "pytest_bfcl.splits": "pytest_bfcl.extensions.training.splits",
+    "pytest_bfcl.dataset.splits": "pytest_bfcl.extensions.training.splits",
     "pytest_bfcl.dataset.selection": "pytest_bfcl.selection.selection",
     "pytest_bfcl.dataset.fetching": "pytest_bfcl.fetching.official",
     "pytest_bfcl.dataset.texts": "pytest_bfcl.fetching.texts",
@@ -30,9 +30,9 @@ PATHS = {
     "pytest_bfcl.serving": "pytest_bfcl.session.serving",
     "pytest_bfcl.gateways": "pytest_bfcl.extensions.agents",
     "pytest_bfcl.wire": "pytest_bfcl.extensions.wire",
-    "pytest_bfcl.viewing": "pytest_bfcl.extensions.viewing",
+    "pytest_bfcl.viewing": "pytest_bfcl.extensions.view",
     "pytest_bfcl.auditing": "pytest_bfcl.extensions.lab.auditing",
-    "pytest_bfcl.authoring": "pytest_bfcl.extensions.lab.authoring",
+    "pytest_bfcl.authoring": "pytest_bfcl.extensions.own",
     "pytest_bfcl.proving": "pytest_bfcl.extensions.lab.proving",
 }
 """Documents name ``training``, ``rewards``, ``splits``, ``cluster``, ``evaluation``; the others stay until 0.4."""

@@ -20,7 +20,7 @@ import pytest
 
 from pytest_bfcl import extras
 from pytest_bfcl.cli import main
-from pytest_bfcl.extensions.lab.authoring.openapi import documents_of_openapi
+from pytest_bfcl.extensions.own.openapi import documents_of_openapi
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.simulators import create_simulator
 from pytest_bfcl.training import tasks, trl, verl

@@ -26,7 +26,7 @@ for found in pkgutil.walk_packages(pytest_bfcl.__path__, "pytest_bfcl."):
     except Exception as error:
         failed.append(f"{found.name}: {type(error).__name__}: {error}")
 print("\\n".join(failed))
-from pytest_bfcl.extensions.engines import process
+from pytest_bfcl.extensions.serving import process
 assert process.os.name == "nt"
 assert not hasattr(process.os, "fork")
 assert sys.modules["resource"] is None

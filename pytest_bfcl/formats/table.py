@@ -1,6 +1,6 @@
 """The one table of formats: how the handler of each model family asks, reads and answers back (formats spec §2).
 
-A row is data. `pytest_bfcl.formats.decoders` has the decoders it names, `extensions.templates` the templates,
+A row is data. `pytest_bfcl.formats.decoders` has the decoders it names, `extensions.formats` the templates,
 ``registered.toml`` the models that are registered under it.
 """
 

@@ -26,7 +26,7 @@ from pytest_bfcl.settings import SplitPart
 Part = Literal["train", "test"]
 PARTS: tuple[Part, ...] = get_args(Part)
 By = Literal["family", "content", "strict"]
-"""What holds entries together (`pytest_bfcl.extensions.splitting.families`)."""
+"""What holds entries together (`pytest_bfcl.extensions.training.families`)."""
 KINDS: tuple[By, ...] = get_args(By)
 
 FORMAT = "pytest-bfcl split 1"

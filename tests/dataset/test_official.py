@@ -9,7 +9,7 @@ import pytest
 
 from pytest_bfcl.dataset import CATEGORIES, GROUPS, DataSet, Entry, open_dataset, with_hints
 from pytest_bfcl.dataset.expansion import FormatConfig, sort_key
-from pytest_bfcl.extensions.lab.authoring.validation import validate
+from pytest_bfcl.extensions.own.validation import validate
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.fetching.texts import digest
 

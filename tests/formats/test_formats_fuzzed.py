@@ -14,7 +14,7 @@ from pytest_bfcl.formats.decoders import HANDLERS, SERVED, SERVER_READINGS
 from pytest_bfcl.formats.detection import lost_calls
 from pytest_bfcl.formats.thinking import TAGS, read_thinking
 from pytest_bfcl.transcript import Reply
-from tests.extensions.handlers.test_own_formats import WRITTEN
+from tests.extensions.formats.test_own_formats import WRITTEN
 from tests.patience import patience
 
 LOOP: dict[str, Any] = {"type": "object", "properties": {}}

@@ -20,7 +20,7 @@ def test_a_users_error_has_file_and_line() -> None:
 def test_assertions_hide_our_frames(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         """
-        from pytest_bfcl.extensions.own_tests.assertions import assert_calls
+        from pytest_bfcl.extensions.own.assertions import assert_calls
 
         TOOL = {"name": "greet", "description": "Greets.", "parameters": {
             "type": "dict", "properties": {"name": {"type": "string", "description": "Who."}}, "required": ["name"]}}

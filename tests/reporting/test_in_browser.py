@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pytest_bfcl.dataset.categories import CATEGORIES
-from pytest_bfcl.extensions.leaderboards.page import write_leaderboard
+from pytest_bfcl.extensions.boards.leaderboard_page import write_leaderboard
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.reporting.pages import EntryResult, Neighbours, PageContext, entry_page, stored_of
 from pytest_bfcl.reporting.report import write_report

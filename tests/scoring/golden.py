@@ -11,7 +11,7 @@ from pytest_bfcl.runs import read_replay_lines
 from pytest_bfcl.scoring.model_info import ModelInfo
 
 if TYPE_CHECKING:
-    from pytest_bfcl.extensions.leaderboards.official_csv import ModelRow
+    from pytest_bfcl.extensions.boards.official_csv import ModelRow
 
 # Rows in the order of processing; where values tie (several N/A), that order is what the recorded files show.
 CASES: dict[str, list[str]] = {
@@ -40,8 +40,8 @@ class Golden:
 
     def row(self, name: str, evaluated: Container[str] | None = None) -> ModelRow:
         """A model's row; cost and latency cover the categories ``evaluated`` (default: all)."""
-        from pytest_bfcl.extensions.leaderboards.official_csv import ModelRow
-        from pytest_bfcl.extensions.leaderboards.standings import model_rows
+        from pytest_bfcl.extensions.boards.official_csv import ModelRow
+        from pytest_bfcl.extensions.boards.standings import model_rows
 
         (row,) = model_rows(self.records(name), {name: self.info(name)}, official=True)
         if evaluated is None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 
-from pytest_bfcl.extensions.comparisons.stability import smoke_set, stability
+from pytest_bfcl.extensions.boards.stability import smoke_set, stability
 from pytest_bfcl.scoring.measurements import Judged, Key
 from pytest_bfcl.scoring.sample_size import half_width
 from pytest_bfcl.scoring.statistics import PairTally, Tally, category_interval, interval, paired_spread

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     import argparse
 
     from pytest_bfcl.extensions.cluster import Cluster
-    from pytest_bfcl.extensions.rollouts.judging import Judging, Tally
-    from pytest_bfcl.extensions.rollouts.pieces import Piece
+    from pytest_bfcl.extensions.training.judging import Judging, Tally
+    from pytest_bfcl.extensions.training.pieces import Piece
 
 ACTORS = Option("ray-actors", "processes that hold conversations", kinds.whole(1))
 CPUS = Option("ray-cpus", "what each reserves", kinds.decimal(0))

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from pytest_bfcl.extensions.cluster.ray_pool import INSTALL, connect, first_line, import_ray
-from pytest_bfcl.extensions.rollouts.judging import Judging, Tally, judge_piece
-from pytest_bfcl.extensions.rollouts.pieces import Piece, counted, lines_in
+from pytest_bfcl.extensions.training.judging import Judging, Tally, judge_piece
+from pytest_bfcl.extensions.training.pieces import Piece, counted, lines_in
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.runs import plugin_version
 

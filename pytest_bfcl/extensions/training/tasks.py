@@ -17,10 +17,10 @@ from typing_extensions import TypedDict
 from pytest_bfcl.dataset.categories import CATEGORIES, resolve_categories
 from pytest_bfcl.dataset.known_issues import known_issues
 from pytest_bfcl.dataset.loading import UnknownEntry
-from pytest_bfcl.extensions.splitting.splits import entries_of
 from pytest_bfcl.extensions.training.episode import Episode
 from pytest_bfcl.extensions.training.grades import CALL_COST
 from pytest_bfcl.extensions.training.rewards import read_by, refuse_unreadable, reward
+from pytest_bfcl.extensions.training.splits import entries_of
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.models.callable import on_the_wire
 from pytest_bfcl.replies import read_reply
@@ -175,7 +175,7 @@ def _unpassable(data: DataSet, options: Options) -> frozenset[str]:
 
 def _copied(data: DataSet) -> list[str]:
     """The ids of entries with an official question, where the official set is here to be compared with."""
-    from pytest_bfcl.extensions.splitting.content import question_key
+    from pytest_bfcl.extensions.training.content import question_key
 
     known = _official_questions()
     return [entry.id for entry in entries_of(data) if question_key(entry) in known] if known else []
@@ -183,7 +183,7 @@ def _copied(data: DataSet) -> list[str]:
 
 @lru_cache(maxsize=1)
 def _official_questions() -> frozenset[str]:
-    from pytest_bfcl.extensions.splitting.content import question_key
+    from pytest_bfcl.extensions.training.content import question_key
     from pytest_bfcl.fetching.official import fetched_folder
 
     if fetched_folder() is None:

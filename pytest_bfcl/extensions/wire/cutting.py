@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from pytest_bfcl.extensions.parsers.streams import Cuts, deltas_of, shrunk, splits_of
+from pytest_bfcl.extensions.formats.parser_streams import Cuts, deltas_of, shrunk, splits_of
 from pytest_bfcl.extensions.wire.cells import Cell, Judged
 from pytest_bfcl.extensions.wire.differences import compare
 from pytest_bfcl.extensions.wire.parser import Hung, Read, Target

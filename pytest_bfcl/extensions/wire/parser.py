@@ -20,9 +20,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
-from pytest_bfcl.extensions.parsers import InstalledParser, installed_parser, is_installed_name
-from pytest_bfcl.extensions.parsers.parser import Calls
-from pytest_bfcl.extensions.parsers.streams import Cuts, deltas_of
+from pytest_bfcl.extensions.formats.installed_parser import Calls, InstalledParser, installed_parser, is_installed_name
+from pytest_bfcl.extensions.formats.parser_streams import Cuts, deltas_of
 from pytest_bfcl.extensions.wire.chat import Chat
 from pytest_bfcl.extensions.wire.exchange import Exchange
 from pytest_bfcl.extensions.wire.replies import Call, Reply

@@ -128,7 +128,7 @@ def _tell(cut: Cut) -> None:
 
 
 def _recorded(path: Path) -> list[Written]:
-    from pytest_bfcl.extensions.parsers.verb import recorded_texts
+    from pytest_bfcl.extensions.formats.audit_parser_verb import recorded_texts
     from pytest_bfcl.extensions.wire.requests import Tool
     from pytest_bfcl.extensions.wire.written import Written
 

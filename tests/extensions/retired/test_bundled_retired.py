@@ -14,7 +14,7 @@ from pytest_bfcl.conversation import Services
 from pytest_bfcl.dataset import GROUPS, DataSet
 from pytest_bfcl.dataset.known_issues import known_issues
 from pytest_bfcl.explaining.terminal import failure_text
-from pytest_bfcl.extensions.lab.authoring.validation import validate
+from pytest_bfcl.extensions.own.validation import validate
 from pytest_bfcl.fetching.official import VERSION
 from pytest_bfcl.reporting.score_lines import table_lines
 from pytest_bfcl.runs import transcript_from_line

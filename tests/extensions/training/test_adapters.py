@@ -15,9 +15,9 @@ import pytest
 
 from pytest_bfcl.cli import main
 from pytest_bfcl.dataset.categories import resolve_categories
-from pytest_bfcl.extensions.splitting.splits import make_split
 from pytest_bfcl.extensions.training.grades import MOST_PARTIAL
 from pytest_bfcl.extensions.training.rewards import reward
+from pytest_bfcl.extensions.training.splits import make_split
 from pytest_bfcl.extensions.vector_memory.embedding import encoder_problem
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.session.evaluation import open_data

@@ -57,7 +57,7 @@ def library(name: str, folder: Path, *arguments: str, module: str = "", path: st
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A model of random weights and its tokenizer."""
     folder = tmp_path_factory.mktemp("model") / "tiny"
-    program = [python_with("torch"), str(REPOSITORY / "tests/extensions/engines/tiny_model.py"), str(folder)]
+    program = [python_with("torch"), str(REPOSITORY / "tests/extensions/serving/tiny_model.py"), str(folder)]
     subprocess.run(program, check=True, capture_output=True)
     return folder
 

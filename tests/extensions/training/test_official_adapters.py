@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from pytest_bfcl.extensions.splitting.splits import make_split
+from pytest_bfcl.extensions.training.splits import make_split
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.selection.splits import Part
 from pytest_bfcl.session.evaluation import open_data, run

@@ -16,7 +16,7 @@ from pytest_bfcl.extensions.lab.auditing.run_rules import Attempts, run_defects
 from pytest_bfcl.extensions.lab.auditing.schema_rules import schema_defects
 from pytest_bfcl.extensions.lab.auditing.set_rules import agentic_defects, duplicate_defects, sibling_defects
 from pytest_bfcl.extensions.lab.auditing.trajectory_rules import trajectory_defects
-from pytest_bfcl.extensions.lab.authoring.validation import validated_categories
+from pytest_bfcl.extensions.own.validation import validated_categories
 from pytest_bfcl.failures import AdapterError, HarnessError, UsageError
 from pytest_bfcl.session.proof import REMEDY, UNEARNED, is_at_risk, is_unearned
 

@@ -9,7 +9,7 @@ from pytest_bfcl.dataset import Entry
 from pytest_bfcl.dataset.entry_checks import check_entry
 from pytest_bfcl.dataset.schemas import Finding
 from pytest_bfcl.extensions.lab.auditing.defect import Defect
-from pytest_bfcl.extensions.lab.authoring.lint import lint_entry
+from pytest_bfcl.extensions.own.lint import lint_entry
 
 _BY_MESSAGE: tuple[tuple[str, str], ...] = (
     (r"^no possible_answer|^no SQL", "no_answer"),

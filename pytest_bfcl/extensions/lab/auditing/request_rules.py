@@ -9,7 +9,7 @@ from typing import Any
 from pytest_bfcl.dataset import Entry
 from pytest_bfcl.extensions.lab.auditing.defect import Defect
 from pytest_bfcl.extensions.lab.auditing.literals import FACTORS, dates, literals, numbers, texts_in
-from pytest_bfcl.extensions.lab.authoring.lint import words
+from pytest_bfcl.extensions.own.lint import words
 
 FITTING = 0.75
 """Share of a function's words (name and description) in a request from which it seems to fit."""

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 from pytest_bfcl.checkers.reasons import FORCED_END
 from pytest_bfcl.checkers.steps import ran_away
 from pytest_bfcl.dataset.categories import CATEGORIES
+from pytest_bfcl.extensions.boards.result_files import find_entry
+from pytest_bfcl.extensions.boards.score_files import official_reason, official_valid
 from pytest_bfcl.extensions.lab.proving import causes
 from pytest_bfcl.extensions.lab.proving.causes import Cause
 from pytest_bfcl.extensions.lab.proving.proof import Difference, Part
-from pytest_bfcl.extensions.leaderboards.result_files import find_entry
-from pytest_bfcl.extensions.leaderboards.score_files import official_reason, official_valid
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.formats.table import registered_format
 from pytest_bfcl.json_types import Fields

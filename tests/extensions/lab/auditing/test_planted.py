@@ -262,7 +262,7 @@ def test_entries_that_doing_nothing_passes(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_entries_on_a_server_that_doing_nothing_passes(tmp_path: Path) -> None:
     pytest.importorskip("mcp")
-    from tests.extensions.served.test_served import ONE, SHOP
+    from tests.extensions.agents.test_served import ONE, SHOP
 
     lazy = {**ONE, "id": "shop_lazy", "expect": [{"call": "get_cart", "equals": {}}]}
     entries = tmp_path / "shop.jsonl"

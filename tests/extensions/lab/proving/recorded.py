@@ -185,9 +185,9 @@ def simulators(recorded: Recorded) -> Iterator[Part]:
 
 def replies(recorded: Recorded) -> Iterator[Part]:
     """Raw replies in models' own formats."""
-    from pytest_bfcl.extensions.templates.history import read_reply
+    from pytest_bfcl.extensions.formats.history import read_reply
     from pytest_bfcl.transcript import Reply
-    from tests.extensions.handlers.test_own_formats_golden import differences, family, native_reply, rows
+    from tests.extensions.formats.test_own_formats_golden import differences, family, native_reply, rows
 
     texts = Part("raw replies in models' own formats", "decoded calls in six notations")
     native = Part("native replies", "decoded calls in six notations")
@@ -213,12 +213,12 @@ def replies(recorded: Recorded) -> Iterator[Part]:
 
 def prompts(recorded: Recorded) -> Iterator[Part]:
     """Every prompt of recorded conversations of self-hosted families."""
-    from pytest_bfcl.extensions.templates import Family
-    from pytest_bfcl.extensions.templates.templates import TEMPLATES
+    from pytest_bfcl.extensions.formats.family import Family
+    from pytest_bfcl.extensions.formats.templates import TEMPLATES
     from pytest_bfcl.fetching.format_texts import FormatTexts
     from pytest_bfcl.fetching.official import fetched_folder
     from pytest_bfcl.formats.table import FORMATS
-    from tests.extensions.templates.test_golden_prompts import Conversation
+    from tests.extensions.formats.test_golden_prompts import Conversation
 
     part = Part("prompts of self-hosted families", "every prompt of a conversation, byte for byte")
     texts = FormatTexts.beside(fetched_folder())
@@ -234,7 +234,7 @@ def prompts(recorded: Recorded) -> Iterator[Part]:
 
 def tables(recorded: Recorded) -> Iterator[Part]:
     """The leaderboard's CSV files of complete, partial, re-scored and rebuilt runs."""
-    from pytest_bfcl.extensions.leaderboards.official_csv import write_csvs
+    from pytest_bfcl.extensions.boards.official_csv import write_csvs
     from tests.scoring.golden import CASES, Golden
 
     golden = Golden(recorded.folder)

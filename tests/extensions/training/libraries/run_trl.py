@@ -1,7 +1,7 @@
 """TRL's GRPO itself, two steps on the processor with a tiny random model, and its own loop over environments.
 
 ``python -m tests.extensions.training.libraries.run_trl WHAT FOLDER`` (``reward``, ``native``, ``environment``,
-``rollout``) prints one JSON object. FOLDER is a model of `tests/extensions/engines/tiny_model.py`.
+``rollout``) prints one JSON object. FOLDER is a model of `tests/extensions/serving/tiny_model.py`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """verl itself over the entries: its parquet reader, its reward manager, its agent loop (or, older, its interaction).
 
 ``python -m tests.extensions.training.libraries.run_verl WHAT FOLDER`` (``loop``, ``reward``, ``interaction``) prints
-one JSON object. FOLDER is where a tokenizer is (`tests/extensions/engines/tiny_model.py`).
+one JSON object. FOLDER is where a tokenizer is (`tests/extensions/serving/tiny_model.py`).
 """
 
 from __future__ import annotations

@@ -1,0 +1,176 @@
+"""The tools of a user's own MCP server as the world of one conversation: a session of its own for every trial.
+
+What must hold of the server's state is asked for here, and kept in the transcript, so that a verdict needs no server.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+from pytest_bfcl.conversation.world import MOST_CALLS, MOST_SHOWN, TOO_MUCH, World
+from pytest_bfcl.dataset.expectation import ABSENT, at_path
+from pytest_bfcl.dataset.served_entry import portable_name
+from pytest_bfcl.extensions.agents.mcp_tools import WORKDIR
+from pytest_bfcl.extensions.agents.server_session import McpSession, mcp_session, text_of
+from pytest_bfcl.extensions.agents.workdir import Workdir, opened_workdir
+from pytest_bfcl.failures import AdapterError, HarnessError
+from pytest_bfcl.json_types import Parsed
+from pytest_bfcl.simulators import CallExecutor, serialise
+from pytest_bfcl.simulators.toolkit import error_text
+from pytest_bfcl.syntax.writing import read_call
+from pytest_bfcl.tools.json_schema import argument_problem
+from pytest_bfcl.transcript import OBSERVED, Transcript
+from pytest_bfcl.troubles import AdapterTrouble, HarnessTrouble
+
+if TYPE_CHECKING:
+    from pytest_bfcl.dataset import Entry
+    from pytest_bfcl.dataset.expectation import Expectation, State
+    from pytest_bfcl.settings import Settings
+
+
+@asynccontextmanager
+async def served_entry(
+    entry: Entry, settings: Settings, *, as_listed: bool = False
+) -> AsyncIterator[tuple[Entry, ServedWorld]]:
+    """The entry with the documents its server lists, and the world its calls act on.
+
+    ``as_listed``: under the names the server gives them, which not every notation can write.
+
+    Raises `HarnessError` (kind ``mcp``) for a server that is not named, does not start, does not answer.
+    """
+    name = str(entry.mcp)
+    where = settings.mcp.get(name)
+    if where is None:
+        raise HarnessError(
+            HarnessTrouble.MCP, f"{entry.id}: nobody says where the MCP server {entry.mcp!r} is",
+            advice=f'name it: --bfcl-mcp {entry.mcp}="COMMAND or URL"',
+        )  # fmt: skip
+    async with opened_workdir(entry.id) as workdir:
+        workdir.fill(entry.files, entry.folder)
+        async with _surrounded(workdir, name, settings):
+            places = {WORKDIR: str(workdir.path)}
+            async with mcp_session(entry.id, name, where, settings.timeout_s, places) as server:
+                world = ServedWorld(entry, server, workdir, as_listed)
+                documents = await world.listed()
+                for call in entry.setup:
+                    await server.call(call.call, workdir.real(call.arguments), "the entry's setup")
+                yield entry.model_copy(update={"function": _offered(entry, documents, server)}), world
+
+
+@asynccontextmanager
+async def _surrounded(workdir: Workdir, name: str, settings: Settings) -> AsyncIterator[None]:
+    """Between the commands of the user's around each trial; a server that has no such command has nothing around it."""
+    before, after = settings.mcp_setup.get(name), settings.mcp_teardown.get(name)
+    try:
+        if before is not None:
+            await workdir.run(before, "setup", settings.timeout_s)
+        yield
+    finally:
+        if after is not None:
+            await workdir.run(after, "teardown", settings.timeout_s)
+
+
+def _offered(entry: Entry, documents: list[Parsed], server: McpSession) -> list[Parsed]:
+    """The server's tools; where the entry names some itself, those, as it describes them."""
+    known = {portable_name(doc["name"]): doc["name"] for doc in documents}
+    missing = next((doc["name"] for doc in entry.function if portable_name(str(doc["name"])) not in known), None)
+    if missing is not None:
+        raise server.trouble(f"it has no tool {missing!r}, which the entry offers")
+    return [{**doc, "name": known[portable_name(str(doc["name"]))]} for doc in entry.function] or documents
+
+
+class ServedWorld(World):
+    """The world of a conversation on one server."""
+
+    def __init__(self, entry: Entry, server: McpSession, workdir: Workdir, as_listed: bool) -> None:
+        super().__init__(entry, {}, CallExecutor({}))
+        self._server = server
+        self._workdir = workdir
+        self._as_listed = as_listed
+        self._names: dict[str, str] = {}
+        self._schemas: dict[str, Parsed] = {}
+        self._transcript = Transcript(entry.id, entry.category)
+        self._observed: dict[tuple[int, int], Any] = {}
+
+    async def listed(self) -> list[Parsed]:
+        """The documents of the tools as the server lists them now."""
+        documents, self._names = await self._server.documents(as_listed=self._as_listed)
+        documents = [self._workdir.with_short_paths(each) for each in documents]
+        self._schemas = {said: doc["parameters"] for said, doc in zip(self._names, documents, strict=True)}
+        return documents
+
+    async def new_functions(self) -> list[Parsed] | None:
+        """The server's tools where they may be others than before; the entry's own choice of them stays."""
+        return await self.listed() if self._server.may_change and not self.entry.function else None
+
+    def keep_in(self, transcript: Transcript) -> None:
+        """Where to keep what the server tells of its state."""
+        self._transcript = transcript
+
+    async def execute(self, call_text: str) -> str:
+        """The result of one call as the model sees it. Raises `HarnessError` when the server is gone."""
+        await self._observe_before(len(self._transcript.turns) - 1)
+        self._calls += 1
+        if self._calls > MOST_CALLS or self._shown > MOST_SHOWN:
+            return TOO_MUCH
+        try:
+            name, arguments = read_call(call_text)
+            if name not in self._names:  # one that was added in silence
+                await self.listed()
+            if name not in self._names:
+                raise NameError(f"there is no tool {name[:100]!r}")
+            if problem := argument_problem(self._schemas[name], arguments):
+                raise ValueError(f"invalid arguments: {problem[1]}")
+            told = text_of(await self._server.call(self._names[name], self._workdir.real(arguments)))
+            result = serialise(self._workdir.with_short_paths(told))
+        except (HarnessError, AdapterError):
+            raise
+        except Exception as error:  # what was written is no call, or the answer is too large
+            result = error_text(error)
+        self._shown += len(result)
+        return result
+
+    def execute_now(self, call_text: str) -> str:
+        """A server cannot be asked without waiting."""
+        raise AdapterError(
+            AdapterTrouble.FIXTURE,
+            "a tool of an MCP server was called in the event loop's own thread, which cannot wait for it",
+            advice="use episode.tools (async), or call sync_tools from a thread",
+        )
+
+    async def finish(self) -> None:
+        """Ask for all that must hold of the state, and keep what was told in the transcript."""
+        await self._observe_before(len(self.entry.question) + 1)
+        observed: list[Any] = []
+        for number, each in enumerate(self.entry.expect):
+            told = [self._observed.get((number, place)) for place in range(len(each.alternatives))]
+            observed.append(told if each.any_of is not None else told[0])
+        self._transcript.extra[OBSERVED] = observed
+
+    async def _observe_before(self, turn: int) -> None:
+        """Of turns before this one: nothing has been called since they ended."""
+        for number, each in enumerate(self.entry.expect):
+            for place, one in enumerate(each.alternatives):
+                due = len(self.entry.question) - 1 if one.turn is None else one.turn
+                if one.looked_at is not None and (number, place) not in self._observed and due < turn:
+                    self._observed[number, place] = await self._state_at(one, one.looked_at)
+
+    async def _state_at(self, each: Expectation, state: State) -> Any:
+        """What the state tells there, as JSON: of structured content and text what the expectation meant.
+
+        What is not there is told as an object with `ABSENT` alone.
+        """
+        workdir = self._workdir
+        if state.call is not None:
+            asked = state.call, workdir.real(state.arguments), "asked by an expectation"
+            told = workdir.with_short_paths(await self._server.values(*asked))
+        elif state.resource is not None:
+            told = [workdir.with_short_paths(await self._server.resource(workdir.real(state.resource)))]
+        else:
+            told = [workdir.with_short_paths(await asyncio.to_thread(workdir.read, state))]
+        found = [at_path(value, state.path) if value != {ABSENT: True} else (None, False) for value in told]
+        value, there = next((one for one in found if each.holds(one[0], there=one[1])), found[0])
+        return value if there else {ABSENT: True}

@@ -1,0 +1,219 @@
+"""A session with a user's own MCP server: tools under names every notation can write, calls, resources, its trouble.
+
+A command is started for each session and ended with it; an address is connected to anew.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import re
+import tempfile
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import IO, TYPE_CHECKING, Any
+
+from pytest_bfcl.dataset.served_entry import portable_name
+from pytest_bfcl.failures import HarnessError, UsageError
+from pytest_bfcl.json_types import Fields, Parsed
+from pytest_bfcl.troubles import HarnessTrouble
+
+if TYPE_CHECKING:
+    from mcp import Client
+
+MOST_READ = 1_000_000
+"""Characters of one answer about the state that are kept."""
+_SENDABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
+_LOST = frozenset((-32000, -32001))
+"""Codes the SDK gives a closed connection and a timeout; all others are the server's own answers."""
+
+
+@asynccontextmanager
+async def mcp_session(
+    subject: str, name: str, where: str, timeout_s: float, places: Mapping[str, str] | None = None
+) -> AsyncIterator[McpSession]:
+    """A session of its own with the server at ``where``, a command or an address.
+
+    ``subject`` (an entry's id) and ``name`` say in messages whose server it is; ``places`` what stands for marks in
+    the command. Raises `HarnessError` (kind ``mcp``)
+    for a server that does not start or does not answer within ``timeout_s``, and later for one that is gone.
+    """
+    trouble: Exception | None = None
+    stack = AsyncExitStack()
+    try:
+        yield await _connected(subject, name, where, timeout_s, places, stack)
+    except Exception as error:  # past the SDK's task groups, which would wrap it
+        trouble = error
+    finally:
+        with contextlib.suppress(Exception):  # a server that fails when it is ended has done its part
+            await stack.aclose()
+    if trouble is not None:
+        raise trouble
+
+
+class McpSession:
+    """One connected server."""
+
+    client: Client
+
+    def __init__(self, subject: str, name: str, errors: IO[str] | None) -> None:
+        self._subject = subject
+        self._name = name
+        self._errors = errors
+        self._changed = False
+
+    async def documents(self, *, as_listed: bool) -> tuple[list[Parsed], dict[str, str]]:
+        """The tools' documents, and the names that every notation can write → the server's.
+
+        ``as_listed``: they have the server's own names, where these can be sent, else the writable ones.
+        """
+        from pytest_bfcl.extensions.agents.mcp_tools import documents_of_client
+
+        try:
+            listed = await documents_of_client(self.client)
+        except UsageError as error:
+            raise self.trouble(str(error)) from None
+        except Exception as error:
+            raise self.trouble(f"it does not list its tools: {_first(error)}") from None
+        names: dict[str, str] = {}
+        for document in listed:
+            own = str(document["name"])
+            said = portable_name(own)
+            plain = said not in names and _SENDABLE.fullmatch(own)
+            while said in names:
+                said += "_"
+            names[said] = own
+            document["name"] = own if as_listed and plain else said
+        return listed, names
+
+    @property
+    def may_change(self) -> bool:
+        """Whether the list of tools may be another one by now: the server has said so, or that it will."""
+        told, self._changed = self._changed, False
+        tools = getattr(self.client.server_capabilities, "tools", None)
+        return told or bool(getattr(tools, "list_changed", None))
+
+    async def hear(self, message: Any) -> None:
+        """What the server says unasked."""
+        if getattr(message, "method", "") == "notifications/tools/list_changed":
+            self._changed = True
+
+    async def call(self, name: str, arguments: Fields, purpose: str = "", *, refusable: bool = False) -> Any:
+        """The SDK's result of a call; with a ``purpose`` an error of the tool is trouble, unless ``refusable``."""
+        from mcp.shared.exceptions import MCPError
+
+        try:
+            result = await self.client.call_tool(name, dict(arguments))
+        except MCPError as error:
+            if error.code in _LOST or purpose:
+                raise self.trouble(
+                    f"it did not answer {name}{f' ({purpose})' if purpose else ''}: {_first(error)}"
+                ) from None
+            raise
+        except Exception as error:
+            raise self.trouble(f"it did not answer {name}: {_first(error)}") from None
+        if purpose and result.is_error and not refusable:
+            raise self.trouble(f"{name} ({purpose}) failed: {text_of(result)[:300]}")
+        return result
+
+    async def values(self, name: str, arguments: Fields, purpose: str) -> list[Any]:
+        """What a call tells as JSON: its structured content, if there is any, and its text, read if it is JSON.
+
+        An error of the tool tells of the state too: the file that should be there is not.
+        """
+        result = await self.call(name, arguments, purpose, refusable=True)
+        value, text = result.structured_content, _parsed(text_of(result))
+        if value is None:
+            return [text]
+        whole = json.dumps(value, default=str)
+        if len(whole) > MOST_READ:
+            return [whole[:MOST_READ], text]
+        return [value["result"] if isinstance(value, dict) and set(value) == {"result"} else value, text]
+
+    async def resource(self, address: str) -> Any:
+        """What a resource tells, read if it is JSON."""
+        try:
+            found = await self.client.read_resource(address)
+        except Exception as error:
+            raise self.trouble(f"it did not give the resource {address}: {_first(error)}") from None
+        return _parsed("\n".join(str(getattr(part, "text", "")) for part in found.contents))
+
+    def trouble(self, what: str) -> HarnessError:
+        """Trouble of the server, with the last thing it said on standard error."""
+        return _trouble(f"{self._subject}: MCP server {self._name!r}: {what}", self._errors)
+
+
+async def _connected(
+    subject: str, name: str, where: str, timeout_s: float, places: Mapping[str, str] | None, stack: AsyncExitStack
+) -> McpSession:
+    from pytest_bfcl.extensions.agents.mcp_tools import public_address, runnable, server_at
+
+    errors = None
+    try:
+        transport: Any = server_at(where, places)
+        from mcp import Client
+
+        if not isinstance(transport, str):
+            from mcp.client.stdio import stdio_client
+
+            errors = stack.enter_context(tempfile.TemporaryFile("w+", errors="replace"))  # noqa: SIM115
+            transport = stdio_client(transport, errlog=errors)
+        session = McpSession(subject, name, errors)
+        session.client = Client(transport, read_timeout_seconds=timeout_s, cache=None, message_handler=session.hear)
+        async with asyncio.timeout(timeout_s):
+            await stack.enter_async_context(session.client)
+    except TimeoutError:
+        raise _trouble(f"{subject}: MCP server {name!r} did not answer within {timeout_s:g} s", errors) from None
+    except UsageError as error:
+        raise HarnessError(HarnessTrouble.MCP, f"{subject}: MCP server {name!r}: {error}") from None
+    except Exception as error:
+        shown = public_address(where)
+        raise _trouble(
+            f"{subject}: MCP server {name!r} ({shown}) cannot be used: {_first(error)}", errors,
+            f"try it alone: pytest-bfcl new entry --from-mcp {runnable(where)}",
+        ) from None  # fmt: skip
+    return session
+
+
+def text_of(result: Any) -> str:
+    """The text of a call's result, or its structured content where there is none; other parts are named."""
+    if not result.content and result.structured_content is not None:
+        return json.dumps(result.structured_content, ensure_ascii=False)
+    return "\n".join(map(_part_text, result.content))
+
+
+def _part_text(part: Any) -> str:
+    inside = getattr(part, "resource", None)  # an embedded resource
+    text = getattr(part, "text", None) or getattr(inside, "text", None)
+    address = getattr(part, "uri", None) or getattr(inside, "uri", None)
+    return str(text or (f"({part.type}: {address})" if address else f"({part.type})"))
+
+
+def _parsed(text: str) -> Any:
+    if len(text) > MOST_READ:
+        return text[:MOST_READ]
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _trouble(text: str, errors: IO[str] | None, advice: str = "") -> HarnessError:
+    said = _last_line(errors)
+    told = f"{text}\nit last said: {said}" if said else text
+    return HarnessError(HarnessTrouble.MCP, told, advice=advice) if advice else HarnessError(HarnessTrouble.MCP, told)
+
+
+def _last_line(errors: IO[str] | None) -> str:
+    if errors is None or errors.closed:
+        return ""
+    errors.seek(0, 2)
+    errors.seek(max(0, errors.tell() - 4000))
+    return next((line.strip()[:300] for line in reversed(errors.read().splitlines()) if line.strip()), "")
+
+
+def _first(error: BaseException) -> str:
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return (str(error) or type(error).__name__).partition("\n")[0][:300]

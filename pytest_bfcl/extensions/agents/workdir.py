@@ -1,0 +1,192 @@
+"""The directory of one trial on a user's MCP server: made with it, filled for it, removed after it.
+
+A command says ``{workdir}`` where it is. The model, the entry and the record call it ``/workdir``, in every trial and
+on every machine alike: texts that go to the server get the real place, texts that come from it the short one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from pytest_bfcl.dataset.expectation import ABSENT, State
+from pytest_bfcl.dataset.served_entry import SHOWN_WORKDIR, TemplateCopy
+from pytest_bfcl.extensions.sql.tables import query_file
+from pytest_bfcl.failures import HarnessError
+from pytest_bfcl.plain_text import clean
+from pytest_bfcl.troubles import HarnessTrouble
+
+MOST_COPIED = 256 * 2**20
+"""Bytes of templates that one trial gets a copy of."""
+MOST_READ = 1_000_000
+MOST_FILES = 5_000
+"""Bytes of a file, and paths, that an expectation looks at."""
+
+
+class Workdir:
+    """One directory; ``subject`` (an entry's id) says in messages whose it is."""
+
+    def __init__(self, subject: str, path: Path) -> None:
+        self._subject = subject
+        self.path = path
+        self._names = list(dict.fromkeys((str(path), path.as_posix())))
+
+    def command(self, text: str) -> tuple[list[str], dict[str, str]]:
+        """Words of a command with the real place in them, and the variables it sets in front (``NAME=VALUE cmd``)."""
+        from pytest_bfcl.extensions.agents.mcp_tools import WORKDIR, command_words
+
+        return command_words(text, {WORKDIR: str(self.path)})
+
+    def real(self, value: Any) -> Any:
+        """JSON with the real place for the short one in every text."""
+        if isinstance(value, str):
+            return value.replace(SHOWN_WORKDIR, str(self.path))
+        if isinstance(value, list):
+            return [self.real(each) for each in value]
+        return {key: self.real(each) for key, each in value.items()} if isinstance(value, dict) else value
+
+    def with_short_paths(self, value: Any) -> Any:
+        """JSON with the short place for the real one in every text."""
+        if isinstance(value, str):
+            for name in self._names:
+                value = value.replace(name, SHOWN_WORKDIR)
+            return value
+        if isinstance(value, list):
+            return [self.with_short_paths(each) for each in value]
+        return {key: self.with_short_paths(each) for key, each in value.items()} if isinstance(value, dict) else value
+
+    def fill(self, files: Mapping[str, str | TemplateCopy], folder: Path | None) -> None:
+        """Write an entry's files; templates are copied from ``folder``, where the entry's file lies.
+
+        Raises `HarnessError` (kind ``data``) for a template that is not there, outside the folder, or too large.
+        """
+        left = MOST_COPIED
+        for name, content in files.items():
+            target = self.path / name
+            try:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                if isinstance(content, str):
+                    target.write_text(content, encoding="utf-8", newline="")
+                    continue
+                left -= _copy(self._template(content.copy_of, folder), target, left)
+            except OSError as error:
+                raise self._trouble(f"files: {name} cannot be written: {error.strerror}") from None
+            if left < 0:
+                raise self._trouble(f"files: the templates have more than {MOST_COPIED:,} bytes")
+
+    def _template(self, name: str, folder: Path | None) -> Path:
+        if folder is None:
+            raise self._trouble(f"files: the template {name!r} has no folder: the entry comes from no file")
+        found = (folder / name).resolve()
+        if not found.is_relative_to(folder.resolve()) or not found.exists():
+            raise self._trouble(f"files: there is no template {name!r} beside the entry's file, in {folder}")
+        return found
+
+    def _trouble(self, what: str) -> HarnessError:
+        return HarnessError(HarnessTrouble.DATA, f"{self._subject}: {what}")
+
+    def read(self, state: State) -> Any:
+        """What a file, the files of a pattern, or a database here tell; what is not there as ``{ABSENT: True}``.
+
+        Links that a server made are not followed out of the directory.
+        """
+        if state.files is not None:
+            found = (each for each in sorted(self.path.glob(state.files)) if each.is_file() and self._is_inside(each))
+            return [each.relative_to(self.path).as_posix() for each in islice(found, MOST_FILES)]
+        path = self.path / str(state.file)
+        if not path.is_file() or not self._is_inside(path):
+            return {ABSENT: True}
+        if state.sql is not None:
+            outcome = query_file(path, state.sql)
+            return outcome.value["rows"] if outcome.value is not None else {"error": outcome.error}
+        with path.open("rb") as file:
+            text = file.read(MOST_READ).decode("utf-8", "replace")
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError):
+            return text
+
+    def _is_inside(self, path: Path) -> bool:
+        return path.resolve().is_relative_to(self.path.resolve())
+
+    async def run(self, command: str, what: str, timeout_s: float) -> None:
+        """Run a command of the user's here. Raises `HarnessError` (kind ``mcp``) when it fails or takes too long."""
+        words, variables = self.command(command)
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *words, cwd=self.path, env={**os.environ, **variables}, start_new_session=True,
+                stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE,
+            )  # fmt: skip
+        except OSError as error:
+            raise self._failed(what, f"cannot be started: {error.strerror}") from None
+        try:
+            _, said = await asyncio.wait_for(process.communicate(), timeout_s)
+        except TimeoutError:
+            raise self._failed(what, f"did not end within {timeout_s:g} s") from None
+        finally:
+            if process.returncode is None:
+                _kill(process)
+                await process.wait()
+        if process.returncode:
+            last = next((line for line in reversed(said.decode(errors="replace").splitlines()) if line.strip()), "")
+            told = f"\nit last said: {clean(last.strip())[:300]}" if last else ""
+            raise self._failed(what, f"ended with status {process.returncode}{told}")
+
+    def _failed(self, what: str, how: str) -> HarnessError:
+        return HarnessError(HarnessTrouble.MCP, f"{self._subject}: the {what} command {how}")
+
+
+@asynccontextmanager
+async def opened_workdir(subject: str) -> AsyncIterator[Workdir]:
+    """A fresh, empty directory, removed at the end."""
+    path = Path(tempfile.mkdtemp(prefix="bfcl-")).resolve()
+    try:
+        yield Workdir(subject, path)
+    finally:
+        with contextlib.suppress(OSError):  # a server's last file, still held open
+            await asyncio.to_thread(shutil.rmtree, path, ignore_errors=True)
+
+
+def _copy(source: Path, target: Path, limit: int) -> int:
+    """Copy a file, or a folder with all in it but links; the bytes, or more than ``limit`` where it ends early."""
+    if source.is_file():
+        size = source.stat().st_size
+        if size <= limit:
+            shutil.copyfile(source, target)
+        return size
+    total = 0
+    for file in _plain_files(source):
+        total += file.stat().st_size
+        if total > limit:
+            break
+        place = target / file.relative_to(source)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file, place)
+    target.mkdir(exist_ok=True)
+    return total
+
+
+def _plain_files(folder: Path) -> Iterator[Path]:
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and not path.is_symlink():
+            yield path
+
+
+def _kill(process: asyncio.subprocess.Process) -> None:
+    """The command with all it started."""
+    with contextlib.suppress(ProcessLookupError):
+        if hasattr(os, "killpg"):
+            import signal
+
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()

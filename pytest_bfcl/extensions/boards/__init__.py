@@ -1,0 +1,7 @@
+"""Many runs: ranked in one table, held against each other, and why their entries failed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+TEMPLATES = Path(__file__).with_name("templates")

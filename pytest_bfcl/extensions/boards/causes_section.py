@@ -1,0 +1,26 @@
+"""Why entries failed, as a section of a report's first page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_bfcl.extensions.boards.diagnosis import diagnose
+from pytest_bfcl.json_types import Fields
+from pytest_bfcl.reporting.rendering import render
+from pytest_bfcl.reporting.sections import Section
+
+if TYPE_CHECKING:
+    from pytest_bfcl.runs import RunDirectory
+
+TEMPLATES = Path(__file__).with_name("templates")
+
+
+def causes(run: RunDirectory, lines: Sequence[Fields]) -> Section | None:
+    """The causes of each model's failures."""
+    from markupsafe import Markup
+
+    found = [each for each in diagnose(lines) if each.failed]
+    body = Markup(render("causes.html.jinja", TEMPLATES, causes=found))
+    return Section("causes", "Causes", body, first=True) if found else None

@@ -1,0 +1,131 @@
+"""Compare runs entry by entry: what improved, what regressed, and whether that could be chance.
+
+What is compared is a run directory, a results.jsonl, verdicts of `pytest-bfcl score`, or an official score/ folder;
+PATH#MODEL picks one of several models. The first is the baseline of all others; one run with several models is
+compared within itself. Exit code 1 with --fail and a significant regression.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.printed import say
+
+if TYPE_CHECKING:
+    from pytest_bfcl.extensions.boards.changed import Source
+    from pytest_bfcl.scoring.comparison import Comparison
+    from pytest_bfcl.scoring.measurements import Measurement
+
+SUMMARY = "compare two runs, with error bars"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of the verb."""
+    parser.add_argument("measurements", nargs="+", metavar="RUN", help="the baseline, then what is compared with it")
+    parser.add_argument("--shared", action="store_true", help="compare runs of other data or rules on shared ids, too")
+    parser.add_argument("--allow-missing", action="store_true", help="compare results with gaps, too")
+    parser.add_argument(
+        "--rules", choices=("official", "corrected", "verified"), default="official",
+        help="whose verdicts; verified: official rules, corrected answers of the verified data",
+    )  # fmt: skip
+    parser.add_argument("--fail", action="store_true", help="exit code 1 on a significant regression")
+    parser.add_argument("--margin", type=float, default=0.0, metavar="PTS", help="points of loss --fail accepts")
+    parser.add_argument("--markdown", type=Path, metavar="FILE", help="write Markdown")
+    parser.add_argument("--html", type=Path, metavar="FILE", help="write a page with both answers side by side")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write everything for programs")
+    parser.add_argument("--data", help="the data measured (default: what the run says; official for score folders)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the comparisons, write the files asked for."""
+    from pytest_bfcl.extensions.boards.comparison_text import print_comparison
+
+    if not 0 <= args.margin <= 100:
+        raise UsageError("--margin: percentage points between 0 and 100")
+    compared = _compared(args)
+    margin = args.margin / 100
+    written = _write_files(args, compared, margin)  # first: a reader like `head` may end the printing
+    for each in compared:
+        print_comparison(each.comparison, margin)
+    for path in written:
+        say(f"written: {path}")
+    lost = any(each.comparison.losses(margin) or not each.comparison.rows for each in compared)
+    return 1 if args.fail and lost else 0
+
+
+class Compared(NamedTuple):
+    """A comparison and what was compared."""
+
+    comparison: Comparison
+    before: Measurement
+    after: Measurement
+
+
+def _compared(args: argparse.Namespace) -> list[Compared]:
+    from pytest_bfcl.scoring.comparison import compare_measurements, compare_models
+
+    first, *others = [_measurement(text, args) for text in args.measurements]
+    if others:
+        gaps = args.allow_missing
+        return [
+            Compared(found, first, other)
+            for other in others
+            for found in compare_measurements(first, other, args.rules, shared=args.shared, allow_missing=gaps)
+        ]
+    found = compare_models(first, args.rules, allow_missing=args.allow_missing)
+    if not found:
+        raise UsageError(f"{first.label} has one model: name another run to compare it with")
+    return [Compared(each, first, first) for each in found]
+
+
+def _measurement(text: str, args: argparse.Namespace) -> Measurement:
+    from pytest_bfcl.scoring.measurements import open_measurement
+    from pytest_bfcl.scoring.official_scores import is_score_folder
+
+    root = Path(text.partition("#")[0])
+    if not is_score_folder(root):
+        return open_measurement(text)
+    from pytest_bfcl.rescoring import judged_results, open_data
+
+    data = open_data(args.data or "official")
+    return replace(open_measurement(text, data), lines=lambda ids: judged_results(root, data, ids))
+
+
+def _write_files(args: argparse.Namespace, compared: list[Compared], margin: float) -> list[Path]:
+    import json
+
+    from pytest_bfcl.cli import write_file
+    from pytest_bfcl.extensions.boards.changed import Changed
+    from pytest_bfcl.extensions.boards.comparison_page import comparison_html
+    from pytest_bfcl.extensions.boards.comparison_text import comparison_markdown
+
+    told = args.markdown is not None or args.html is not None
+    changed = [Changed.of(*each, args.rules) for each in compared] if told else []
+    texts: dict[Path | None, Callable[[], str]] = {
+        args.markdown: lambda: comparison_markdown(changed, margin),
+        args.html: lambda: comparison_html(changed, _entries(args, compared), margin, page=args.html),
+        args.json: lambda: json.dumps([each.comparison.to_dict() for each in compared], indent=1) + "\n",
+    }
+    paths = [path for path in texts if path is not None]
+    for path in paths:
+        write_file(path, texts[path]())
+    return paths
+
+
+def _entries(args: argparse.Namespace, compared: list[Compared]) -> Source:
+    """Where the page finds questions and expected answers; what it cannot show is said."""
+    from pytest_bfcl.reporting.sources import questions
+    from pytest_bfcl.rescoring import open_data
+
+    prints = [m.fingerprint for each in compared for m in (each.before, each.after) if m.fingerprint is not None]
+    measured = prints[0].to_dict()["dataset"] if prints else {"name": "official"}
+    found = questions(open_data(args.data) if args.data else None, measured)
+    if found.notice:
+        say(f"pytest-bfcl compare: {found.notice} (--data names it)", file=sys.stderr)
+    return found

@@ -1,0 +1,171 @@
+"""A comparison of two models for people: on a terminal and as Markdown; `comparison_page` is the page of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Literal
+
+from pytest_bfcl.dataset.categories import CATEGORIES
+from pytest_bfcl.reporting.markdown import cell
+from pytest_bfcl.reporting.printing import Printer
+from pytest_bfcl.reporting.rendering import percent
+
+if TYPE_CHECKING:
+    from pytest_bfcl.extensions.boards.changed import Changed
+    from pytest_bfcl.scoring.changes import Change
+    from pytest_bfcl.scoring.comparison import Comparison, Row
+
+HEAD = ("group", "entries", "before", "after", "difference", "95 % interval", "improved", "regressed", "p")
+SHOWN = 20
+"""Entries listed on a terminal, and in Markdown without folding; the page lists all."""
+TOLD = 10
+"""Entries that Markdown tells the reason of in words."""
+
+
+def title(comparison: Comparison) -> str:
+    """Who is set against whom; with the runs when the models have one name."""
+    before = comparison.before or comparison.before_run
+    after = comparison.after or comparison.after_run
+    if before == after:
+        before, after = f"{before} in {comparison.before_run}", f"{after} in {comparison.after_run}"
+    return f"{before} → {after}"
+
+
+def verdict(comparison: Comparison, margin: float = 0.0) -> str:
+    """One sentence: significant losses and gains, or that there are none. ``margin`` is a fraction."""
+    if not comparison.rows:
+        return "No entry was judged in both."
+    losses = comparison.losses(margin)
+    if losses:
+        told = ", ".join(f"{row.name} {signed(row.difference)}" for row in losses)
+        return f"Significant regression: {told} points."
+    gains = [row for name in comparison.gated if (row := comparison.rows[name]).interval95[0] > 0]
+    beyond = f" of more than {100 * margin:g} points" if margin else ""
+    if gains:
+        told = ", ".join(f"{row.name} {signed(row.difference)}" for row in gains)
+        return f"No significant regression{beyond}; better beyond chance: {told} points."
+    return f"No significant regression{beyond}: the differences may be chance."
+
+
+def counts(comparison: Comparison) -> str:
+    """How many entries changed."""
+    improved, regressed = len(comparison.improved), len(comparison.regressed)
+    return f"{improved} improved, {regressed} regressed, {comparison.unchanged} unchanged"
+
+
+def signed(fraction: float) -> str:
+    """Percentage points with their sign."""
+    return f"{100 * fraction:+.2f}"
+
+
+def p_text(value: float) -> str:
+    """A p-value as people read it."""
+    return "<0.0001" if value < 0.0001 else f"{value:.4f}"
+
+
+def kind(row: Row) -> str:
+    """``overall``, ``category`` or ``group``: how the row is set."""
+    return "overall" if row.name == "overall" else "category" if row.name in CATEGORIES else "group"
+
+
+def row_cells(row: Row) -> tuple[str, ...]:
+    """The texts of one row, in the order of `HEAD`."""
+    low, high = row.interval95
+    return (
+        row.name,
+        str(row.entries),
+        percent(row.before, 2),
+        percent(row.after, 2),
+        signed(row.difference),
+        f"{signed(low)} to {signed(high)}",
+        str(row.improved),
+        str(row.regressed),
+        p_text(row.chance),
+    )
+
+
+def table_rows(comparison: Comparison) -> list[Row]:
+    """Overall, groups of more than one category, categories; a group that only repeats another row is left out."""
+    rows = list(comparison.rows.values())
+    groups = [row for row in comparison.distinct(rows) if row.name not in CATEGORIES and len(row.categories) > 1]
+    return [*groups, *(row for row in rows if row.name in CATEGORIES)]
+
+
+def tag_lines(comparison: Comparison) -> list[tuple[str, str, int]]:
+    """(tag before, tag after, entries), changes first, the most frequent first."""
+    found = [(before, after, count) for (before, after), count in comparison.tags.items()]
+    return sorted(found, key=lambda item: (item[0] == item[1], -item[2], item[0], item[1]))
+
+
+def direction(row: Row) -> Literal["up", "down", ""]:
+    """Which way a row's interval says the accuracy went; empty where it may be neither."""
+    return "down" if row.interval95[1] < 0 else "up" if row.interval95[0] > 0 else ""
+
+
+# Terminal.
+
+
+def print_comparison(comparison: Comparison, margin: float = 0.0) -> None:
+    """Table, verdict, entries that regressed, tags that moved."""
+    printer = Printer()
+    printer.line(title(comparison), "bold")
+    for note in comparison.notes:
+        printer.line(f"note: {note}", "yellow")
+    rows = table_rows(comparison)
+    styles = [{"down": "red", "up": "green"}.get(direction(row), "") for row in rows]
+    printer.table(HEAD, [row_cells(row) for row in rows], styles=styles)
+    printer.line(counts(comparison))
+    printer.line(verdict(comparison, margin), "bold red" if comparison.losses(margin) else "bold green")
+    for heading, changes in _lists(comparison):
+        printer.line()
+        printer.line(heading, "bold")
+        for change in changes[:SHOWN]:
+            printer.line(f"  {change.text}")
+        if len(changes) > SHOWN:
+            printer.line(f"  … and {len(changes) - SHOWN} more (--markdown and --html list them)", "dim")
+    moved = [(before, after, str(count)) for before, after, count in tag_lines(comparison) if before != after]
+    if moved:
+        printer.table(("tag before", "tag after", "entries"), moved, left=2)
+    printer.line()
+
+
+def _lists(comparison: Comparison) -> Iterator[tuple[str, list[Change]]]:
+    if comparison.regressed:
+        yield "regressed (the categories that lost most first)", comparison.regressed_worst_first
+    if comparison.improved:
+        yield "improved", comparison.improved
+
+
+# Markdown.
+
+
+def comparison_markdown(found: Sequence[Changed], margin: float = 0.0) -> str:
+    """All comparisons as GitHub Markdown, the first changes of each with words; ends in a newline."""
+    return "\n\n".join(block for each in found for block in _markdown(each, margin)) + "\n"
+
+
+def _markdown(changed: Changed, margin: float) -> Iterator[str]:
+    comparison = changed.comparison
+    yield f"### {cell(title(comparison))}"
+    for note in comparison.notes:
+        yield f"> {cell(note)}"
+    yield f"**{cell(verdict(comparison, margin))}**"
+    yield _table(HEAD, [tuple(map(cell, row_cells(row))) for row in table_rows(comparison)])
+    yield counts(comparison)
+    for heading, changes in _lists(comparison):
+        first = changes[:TOLD]
+        yield f"**{heading}**"
+        yield "\n".join(f"- {cell(change.text)}<br>{cell(changed.words(change))}" for change in first)
+        if rest := changes[TOLD:]:
+            opened = " open" if len(changes) <= SHOWN else ""
+            yield f"<details{opened}><summary>{heading}: {len(rest)} more</summary>"
+            yield "\n".join(f"- {cell(change.text)}" for change in rest)
+            yield "</details>"
+    moved = [(cell(before), cell(after), str(count)) for before, after, count in tag_lines(comparison)]
+    if moved:
+        yield _table(("tag before", "tag after", "entries"), moved)
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = ["| " + " | ".join(head) + " |", "| --- |" + " ---: |" * (len(head) - 1)]
+    return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows)])

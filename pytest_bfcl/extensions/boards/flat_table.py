@@ -1,0 +1,237 @@
+"""Runs as one flat table, a row for every entry and request, as Parquet or CSV (docs/contracts.md, "Tables").
+
+Data frames and databases read it as it is; ``results.jsonl`` is nested. Rows stream: a run of any size takes little
+memory.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from pytest_bfcl import extras
+from pytest_bfcl.dataset.categories import CATEGORIES, groups_of
+from pytest_bfcl.extensions.boards.official_csv import as_text
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.json_types import Fields
+from pytest_bfcl.plain_text import cut
+from pytest_bfcl.reporting.chat import StepFields, turns_of
+
+if TYPE_CHECKING:
+    from pytest_bfcl.runs import Fingerprint
+
+Value = str | int | float | None
+Row = dict[str, Value]
+Kind = Literal["text", "int", "float"]
+
+BATCH = 2_000
+"""Rows of one row group."""
+LONGEST_CELL = 32_000
+"""Characters of a CSV cell: spreadsheets take no more. Parquet has the whole text."""
+LARGEST = 2**53
+
+
+class Column(NamedTuple):
+    """A column and what stands in it."""
+
+    name: str
+    kind: Kind
+    words: str
+
+
+COLUMNS = (
+    Column("run", "text", "the run as it was named"),
+    Column("data", "text", "data set"),
+    Column("data_version", "text", "its version"),
+    Column("run_started_at", "text", "when the run began"),
+    Column("model", "text", "model as the results name it"),
+    Column("mode", "text", "`fc` or `prompt`"),
+    Column("id", "text", "entry"),
+    Column("category", "text", "its category"),
+    Column("group", "text", "the first group of the category"),
+    Column("repeat", "int", "from 1"),
+    Column("turn", "int", "from 1; single-turn entries have one"),
+    Column("step", "int", "reply within the turn, from 1"),
+    Column("request", "int", "reply within the entry, from 1: `request = 1` is one row an entry"),
+    Column("requests", "int", "replies of the entry; 0 where there is none (then one row, without a reply)"),
+    Column("outcome", "text", "of the entry, like the next five"),
+    Column("tag", "text", ""),
+    Column("reason", "text", ""),
+    Column("corrected_outcome", "text", ""),
+    Column("corrected_reason", "text", ""),
+    Column("verified_outcome", "text", "the outcome on verified data, `excluded` included; official data only"),
+    Column("failed_turn", "int", "the turn that decided, from 1"),
+    Column("text", "text", "the reply, where it is text"),
+    Column("reasoning", "text", "kept apart from the text"),
+    Column("calls", "text", "the calls as JSON: native ones as sent, else as decoded"),
+    Column("call_count", "int", "how many"),
+    Column("tool_results", "text", "their results as JSON, where calls are carried out"),
+    Column("finish_reason", "text", ""),
+    Column("problem", "text", "`length`, `content_filter`, `context_overflow`, `nothing_said` or `malformed_call`"),
+    Column("attempts", "int", "requests sent for this reply"),
+    Column("input_tokens", "int", ""),
+    Column("output_tokens", "int", ""),
+    Column("reasoning_tokens", "int", "the part of `output_tokens` that went into reasoning"),
+    Column("latency_s", "float", "of the attempt that succeeded"),
+    Column("first_token_s", "float", "streamed replies only"),
+    Column("entry_cost_usd", "float", "of the whole entry, in its first row only, so that a sum is right"),
+    Column("entry_duration_s", "float", "likewise"),
+)
+NAMES = tuple(column.name for column in COLUMNS)
+
+_STEP_FIELDS = {
+    "reasoning": "reasoning", "finish_reason": "finish_reasons", "problem": "problems", "attempts": "attempts",
+    "input_tokens": "input_tokens", "output_tokens": "output_tokens", "reasoning_tokens": "reasoning_tokens",
+    "latency_s": "latency_s", "first_token_s": "first_token_s",
+}  # fmt: skip
+"""Column → field of a result line that has a value for each step."""
+
+
+class Source(NamedTuple):
+    """A run's lines, what it is called, and what it measured, where that is known."""
+
+    label: str
+    lines: Iterable[Fields]
+    fingerprint: Fingerprint | None = None
+
+
+def rows_of(source: Source) -> Iterator[Row]:
+    """The rows of a run, in the order of its lines."""
+    known = source.fingerprint
+    about: Row = {
+        "run": source.label,
+        "data": known.dataset if known else None,
+        "data_version": known.dataset_version if known else None,
+        "run_started_at": known.started_at if known else None,
+    }
+    for line in source.lines:
+        yield from _entry_rows(line, about)
+
+
+def _entry_rows(line: Fields, about: Row) -> Iterator[Row]:
+    fields = StepFields(line)
+    category = str(line.get("category") or "")
+    turns = turns_of(line.get("output"), fields.nested)
+    places = [(turn, step, reply) for turn, replies in enumerate(turns) for step, reply in enumerate(replies)]
+    detail = line.get("detail")
+    turn = detail.get("turn") if isinstance(detail, Mapping) else None
+    groups = groups_of(category) if category in CATEGORIES else ()
+    entry: Row = {
+        **about,
+        **{name: _text(line.get(name)) for name in ("model", "mode", "id", "outcome", "tag", "reason")},
+        **{name: _text(line.get(name)) for name in ("corrected_outcome", "corrected_reason", "verified_outcome")},
+        "category": category,
+        "group": groups[0] if groups else None,
+        "repeat": _whole(line.get("repeat")) or 1,
+        "requests": len(places),
+        "failed_turn": turn + 1 if type(turn) is int and turn < LARGEST else None,
+    }
+    once: Row = {"entry_cost_usd": _number(line.get("cost_usd")), "entry_duration_s": _number(line.get("duration_s"))}
+    if not places:
+        yield {**entry, **once, "request": 1}
+    for number, (turn_number, step, reply) in enumerate(places, 1):
+        here = _reply(fields, turn_number, step, reply)
+        yield {**entry, **here, "request": number, **(once if number == 1 else {})}
+
+
+def _reply(fields: StepFields, turn: int, step: int, reply: object) -> Row:
+    """The columns of one reply."""
+    row: Row = {"turn": turn + 1, "step": step + 1, "text": reply if isinstance(reply, str) else None}
+    for column, field in _STEP_FIELDS.items():
+        row[column] = _READ[_KINDS[column]](fields.at(field, turn, step))
+    calls = reply if isinstance(reply, list) else fields.at("calls", turn, step)
+    if isinstance(calls, list):
+        row["calls"], row["call_count"] = _json(calls), len(calls)
+    results = fields.at("tool_results", turn, step)
+    row["tool_results"] = _json(results) if isinstance(results, list) else None
+    return row
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else value if isinstance(value, str) else _json(value)
+
+
+def _number(value: object) -> float | None:
+    """A number that any program takes; nothing for others (a line may hold what it holds)."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < LARGEST:
+        return None
+    return float(value) if math.isfinite(value) else None
+
+
+def _whole(value: object) -> int | None:
+    found = _number(value)
+    return None if found is None else int(found)
+
+
+def _json(value: object) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False, default=str)
+    except (ValueError, RecursionError):
+        return str(value)[:LONGEST_CELL]
+
+
+_KINDS: Mapping[str, Kind] = {column.name: column.kind for column in COLUMNS}
+_READ: Mapping[Kind, Callable[[object], Value]] = {"text": _text, "int": _whole, "float": _number}
+
+
+def write_table(path: Path, sources: Iterable[Source]) -> int:
+    """Write all runs to one ``.parquet`` or ``.csv``; returns the number of rows.
+
+    Raises `UsageError` for another suffix, a place that cannot be written, or Parquet without pyarrow.
+    """
+    rows = (row for source in sources for row in rows_of(source))
+    writers = {".parquet": _write_parquet, ".csv": _write_csv}
+    write = writers.get(path.suffix.lower())
+    if write is None:
+        raise UsageError(f"{path}: a table is a .parquet or a .csv")
+    if write is _write_parquet:
+        extras.require("tables", "a Parquet table")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return write(path, rows)
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror or error}") from error
+
+
+def _write_csv(path: Path, rows: Iterable[Row]) -> int:
+    """Texts as cells that no spreadsheet takes for a formula, on one line each, at most `LONGEST_CELL` characters."""
+    count = 0
+    with path.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(NAMES)
+        for row in rows:
+            writer.writerow([_cell(row.get(name)) for name in NAMES])
+            count += 1
+    return count
+
+
+def _cell(value: Value) -> Value:
+    return cut(as_text(str(_plain(value)).replace("\x00", "\\x00")), LONGEST_CELL) if isinstance(value, str) else value
+
+
+def _write_parquet(path: Path, rows: Iterable[Row]) -> int:
+    import pyarrow
+    from pyarrow import parquet
+
+    types = {"text": pyarrow.string(), "int": pyarrow.int64(), "float": pyarrow.float64()}
+    schema = pyarrow.schema([(column.name, types[column.kind]) for column in COLUMNS])
+    count = 0
+    rows = iter(rows)
+    made: AbstractContextManager[Any] = parquet.ParquetWriter(path, schema, compression="zstd")
+    with made as writer:
+        while batch := list(islice(rows, BATCH)):
+            columns = [pyarrow.array([_plain(row.get(c.name)) for row in batch], types[c.kind]) for c in COLUMNS]
+            writer.write_table(pyarrow.Table.from_arrays(columns, schema=schema))
+            count += len(batch)
+    return count
+
+
+def _plain(value: Value) -> Value:
+    """Text that is UTF-8: unpaired surrogates become escapes."""
+    return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value

@@ -1,0 +1,415 @@
+"""Many runs in one page of tables, and the six leaderboard files.
+
+Runs of different data or rules are not ranked together, and models only where their score is over the same categories:
+each set of categories has a table of its own. What claims no score (stopped, too many errors, nothing of the overall)
+stands unranked, with what is missing. The reference's arithmetic (missing is zero) is there on request.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from urllib.parse import quote
+
+from pytest_bfcl.dataset.categories import GROUPS
+from pytest_bfcl.extensions.boards import TEMPLATES
+from pytest_bfcl.extensions.boards.contestants import RULES, Contestant, Infos, contestants, with_distinct_names
+from pytest_bfcl.extensions.boards.official_csv import official_value, write_csvs
+from pytest_bfcl.extensions.boards.published import Comparison, PublishedBoard, compared, refuse_other_data
+from pytest_bfcl.extensions.boards.published_table import published_values
+from pytest_bfcl.extensions.boards.ranking import Pair, Ranking, Reversals, Verdicts, ranking, reversals
+from pytest_bfcl.extensions.boards.scatter import Scatter, scatter
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.json_types import Parsed
+from pytest_bfcl.reporting import charts, formulas, rendering
+from pytest_bfcl.runs import RunDirectory
+from pytest_bfcl.runs.damage import IncompleteError
+from pytest_bfcl.scoring import aggregate
+from pytest_bfcl.scoring.aggregate import CategoryScore
+from pytest_bfcl.scoring.cost import mean, percentile95
+from pytest_bfcl.scoring.statistics import Tally, interval, spread_of
+
+COLUMNS = ("non_live", "live", "multi_turn", "web_search", "memory", "irrelevance")
+TEMPLATE = "leaderboard.html.jinja"
+MAX_BLADES = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One line of the board; scores are fractions, ``groups`` in the order of `COLUMNS`."""
+
+    rank: int | None
+    ranks: tuple[int, int] | None
+    """The 95 % interval of the rank."""
+    name: str
+    link: str
+    report: str
+    organisation: str
+    licence: str
+    mode: str
+    score: float | None
+    interval: tuple[float, float] | None
+    corrected: float | None
+    groups: tuple[float | None, ...]
+    cost: float | None
+    latency: float | None
+    p95: float | None
+    delta: float | None
+    errors: int
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """Models with a score over the same categories, best first; ``basis`` says in words what the score is."""
+
+    title: str
+    basis: str
+    places: tuple[Place, ...]
+    ranking: Ranking | None = None
+    reversals: tuple[Reversals, ...] = ()
+
+
+def write_leaderboard(
+    runs: Sequence[Path | RunDirectory],
+    out: Path,
+    *,
+    official: bool = False,
+    infos: Infos | None = None,
+    allow_missing: bool = False,
+    board: PublishedBoard | None = None,
+    tell: Callable[[str], object] = lambda line: None,
+) -> list[Path]:
+    """Write ``index.html`` and the six CSV files into ``out``; returns the paths, the page first.
+
+    ``board`` is a published table to stand beside. ``tell`` takes the ranking in words, line by line. ``official`` uses
+    the reference's arithmetic: errors are answers, categories not run count as zero. Raises `UsageError` when there are
+    no runs, or they measured different things; `IncompleteError` when lines of their results are damaged or gone and
+    not ``allow_missing``.
+    """
+    opened = [run if isinstance(run, RunDirectory) else RunDirectory.open(run) for run in runs]
+    if not opened:
+        raise UsageError("name at least one run directory")
+    _check_same(opened)
+    gaps = [gap for run in opened for gap in run.gaps()]
+    if gaps and not allow_missing:
+        raise IncompleteError(gaps)
+    found = [each for run in opened for each in contestants(run, infos or {}, official=official)]
+    found = with_distinct_names(found)
+    made = [_linked(each, found, out) for each in boards(found, official=official)]
+    beside = beside_board(board, found, opened[0])
+    for each in made:
+        for line in ranking_lines(each):
+            tell(line)
+    for comparison in beside:
+        tell(f"{comparison.model} {comparison.sentence}")
+    out.mkdir(parents=True, exist_ok=True)
+    files = write_csvs([each.row for each in found], out, official=official)
+    page = out / "index.html"
+    values = board_values(made, found, opened[0], [path.name for path in files], official=official)
+    values["published"] = published_values(board, beside) if board else None
+    rendering.write_page(page, rendering.render(TEMPLATE, TEMPLATES, **values))
+    return [page, *files]
+
+
+def _linked(board: Board, found: Sequence[Contestant], out: Path) -> Board:
+    """The board with links to the runs' own reports, as they lie seen from ``out``."""
+    reports = {each.info.name: each.run / "index.html" for each in found}
+    linked = []
+    for place in board.places:
+        report = reports[place.name]
+        try:
+            there = os.path.relpath(report.resolve(), out.resolve()) if report.is_file() else ""
+        except ValueError:  # another drive
+            there = ""
+        linked.append(replace(place, report=quote(there.replace(os.sep, "/"))))
+    return replace(board, places=tuple(linked))
+
+
+def beside_board(board: PublishedBoard | None, found: Sequence[Contestant], first: RunDirectory) -> list[Comparison]:
+    """The models beside a published table. Raises `UsageError` where they measured something else."""
+    if board is None:
+        return []
+    refuse_other_data(first.fingerprint.dataset)
+    made = [
+        compared(board, each.info.name, {name: known.official for name, known in each.tally.categories.items()})
+        for each in found
+    ]
+    return [each for each in made if each is not None]
+
+
+def _check_same(runs: Sequence[RunDirectory]) -> None:
+    first = runs[0]
+    for run in runs[1:]:
+        differences = first.fingerprint.differences(run.fingerprint, models=False)
+        if differences:
+            listed = "\n".join(f"  {difference}" for difference in differences)
+            raise UsageError(f"{first.path} and {run.path} measured different things and cannot be ranked\n{listed}")
+
+
+NEEDED = tuple(dict.fromkeys(aggregate.categories_in(aggregate.OVERALL)))
+
+
+def boards(found: Sequence[Contestant], *, official: bool = False) -> list[Board]:
+    """A table for each set of categories, the largest first, then what is not ranked."""
+    if official:
+        places, basis = rank(found, official=True)
+        return [Board("Ranking", basis, tuple(places))]
+    groups: dict[tuple[str, ...], list[Contestant]] = {}
+    unranked = []
+    for each in found:
+        had = tuple(name for name in NEEDED if name in each.headline)
+        if why := _why_unranked(each, had):
+            unranked.append((each, why))
+        else:
+            groups.setdefault(had, []).append(each)
+    made = []
+    for had, group in sorted(groups.items(), key=lambda item: -len(item[0])):
+        places, basis = rank(group)
+        title = "Ranking" if len(groups) == 1 else f"{len(had)} of {len(NEEDED)} categories"
+        basis = basis if len(groups) == 1 else basis.replace("all runs have", "these have")
+        made.append(_trusted(Board(title, basis, tuple(places)), group, had))
+    if unranked:
+        alone = [
+            replace(_place(each, (), official=False), rank=None, score=None, notes=(why, *_notes(each)))
+            for each, why in unranked
+        ]
+        basis = "No score is claimed for these, so they have no rank; what is missing stands below the name."
+        made.append(Board("Not ranked", basis, tuple(sorted(alone, key=lambda place: place.name))))
+    return made
+
+
+def _trusted(board: Board, group: Sequence[Contestant], had: Sequence[str]) -> Board:
+    """The board with the intervals of ranks, what decides between neighbours, and reversals between rule sets."""
+    if len(group) < 2:
+        return board
+    by_name = {each.info.name: each for each in group}
+
+    def weigh(sizes: Mapping[str, int]) -> Mapping[str, float]:
+        return aggregate.category_weights(aggregate.OVERALL, {name: sizes[name] for name in had if name in sizes})
+
+    verdicts = {name: each.verdicts[each.rules] for name, each in by_name.items()}
+    found = ranking(verdicts, [place.name for place in board.places], weigh)
+    scores: dict[str, dict[str, float]] = {}
+    for rules in RULES:
+        if all(rules in each.verdicts for each in group):
+            scores[rules] = {name: _score_of(each.verdicts[rules], weigh) for name, each in by_name.items()}
+    places = tuple(replace(place, ranks=found.ranks.get(place.name)) for place in board.places)
+    return replace(board, places=places, ranking=found, reversals=tuple(reversals(scores)))
+
+
+def _score_of(verdicts: Verdicts, weigh: Callable[[Mapping[str, int]], Mapping[str, float]]) -> float:
+    passed, total = Counter[str](), Counter[str]()
+    for judged in verdicts.values():
+        if judged.outcome in ("passed", "failed"):
+            total[judged.category] += 1
+            passed[judged.category] += judged.outcome == "passed"
+    return sum(weight * passed[name] / total[name] for name, weight in weigh(total).items())
+
+
+DECIDING = 8
+"""Entries named of those that decide between two neighbours."""
+
+
+def ranking_lines(board: Board) -> Iterable[str]:
+    """The ranking in words: ranks with their intervals, ties, what decides, reversals."""
+    if board.ranking is None:
+        return
+    for place in board.places:
+        low, high = place.ranks or (place.rank, place.rank)
+        span = f" (95 %: {low} to {high})" if low != high else ""
+        yield f"{place.rank}. {place.name} {100 * (place.score or 0):.2f}{span}"
+    for pair in board.ranking.neighbours:
+        yield pair_line(pair)
+    yield from map(reversal_line, board.reversals)
+
+
+def pair_line(pair: Pair) -> str:
+    """Two neighbours in one sentence: the difference, whether it is a tie, and the entries that decide."""
+    low, high = (100 * bound for bound in pair.interval95)
+    told = f"{100 * pair.difference:+.2f} points ({low:+.2f} to {high:+.2f})"
+    verdict = "a tie, within the noise" if pair.tie else "told apart"
+    ids = [*pair.only_first[: DECIDING // 2], *pair.only_second[: DECIDING // 2]]
+    named = (
+        f": {', '.join(ids)}{', …' if len(pair.only_first) + len(pair.only_second) > len(ids) else ''}" if ids else ""
+    )
+    counts = f"{len(pair.only_first)} entries only the first passes, {len(pair.only_second)} only the second"
+    return f"{pair.first} and {pair.second}: {told}, {verdict}; {counts}{named}"
+
+
+def reversal_line(found: Reversals) -> str:
+    """How many pairs change their order between two rule sets."""
+    told = f"{found.before} → {found.after}: {len(found.swapped)} of {found.pairs} pairs of models change their order"
+    named = "; ".join(f"{a} and {b}" for a, b in found.swapped[:DECIDING])
+    return f"{told} ({named}{'; …' if len(found.swapped) > DECIDING else ''})" if found.swapped else told
+
+
+def _why_unranked(each: Contestant, had: Sequence[str]) -> str:
+    """Why a model's score is not claimed; empty when it is."""
+    if not had:
+        ran = ", ".join(each.headline) or "nothing"
+        return f"none of the overall's categories was run (it has {ran})"
+    if each.row.unclaimed:
+        return each.row.unclaimed
+    return each.tally.trained_mark if each.tally.trained_on else ""
+
+
+def rank(found: Sequence[Contestant], *, official: bool = False) -> tuple[list[Place], str]:
+    """The board, best first, and in words what the score is."""
+    needed = NEEDED
+    shared = [name for name in needed if found and all(name in each.headline for each in found)]
+    if official:
+        basis = f"Overall with the reference's arithmetic (missing counts as zero): {formulas.overall_formula()}"
+    elif len(shared) == len(needed):
+        basis = f"Overall: {formulas.overall_formula()}"
+    else:
+        basis = (
+            f"Partial score over the {len(shared)} of {len(needed)} categories all runs have, weights rescaled "
+            f"({', '.join(shared) or 'none'}); Overall would be {formulas.overall_formula()}"
+        )
+    places = [_place(each, shared, official=official) for each in found]
+    places.sort(key=lambda place: (place.score is None, -(place.score or 0.0), place.name))
+    return [replace(place, rank=number) for number, place in enumerate(places, 1)], basis
+
+
+def _place(each: Contestant, shared: Sequence[str], *, official: bool) -> Place:
+    headline = each.headline
+    scores = _scores({name: headline[name] for name in shared})
+    corrected = {name: each.tally.categories[name].corrected for name in shared}
+    usage = each.row.usage
+    latencies = usage.latencies if usage is not None else []
+    value = aggregate.value(aggregate.OVERALL, scores)
+    if official:
+        value = official_value(aggregate.OVERALL, each.row.scores)
+    return Place(
+        rank=None,
+        ranks=None,
+        name=each.info.name,
+        link=each.info.link if each.info.link.startswith(("https://", "http://")) else "",
+        report="",
+        organisation=each.info.organisation,
+        licence=each.info.licence,
+        mode={"fc": "FC", "prompt": "prompt"}.get(each.mode, each.mode),
+        score=value,
+        interval=None if official or value is None else _interval(value, headline, scores),
+        corrected=aggregate.value(aggregate.OVERALL, _scores(corrected)),
+        groups=tuple(_group(name, each, official=official) for name in COLUMNS),
+        cost=each.cost,
+        latency=_float(mean(latencies)),
+        p95=_float(percentile95(latencies)),
+        delta=None if each.row.formats is None else each.row.formats.max_delta,
+        errors=each.errors,
+        notes=tuple(_notes(each)),
+    )
+
+
+def _float(value: float | None) -> float | None:
+    return None if value is None else float(value)
+
+
+def _scores(tallies: Mapping[str, Tally]) -> dict[str, CategoryScore]:
+    return {
+        name: CategoryScore(tally.accuracy, tally.total)
+        for name, tally in tallies.items()
+        if tally.accuracy is not None
+    }
+
+
+def _interval(value: float, headline: Mapping[str, Tally], scores: Mapping[str, CategoryScore]) -> tuple[float, float]:
+    weights = aggregate.category_weights(aggregate.OVERALL, {name: score.total for name, score in scores.items()})
+    return interval(value, spread_of(weights, headline))
+
+
+def _group(name: str, each: Contestant, *, official: bool) -> float | None:
+    term = aggregate.formula(name)
+    if official:
+        return official_value(term, each.row.scores)
+    if name == "irrelevance":  # of what was run: models of one table were run on the same
+        return aggregate.value(term, each.row.scores)
+    return None if aggregate.missing(term, each.row.scores) else aggregate.value(term, each.row.scores)
+
+
+def _notes(each: Contestant) -> Iterable[str]:
+    if each.state.startswith("stopped"):
+        yield f"stopped early ({each.state.partition(':')[2]})"
+    elif each.state == "running":
+        yield "not finished"
+    if not each.comparable:
+        yield "own system prompt"
+    if each.tally.trained_on:
+        yield each.tally.trained_mark
+    total = sum(found.attempted for found in each.tally.categories.values())
+    if each.errors and each.errors * 50 > total:
+        yield f"{each.errors} of {total} entries ended in an error"
+
+
+def board_values(
+    made: Sequence[Board],
+    found: Sequence[Contestant],
+    first: RunDirectory,
+    files: Sequence[str] = (),
+    *,
+    official: bool = False,
+) -> Parsed:
+    """What `TEMPLATE` makes the page of; ``first`` is one of the runs, which all measured the same."""
+    from pytest_bfcl.reporting import overview
+
+    fingerprint = first.fingerprint.to_dict()
+    places = [place for board in made for place in board.places]
+    names = {each.info.name: each for each in found}
+    best = [names[place.name] for place in (made[0].places if made else ())[:MAX_BLADES]]
+    axes = [name for name in COLUMNS if all(_axis(name, each, official=official) is not None for each in best)]
+    if len(axes) < charts.MIN_SPOKES:
+        axes = [name for name in GROUPS["all_scoring"] if all(name in each.headline for each in best)]
+    values = {each.info.name: {axis: _axis(axis, each, official=official) for axis in axes} for each in best}
+    data = f"{fingerprint['dataset']['name']} {fingerprint['dataset']['version']}".strip()
+    shown = [number for number in range(len(COLUMNS)) if any(place.groups[number] is not None for place in places)]
+    return {
+        "title": f"Leaderboard: {len(places)} models on {data}",
+        "rules": f"{fingerprint['rules']} rules {fingerprint['rules_version']}",
+        "sha256": fingerprint["dataset"]["sha256"],
+        "notices": overview.notices({"fingerprint": {"dataset": fingerprint["dataset"]}}),
+        "boards": made,
+        "trust": {board.title: list(ranking_lines(board)) for board in made},
+        "columns": [(number, COLUMNS[number]) for number in shown],
+        "formulas": {name: formulas.group_formula(name) for name in COLUMNS},
+        "has": {name: any(getattr(place, name) for place in places) for name in ("organisation", "licence", "errors")}
+        | {name: any(getattr(place, name) is not None for place in places) for name in ("cost", "latency", "delta")},
+        "plots": [plot for plot, _ in _plots(places) if plot is not None],
+        "absent": list(_absent(places, best if len(best) > 1 else ())),
+        "wheel": charts.wheel(axes, values) if len(best) > 1 else None,
+        "published": None,
+        "blades": [each.info.name for each in best],
+        "files": files,
+    }
+
+
+def _axis(axis: str, each: Contestant, *, official: bool) -> float | None:
+    if axis in COLUMNS and axis != "irrelevance":
+        return _group(axis, each, official=official)
+    tally = each.headline.get(axis)
+    return tally.accuracy if tally is not None else _group(axis, each, official=official)
+
+
+PLOTS = (("cost", "score against cost", "cost of the run, USD"),
+         ("latency", "score against latency", "mean latency of a request, seconds"))  # fmt: skip
+
+
+def _plots(places: Sequence[Place]) -> Iterable[tuple[Scatter | None, list[str]]]:
+    """Each plot, and the models it cannot show."""
+    for name, title, label in PLOTS:
+        rows = [(place.name, getattr(place, name), place.score, place.interval) for place in places]
+        yield scatter(title, label, rows), [row for row, x, y, _ in rows if x is None or y is None]
+
+
+def _absent(places: Sequence[Place], wheel: Sequence[Contestant]) -> Iterable[str]:
+    """Which models which chart leaves out."""
+    for (_, title, _), (plot, names) in zip(PLOTS, _plots(places), strict=True):
+        if plot is not None and names:
+            yield f"{title}: without {', '.join(names)} (not measured, or no score)"
+    shown = {each.info.name for each in wheel}
+    if shown and (names := [place.name for place in places if place.name not in shown]):
+        yield f"wagon wheel: without {', '.join(names)} (the best {MAX_BLADES} of the first table are shown)"

@@ -1,0 +1,198 @@
+"""Verdicts as the reference's ``score/`` folder (scoring spec §3): a header line, then the failed entries."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_bfcl.dataset.categories import CATEGORIES, category_of
+from pytest_bfcl.dataset.expansion import sort_key
+from pytest_bfcl.endings import PASSED_BY_REFERENCE
+from pytest_bfcl.extensions.boards.result_files import (
+    category_folder,
+    error_text,
+    find_entry,
+    inference_log,
+    official_output,
+)
+from pytest_bfcl.json_types import Fields, Parsed
+from pytest_bfcl.runs.lines import plain
+from pytest_bfcl.runs.paths import write_below
+from pytest_bfcl.runs.snapshots import folder_name
+from pytest_bfcl.scoring.format_scores import FormatScores, configuration_of
+
+if TYPE_CHECKING:
+    from pytest_bfcl.dataset import DataSet
+    from pytest_bfcl.dataset.entry import Entry
+
+
+class ScoreFiles:
+    """Collects judged lines and writes score files; lines without a verdict are ignored."""
+
+    def __init__(self, root: Path, dataset: DataSet | None = None) -> None:
+        self.root = root
+        self.dataset = dataset
+        self._files: dict[tuple[str, str], _Pending] = {}
+
+    def add(self, line: Fields) -> None:
+        """Count one result line; write stages and retired categories are never scored."""
+        if line.get("outcome") not in ("passed", "failed", "error"):
+            return
+        category = str(line.get("category") or category_of(str(line["id"])))
+        row = CATEGORIES.get(category)
+        if row is None or row.group in ("memory_prereq", "retired", "own"):
+            return
+        valid = official_valid(line)
+        pending = self._files.setdefault((str(line.get("model") or "model"), category), _Pending())
+        pending.verdicts.append((sort_key(str(line["id"])), configuration_of(str(line["id"])), valid))
+        if not valid:
+            entry = find_entry(self.dataset, str(line["id"]))
+            failed = failed_line(line, category, folder_name(str(line.get("model") or "model")), entry)
+            raw = json.dumps(plain(failed), ensure_ascii=False).encode("utf-8", "backslashreplace")
+            pending.failed.append((sort_key(str(line["id"])), raw))
+
+    def write(self) -> list[Path]:
+        """Write every file; returns their paths."""
+        written = []
+        for (model, category), pending in self._files.items():
+            path = self.root / folder_name(model) / category_folder(category) / f"BFCL_v4_{category}_score.json"
+            ordered = sorted(pending.verdicts, key=lambda item: item[0])
+            header = score_header(category, [(configuration, valid) for _, configuration, valid in ordered])
+            failed = [raw for _, raw in sorted(pending.failed, key=lambda item: item[0])]
+            content = b"".join(part + b"\n" for part in (json.dumps(header).encode(), *failed))
+            written.append(write_below(self.root.parent, path, content))
+        return written
+
+
+class _Pending:
+    def __init__(self) -> None:
+        self.verdicts: list[tuple[tuple[int, str, int], str | None, bool]] = []
+        self.failed: list[tuple[tuple[int, str, int], bytes]] = []
+
+
+def official_valid(line: Fields) -> bool:
+    """Whether the reference counts a line as right; it does not look at how a reply ended (docs/fidelity.md, (d)).
+
+    An error is an answer without a call to it: right where no call was due, else wrong. So is, in lines of earlier
+    releases, a reply in which nothing was said.
+    """
+    outcome = line.get("official_outcome") or line.get("outcome")
+    reason = line.get("official_reason") if "official_outcome" in line else line.get("reason")
+    if "official_outcome" not in line and (line.get("detail") or {}).get("reference") == PASSED_BY_REFERENCE:
+        return True
+    unanswered = outcome == "failed" and not line.get("output") and str(reason).startswith("reply:")
+    if outcome == "error" or unanswered:
+        row = CATEGORIES.get(str(line.get("category")))
+        return row is not None and row.checker == "irrelevance"
+    return bool(outcome == "passed")
+
+
+def score_header(category: str, verdicts: list[tuple[str | None, bool]]) -> Parsed:
+    """The first line of a score file from (configuration, valid) pairs in evaluation order."""
+    correct, total = sum(valid for _, valid in verdicts), len(verdicts)
+    header: Parsed = {"accuracy": correct / total, "correct_count": correct, "total_count": total}
+    if category != "format_sensitivity":
+        return header
+    scores = FormatScores()
+    for configuration, valid in verdicts:
+        scores.add(configuration or "?", valid)
+    header |= {
+        "accuracy_max_delta": scores.max_delta,
+        "accuracy_variance": scores.variance,
+        "accuracy_std": scores.deviation,
+    }
+    for name, (passed, count) in scores.counts.items():
+        header[name] = {"accuracy": passed / count, "correct_count": passed, "total_count": count}
+    return header
+
+
+def failed_line(line: Fields, category: str, model: str, entry: Entry | None) -> Parsed:
+    """A failed entry as the reference lists it; texts of errors are ours."""
+    row = CATEGORIES[category]
+    head = {"id": line["id"], "model_name": model, "test_category": category, "valid": False}
+    if row.checker in ("state", "answer"):
+        return head | _conversation_fields(line, entry)
+    if row.checker in ("irrelevance", "relevance"):
+        return head | {
+            "prompt": _prompt(entry, functions=True),
+            "model_result": _raw(line),
+            "decoded_result": line.get("calls"),
+            "error": [_message(line)],
+            "error_type": official_reason(line),
+        }
+    return head | _ast_fields(line, entry)
+
+
+def _ast_fields(line: Fields, entry: Entry | None) -> Parsed:
+    reason = official_reason(line)
+    fields = {
+        "error": [_message(line)],
+        "error_type": reason,
+        "prompt": _prompt(entry, functions=True),
+        "model_result_raw": _raw(line),
+    }
+    if reason == "ast_decoder:decoder_wrong_output_format":
+        fields |= {"model_result_raw": str(_raw(line)), "model_result_decoded": str(line.get("calls"))}
+    elif reason != "ast_decoder:decoder_failed":
+        fields["model_result_decoded"] = line.get("calls")
+    return fields | {"possible_answer": _answer(entry)}
+
+
+def _conversation_fields(line: Fields, entry: Entry | None) -> Parsed:
+    reason = official_reason(line)
+    prompt = _prompt(entry, functions=False)
+    middle: Parsed = {"model_result_raw": _raw(line), "model_result_decoded": line.get("calls")}
+    if reason.endswith(":inference_error") or reason == "multi_turn:force_terminated":
+        middle = {"model_result": _raw(line)}
+    elif reason == "agentic:no_last_message":
+        middle = {"model_result": _raw(line), "model_result_decoded": line.get("calls")}
+    elif reason == "agentic:answer_not_found":
+        middle = {"model_result_raw": _raw(line), "last_non_fc_message": (line.get("detail") or {}).get("called")}
+        prompt = entry.question if entry is not None else []
+    kept = (line.get("official") or {}).get("inference_log")
+    log = kept if kept is not None else "" if error_text(line) is not None else inference_log(line, entry)
+    return {
+        "error": {"error_type": reason, "error_message": _message(line)},
+        "prompt": prompt,
+        **middle,
+        "possible_answer": _answer(entry),
+        "inference_log": log,
+    }
+
+
+def official_reason(line: Fields) -> str:
+    """The official reason; for our errors the one the reference gives to a failed generation."""
+    outcome = line.get("official_outcome") or line.get("outcome")
+    if outcome == "error":
+        checker = CATEGORIES[str(line["category"])].checker
+        if checker == "relevance":
+            return "relevance_error:decoder_failed"
+        prefix = {"state": "multi_turn", "answer": "agentic"}.get(checker)
+        return f"{prefix}:inference_error" if prefix else "ast_decoder:decoder_failed"
+    return str(line.get("official_reason") or line.get("reason"))
+
+
+def _message(line: Fields) -> str:
+    detail = line.get("detail") or {}
+    return str(detail.get("error") or detail.get("rule") or official_reason(line))
+
+
+def _raw(line: Fields) -> Any:
+    error = error_text(line)
+    return error if error is not None else official_output(line.get("output"))
+
+
+def _answer(entry: Entry | None) -> Any:
+    return entry.possible_answer if entry is not None else []
+
+
+def _prompt(entry: Entry | None, *, functions: bool) -> Any:
+    """The data entry as the reference prints it, with or without function documents."""
+    if entry is None:
+        return {}
+    prompt: Parsed = {"id": entry.id, "question": entry.question}
+    if functions:
+        prompt["function"] = entry.function
+    optional = ("initial_config", "involved_classes", "missed_function", "scenario")
+    return prompt | {name: getattr(entry, name) for name in optional if getattr(entry, name)}

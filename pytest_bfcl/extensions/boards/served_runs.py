@@ -1,0 +1,139 @@
+"""Stored runs as a verification takes them: the conducts of one model, and what must not be compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from pytest_bfcl.dataset.categories import CATEGORIES
+from pytest_bfcl.extensions.boards.verification import MARGIN, Run, Verification, by_entry, verify
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.runs.directory import same_results
+from pytest_bfcl.runs.result_line import ResultLine
+from pytest_bfcl.scoring.comparison import comparability
+from pytest_bfcl.scoring.conduct import Conduct, conduct_of
+from pytest_bfcl.scoring.measurements import Measurement, open_measurement
+from pytest_bfcl.scoring.served import is_same_model, name_of
+
+if TYPE_CHECKING:
+    from pytest_bfcl.dataset import Entry
+
+Find = Callable[[str], "Entry | None"]
+"""The entry of an id, ``None`` where the data is not at hand."""
+
+
+def nowhere(entry_id: str) -> None:
+    """No data at hand: the calls of lines that do not tell their form are not looked at."""
+    return
+
+
+@dataclass(frozen=True, slots=True)
+class ServedRun:
+    """One model of a stored run."""
+
+    measurement: Measurement
+    model: str
+    run: Run
+
+    @property
+    def label(self) -> str:
+        """The run as it was named."""
+        return self.measurement.label
+
+    @property
+    def mode(self) -> str:
+        """How it was asked: ``fc`` or ``prompt``."""
+        return self.model.rpartition("@")[2]
+
+
+def conducts_of(records: Iterable[ResultLine], find: Find = nowhere) -> Iterator[Conduct]:
+    """The conducts of lines that were asked; the write stages of memory entries are left out.
+
+    ``find`` is asked for the tools of lines that do not tell the form of their calls.
+    """
+    from pytest_bfcl.checkers.call_form import call_form, native_calls
+
+    for record in records:
+        row = CATEGORIES.get(str(record.get("category")))
+        if record.get("outcome") == "skipped" or (row is not None and row.group == "memory_prereq"):
+            continue
+        form = None
+        if "call_form" not in record and next(native_calls(record.get("output")), None) is not None:
+            entry = find(str(record["id"]))
+            if entry is not None and entry.mcp is None:  # what a server listed is not told
+                form = call_form(entry.all_functions, record.get("output"), entry.language)
+        yield conduct_of(record, form)
+
+
+class _Every:
+    """The ids of all entries."""
+
+    def __contains__(self, entry_id: object) -> bool:
+        return True
+
+
+def open_served(text: str, find_in: Callable[[Measurement], Find]) -> ServedRun:
+    """One model of ``PATH`` or ``PATH#MODEL``: a run directory or a file of result lines.
+
+    ``find_in`` says where the entries of a measurement are. Raises `UsageError` for several models, or none.
+    """
+    measurement = open_measurement(text)
+    models = list(measurement.models())
+    if len(models) != 1:
+        raise UsageError(f"{text} has {', '.join(models) or 'no results'}: name one model as PATH#MODEL")
+    lines = [line for line in measurement.lines(_Every()) if str(line.get("model") or "") == models[0]]
+    if not lines or not any("output" in line for line in lines):
+        raise UsageError(f"{text} holds verdicts without answers: a verification needs a run, or its results.jsonl")
+    records: list[ResultLine] = lines  # type: ignore[assignment]
+    return ServedRun(measurement, models[0], by_entry(conducts_of(records, find_in(measurement))))
+
+
+def verify_runs(served: ServedRun, references: Sequence[ServedRun], margin: float = MARGIN) -> Verification:
+    """`verify` of opened runs. Raises `UsageError` where they must not be compared: other data, or the run itself."""
+    notes: list[str] = []
+    for reference in references:
+        if _is_itself(served, reference):
+            raise UsageError(f"{reference.label} is the run itself, which serves the model as it does: name another")
+        notes += comparability(reference.measurement, served.measurement, shared=True)
+        if reference.mode != served.mode:
+            notes.append(f"{reference.label} was asked in mode {reference.mode}, {served.label} in {served.mode}")
+        if not is_same_model(name_of(reference.model), name_of(served.model)):
+            notes.append(f"{reference.label} names its model {reference.model}, {served.label} {served.model}")
+        notes += _parameters(reference, served)
+    if any(map(_is_unread, (served, *references))):
+        notes.append("calls of lines that do not tell their form, and whose data is not here, are not looked at")
+    label = " and ".join(reference.label for reference in references)
+    return verify(
+        served.run,
+        [reference.run for reference in references],
+        labels=(served.label, label),
+        margin=margin,
+        notes=list(dict.fromkeys(notes)),
+    )
+
+
+def _is_unread(run: ServedRun) -> bool:
+    """Whether some line has calls that nobody could look at."""
+    return any(each.form is None and each.passed is not None for many in run.run.values() for each in many)
+
+
+def _is_itself(served: ServedRun, reference: ServedRun) -> bool:
+    one, other = served.measurement.folder, reference.measurement.folder
+    same_model = served.model == reference.model
+    return one is not None and other is not None and same_model and same_results(one, other)
+
+
+def _parameters(reference: ServedRun, served: ServedRun) -> Iterator[str]:
+    """Sampling parameters that differ: then a difference may be theirs."""
+    asked = []
+    for run in (reference, served):
+        known = run.measurement.fingerprint
+        models = [] if known is None else [each for each in known.models if each.model == run.model]
+        asked.append(models[0].parameters if models else {})
+    for name in sorted({*asked[0], *asked[1]}):
+        if asked[0].get(name) != asked[1].get(name):
+            yield (
+                f"{name} is {asked[0].get(name)} in {reference.label} and {asked[1].get(name)} in {served.label}: a "
+                "difference may be of that, not of the server"
+            )

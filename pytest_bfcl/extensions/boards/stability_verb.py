@@ -1,0 +1,110 @@
+"""What many runs of one model say: entries that always pass, flip or never pass, and what difference chance makes.
+
+A run is a run directory, a results.jsonl, verdicts of `pytest-bfcl score`, or an official score/ folder; PATH#MODEL
+picks one of several models. Repeats inside a run count as runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.printed import say
+
+if TYPE_CHECKING:
+    from pytest_bfcl.extensions.boards.stability import Stability
+
+SUMMARY = "what many runs of one model say"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of the verb."""
+    parser.add_argument("runs", nargs="+", metavar="RUN", help="runs of one model")
+    parser.add_argument("--rules", choices=("official", "corrected"), default="official", help="whose verdicts")
+    parser.add_argument("--data", default="official", help="data of official score folders (default: official)")
+    parser.add_argument(
+        "--never",
+        type=Path,
+        metavar="FILE",
+        help="write the entries that never pass, an id a line; .json: as --bfcl-expected reads it",
+    )
+    parser.add_argument("--smoke", type=int, metavar="N", help="choose N entries that predict the whole score")
+    parser.add_argument("--smoke-out", type=Path, metavar="FILE", help="write them, for --bfcl-ids")
+    parser.add_argument("--seed", type=int, default=0, help="of the smoke set (default: %(default)s)")
+    parser.add_argument("--html", type=Path, metavar="FILE", help="write a self-contained page")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write everything for programs")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the table, write the files asked for."""
+    from pytest_bfcl.extensions.boards.stability import refuse_mixed, smoke_set, stability
+    from pytest_bfcl.extensions.boards.stability_text import print_stability, stability_html
+
+    if args.smoke_out is not None and args.smoke is None:
+        raise UsageError("--smoke-out needs --smoke N, the number of entries")
+    runs = [_Run(text, args) for text in args.runs]
+    refuse_mixed([(run.text, run.model, run.measurement.fingerprint) for run in runs])
+    found = stability({run.text: run.verdicts for run in runs})
+    if not found.entries:
+        raise UsageError("no entry was judged in every run")
+    smoke = smoke_set(found, args.smoke, args.seed) if args.smoke is not None else None
+    print_stability(found, smoke)
+    _write(args.never, _never(found, runs, args))
+    _write(args.smoke_out, "".join(f"{entry_id}\n" for entry_id in smoke.ids) if smoke else "")
+    _write(args.html, stability_html(found, smoke))
+    _write(args.json, _json(found))
+    return 0
+
+
+class _Run:
+    """One run of one model: its verdicts, and what it measured."""
+
+    def __init__(self, text: str, args: argparse.Namespace) -> None:
+        from pytest_bfcl.rescoring import open_data
+        from pytest_bfcl.scoring.measurements import open_measurement
+        from pytest_bfcl.scoring.official_scores import is_score_folder
+
+        scores = is_score_folder(Path(text.partition("#")[0]))
+        self.text = text
+        self.measurement = open_measurement(text, open_data(args.data)) if scores else open_measurement(text)
+        models = self.measurement.models(args.rules)
+        if len(models) != 1:
+            known = ", ".join(models) or "no results"
+            raise UsageError(f"{text} has {known}: name one model as PATH#MODEL")
+        ((self.model, self.verdicts),) = models.items()
+
+
+def _never(found: Stability, runs: list[_Run], args: argparse.Namespace) -> str:
+    """The entries that never pass: ids, or the file of expected failures of these models on this data."""
+    ids = found.ids("never")
+    if args.never is None or args.never.suffix != ".json":
+        return "".join(f"{entry_id}\n" for entry_id in ids)
+    last = runs[-1].measurement
+    if last.fingerprint is None:
+        raise UsageError(f"--never {args.never}: {last.label} does not say what it measured; name run directories")
+    modes = {
+        model.model: model.mode for run in runs if (known := run.measurement.fingerprint) for model in known.models
+    }
+    why = f"passed in none of {len(found.runs)} runs"
+    failures = [
+        {"model": model, "mode": modes.get(model) or model.rpartition("@")[2], "id": entry_id, "reason": why}
+        for model in dict.fromkeys(run.model for run in runs)
+        for entry_id in ids
+    ]
+    content = {"dataset": last.fingerprint.to_dict()["dataset"], "rules": args.rules, "failures": failures}
+    return json.dumps(content, indent=1) + "\n"
+
+
+def _json(found: Stability) -> str:
+    return json.dumps(found.to_dict(), indent=1) + "\n"
+
+
+def _write(path: Path | None, text: str) -> None:
+    from pytest_bfcl.cli import write_file
+
+    if path is not None:
+        write_file(path, text)
+        say(f"written: {path}")

@@ -1,0 +1,163 @@
+"""Rows of the leaderboard files from result lines and official score folders."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from pytest_bfcl.dataset.categories import CATEGORIES
+from pytest_bfcl.extensions.boards.official_csv import ModelRow
+from pytest_bfcl.extensions.boards.score_files import official_valid
+from pytest_bfcl.runs.result_line import ReplayLine, ResultLine
+from pytest_bfcl.scoring import aggregate
+from pytest_bfcl.scoring.aggregate import CategoryScore
+from pytest_bfcl.scoring.cost import Usage
+from pytest_bfcl.scoring.format_scores import FormatScores, configuration_of
+from pytest_bfcl.scoring.model_info import ModelInfo, find_info
+from pytest_bfcl.scoring.official_scores import ScoreFile
+
+_NEEDED = frozenset(aggregate.categories_in(aggregate.OVERALL))
+
+
+@dataclass(slots=True)
+class _Category:
+    """One category of one model: a score, and the usage where it was evaluated here."""
+
+    passed: int = 0
+    total: int = 0
+    errors: int = 0
+    skipped: int = 0
+    state: str = "finished"
+    """That of the run it comes from."""
+    usage: Usage = field(default_factory=Usage)
+    formats: FormatScores = field(default_factory=FormatScores)
+    file: ScoreFile | None = None
+    trained_on: set[str] = field(default_factory=set)
+
+    @property
+    def was_run(self) -> bool:
+        """Whether there is more than skipped entries."""
+        return self.file is not None or self.total + self.errors > 0
+
+    @property
+    def score(self) -> CategoryScore | None:
+        if self.file is not None:
+            return CategoryScore(self.file.accuracy, self.file.total)
+        return CategoryScore(self.passed / self.total, self.total) if self.total else None
+
+
+class Standings:
+    """Collects models from several runs.
+
+    A category measured again, in a later run, replaces the earlier one; official score files only fill what no run has,
+    without cost and latency (scoring spec §7). ``official`` counts errors the way the reference does (wrong, but right
+    where no call was due), takes the official verdicts and the first repeat; otherwise errors are left out and the
+    run's headline verdicts count. Write stages, skipped entries and retired categories never count. No score is claimed
+    (``ModelRow.unclaimed``) for what stopped early, skipped entries or ended in too many errors.
+    """
+
+    def __init__(self, *, official: bool = False) -> None:
+        self.official = official
+        self.replaced: list[tuple[str, str]] = []
+        self._models: dict[str, dict[str, _Category]] = {}
+
+    def add(self, records: Iterable[ResultLine | ReplayLine], *, state: str = "finished") -> None:
+        """The records of one run; ``state`` is its own, where it has one."""
+        found: dict[str, dict[str, _Category]] = {}
+        for record in records:
+            category = str(record.get("category"))
+            row, outcome = CATEGORIES.get(category), record.get("outcome")
+            if row is None or row.group in ("memory_prereq", "retired", "own") or outcome not in _OUTCOMES:
+                continue
+            if self.official and (record.get("repeat") or 1) != 1:
+                continue
+            model = found.setdefault(str(record.get("model") or "model"), {})
+            self._count(model.setdefault(category, _Category(state=state)), record, category, str(outcome))
+        for name, categories in found.items():
+            known = self._models.setdefault(name, {})
+            run = {category: each for category, each in categories.items() if each.was_run or category not in known}
+            self.replaced += [(name, category) for category in run if category in known]
+            known.update(run)
+
+    def _count(self, count: _Category, record: ResultLine | ReplayLine, category: str, outcome: str) -> None:
+        if outcome == "skipped":
+            count.skipped += 1
+            return
+        count.errors += outcome == "error"
+        if outcome != "error":
+            count.usage.add(record)
+        elif not self.official:
+            return
+        if record.get("trained_on"):
+            count.trained_on.add(str(record["id"]))
+        passed = official_valid(record) if self.official else outcome == "passed"
+        count.passed += passed
+        count.total += 1
+        if category == "format_sensitivity":
+            count.formats.add(configuration_of(str(record["id"])) or "?", passed)
+
+    def add_scores(self, scores: Mapping[str, Mapping[str, ScoreFile]]) -> None:
+        """An official ``score/`` folder."""
+        for name, files in scores.items():
+            known = self._models.setdefault(name, {})
+            for category, file in files.items():
+                known.setdefault(category, _Category(file=file))
+
+    def rows(self, infos: Mapping[str, ModelInfo] | None = None) -> list[ModelRow]:
+        """One row per model, in order of first appearance."""
+        known = infos or {}
+        return [_row(find_info(known, name) or ModelInfo(name), found) for name, found in self._models.items()]
+
+
+_OUTCOMES = ("passed", "failed", "error", "skipped")
+MAX_ERRORS_PCT = 2.0
+"""As ``--bfcl-max-errors``: beyond it no score is claimed."""
+
+
+def _row(info: ModelInfo, categories: Mapping[str, _Category]) -> ModelRow:
+    scores = {name: score for name, found in categories.items() if (score := found.score) is not None}
+    usage = Usage()
+    for found in categories.values():
+        usage.extend(found.usage)
+    measured = any(found.file is None for found in categories.values())
+    formats = _formats(categories.get("format_sensitivity"))
+    trained_on = sum(len(found.trained_on) for found in categories.values())
+    return ModelRow(
+        info, scores, formats, usage if measured else None, trained_on, unclaimed=_why_unclaimed(categories)
+    )
+
+
+def _why_unclaimed(categories: Mapping[str, _Category]) -> str:
+    """Why no score is claimed for what was run; empty when it is."""
+    if any(found.state != "finished" for found in categories.values()):
+        return "the run did not come to its end"
+    errors = sum(found.errors for found in categories.values())
+    judged = sum(found.total for found in categories.values() if found.file is None)
+    if errors * 100 > MAX_ERRORS_PCT * (judged + errors):
+        return f"more than {MAX_ERRORS_PCT:g} % of its entries ended in an error"
+    skipped = [name for name, found in categories.items() if found.skipped and name in _NEEDED]
+    return f"entries were skipped in {', '.join(skipped)}" if skipped else ""
+
+
+def _formats(found: _Category | None) -> FormatScores | None:
+    if found is None:
+        return None
+    if found.file is not None:
+        told = {name: value for name, value in found.file.header.items() if isinstance(value, dict)}
+        return FormatScores(
+            {name: [int(each["correct_count"]), int(each["total_count"])] for name, each in told.items()}
+        )
+    return found.formats if found.formats.counts else None
+
+
+def model_rows(
+    records: Iterable[ResultLine],
+    infos: Mapping[str, ModelInfo] | None = None,
+    *,
+    official: bool = False,
+    state: str = "finished",
+) -> list[ModelRow]:
+    """The rows of one run (`Standings`), one per model."""
+    standings = Standings(official=official)
+    standings.add(records, state=state)
+    return standings.rows(infos)

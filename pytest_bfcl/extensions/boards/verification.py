@@ -1,0 +1,419 @@
+"""Does this server serve the model as another does? One run against reference runs of the same model, entry by entry.
+
+Every measure is a yes or no of an entry, so that pairs of the same entry are compared: what both get wrong says nothing
+of the server. All are tested together (Holm) at `CHANCE`: two equal servers are told apart in less than 2 % of trials,
+by simulation.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+from typing import Literal
+
+from pytest_bfcl.endings import Ending, ending_of
+from pytest_bfcl.extensions.boards.stability import noise_floor
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.json_types import JsonObject
+from pytest_bfcl.scoring.conduct import Conduct, ConductTally
+from pytest_bfcl.scoring.statistics import (
+    Interval,
+    PairTally,
+    Spread,
+    chance,
+    cluster_of,
+    holm,
+    interval,
+    paired_spread,
+    stratum_of,
+)
+
+CHANCE = 0.01
+"""How often all measures together may tell two equal servers apart."""
+CRITICAL = 3.3
+"""Standard errors of a difference that is told among some ten measures."""
+MARGIN = 0.03
+"""A loss of so many entries (a fraction) has to be ruled out before a server is said to serve as the reference does."""
+
+Verdict = Literal["same", "other", "unknown"]
+Worse = Literal["more", "less", "either"]
+EXIT_CODES: Mapping[Verdict, int] = {"same": 0, "other": 1, "unknown": 3}
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """One yes or no of an entry; ``None`` where it cannot be told. ``worse``: which direction speaks against a server.
+
+    ``words`` complete "entries that …"
+    """
+
+    name: str
+    words: str
+    worse: Worse
+    of: Callable[[Conduct], bool | None]
+
+
+def _judged(get: Callable[[Conduct], bool | None]) -> Callable[[Conduct], bool | None]:
+    return lambda found: None if found.passed is None else get(found)
+
+
+def _fault(name: str) -> Callable[[Conduct], bool | None]:
+    return _judged(lambda found: found.has(name))
+
+
+MEASURES = (
+    Measure("called", "are answered with a call", "either", _judged(lambda found: found.called)),
+    Measure("unknown", "call a name that was not offered", "more", _fault("unknown")),
+    Measure("broken", "have arguments that are no JSON object", "more", _fault("broken")),
+    Measure("invalid", "have arguments invalid under their schema", "more", _fault("invalid")),
+    Measure("lost", "have a call left in the text", "more", _judged(lambda found: found.lost)),
+    Measure("reasoning_only", "get reasoning and no answer", "more", _judged(lambda found: found.reasoning_only)),
+    Measure("empty", "get an empty answer", "more", _judged(lambda found: found.empty)),
+    Measure("retried", "are answered only when asked again", "more", _judged(lambda found: found.retried)),
+    Measure("passed", "are answered right", "less", lambda found: found.passed),
+    Measure("errors", "end in an error", "more", lambda found: found.passed is None),
+)
+
+
+SILENT = frozenset(("completed", "STOP"))
+"""Words of Responses and Gemini that end a reply with calls and one without alike."""
+
+
+def _finish_measures(runs: Iterable[Run]) -> list[Measure]:
+    """A measure for each class of endings, where reference and served run tell them at all.
+
+    Classes, not words: the same ending has another word over another API. Where one of the runs speaks an API that has
+    one word for both, whether a reply ended with calls is not compared.
+    """
+    words = [{word for found in run.values() for each in found for word in each.finish} for run in runs]
+    if not all(words):
+        return []
+    folded = any(SILENT & each for each in words)
+    kinds = {word: _kind(word, folded) for word in set().union(*words)}
+    return [
+        Measure(f"finish:{kind}", f"have a reply that ends with {kind!r}", "either", _judged(_ends_with(kind, kinds)))
+        for kind in sorted(set(kinds.values()))
+    ]
+
+
+def _kind(word: str, folded: bool) -> str:
+    """The class of an ending; a word nobody knows is its own."""
+    kind = ending_of(word)
+    if kind is Ending.CALLS and folded:
+        return Ending.NORMAL.value
+    return word if kind is Ending.TROUBLE else kind.value
+
+
+def _ends_with(kind: str, kinds: Mapping[str, str]) -> Callable[[Conduct], bool | None]:
+    return lambda found: any(kinds[word] == kind for word in found.finish) if found.finish else None
+
+
+Run = Mapping[str, Sequence[Conduct]]
+"""Entry id → what was done, once for each repeat."""
+
+
+def by_entry(conducts: Iterable[Conduct]) -> dict[str, list[Conduct]]:
+    """Conducts as a `Run`."""
+    run: dict[str, list[Conduct]] = {}
+    for found in conducts:
+        run.setdefault(found.id, []).append(found)
+    return run
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One measure compared: shares of entries (fractions), their difference and what chance makes of it.
+
+    ``floor``: a difference that two runs of the reference's own server exceed once in twenty. ``chance`` is adjusted
+    for all rows.
+    """
+
+    measure: Measure
+    entries: int
+    before: float
+    after: float
+    difference: float
+    interval95: Interval
+    floor: float
+    chance: float = 1.0
+
+    @property
+    def loss(self) -> float:
+        """How much speaks against the served model; at most 0 where nothing does."""
+        return {"more": self.difference, "less": -self.difference, "either": abs(self.difference)}[self.measure.worse]
+
+    @property
+    def is_other(self) -> bool:
+        """Whether the difference speaks against the served model, and is not chance."""
+        return self.loss > self.floor and self.chance < CHANCE
+
+    @property
+    def is_better(self) -> bool:
+        """Whether the difference speaks for the served model, and is not chance."""
+        return self.loss < -self.floor and self.chance < CHANCE
+
+    def worst(self) -> float:
+        """The largest loss that the interval leaves possible."""
+        low, high = self.interval95
+        return {"more": high, "less": -low, "either": max(high, -low)}[self.measure.worse]
+
+    def needed(self, margin: float) -> int:
+        """Entries from which a loss of ``margin`` would be ruled out, or this one found."""
+        half = (self.interval95[1] - self.interval95[0]) / 2
+        if self.loss < margin / 2:
+            return math.ceil(self.entries * (half / (margin - max(self.loss, 0.0))) ** 2)
+        return math.ceil(self.entries * (half * CRITICAL / 1.96 / self.loss) ** 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Trigger:
+    """Decisions to call against the reference's: precision, recall and F1 are ``None`` where nothing was divided."""
+
+    both: int = 0
+    only_served: int = 0
+    only_reference: int = 0
+    neither: int = 0
+
+    @property
+    def precision(self) -> float | None:
+        """Of the calls that were made, the share the reference made, too."""
+        return _share(self.both, self.both + self.only_served)
+
+    @property
+    def recall(self) -> float | None:
+        """Of the calls the reference made, the share that was made."""
+        return _share(self.both, self.both + self.only_reference)
+
+    @property
+    def f1(self) -> float | None:
+        """The harmonic mean of both."""
+        return _share(2 * self.both, 2 * self.both + self.only_served + self.only_reference)
+
+
+def _share(count: float, total: float) -> float | None:
+    return count / total if total else None
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One run by itself: counts, and the medians of seconds and output tokens of an entry."""
+
+    label: str
+    tally: ConductTally
+    accuracy: float | None
+    latency_s: float | None
+    output_tokens: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """A served run against reference runs. ``repeated``: the noise floor is measured on several reference runs."""
+
+    served: Side
+    reference: Side
+    rows: tuple[Row, ...]
+    trigger: Trigger
+    entries: int
+    repeated: int
+    margin: float = MARGIN
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def others(self) -> list[Row]:
+        """What is served otherwise, the largest loss first."""
+        return sorted((row for row in self.rows if row.is_other), key=lambda row: -row.loss)
+
+    @property
+    def verdict(self) -> Verdict:
+        """``same``: no difference, and a loss of the margin is ruled out in every measure."""
+        if self.others:
+            return "other"
+        return "same" if all(row.worst() < self.margin for row in self.rows) else "unknown"
+
+    @property
+    def more(self) -> int:
+        """Requests that are missing for a verdict, by what is known now."""
+        open_rows = [row for row in self.rows if row.worst() >= self.margin]
+        return max(1, max((row.needed(self.margin) for row in open_rows), default=0) - self.entries)
+
+    @property
+    def sentence(self) -> str:
+        """The verdict for people."""
+        if self.verdict == "same":
+            return "serves the model as the reference does"
+        if self.verdict == "unknown":
+            return f"too few requests to tell, about {self.more:,} more"
+        told = [
+            f"{100 * row.after:.1f} % of entries {row.measure.words}, {100 * row.before:.1f} % there"
+            for row in self.others
+        ]
+        return "does not serve the model as the reference does: " + "; ".join(told)
+
+    @property
+    def noise(self) -> str:
+        """Where the noise floor is from."""
+        if self.repeated > 1:
+            return f"noise floor measured between {self.repeated} runs of the reference"
+        return (
+            "noise floor from the binomial of entries on which the two runs differ: a second run of the reference "
+            "(another --reference, or one with --repeat) would measure it"
+        )
+
+    def to_dict(self) -> JsonObject:
+        """A JSON-able copy."""
+        return {
+            "verdict": self.verdict,
+            "sentence": self.sentence,
+            "served": self.served.label,
+            "reference": self.reference.label,
+            "entries": self.entries,
+            "more": self.more if self.verdict == "unknown" else 0,
+            "margin": self.margin,
+            "noise": self.noise,
+            "trigger": {
+                "both": self.trigger.both,
+                "only_served": self.trigger.only_served,
+                "only_reference": self.trigger.only_reference,
+                "neither": self.trigger.neither,
+                "precision": self.trigger.precision,
+                "recall": self.trigger.recall,
+                "f1": self.trigger.f1,
+            },
+            "measures": {
+                row.measure.name: {
+                    "entries": row.entries,
+                    "reference": row.before,
+                    "served": row.after,
+                    "difference": row.difference,
+                    "interval95": list(row.interval95),
+                    "noise_floor": row.floor,
+                    "chance": row.chance,
+                    "other": row.is_other,
+                }
+                for row in self.rows
+            },
+            "notes": list(self.notes),
+        }
+
+
+def verify(
+    served: Run,
+    references: Sequence[Run],
+    *,
+    labels: tuple[str, str] = ("served", "reference"),
+    margin: float = MARGIN,
+    notes: Sequence[str] = (),
+) -> Verification:
+    """Hold one run against one or several runs of the reference. Raises `UsageError` without a shared entry."""
+    shared = [entry_id for entry_id in served if any(entry_id in run for run in references)]
+    if not shared:
+        raise UsageError(f"{labels[0]} and {labels[1]} share no entry: nothing can be compared")
+    # Of the reference only what was asked of the server: shares of both sides are about the same entries.
+    asked = ({entry_id: run[entry_id] for entry_id in shared if entry_id in run} for run in references)
+    used = [repeat for run in asked for repeat in _repeats(run)]
+    mine = {entry_id: served[entry_id] for entry_id in shared}
+    found = [_row(each, mine, used) for each in (*MEASURES, *_finish_measures([mine, *used]))]
+    rows = [row for row in found if row is not None and (row.before or row.after)]
+    adjusted = holm({row.measure.name: row.chance for row in rows})
+    return Verification(
+        side_of(labels[0], mine),
+        side_of(labels[1], by_entry(each for run in used for many in run.values() for each in many)),
+        tuple(_adjusted(row, adjusted[row.measure.name]) for row in rows),
+        trigger_of(mine, used),
+        len(shared),
+        len(used),
+        margin,
+        tuple(notes),
+    )
+
+
+def _repeats(run: Run) -> list[Run]:
+    """A run whose entries were asked several times, as several runs."""
+    most = max(map(len, run.values()), default=0)
+    return [{entry_id: [many[k]] for entry_id, many in run.items() if k < len(many)} for k in range(most)]
+
+
+def _adjusted(row: Row, value: float) -> Row:
+    return Row(row.measure, row.entries, row.before, row.after, row.difference, row.interval95, row.floor, chance=value)
+
+
+def _pairs(served: Run, references: Sequence[Run]) -> Iterable[tuple[Conduct, Conduct]]:
+    """Every (reference, served) pair of an entry."""
+    for entry_id, mine in served.items():
+        for run in references:
+            for before in run.get(entry_id, ()):
+                for after in mine:
+                    yield before, after
+
+
+def _row(measure: Measure, served: Run, references: Sequence[Run]) -> Row | None:
+    """One measure over all pairs; ``None`` where it can be told of none."""
+    tally = PairTally()
+    yes = [0, 0]
+    for first, second in _pairs(served, references):
+        before, after = measure.of(first), measure.of(second)
+        if before is not None and after is not None:
+            stratum = stratum_of(first.category)
+            tally.add(f"{stratum}/{cluster_of(first.id, first.category)}", before, after, f"{stratum}/{first.id}")
+            yes[0] += before
+            yes[1] += after
+    if not tally.total:
+        return None
+    spread = paired_spread({"entries": 1.0}, {"entries": tally})
+    return Row(
+        measure,
+        tally.question_count,
+        yes[0] / tally.total,
+        yes[1] / tally.total,
+        tally.difference,
+        interval(tally.difference, spread, -1.0, 1.0),
+        _floor(measure, references, spread),
+        chance(tally.difference, spread),
+    )
+
+
+def _floor(measure: Measure, references: Sequence[Run], spread: Spread) -> float:
+    """What two runs of one server differ by, from the reference's own runs where there are several."""
+    if len(references) < 2:
+        return spread.half_width
+    sums: dict[str, list[int]] = {}
+    sizes: dict[str, int] = {}
+    for entry_id in references[0]:
+        found = [run[entry_id][0] for run in references if run.get(entry_id)]
+        values = [measure.of(each) for each in found]
+        if len(found) == len(references) and None not in values:
+            cluster = f"{stratum_of(found[0].category)}/{cluster_of(entry_id, found[0].category)}"
+            row = sums.setdefault(cluster, [0] * len(references))
+            for run, value in enumerate(values):
+                row[run] += bool(value)
+            sizes[cluster] = sizes.get(cluster, 0) + 1
+    return noise_floor(list(sums.values()), list(sizes.values())) if sums else spread.half_width
+
+
+def trigger_of(served: Run, references: Sequence[Run]) -> Trigger:
+    """Decisions to call of all pairs that were judged on both sides."""
+    count = [0, 0, 0, 0]
+    for before, after in _pairs(served, references):
+        if before.passed is not None and after.passed is not None:
+            count[2 * (not after.called) + (not before.called)] += 1
+    return Trigger(*count)
+
+
+def side_of(label: str, run: Run) -> Side:
+    """One run's own figures."""
+    tally = ConductTally()
+    conducts = [found for many in run.values() for found in many]
+    for found in conducts:
+        tally.add(found)
+    judged = [found.passed for found in conducts if found.passed is not None]
+    latencies = [found.latency_s for found in conducts if found.latency_s is not None]
+    tokens = [found.output_tokens for found in conducts if found.output_tokens is not None]
+    return Side(
+        label,
+        tally,
+        _share(sum(judged), len(judged)),
+        median(latencies) if latencies else None,
+        median(tokens) if tokens else None,
+    )

@@ -1,0 +1,155 @@
+"""Does this server serve the model as another does? A run against reference runs of the same model.
+
+RUN is a stored run; with --model SPEC the reference's entries are asked of that model first, and every option of
+`pytest-bfcl run` holds. The reference is a run of the same model elsewhere: at its maker's endpoint, or in full
+precision. Several --reference measure the noise floor. --table ranks several runs.
+
+Exit code 0: serves the model as the reference does; 1: does not; 3: too few requests to tell. With --table 0.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.printed import say
+
+if TYPE_CHECKING:
+    from pytest_bfcl.extensions.boards.served_runs import Find, ServedRun
+    from pytest_bfcl.extensions.boards.verification import Verification
+    from pytest_bfcl.extensions.boards.verification_text import Provider
+    from pytest_bfcl.scoring.measurements import Measurement
+
+STOPPED = (2, 5)
+"""Codes of a run that did not come to its end, or asked nothing."""
+
+SUMMARY = "does a server serve a model as another does"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of the verb, and all of `pytest-bfcl run`."""
+    from pytest_bfcl.cli.run import add_run_options
+
+    parser.add_argument("runs", nargs="*", metavar="RUN", help="stored runs (PATH#MODEL picks one of several models)")
+    parser.add_argument(
+        "--reference", action="append", default=[], metavar="RUN", help="what to compare with; repeatable"
+    )
+    parser.add_argument(
+        "--margin", type=float, default=3.0, metavar="PTS",
+        help="points of loss that have to be ruled out before a server is said to serve as the reference does "
+        "(default: %(default)g)",
+    )  # fmt: skip
+    parser.add_argument("--table", action="store_true", help="rank the runs in one table; --reference is optional")
+    parser.add_argument("--html", type=Path, metavar="FILE", help="write a self-contained page")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write everything for programs")
+    add_run_options(parser, model_needed=False)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Ask where a model is named, print verdicts or the table, write the files asked for."""
+    from pytest_bfcl.extensions.boards.served_runs import open_served
+    from pytest_bfcl.extensions.boards.verification import EXIT_CODES
+
+    _refuse(args)
+    references = [open_served(text, _entries) for text in args.reference]
+    if _models(args):
+        code = _ask(args, references[0])
+        if code in STOPPED:
+            return code
+        args.runs = [str(args.out)]
+    served = [open_served(text, _entries) for text in args.runs]
+    found = _verifications(served, references, args.margin / 100)
+    providers = _providers(served, found)
+    _write(args, found, providers)  # first: a reader like `head` may end the printing
+    _print(args, found, providers)
+    return 0 if args.table or not found else EXIT_CODES[found[0].verdict]
+
+
+def _models(args: argparse.Namespace) -> list[str]:
+    """The models to ask."""
+    return list(getattr(args, "bfcl_model", None) or ())
+
+
+def _refuse(args: argparse.Namespace) -> None:
+    """Raise `UsageError` for what says nothing together."""
+    models = _models(args)
+    if not 0 < args.margin <= 100:
+        raise UsageError("--margin: percentage points above 0, at most 100")
+    if models and args.runs:
+        raise UsageError("--model asks and names its run itself: leave the runs out, or --model")
+    if len(models) > 1:
+        raise UsageError("one --model at a time: each server has a verdict of its own")
+    if not args.table and not args.reference:
+        raise UsageError("--reference RUN says what to compare with (--table needs none)")
+    if not args.runs and not models:
+        raise UsageError("name a run, or a model to ask: --model SPEC")
+    if not args.table and len(args.runs) > 1:
+        raise UsageError("one run has one verdict; --table ranks several")
+
+
+def _entries(measurement: Measurement) -> Find:
+    """Where the entries of a run are, for calls of lines that do not tell their form."""
+    from pytest_bfcl.reporting.sources import questions
+
+    known = measurement.fingerprint
+    return questions(None, {"name": "official"} if known is None else known.to_dict()["dataset"])
+
+
+def _ask(args: argparse.Namespace, reference: ServedRun) -> int:
+    """Ask the model what the reference was asked, unless options say what; returns the run's exit code."""
+    from pytest_bfcl.cli import run as run_verb
+    from pytest_bfcl.runs import default_path
+
+    given = vars(args)
+    args.files = []
+    args.out = args.out or default_path(_models(args))
+    known = reference.measurement.fingerprint
+    if "bfcl_data" not in given and known is not None and known.dataset in ("official", "bundled"):
+        args.bfcl_data = known.dataset
+    with tempfile.TemporaryDirectory() as folder:
+        if not {f"bfcl_{name}" for name in ("categories", "ids", "sample", "shard")} & given.keys():
+            args.bfcl_ids = str(Path(folder) / "ids.txt")
+            Path(args.bfcl_ids).write_text("".join(f"{entry_id}\n" for entry_id in reference.run), encoding="utf-8")
+        return run_verb.run(args)
+
+
+def _verifications(served: list[ServedRun], references: list[ServedRun], margin: float) -> list[Verification]:
+    from pytest_bfcl.extensions.boards.served_runs import verify_runs
+
+    return [verify_runs(each, references, margin) for each in served] if references else []
+
+
+def _providers(served: list[ServedRun], found: list[Verification]) -> list[Provider]:
+    from pytest_bfcl.extensions.boards.verification import side_of
+    from pytest_bfcl.extensions.boards.verification_text import Provider
+
+    if found:
+        return [Provider(each.served, each) for each in found]
+    return [Provider(side_of(each.label, each.run)) for each in served]
+
+
+def _print(args: argparse.Namespace, found: list[Verification], providers: list[Provider]) -> None:
+    from pytest_bfcl.extensions.boards.verification_text import print_table, print_verification
+
+    if args.table:
+        print_table(providers)
+    else:
+        print_verification(found[0])
+    for path in (args.html, args.json):
+        if path is not None:
+            say(f"written: {path}")
+
+
+def _write(args: argparse.Namespace, found: list[Verification], providers: list[Provider]) -> None:
+    from pytest_bfcl.cli import write_file
+    from pytest_bfcl.extensions.boards.verification_text import verification_html
+
+    if args.html is not None:
+        write_file(args.html, verification_html(found, providers))
+    if args.json is not None:
+        content = [each.to_dict() for each in providers] if args.table else found[0].to_dict()
+        write_file(args.json, json.dumps(content, indent=1) + "\n")

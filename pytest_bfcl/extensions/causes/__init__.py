@@ -1,1 +1,0 @@
-"""Why entries failed: failures put down to a closed list of causes, and what changed between runs."""

@@ -1,0 +1,189 @@
+"""Asking an engine's own parser what it makes of a text: whole, and streamed in any way it may be cut."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import selectors
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.json_types import Fields, Parsed
+from pytest_bfcl.suggestions import instead_of
+from pytest_bfcl.syntax.errors import DecodeError
+
+ENGINES = {"vllm": "BFCL_VLLM", "sglang": "BFCL_SGLANG"}
+"""Engine → the environment variable that names the Python it is installed in; default: the one that runs this."""
+STREAMED = "+stream"
+START_S = 300.0
+"""Importing an engine takes from seconds to minutes."""
+ANSWER_S = 20.0
+MOST_BYTES = 64 * 2**20
+_TYPES = {"dict": "object", "float": "number", "tuple": "array", "any": "string"}
+
+Calls = list[tuple[str, str]]
+"""Pairs of name and arguments text."""
+
+
+def is_installed_name(name: str) -> bool:
+    """Whether a decoder's name is ``ENGINE:PARSER``."""
+    return name.partition(":")[0] in ENGINES and ":" in name
+
+
+@lru_cache(maxsize=8)
+def installed_parser(name: str, tokenizer: str = "") -> InstalledParser:
+    """The parser ``ENGINE:NAME``, started once in this process. Raises `UsageError`."""
+    engine, _, parser = name.partition(":")
+    return InstalledParser(engine, parser.removesuffix(STREAMED), tokenizer)
+
+
+class InstalledParser:
+    """One parser of an engine in a process of its own; a hanging parser costs its text, not the run.
+
+    ``tokenizer``: the folder of the model's own; without it one is made up that has every special token the parser
+    looks for. Raises `UsageError` where the engine is not installed or has no such parser.
+    """
+
+    def __init__(self, engine: str, name: str, tokenizer: str = "") -> None:
+        if engine not in ENGINES or not name:
+            raise UsageError(f"{engine}:{name} is no parser of {' or '.join(ENGINES)}: write vllm:hermes")
+        self.engine, self.name = engine, name
+        self._tokenizer = tokenizer
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._start()
+        atexit.register(self.close)
+
+    def whole(self, text: str, functions: Sequence[Fields] = ()) -> Calls:
+        """The calls of an unstreamed reply. Raises `DecodeError` where the parser raises."""
+        return _calls(self._ask({"text": text, "tools": tools_of(functions)}).get("whole"))
+
+    def streamed(
+        self, text: str, functions: Sequence[Fields], splits: Sequence[Sequence[int]]
+    ) -> list[Calls | DecodeError]:
+        """The calls of a reply streamed in each of these ways; a split is where it is cut, in `atoms`."""
+        answer = self._ask({"text": text, "tools": tools_of(functions), "splits": [list(cuts) for cuts in splits]})
+        found: list[Calls | DecodeError] = []
+        for each in answer.get("streamed") or ():
+            try:
+                found.append(_calls(each))
+            except DecodeError as error:
+                found.append(error)
+        return found
+
+    def atoms(self, text: str, functions: Sequence[Fields] = ()) -> list[str]:
+        """The pieces of a text that always arrive whole: special tokens, and single characters."""
+        return list(self._ask({"atoms": text, "tools": tools_of(functions)}).get("atoms") or ())
+
+    def close(self) -> None:
+        """End the process; the next question starts another."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.wait()
+            for pipe in (process.stdin, process.stdout):
+                if pipe is not None:
+                    pipe.close()
+
+    def _start(self) -> None:
+        python = os.environ.get(ENGINES[self.engine]) or sys.executable
+        script = str(Path(__file__).with_name("parser_worker.py"))
+        command = [python, script, self.engine, self.name, *([self._tokenizer] if self._tokenizer else [])]
+        try:
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+            )
+        except OSError as error:
+            raise UsageError(f"{ENGINES[self.engine]}={python} cannot be started: {error}") from None
+        told = self._read(START_S)
+        if "ready" in told:
+            return
+        self.close()
+        if "unknown" in told:
+            known = [str(name) for name in told["unknown"]]
+            raise UsageError(f"{self.engine} has no parser {self.name!r}; {instead_of(self.name, known)}")
+        why = str(told.get("missing") or told.get("error") or "its process ended")
+        raise UsageError(
+            f"{self.engine}:{self.name} needs {self.engine} in {python}: {why}\n"
+            f"what to do: install it there, or name the Python that has it in {ENGINES[self.engine]}"
+        )
+
+    def _ask(self, question: Parsed) -> Parsed:
+        with self._lock:
+            if self._process is None:
+                self._start()
+            assert self._process is not None
+            assert self._process.stdin is not None
+            try:
+                self._process.stdin.write(json.dumps(question).encode() + b"\n")
+                self._process.stdin.flush()
+            except OSError:
+                self.close()
+                raise DecodeError(f"the parser {self.engine}:{self.name} has ended") from None
+            answer = self._read(ANSWER_S + 0.05 * len(question.get("splits") or ()))
+        if "error" in answer:
+            self.close()
+            raise DecodeError(f"{self.engine}:{self.name}: {answer['error']}")
+        return answer
+
+    def _read(self, limit_s: float) -> Parsed:
+        """One line of the worker; an ``error`` where it ends, says too much or takes too long."""
+        assert self._process is not None
+        assert self._process.stdout is not None
+        line, stdout = b"", self._process.stdout
+        with selectors.DefaultSelector() as selector:
+            selector.register(stdout, selectors.EVENT_READ)
+            while not line.endswith(b"\n"):
+                if not selector.select(limit_s):
+                    return {"error": f"no answer within {limit_s:.0f} s"}
+                part = os.read(stdout.fileno(), 65_536)
+                line += part
+                if not part or len(line) > MOST_BYTES:
+                    return {"error": "its process ended" if not part else "an answer without end"}
+        value = json.loads(line)
+        return value if isinstance(value, dict) else {"error": "no object"}
+
+
+def _calls(found: object) -> Calls:
+    if not isinstance(found, list):
+        raise DecodeError(f"the parser raised: {found}")
+    return [(str(name), str(arguments)) for name, arguments in found]
+
+
+def pairs_of(calls: Calls) -> list[tuple[str, Any]]:
+    """Names with parsed arguments. Raises `DecodeError` for arguments that are no JSON."""
+    pairs = []
+    for name, arguments in calls:
+        try:
+            pairs.append((name, json.loads(arguments or "{}")))
+        except (ValueError, RecursionError) as error:
+            raise DecodeError(f"arguments of {name} are no JSON: {error}") from None
+    return pairs
+
+
+def tools_of(functions: Sequence[Fields]) -> list[Parsed]:
+    """Function documents as OpenAI's tools, the types JSON schema's."""
+    return [
+        {"type": "function", "function": {
+            "name": str(each.get("name", "")).replace(".", "_"), "description": str(each.get("description", "")),
+            "parameters": _schema(each.get("parameters") or {"type": "object", "properties": {}}, 0)}}
+        for each in functions
+    ]  # fmt: skip
+
+
+def _schema(value: Any, depth: int) -> Any:
+    if depth > 40:
+        return {}
+    if isinstance(value, dict):
+        return {
+            key: _TYPES.get(item, item) if key == "type" and isinstance(item, str) else _schema(item, depth + 1)
+            for key, item in value.items()
+        }
+    return [_schema(item, depth + 1) for item in value] if isinstance(value, list) else value

@@ -1,0 +1,311 @@
+"""A parser of vLLM or SGLang in a process of its own; runs in any Python that has the engine, imports nothing of ours.
+
+Started as ``python parser_worker.py ENGINE NAME [TOKENIZER]``. Lines of JSON in and out:
+``{"text", "tools", "splits"}`` →
+``{"whole": calls, "streamed": [calls of each split]}`` or ``{"error"}``; a split lists the places, in atoms, where the
+text is cut. Calls are pairs of name and arguments text; where the parser raises, they are a text. ``{"atoms": text}``
+asks for the pieces that no split cuts.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
+from typing import Any
+
+MARKED = re.compile(r"[<\[|\uff5c\]>]")
+SPECIAL = re.compile(r"<[|\uff5c][^<>|\uff5c\s]{1,40}[|\uff5c]>")
+"""What is a special token in every model that writes it."""
+MOST_SPECIAL = 4096
+FIRST_SPECIAL = 0x110000
+"""Ids of special tokens begin behind those of characters."""
+
+
+class AnyTokenizer:
+    """A tokenizer of characters that has every special token a parser asks it for, as the model's own would."""
+
+    eos_token_id = bos_token_id = pad_token_id = eos_token = bos_token = None
+
+    def __init__(self) -> None:
+        self.special: dict[str, int] = {}
+
+    def get_vocab(self) -> Vocabulary:
+        """Everything that may be looked up."""
+        return Vocabulary(self)
+
+    vocab = property(get_vocab)
+    get_added_vocab = get_vocab
+
+    @property
+    def all_special_tokens(self) -> list[str]:
+        """Those that were asked for."""
+        return list(self.special)
+
+    @property
+    def all_special_ids(self) -> list[int]:
+        """Their ids."""
+        return list(self.special.values())
+
+    def tokenize(self, text: str, *_: Any, **__: Any) -> list[str]:
+        """Special tokens and characters."""
+        return atoms_of(text, self)
+
+    def encode(self, text: str, *_: Any, **__: Any) -> list[int]:
+        """Ids of `tokenize`."""
+        pieces = self.tokenize(text)
+        return [self.special.get(piece) or ord(piece[0]) for piece in pieces]
+
+    def __call__(self, text: str, *_: Any, **__: Any) -> dict[str, list[int]]:
+        """As tokenizers are called."""
+        return {"input_ids": self.encode(text)}
+
+    def convert_tokens_to_ids(self, tokens: Any) -> Any:
+        """Of one token or of a list."""
+        vocabulary = self.get_vocab()
+        return vocabulary.get(tokens) if isinstance(tokens, str) else [vocabulary.get(token) for token in tokens]
+
+    def convert_ids_to_tokens(self, ids: Any, *_: Any, **__: Any) -> Any:
+        """Of one id or of a list."""
+        names = {number: token for token, number in self.special.items()}
+        return names.get(ids) or chr(ids) if isinstance(ids, int) else [names.get(each) or chr(each) for each in ids]
+
+    def convert_tokens_to_string(self, tokens: Iterable[str]) -> str:
+        """The text."""
+        return "".join(tokens)
+
+    def decode(self, ids: Any, *_: Any, **__: Any) -> str:
+        """The text."""
+        return "".join(self.convert_ids_to_tokens(ids))
+
+
+class Vocabulary(dict[str, int]):
+    """A vocabulary with every mark that is looked up in it."""
+
+    def __init__(self, tokenizer: AnyTokenizer) -> None:
+        super().__init__(tokenizer.special)
+        self._tokenizer = tokenizer
+
+    def __missing__(self, token: Any) -> int:
+        special = self._tokenizer.special
+        if token in special:
+            return special[token]
+        if not isinstance(token, str) or not MARKED.search(token) or len(special) >= MOST_SPECIAL:
+            raise KeyError(token)
+        special[token] = FIRST_SPECIAL + len(special)
+        return special[token]
+
+    def get(self, token: Any, default: Any = None) -> Any:
+        """As `dict.get`, with marks."""
+        try:
+            return self[token]
+        except KeyError:
+            return default
+
+    def __contains__(self, token: object) -> bool:
+        return self.get(token) is not None
+
+
+class Calls:
+    """Calls joined from the pieces of a stream, as a client joins them."""
+
+    def __init__(self) -> None:
+        self._found: dict[int, list[Any]] = {}
+
+    def add(self, index: int, name: str | None, arguments: str | None) -> None:
+        """Take a piece."""
+        call = self._found.setdefault(index, [None, ""])
+        call[0] = call[0] or name
+        call[1] += arguments or ""
+
+    def take(self, message: Any) -> None:
+        """Take a message of vLLM's."""
+        for piece in getattr(message, "tool_calls", None) or ():
+            self.add(piece.index, getattr(piece.function, "name", None), getattr(piece.function, "arguments", None))
+
+    def rest(self, arguments: str) -> None:
+        """What a server adds to the last call when the text ends."""
+        if arguments and self._found:
+            self._found[max(self._found)][1] += arguments
+
+    def all(self) -> list[Any]:
+        """The calls in their order."""
+        return [self._found[index] for index in sorted(self._found)]
+
+
+class Vllm:
+    """A parser of vLLM, made anew for every text."""
+
+    def __init__(self, name: str, tokenizer: Any) -> None:
+        self._tokenizer = tokenizer
+        self._parser = _manager().get_tool_parser(name)
+        self._request = _first("vllm.entrypoints.openai.chat_completion.protocol", "vllm.entrypoints.openai.protocol")
+
+    def made(self, tools: Any) -> tuple[Any, Any]:
+        """Parser and request."""
+        asked = [{"role": "user", "content": "?"}]
+        request = self._request.ChatCompletionRequest(model="m", messages=asked, tools=tools or None)
+        try:
+            return self._parser(self._tokenizer, request.tools), request
+        except TypeError:  # parsers of earlier releases know nothing of tools
+            return self._parser(self._tokenizer), request
+
+    def whole(self, text: str, tools: Any) -> list[Any]:
+        """Its calls of an unstreamed text."""
+        parser, request = self.made(tools)
+        found = parser.extract_tool_calls(text, request)
+        calls = found.tool_calls if found.tools_called else ()
+        return [[call.function.name, call.function.arguments] for call in calls]
+
+    def streamed(self, deltas: Sequence[str], tools: Any) -> list[Any]:
+        """Its calls of a streamed text, with what the server adds at the end."""
+        parser, request = self.made(tools)
+        calls, seen = Calls(), ""
+        ids: list[int] = []
+        for delta in deltas:
+            new = self._tokenizer.encode(delta, add_special_tokens=False)
+            told = parser.extract_tool_calls_streaming(seen, seen + delta, delta, ids, ids + new, new, request)
+            seen, ids = seen + delta, ids + new
+            calls.take(told)
+        if hasattr(parser, "finish_streaming"):
+            calls.take(parser.finish_streaming())
+        elif hasattr(parser, "get_remaining_unstreamed_args"):
+            calls.rest(parser.get_remaining_unstreamed_args())
+        return calls.all()
+
+
+class Sglang:
+    """A parser of SGLang, made anew for every text."""
+
+    def __init__(self, name: str, tokenizer: Any) -> None:
+        self._name, self._parser = name, _detectors()
+        self._protocol = _first("sglang.srt.entrypoints.openai.protocol", "sglang.srt.openai_api.protocol")
+        if name not in self._parser.ToolCallParserEnum:
+            raise KeyError(name)
+
+    def made(self, tools: Any) -> Any:
+        """The parser."""
+        return self._parser([self._protocol.Tool(**each) for each in tools or ()], self._name)
+
+    def whole(self, text: str, tools: Any) -> list[Any]:
+        """Its calls of an unstreamed text."""
+        return [[call.name, call.parameters] for call in self.made(tools).parse_non_stream(text)[1]]
+
+    def streamed(self, deltas: Sequence[str], tools: Any) -> list[Any]:
+        """Its calls of a streamed text."""
+        parser, calls = self.made(tools), Calls()
+        for delta in deltas:
+            for call in parser.parse_stream_chunk(delta)[1]:
+                calls.add(call.tool_index, call.name, call.parameters)
+        return calls.all()
+
+
+def _first(*modules: str) -> Any:
+    """The first module that is there: releases move them."""
+    from importlib import import_module
+
+    for name in modules[:-1]:
+        try:
+            return import_module(name)
+        except ModuleNotFoundError as error:
+            if not name.startswith(error.name or "?"):
+                raise
+    return import_module(modules[-1])
+
+
+def _manager() -> Any:
+    return _first("vllm.tool_parsers", "vllm.entrypoints.openai.tool_parsers").ToolParserManager
+
+
+def _detectors() -> Any:
+    found = _first("sglang.srt.function_call.function_call_parser", "sglang.srt.function_call_parser")
+    return found.FunctionCallParser
+
+
+def known_names(engine: str) -> list[str]:
+    """The parsers an engine has."""
+    if engine == "sglang":
+        return sorted(_detectors().ToolCallParserEnum)
+    manager = _manager()
+    return sorted(manager.list_registered() if hasattr(manager, "list_registered") else manager.tool_parsers)
+
+
+def tokenizer_of(folder: str) -> Any:
+    """A model's own tokenizer from a folder, else one that has every token."""
+    if not folder:
+        return AnyTokenizer()
+    transformers = _first("transformers")
+    return transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
+
+
+def atoms_of(text: str, tokenizer: Any) -> list[str]:
+    """Pieces that arrive whole: special tokens; all else is cut anywhere."""
+    if isinstance(tokenizer, AnyTokenizer):
+        added = {mark: tokenizer.get_vocab().get(mark) for mark in SPECIAL.findall(text)}
+    else:
+        added = tokenizer.get_added_vocab()
+    known = sorted({*tokenizer.all_special_tokens, *added} - {""}, key=len, reverse=True)
+    if not known:
+        return list(text)
+    special = "|".join(map(re.escape, known))
+    return [piece for piece in re.split(f"({special})|(.)", text, flags=re.DOTALL) if piece]
+
+
+def tried(parse: Callable[..., Any], *given: Any) -> Any:
+    """What a parser finds, or how it fails."""
+    try:
+        return parse(*given)
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"[:300]
+
+
+def answer(parser: Any, tokenizer: Any, asked: dict[str, Any]) -> dict[str, Any]:
+    """One line's answer."""
+    tools = asked.get("tools") or []
+    if "atoms" in asked:
+        tried(parser.made, tools)  # asks for its special tokens
+        return {"atoms": atoms_of(asked["atoms"], tokenizer)}
+    text, streamed = asked["text"], []
+    if "splits" not in asked:
+        return {"whole": tried(parser.whole, text, tools)}
+    atoms = atoms_of(text, tokenizer)
+    for cuts in asked["splits"]:
+        deltas = ["".join(atoms[start:end]) for start, end in pairwise([0, *cuts, len(atoms)])]
+        streamed.append(tried(parser.streamed, [each for each in deltas if each], tools))
+    return {"streamed": streamed}
+
+
+def main() -> None:
+    """Answer until the input ends. What the engine prints goes to standard error."""
+    out = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    engine, name, folder = [*sys.argv[1:], ""][:3]
+
+    def say(value: dict[str, Any]) -> None:
+        out.write(json.dumps(value) + "\n")
+        out.flush()
+
+    try:
+        tokenizer = tokenizer_of(folder)
+        parser = (Vllm if engine == "vllm" else Sglang)(name, tokenizer)
+        parser.made([])
+    except KeyError:
+        say({"unknown": known_names(engine)})
+        return
+    except Exception as error:
+        say({"missing": f"{type(error).__name__}: {error}"[:500]})
+        return
+    say({"ready": name})
+    for line in sys.stdin:
+        try:
+            say(answer(parser, tokenizer, json.loads(line)))
+        except Exception as error:
+            say({"error": f"{type(error).__name__}: {error}"[:500]})
+
+
+if __name__ == "__main__":
+    sys.path.pop(0)  # this folder: nothing in it is for an engine to import
+    main()

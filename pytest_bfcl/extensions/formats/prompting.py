@@ -1,0 +1,62 @@
+"""Templates of families asked in prompting mode: tools stand in the system message (formats spec §3)."""
+
+from __future__ import annotations
+
+from pytest_bfcl.extensions.formats.parts import CHATML_REPLY, LLAMA_REPLY, Prompted, chatml, llama, text_of
+
+
+def chatml_prompt(shown: Prompted) -> str:
+    """ChatML with any role: MiniCPM3."""
+    return "".join(chatml(m["role"], text_of(m)) for m in shown.messages) + CHATML_REPLY
+
+
+def bielik(shown: Prompted) -> str:
+    """ChatML behind a start token."""
+    return f"<s>{chatml_prompt(shown)}"
+
+
+def llama3(shown: Prompted) -> str:
+    """Llama 3.x."""
+    said = "".join(llama(m["role"], text_of(m).strip()) for m in shown.messages)
+    return f"<|begin_of_text|>{said}{LLAMA_REPLY}"
+
+
+def llama4(shown: Prompted) -> str:
+    """Llama 4: other tokens."""
+    said = "".join(f"<|header_start|>{m['role']}<|header_end|>\n\n{text_of(m).strip()}<|eot|>" for m in shown.messages)
+    return f"<|begin_of_text|>{said}<|header_start|>assistant<|header_end|>\n\n"
+
+
+def gemma(shown: Prompted) -> str:
+    """Gemma 3: system text goes into the first message; only the entry's own assistant messages become ``model``."""
+    prefix = f"{shown.system.strip()}\n\n" if shown.system is not None else ""
+    parts = ["<bos>"]
+    for number, message in enumerate(shown.rest):
+        content = text_of(message).strip()
+        parts.append(f"<start_of_turn>{message['role']}\n{prefix if number == 0 else ''}{content}<end_of_turn>\n")
+    return "".join(parts) + "<start_of_turn>model\n"
+
+
+def phi4(shown: Prompted) -> str:
+    """Phi-4."""
+    said = "".join(f"<|im_start|>{m['role']}<|im_sep|>{text_of(m)}<|im_end|>\n" for m in shown.messages)
+    return f"{said}<|im_start|>assistant<|im_sep|>"
+
+
+def phi4mini(shown: Prompted) -> str:
+    """Phi-4-mini."""
+    return "".join(f"<|{m['role']}|>{text_of(m)}<|end|>" for m in shown.messages) + "<|assistant|>"
+
+
+def r1(shown: Prompted) -> str:
+    """DeepSeek-R1: thoughts of earlier replies go."""
+    parts = ["<｜begin▁of▁sentence｜>"]
+    for message in shown.messages:
+        content = text_of(message)
+        if message["role"] == "user":
+            parts.append(f"<｜User｜>{content}")
+        elif message["role"] == "assistant":
+            parts.append(f"<｜Assistant｜>{content.rpartition('</think>')[2]}<｜end▁of▁sentence｜>")
+        else:
+            parts.append(content)
+    return "".join(parts) + "<｜Assistant｜><think>\n"

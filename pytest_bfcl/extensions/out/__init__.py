@@ -1,0 +1,1 @@
+"""Runs in the formats and places of others: exports, sinks, a pull request's comment."""

@@ -1,0 +1,85 @@
+"""What a pull request's comment says: the answer, gates, scores with intervals, differences, causes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from pytest_bfcl.extensions.boards.changed import Changed
+from pytest_bfcl.extensions.boards.comparison_text import comparison_markdown
+from pytest_bfcl.extensions.boards.diagnosis import Diagnosis, answer, change_lines, diagnose
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.reporting.markdown import cell, write_markdown
+from pytest_bfcl.reporting.report import summary_of
+from pytest_bfcl.runs import RunDirectory
+from pytest_bfcl.runs.directory import is_run
+from pytest_bfcl.runs.results import read_results
+from pytest_bfcl.scoring.comparison import compare_measurements
+from pytest_bfcl.scoring.measurements import open_measurement
+
+MOST_CHARACTERS = 60_000
+"""GitHub takes 65,536 characters, GitLab a million."""
+
+NO_BASELINE = "There is no run of the main branch to compare with yet; its next one becomes the baseline."
+_KEY = re.compile(r"[A-Za-z0-9_.-]{1,80}")
+
+
+def marker(key: str) -> str:
+    """The hidden first line by which a comment is found again. Raises `UsageError` for a key that could end it."""
+    if not _KEY.fullmatch(key):
+        raise UsageError(f"--key {key!r}: letters, digits, dots, dashes, at most 80")
+    return f"<!-- pytest-bfcl:{key} -->"
+
+
+def body(run: Path, against: Path | None, *, key: str, link: str = "") -> str:
+    """The comment. ``against``: the baseline, which need not be there (the first run has none)."""
+    opened = RunDirectory.open(run)
+    found = _diagnoses(run)
+    before = against if against is not None and is_run(against) else None
+    known = _diagnoses(before) if before is not None else []
+    pairs = [(old, new) for new in found for old in known if old.model == new.model]
+    if not pairs and len(found) == len(known) == 1:  # one model under two names, as `compare` takes it
+        pairs = [(known[0], found[0])]
+    parts = [marker(key)]
+    parts += [f"**{cell(answer(old, new))}**" for old, new in pairs if set(old.keys) & set(new.keys)]
+    parts.append(write_markdown(summary_of(opened)).rstrip())
+    parts += ["**Why**", _fenced(_causes(found, pairs))]
+    compared = _compared(before, run) if before is not None else f"> {NO_BASELINE}" if against is not None else ""
+    tail = [f"[This job]({link})"] if re.fullmatch(r"https?://[^\s()<>]+", link) else []
+    whole = "\n\n".join(filter(None, [*parts, compared, *tail]))
+    if len(whole) > MOST_CHARACTERS:
+        whole = "\n\n".join([*parts, "> The comparison is too long for a comment: it is in the run's artefact.", *tail])
+    return whole[:MOST_CHARACTERS] + "\n"
+
+
+def _diagnoses(run: Path) -> list[Diagnosis]:
+    last = {
+        (line["model"], line["mode"], line["id"], line["repeat"]): line for line in read_results(run / "results.jsonl")
+    }
+    return diagnose(last.values())
+
+
+def _causes(found: list[Diagnosis], pairs: list[tuple[Diagnosis, Diagnosis]]) -> Iterator[str]:
+    if not pairs:
+        for each in found:
+            yield from each.lines()
+    for old, new in pairs:
+        yield from change_lines(old, new)
+
+
+def _fenced(lines: Iterator[str]) -> str:
+    """Lines as they are: the fence is longer than any run of backticks in them."""
+    text = "\n".join(lines)
+    fence = "`" * (2 + max([1, *map(len, re.findall("`+", text))]))
+    return f"{fence}text\n{text}\n{fence}"
+
+
+def _compared(before: Path, after: Path) -> str:
+    first, second = open_measurement(before), open_measurement(after)
+    try:
+        found = compare_measurements(first, second, "official", shared=True, allow_missing=True)
+        changed = [Changed.of(each, first, second, "official") for each in found]
+    except UsageError as error:  # other data, other rules, another model
+        return f"> Not compared with the main branch: {cell(str(error))}"
+    return comparison_markdown(changed).rstrip()

@@ -1,0 +1,117 @@
+"""Inspect's ``.eval`` log: a zip of header, samples and summaries, one a model; ``inspect view`` opens it."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+
+from pytest_bfcl.extensions.out.finished import Finished, file_name
+from pytest_bfcl.json_types import Fields, Parsed, leaves
+
+VERSION = 2
+SCORER = "bfcl"
+_STATE = {"passed": "C", "failed": "I"}
+
+
+def export(finished: Finished, folder: Path) -> list[Path]:
+    """One log a model."""
+    written = []
+    for model in finished.models:
+        target = folder / f"{finished.ended_at.replace(':', '-')}_{file_name(model)}.eval"
+        with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as log:
+            head = header(finished, model)
+            start = {"version": VERSION, "eval": head["eval"], "plan": head["plan"]}
+            log.writestr("_journal/start.json", json.dumps(start))
+            summaries = []
+            for line in finished.lines(model):
+                if line["outcome"] not in _STATE:
+                    continue
+                sample = sample_of(finished, line)
+                log.writestr(f"samples/{sample['id']}_epoch_{sample['epoch']}.json", json.dumps(sample))
+                kept = ("id", "epoch", "input", "target", "metadata", "scores")
+                summaries.append({**{name: sample[name] for name in kept}, "completed": True})
+            log.writestr("summaries.json", json.dumps(summaries))
+            head["eval"]["dataset"]["samples"] = len(summaries)
+            log.writestr("header.json", json.dumps(head))
+        written.append(target)
+    return written
+
+
+def header(finished: Finished, model: str) -> Parsed:
+    """The log without its samples."""
+    when = finished.ended_at.replace("Z", "+00:00")
+    summary = finished.models[model]
+    scores = [
+        {
+            "name": SCORER if score.name in ("overall", "all") else score.name, "scorer": SCORER, "params": {},
+            "metrics": {"accuracy": {"name": "accuracy", "value": score.value, "params": {}}},
+        }
+        for score in finished.scores(model)
+    ]  # fmt: skip
+    judged = sum(found["passed"] + found["failed"] for found in summary["categories"].values())
+    return {
+        "version": VERSION,
+        "status": "success",
+        "eval": {
+            "created": when, "task": finished.benchmark, "task_id": file_name(finished.benchmark), "task_version": 0,
+            "run_id": file_name(f"{finished.ended_at}-{model}"), "model": model, "model_args": {}, "config": {},
+            "dataset": {"name": str(finished.dataset["name"]), "samples": judged},
+            "packages": {"pytest-bfcl": str(finished.fingerprint["plugin_version"])},
+        },
+        "plan": {"name": "plan", "steps": [], "config": {}},
+        "results": {"total_samples": judged, "completed_samples": judged, "scores": scores},
+        "stats": {"started_at": when, "completed_at": when, "model_usage": {}},
+    }  # fmt: skip
+
+
+def sample_of(finished: Finished, line: Fields) -> Parsed:
+    """One entry as a sample: what was asked, the messages, the verdict as a score."""
+    messages = [_message(message) for message in finished.messages(line)]
+    detail = line.get("detail") or {}
+    asked = next((message["content"] for message in messages if message["role"] == "user"), str(line["id"]))
+    made = [each if isinstance(each, str) else json.dumps(each) for each in leaves(line.get("output"))]
+    target = detail.get("wanted") or detail.get("expected") or ""
+    score = {
+        "value": _STATE[line["outcome"]], "answer": "\n".join(made), "explanation": str(line.get("reason") or "passed"),
+        "metadata": {"category": str(line["category"])},
+    }  # fmt: skip
+    return {
+        "id": str(line["id"]), "epoch": int(line["repeat"]), "input": asked,
+        "target": target if isinstance(target, str) else json.dumps(target),
+        "messages": messages, "metadata": {"category": str(line["category"]), "reason": str(line.get("reason") or "")},
+        "output": {"model": str(line["model"]), "choices": []}, "scores": {SCORER: score}, "store": {}, "events": [],
+        "model_usage": {},
+    }  # fmt: skip
+
+
+def _message(message: Fields) -> Parsed:
+    """A chat message in Inspect's words."""
+    role = str(message.get("role"))
+    content = message.get("content")
+    text = content if isinstance(content, str) else "" if content is None else json.dumps(content)
+    if role not in ("system", "user", "assistant", "tool"):
+        role = "system" if role == "developer" else "user"
+    made: Parsed = {"role": role, "content": text}
+    if role == "tool":
+        made["tool_call_id"] = str(message.get("tool_call_id") or "")
+    if role == "assistant" and message.get("tool_calls"):
+        made["tool_calls"] = [_call(number, call) for number, call in enumerate(message["tool_calls"])]
+    return made
+
+
+def _call(number: int, call: Fields) -> Parsed:
+    function = call.get("function") or call
+    given = function.get("arguments")
+    made: Parsed = {
+        "id": str(call.get("id") or f"call_{number}"),
+        "function": str(function.get("name")),
+        "type": "function",
+    }
+    try:
+        arguments = json.loads(given) if isinstance(given, str) else given
+    except ValueError:
+        arguments = None
+    if not isinstance(arguments, dict):
+        return made | {"arguments": {}, "parse_error": str(given)[:500]}
+    return made | {"arguments": arguments}

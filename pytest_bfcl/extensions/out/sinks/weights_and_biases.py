@@ -1,0 +1,73 @@
+"""A run at Weights & Biases: progress while it goes on, scores with intervals and a table at its end.
+
+Project and entity are wandb's own variables, or ``WANDB_BFCL_PROJECT=ENTITY:PROJECT`` as for bfcl-eval. With
+``WANDB_MODE=offline`` all of it is written to a folder, for `wandb sync`.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import defaultdict
+from typing import TYPE_CHECKING, Any
+
+from pytest_bfcl.extensions.out.finished import scores_of
+
+if TYPE_CHECKING:
+    from pytest_bfcl.runs import ResultLine, Summary
+    from pytest_bfcl.session.sinks import SinkRun
+
+EVERY_S = 2.0
+"""How often progress is sent."""
+PROJECT = "pytest-bfcl"
+COLUMNS = ("model", "score", "percent", "low95", "high95", "entries")
+
+
+class WandbSink:
+    """One run there for one run here."""
+
+    def __init__(self, run: SinkRun) -> None:
+        import wandb
+
+        entity, _, project = os.environ.get("WANDB_BFCL_PROJECT", "").rpartition(":")
+        self._run: Any = wandb.init(
+            entity=entity or None, project=project or os.environ.get("WANDB_PROJECT") or PROJECT, name=run.name,
+            job_type="evaluation", config=dict(run.facts), dir=str(run.path) if run.path is not None else None,
+            settings=wandb.Settings(silent=True, console="off"),
+        )  # fmt: skip
+        self._table = wandb.Table
+        self._counts: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
+        self._lines, self._sent = 0, time.monotonic()
+
+    def take(self, line: ResultLine) -> None:
+        """Count it; what was counted is sent every few seconds."""
+        counts = self._counts[line["model"] or "?"]
+        counts[line["outcome"]] += 1
+        counts["cost_usd"] += line.get("cost_usd") or 0.0
+        self._lines += 1
+        if time.monotonic() - self._sent >= EVERY_S:
+            self._send()
+
+    def close(self, summary: Summary) -> None:
+        """Scores of every model, as values of the run and as a table."""
+        self._send()
+        rows: list[list[Any]] = []
+        for model, found in summary["models"].items():
+            for score in scores_of(found):
+                low, high = (None, None) if score.interval95 is None else (100 * each for each in score.interval95)
+                rows.append([model, score.name, 100 * score.value, low, high, score.entries])
+        for model, name, *values in rows:
+            told = zip(("percent", "low95", "high95", "entries"), values, strict=True)
+            self._run.summary.update({f"{model}/{name}/{key}": value for key, value in told if value is not None})
+        self._run.log({"scores": self._table(columns=list(COLUMNS), data=rows)})
+        self._run.finish()
+
+    def _send(self) -> None:
+        self._sent = time.monotonic()
+        told: dict[str, float] = {"lines": self._lines}
+        for model, counts in self._counts.items():
+            judged = counts["passed"] + counts["failed"]
+            told |= {f"{model}/{name}": value for name, value in counts.items()}
+            if judged:
+                told[f"{model}/correct so far"] = 100 * counts["passed"] / judged
+        self._run.log(told)

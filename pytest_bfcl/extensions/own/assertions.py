@@ -1,0 +1,241 @@
+"""Assertions for anyone's own test: the benchmark's rules on a model's output and a plain list of functions.
+
+Each raises `Failure` with exactly one tag when the model is wrong, and `UsageError` when the call itself is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pytest_bfcl.checkers import reasons
+from pytest_bfcl.checkers.answer import contains_answer
+from pytest_bfcl.checkers.corrected import rule_set
+from pytest_bfcl.checkers.differences import ABSENT, state_difference
+from pytest_bfcl.checkers.json_values import plain
+from pytest_bfcl.checkers.judge import judge
+from pytest_bfcl.explaining.notation import allowed_text, value_text
+from pytest_bfcl.explaining.terminal import failure_text
+from pytest_bfcl.extensions.own.expected import function_documents, plain_answers, possible_answers
+from pytest_bfcl.failures import Failure, FailureTag, UsageError, Verdict
+from pytest_bfcl.json_types import Fields, Parsed
+from pytest_bfcl.replies import read_reply
+from pytest_bfcl.runs.wire_names import proven_underscores
+from pytest_bfcl.suggestions import instead_of
+from pytest_bfcl.transcript import Mode, Reply, Step, Transcript, Turn
+
+if TYPE_CHECKING:
+    from pytest_bfcl.dataset.entry import Entry
+
+
+def assert_calls(
+    output: object,
+    functions: object = None,
+    possible_answer: object = None,
+    *,
+    expected: object = None,
+    category: str | None = None,
+    rule: str | None = None,
+    language: str | None = None,
+    mode: Mode | None = None,
+    return_format: str | None = None,
+    underscore_names: bool | None = None,
+    rules: str | Iterable[str] = "official",
+    request: str = "",
+) -> None:
+    """The output calls what it should.
+
+    Args:
+        output: What the model said: a `Reply`, text, a list of calls (``{"name", "arguments"}``, one-key
+            ``{name: {…}}`` objects, `ToolCall`), a message or completion of any common library (OpenAI chat and
+            Responses, Anthropic, litellm, LangChain, pydantic-ai, smolagents, LlamaIndex, Gemini), as object or dict,
+            or a list of messages (`pytest_bfcl.replies.read_reply` says how it is read).
+        functions: Function documents, or OpenAI-style tools (JSON-schema types are fine); an answer of the fixture
+            ``ask`` brings its own.
+        possible_answer: One ``{function: {parameter: [acceptable values]}}`` or a list of them; ``""`` among the values
+            means the parameter may be left out.
+        expected: Instead of ``possible_answer``: plain calls, ``{"get_weather": {"city": "Paris"}}`` or a list of
+            them; exactly these arguments and values are right.
+        category: A benchmark category whose pairing rule and language to use.
+        rule: ``simple``, ``multiple`` or ``parallel``; without category and rule it follows from the number of expected
+            calls and functions.
+        language: ``python`` (default), ``java`` or ``javascript``: how values are read and typed.
+        mode: ``fc`` for native calls, ``prompt`` for text; default: by what the output is.
+        return_format: Notation of a text; default: the language's.
+        underscore_names: Names went over the wire with dots replaced; default: as the called names prove.
+        rules: ``official``, ``corrected``, or names of corrected rules.
+        request: The user's words, shown in the failure's text.
+
+    Raises:
+        Failure: ``MALFORMED_OUTPUT`` or ``WRONG_ANSWER``, with the reason and a text for people.
+        UsageError: Functions, answers or output have no usable shape.
+    """
+    __tracebackhide__ = True
+    if (possible_answer is None) == (expected is None):
+        raise UsageError("give either possible_answer (lists of acceptable values) or expected (plain calls)")
+    if functions is None and (functions := getattr(output, "functions", None)) is None:
+        raise UsageError("name the functions: assert_calls(output, functions, …)")
+    documents = function_documents(functions)
+    answers = plain_answers(expected) if possible_answer is None else possible_answers(possible_answer)
+    row_category, row_language = _category(category, rule, language, len(answers), len(documents))
+    reply = read_reply(output)
+    entry = _entry(
+        category=row_category,
+        question=[[{"role": "user", "content": request}]] if request else [],
+        function=documents,
+        possible_answer=answers,
+        language=row_language,
+        return_format=return_format or row_language,
+    )
+    under = proven_underscores(reply, documents) if underscore_names is None else underscore_names
+    transcript = _transcript(reply, mode, row_category, under)
+    _raise_unless_valid(judge(entry, transcript, rules), entry, transcript)
+
+
+def assert_no_calls(
+    output: object,
+    functions: object = (),
+    *,
+    mode: Mode | None = None,
+    rules: str | Iterable[str] = "official",
+    request: str = "",
+) -> None:
+    """The output calls nothing; arguments as in `assert_calls`.
+
+    Under corrected rules a call that does not decode (broken, tagged, in another format) is a call as well.
+    """
+    __tracebackhide__ = True
+    question = [[{"role": "user", "content": request}]] if request else []
+    entry = _entry(category="irrelevance", question=question, function=function_documents(functions))
+    transcript = _transcript(read_reply(output), mode, "irrelevance", False)
+    _raise_unless_valid(judge(entry, transcript, rules), entry, transcript)
+
+
+def assert_state(actual: object, expected: object) -> None:
+    """A simulated system is in the expected state.
+
+    Both are a mapping of attributes, a simulator, or a mapping of names to either. Only what ``expected`` has is
+    compared, with ``==``, of a simulator in a mapping too; names that start with ``_`` are not. Raises `Failure` with
+    reason ``multi_turn:instance_state_mismatch``, telling what differs.
+    """
+    __tracebackhide__ = True
+    mine, wanted = _state(actual), _state(expected)
+    difference = state_difference(_narrowed(mine, wanted, {*_simulators(actual), *_simulators(expected)}), wanted)
+    if not difference:
+        return
+    tag, name = reasons.STATE.tag, reasons.STATE.name
+    lines = [f"{tag}: {name}"]
+    for path, values in difference.items():
+        if isinstance(values, Mapping):
+            lines.append(f"  {path}")
+            lines.append(f"    expected  {_value_or_absence(values.get('expected'))}")
+            lines.append(f"    is        {_value_or_absence(values.get('called'))}")
+        else:
+            lines.append(f"  … {values}")
+    raise Failure(tag, name, "\n".join(lines), {"difference": difference})
+
+
+def assert_answer(output: object, answers: object, *, rules: str | Iterable[str] = "official") -> None:
+    """The final message contains an accepted answer as words of its own.
+
+    ``output``: as in `assert_calls`; ``answers``: one text or several. Case and
+    ``, . / - _ * ^ ( )`` do not matter. Raises `Failure`.
+    """
+    __tracebackhide__ = True
+    accepted = [answers] if isinstance(answers, str) or not isinstance(answers, Sequence) else list(answers)
+    if not accepted:
+        raise UsageError("assert_answer needs at least one accepted answer")
+    message = read_reply(output).text
+    if not message:
+        reason = reasons.NO_MESSAGE
+    elif contains_answer(message, accepted, rule_set(rules)):
+        return
+    else:
+        reason = reasons.NO_ANSWER
+    text = "\n".join(
+        [
+            f"{reason.tag}: {reason.name}",
+            f"  expected  {allowed_text(accepted, 200)}",
+            f"  message   {value_text(message, 300) if message else '(none)'}",
+            f"  rule      {reason.rule}",
+        ]
+    )
+    raise Failure(reason.tag, reason.name, text, {"expected": plain(accepted), "called": plain(message)})
+
+
+def _raise_unless_valid(verdict: Verdict, entry: Entry, transcript: Transcript) -> None:
+    __tracebackhide__ = True
+    if verdict.valid:
+        return
+    if verdict.tag is FailureTag.HARNESS_ERROR:
+        raise UsageError(f"this cannot be judged: {verdict.detail.get('error', verdict.reason)}")
+    tag = verdict.tag or FailureTag.WRONG_ANSWER
+    raise Failure(tag, verdict.reason or "", failure_text(entry, transcript, verdict), verdict.detail) from None
+
+
+def _entry(**values: Any) -> Entry:
+    from pytest_bfcl.dataset.entry import Entry
+
+    return Entry.model_validate({"id": "assertion", **values})
+
+
+def _transcript(reply: Reply, mode: Mode | None, category: str, underscore_names: bool) -> Transcript:
+    chosen: Mode = mode or ("fc" if reply.tool_calls else "prompt")
+    turns = [Turn(steps=[Step(reply)])]
+    return Transcript("assertion", category, mode=chosen, underscore_names=underscore_names, turns=turns)
+
+
+def _category(
+    category: str | None, rule: str | None, language: str | None, answers: int, functions: int
+) -> tuple[str, str]:
+    """Category and language whose rules apply: as asked for, else by the number of answers and functions."""
+    from pytest_bfcl.dataset.categories import CATEGORIES
+
+    if category is not None:
+        row = CATEGORIES.get(category)
+        if row is None or row.checker != "ast":
+            known = [name for name, each in CATEGORIES.items() if each.checker == "ast"]
+            raise UsageError(f"no category {category!r} with calls to compare; {instead_of(category, known)}")
+        rule, language = rule or row.rule, language or row.language
+    language = language or "python"
+    if language not in ("python", "java", "javascript"):
+        raise UsageError(f"language is python, java or javascript, not {language!r}")
+    rule = rule or ("parallel" if answers > 1 else "multiple" if functions > 1 else "simple")
+    names = {"simple": "simple_python", "multiple": "multiple", "parallel": "parallel"}
+    if rule not in names:
+        raise UsageError(f"rule is simple, multiple or parallel, not {rule!r}")
+    return names[rule], language
+
+
+def _state(value: object) -> Fields:
+    """Attributes by name; nested simulators as theirs."""
+    if hasattr(value, "public_state"):
+        state: Fields = value.public_state()
+        return state
+    if not isinstance(value, Mapping):
+        raise UsageError(f"a state is a mapping or a simulator, not {type(value).__name__}")
+    return {
+        str(name): _state(item) if hasattr(item, "public_state") else item
+        for name, item in value.items()
+        if not str(name).startswith("_")
+    }
+
+
+def _simulators(value: object) -> list[str]:
+    """Names in a mapping of simulators."""
+    items = value.items() if isinstance(value, Mapping) else ()
+    return [str(name) for name, item in items if hasattr(item, "public_state")]
+
+
+def _narrowed(mine: Fields, wanted: Fields, names: set[str]) -> Parsed:
+    """``mine`` with only the wanted attributes of the simulators called ``names``."""
+    result = dict(mine)
+    for name in names & mine.keys() & wanted.keys():
+        have, want = mine[name], wanted[name]
+        if isinstance(have, Mapping) and isinstance(want, Mapping):
+            result[name] = {key: have[key] for key in want if key in have}
+    return result
+
+
+def _value_or_absence(value: object) -> str:
+    return ABSENT if value == ABSENT else value_text(value, 200)

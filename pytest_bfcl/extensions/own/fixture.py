@@ -1,0 +1,304 @@
+"""The fixture ``ask`` (``bfcl_ask``) of people's own tests, with recordings to run them without a model."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Generator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pytest
+
+from pytest_bfcl.failures import AdapterError, HarnessError, UsageError
+from pytest_bfcl.plugin import options
+from pytest_bfcl.run_options import OPTIONS
+from pytest_bfcl.run_options.table import RECORD_MODES, RecordMode
+
+if TYPE_CHECKING:
+    from pytest_bfcl.extensions.own.asking import Answer
+    from pytest_bfcl.extensions.own.recordings import Identity, Matching, Recorded, Tape
+    from pytest_bfcl.models import Model
+    from pytest_bfcl.models.base import Request
+    from pytest_bfcl.transcript import Reply
+
+ASKS: pytest.StashKey[_Asks] = pytest.StashKey()
+ANSWERS = "bfcl_answers"
+"""The attribute of a report that carries them."""
+
+
+class _Asks:
+    """What all ``ask`` fixtures of a session share; made when the first one is used."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        from pytest_bfcl.extensions.own.recordings import Recorded
+        from pytest_bfcl.models import parse_spec
+        from pytest_bfcl.rescoring import open_data
+        from pytest_bfcl.settings import Settings
+
+        asked = recordings_of(config)
+        self.config = config
+        self.matching = asked.matching
+        self.note = asked.path is not None and asked.mode in ("new", "all")
+        self.tapes: dict[str, Tape] = {}
+        self.settings = Settings()
+        self.texts = open_data("bundled").texts
+        self.recorded: Recorded | None = None
+        if asked.path is not None and asked.mode != "all":
+            self.recorded = Recorded(asked.path, asked.matching, may_be_missing=asked.mode == "new")
+        self.spec = None
+        self.live = options.is_active(config) and (self.recorded is None or asked.mode == "new")
+        if options.is_active(config):
+            from pytest_bfcl.plugin.session import SESSION
+
+            session = config.stash[SESSION]
+            self.settings, self.spec = session.settings, session.specs[0]
+        elif self.recorded is None:
+            raise UsageError("the fixture ask needs a model: pytest --model provider:name, or --bfcl-replay FILE")
+        else:
+            self.spec = parse_spec("replay:recording")
+        self.runner: asyncio.Runner | None = None
+        self.model: Model | None = None
+
+    def make_model(self) -> Model:
+        """A fresh adapter: it belongs to the loop that uses it first."""
+        from pytest_bfcl.models import as_model, create_model
+        from pytest_bfcl.plugin.contenders import Factories
+
+        assert self.spec is not None
+        if not self.live and self.recorded is not None:
+            return as_model(_no_model, "replay:recording", mode=self.recorded.mode)
+        mode = self.spec.mode or (self.settings.mode if self.settings.mode != "auto" else "fc")
+        factory = Factories(self.config).get(self.spec.provider)
+        if factory is not None:
+            return as_model(factory(self.spec, self.settings, mode), self.spec.with_mode(mode).text, mode=mode)
+        return create_model(self.spec, self.settings, mode=mode)
+
+    def run(self, make: Any) -> Any:
+        """A coroutine on the loop of synchronous tests."""
+        self.runner = self.runner or asyncio.Runner()
+        self.model = self.model or self.make_model()
+        return self.runner.run(make(self.model))
+
+    def close(self) -> None:
+        """End model, loop and files."""
+        if self.runner is not None:
+            if self.model is not None:
+                self.runner.run(self.model.aclose())
+            self.runner.close()
+
+
+class Recordings(NamedTuple):
+    """What is asked for: the mode, the file (``None``: nothing is recorded or replayed), what counts of a request."""
+
+    mode: RecordMode
+    path: Path | None
+    matching: Matching
+
+
+def recordings_of(config: pytest.Config) -> Recordings:
+    """``--bfcl-record FILE`` is ``all``, ``--bfcl-replay FILE`` ``none``; a mode goes with the latter's file.
+
+    Raises `UsageError`.
+    """
+    from pytest_bfcl.extensions.own.recordings import Matching
+
+    named = {option.name: option for option in OPTIONS}
+    record, replay, ignore = (options.read(config, named[name]) for name in ("record", "replay", "record-ignore"))
+    matching = Matching(ignore or ())
+    word = Path(record).name if record else ""
+    mode = next((each for each in RECORD_MODES if each == word and str(record) != f"./{word}"), None)
+    if mode is None and record and replay:
+        raise UsageError("--bfcl-record and --bfcl-replay exclude each other")
+    if mode is not None and not replay:
+        raise UsageError(f"--bfcl-record {mode} needs the recording: --bfcl-replay FILE")
+    if mode is not None:
+        return Recordings(mode, Path(replay), matching)
+    return Recordings("all" if record else "none", Path(record or replay) if record or replay else None, matching)
+
+
+class AnswersOnReports:
+    """In every process that runs tests: what was answered in a phase of a test travels on its report, as JSON text."""
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """Put the answers on the report."""
+        report = yield
+        asks = item.config.stash.get(ASKS, None)
+        tape = asks.tapes.get(item.nodeid) if asks is not None else None
+        if tape is not None and (tape.noted or tape.asked):
+            setattr(report, ANSWERS, json.dumps({"noted": tape.noted, "asked": tape.asked}))
+            tape.noted, tape.asked = [], []
+        return report
+
+
+class AnswersKept:
+    """In the process that reports: the one writer of the file, whatever worker asked; at the end it is tidied."""
+
+    def __init__(self, asked: Recordings, stop: Callable[[str], None]) -> None:
+        from pytest_bfcl.runs.lines import LineAppender
+
+        assert asked.path is not None
+        self._recordings = asked
+        self._path = asked.path
+        self._stop = stop
+        self._asked: dict[str, set[Identity]] = {}
+        self._finished: set[str] = set()
+        self._collected: set[str] = set()
+        self._taken_out = 0
+        try:
+            self._lines = LineAppender(asked.path) if asked.mode != "prune" else None
+        except HarnessError as error:
+            raise UsageError(f"--bfcl-record: {error}") from None
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """What there is to run."""
+        self._collected.update(item.nodeid for item in items)
+
+    def pytest_deselected(self, items: list[pytest.Item]) -> None:
+        """What there is, too."""
+        self._collected.update(item.nodeid for item in items)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Write the answers of a phase; a test whose answers cannot be kept has failed."""
+        from pytest_bfcl.extensions.own.recordings import as_identity
+
+        text: str | None = getattr(report, ANSWERS, None)
+        told = json.loads(text) if text else {"noted": (), "asked": ()}
+        self._asked.setdefault(report.nodeid, set()).update(map(as_identity, told["asked"]))
+        try:
+            for line in told["noted"]:
+                if self._lines is not None:
+                    self._lines.append(line)
+        except HarnessError as error:
+            report.outcome, report.longrepr = "failed", error.message
+            self._stop(error.message)
+        if report.when == "call" and report.passed:
+            self._finished.add(report.nodeid)
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Flush to disk, close, and take out what is not asked any more."""
+        from pytest_bfcl.extensions.own.recordings import tidy
+
+        mode = self._recordings.mode
+        if self._lines is not None:
+            self._lines.close()
+        if mode == "new" or not self._path.is_file():
+            return
+        asked = {test: each for test, each in self._asked.items() if test in self._finished}
+        files = {test.partition("::")[0] for test in self._collected}
+        whole = not any("::" in str(argument) for argument in session.config.args)
+
+        def gone(test: str) -> bool:
+            file = test.partition("::")[0]
+            if not (session.config.rootpath / file).exists():
+                return True
+            return whole and file in files and test not in self._collected
+
+        self._taken_out = tidy(
+            self._path, self._recordings.matching, asked, gone if mode == "prune" else lambda test: False
+        )
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Say what pruning came to."""
+        if self._recordings.mode == "prune":
+            told = f"{self._taken_out} lines that no test asks were taken out of {self._path}"
+            terminalreporter.write_line(f"bfcl: {told}")
+
+
+def register_recording(config: pytest.Config, stop: Callable[[str], None] = pytest.exit) -> None:
+    """With ``--bfcl-record``: answers go from every process to the one that reports. Raises `UsageError`.
+
+    ``stop`` ends the session when they cannot be kept, with a reason.
+    """
+    asked = recordings_of(config)
+    if asked.path is None or asked.mode == "none":
+        return
+    plugins = config.pluginmanager
+    is_worker = hasattr(config, "workerinput")
+    plugins.register(AnswersOnReports(), "bfcl-answers-on-reports")
+    if asked.mode == "prune" and (is_worker or plugins.hasplugin("dsession")):
+        raise UsageError("--bfcl-record prune needs one process, which knows all tests: leave out -n")
+    if not is_worker:
+        plugins.register(AnswersKept(asked, stop), "bfcl-answers-kept")
+
+
+def _no_model(request: Request) -> str:
+    raise UsageError("a recording is asked, no model")
+
+
+class Asker:
+    """``ask(text, tools=…)``: an `Answer`; inside a running event loop something to await."""
+
+    def __init__(self, asks: _Asks, test: str) -> None:
+        from pytest_bfcl.extensions.own.recordings import Tape
+
+        self._asks = asks
+        self._test = test
+        self._tape = Tape(test, asks.recorded, asks.matching, live=asks.live, note=asks.note)
+        asks.tapes[test] = self._tape
+
+    def __call__(
+        self,
+        text: str | list[dict[str, Any]],
+        tools: object = (),
+        *,
+        mcp: str | None = None,
+        system: str | None = None,
+        live_tools: bool = False,
+    ) -> Any:
+        """Ask the session's model and carry its calls out, until it stops calling; see `ask_model`."""
+
+        async def ask(model: Model) -> Answer:
+            from pytest_bfcl.extensions.own.asking import ask_model
+
+            async def answer(request: Request) -> Reply:
+                return await self._tape.reply(request, model.spec, lambda: model.generate(request))
+
+            asks = self._asks
+            return await ask_model(
+                text, tools, answer, model, asks.settings, asks.texts, mcp=mcp, system=system, name=self._test,
+                tape=self._tape if asks.recorded is not None or asks.note else None, live_tools=live_tools,
+            )  # fmt: skip
+
+        try:
+            asyncio.get_running_loop()
+        except RuntimeError:
+            return _failing_with_text(lambda: self._asks.run(ask))
+        return self._ask_here(ask)
+
+    async def _ask_here(self, ask: Any) -> Answer:
+        model = self._asks.make_model()
+        try:
+            found: Answer = await ask(model)
+        except (UsageError, AdapterError) as error:
+            raise pytest.fail.Exception(_error_text(error), pytrace=False) from None
+        finally:
+            await model.aclose()
+        return found
+
+
+def _failing_with_text(run: Any) -> Any:
+    try:
+        return run()
+    except (UsageError, AdapterError) as error:
+        raise pytest.fail.Exception(_error_text(error), pytrace=False) from None
+
+
+def _error_text(error: UsageError | AdapterError) -> str:
+    advice = getattr(error, "advice", "")
+    return f"{error}\n{advice}" if advice else str(error)
+
+
+def asker_of(request: pytest.FixtureRequest) -> Asker:
+    """What the fixtures ``ask`` and ``bfcl_ask`` of a test are; fails it with a text when nobody can be asked."""
+    config = request.config
+    if ASKS not in config.stash:
+        try:
+            config.stash[ASKS] = _Asks(config)
+        except UsageError as error:
+            raise pytest.fail.Exception(str(error), pytrace=False) from None
+        config.add_cleanup(config.stash[ASKS].close)
+    return Asker(config.stash[ASKS], request.node.nodeid)

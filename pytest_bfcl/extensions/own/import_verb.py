@@ -1,0 +1,52 @@
+"""Turn recorded conversations into entries for review.
+
+  pytest-bfcl import conversations.jsonl -o candidates.jsonl
+
+Reads what APIs, proxies and tracers record: messages and tools, requests and responses (OpenAI, Responses, Anthropic,
+Gemini, litellm), spans (OpenTelemetry, Phoenix, OpenLLMetry), Langfuse exports, rows of xLAM and ACEBench. Every
+answered request becomes an entry whose answer is what was called; a conversation whose tools answered becomes one whose
+tools answer so again. All are marked as not reviewed: what a model once did is not yet what is right.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from pytest_bfcl.printed import say, say_data
+
+SUMMARY = "turn recorded conversations into entries"
+SHOWN = 5
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of the verb."""
+    parser.add_argument("what", nargs="?", choices=["chatlog"], default="chatlog", help="what to read")
+    parser.add_argument("path", help="a .jsonl or .json of conversations, in any of the known formats")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write to this new file instead of printing")
+    parser.add_argument("--prefix", default="log", help="what ids begin with (default: %(default)s)")
+    parser.add_argument("--turns", choices=["both", "single", "multi"], default="both",
+                        help="single: an entry for each request; multi: for each conversation whose tools answered "
+                        "(default: %(default)s)")  # fmt: skip
+    parser.add_argument("--skip", action="store_true", help="leave out what cannot be read, and say what it is")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print or write the entries; 1 when there are none."""
+    from pytest_bfcl.extensions.own.log_entries import entries_of_log
+    from pytest_bfcl.extensions.own.skeletons import line_of
+
+    left_out: list[str] = []
+    made = list(entries_of_log(Path(args.path), args.prefix, args.turns, left_out.append if args.skip else None))
+    text = "".join(line_of(entry) + "\n" for entry in made)
+    if args.output:
+        with Path(args.output).open("x", encoding="utf-8") as file:
+            file.write(text)
+    else:
+        say_data(text)
+    for told in left_out[:SHOWN]:
+        say(f"left out: {told}", file=sys.stderr)
+    told = f"{len(made)} entries, none of them reviewed" if made else "no request with tools was answered in this log"
+    say(f"{args.path}: {told}{f'; {len(left_out)} left out' if left_out else ''}", file=sys.stderr)
+    return 0 if made else 1

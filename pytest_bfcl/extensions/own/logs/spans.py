@@ -1,0 +1,212 @@
+"""Spans of tracers: OpenTelemetry's GenAI conventions (spans as JSON lines and OTLP/JSON), OpenInference's as Phoenix
+exports them, and OpenLLMetry's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pytest_bfcl.extensions.own.logs.conversation import Conversation, maybe_parsed, objects, parsed
+from pytest_bfcl.extensions.own.logs.tools import documents_of
+from pytest_bfcl.json_types import Fields
+from pytest_bfcl.replies import Said, UnknownShape, read_history
+
+_ASKS = frozenset(("chat", "generate_content", "text_completion"))
+"""Operations of a model; all others (tools, agents, embeddings) hold no conversation."""
+_EVENTS = {
+    "gen_ai.system.message": "system",
+    "gen_ai.user.message": "user",
+    "gen_ai.assistant.message": "assistant",
+    "gen_ai.tool.message": "tool",
+    "gen_ai.choice": "assistant",
+}
+_VALUES = ("stringValue", "boolValue", "doubleValue", "bytesValue")
+MOST_INDEXED = 10_000
+
+
+def spans_in(record: Fields) -> Iterator[Fields] | None:
+    """The spans of a line, their attributes as plain objects; ``None`` for a line without spans."""
+    for scopes, spans in (("scopeSpans", "spans"), ("instrumentationLibrarySpans", "spans")):
+        resources = record.get("resourceSpans") or record.get("resource_spans")
+        if isinstance(resources, list) and any(scopes in each for each in resources if isinstance(each, Mapping)):
+            return (
+                {**span, "attributes": _attributes(span.get("attributes")), "events": list(_events(span))}
+                for resource in objects(resources, "resourceSpans")
+                for scope in objects(resource.get(scopes) or [], scopes)
+                for span in objects(scope.get(spans) or [], spans)
+            )
+    attributes = {key.removeprefix("attributes."): each for key, each in record.items() if _is_column(key, each)}
+    own = record.get("attributes")
+    if not attributes and not isinstance(own, Mapping | list):
+        return None
+    return iter([{**record, "attributes": {**_attributes(own), **attributes}, "events": list(_events(record))}])
+
+
+def _is_column(key: str, value: object) -> bool:
+    """Whether it is a column of Phoenix' table of spans."""
+    return key.startswith("attributes.") and value is not None
+
+
+def _attributes(listed: object) -> dict[str, Any]:
+    """Attributes as an object; OTLP writes them as a list of key and typed value."""
+    if isinstance(listed, Mapping):
+        return dict(listed)
+    return {str(each.get("key")): _value(each.get("value")) for each in objects(listed or [], "attributes")}
+
+
+def _value(value: object) -> Any:
+    if not isinstance(value, Mapping):
+        return value
+    if "intValue" in value:
+        return int(value["intValue"])
+    if isinstance(items := value.get("arrayValue"), Mapping):
+        return [_value(each) for each in items.get("values") or []]
+    if isinstance(fields := value.get("kvlistValue"), Mapping):
+        return _attributes(fields.get("values"))
+    return next((value[name] for name in _VALUES if name in value), None)
+
+
+def _events(span: Fields) -> Iterator[Fields]:
+    for event in objects(span.get("events") or [], "events"):
+        yield {**event, "attributes": _attributes(event.get("attributes"))}
+
+
+def span_conversation(span: Fields, place: str) -> Conversation | None:
+    """The conversation of one span; ``None`` for spans that are no request to a model. Raises `UnknownShape`."""
+    attributes = span["attributes"]
+    for event in span["events"]:
+        if event.get("name") == "gen_ai.client.inference.operation.details":
+            attributes = {**attributes, **event["attributes"]}
+    nested = _nested(attributes)
+    for read in (_gen_ai, _open_inference, _open_llmetry):
+        if (found := read(nested)) is not None:
+            tools, said = found
+            return Conversation(place, documents_of(tools), tuple(said))
+    if said := _from_events(span["events"]):
+        return Conversation(place, documents_of(_tool_definitions(nested)), tuple(said))
+    operation = _at(nested, "gen_ai", "operation", "name")
+    kind = str(_at(nested, "openinference", "span", "kind") or span.get("span_kind") or "")
+    if operation in _ASKS or kind.upper() == "LLM":
+        raise UnknownShape("a request to a model without its messages: its content was not recorded by the tracer")
+    return None
+
+
+def _nested(attributes: Fields) -> dict[str, Any]:
+    """Dotted names as objects in objects, numbers as places in lists."""
+    root: dict[str, Any] = {}
+    for name, value in attributes.items():
+        holder, (*steps, last) = root, str(name).split(".")
+        for step in steps:
+            inner = holder.setdefault(step, {})
+            if not isinstance(inner, dict):
+                inner = holder[step] = {"": inner}
+            holder = inner
+        value = _nested(value) if isinstance(value, Mapping) and any("." in str(key) for key in value) else value
+        holder[last] = {**holder[last], "": value} if isinstance(holder.get(last), dict) else value
+    return _listed(root)  # type: ignore[no-any-return]
+
+
+def _listed(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_listed(_nested(each) if isinstance(each, Mapping) else each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    if value and all(isinstance(key, str) and key.isdigit() for key in value) and len(value) <= MOST_INDEXED:
+        return [_listed(value[key]) for key in sorted(value, key=int)]
+    return {key: _listed(each) for key, each in value.items()}
+
+
+def _at(value: Any, *names: str) -> Any:
+    for name in names:
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value
+
+
+def _tool_definitions(nested: Fields) -> Any:
+    return _at(nested, "gen_ai", "tool", "definitions") or _at(nested, "gen_ai", "request", "tools")
+
+
+Found = tuple[Any, list[Said]] | None
+
+
+def _gen_ai(nested: Fields) -> Found:
+    """OpenTelemetry: messages with parts, as JSON texts or structured."""
+    asked, told = (_at(nested, "gen_ai", side, "messages") for side in ("input", "output"))
+    if asked is None and told is None:
+        return None
+    system = parsed(_at(nested, "gen_ai", "system_instructions"), "gen_ai.system_instructions")
+    said = read_history([{"role": "system", "parts": system}], "gen_ai.system_instructions") if system else []
+    for value, name in ((asked, "gen_ai.input.messages"), (told, "gen_ai.output.messages")):
+        said += read_history(parsed(value, name) or [], name)
+    return _tool_definitions(nested), said
+
+
+def _open_inference(nested: Fields) -> Found:
+    """OpenInference: ``llm.input_messages.0.message.role`` …"""
+    asked, told = (maybe_parsed(_at(nested, "llm", f"{side}_messages")) for side in ("input", "output"))
+    if asked is None and told is None:
+        return None
+    said: list[Said] = []
+    for value, name in ((asked, "llm.input_messages"), (told, "llm.output_messages")):
+        said += read_history([_inferred(each) for each in objects(value or [], name)], name)
+    tools = [
+        {**_name_and_description(tool), **parsed(_at(tool, "json_schema") or "{}", "llm.tools.tool.json_schema")}
+        for each in objects(maybe_parsed(_at(nested, "llm", "tools")) or [], "llm.tools")
+        for tool in [each.get("tool", each)]
+    ]
+    return tools, said
+
+
+def _name_and_description(tool: Fields) -> Fields:
+    return {key: tool[key] for key in ("name", "description") if isinstance(tool.get(key), str)}
+
+
+def _inferred(each: Fields) -> Fields:
+    """A message of OpenInference as chat has it."""
+    message = dict(each.get("message", each))
+    contents = [item.get("message_content", item) for item in objects(message.pop("contents", None) or [], "contents")]
+    calls = [item.get("tool_call", item) for item in objects(message.pop("tool_calls", None) or [], "tool_calls")]
+    if legacy := message.pop("function_call_name", None):
+        calls.append({"name": legacy, "arguments": message.pop("function_call_arguments_json", "{}")})
+    if contents and not message.get("content"):
+        calls_beside = [item for item in contents if item.get("type") != "tool_use"]  # they stand in tool_calls, too
+        message["content"] = calls_beside if calls else contents
+    return {**message, **({"tool_calls": calls} if calls else {})}
+
+
+def _open_llmetry(nested: Fields) -> Found:
+    """OpenLLMetry: ``gen_ai.prompt.0.role`` …, ``gen_ai.completion.0.tool_calls.0.name`` …"""
+    asked, told = (_at(nested, "gen_ai", side) for side in ("prompt", "completion"))
+    if not isinstance(asked, list):
+        return None
+    said = read_history([_metered(each) for each in asked], "gen_ai.prompt")
+    if isinstance(told, list):
+        said += read_history([{**_metered(each), "role": "assistant"} for each in told[:1]], "gen_ai.completion")
+    functions = _at(nested, "llm", "request", "functions") or []
+    tools = [{**each, "parameters": parsed(each.get("parameters") or "{}", "parameters")} for each in functions]
+    return tools, said
+
+
+def _metered(message: Any) -> Any:
+    if not isinstance(message, Mapping):
+        return message
+    content = maybe_parsed(message.get("content"))
+    blocks = isinstance(content, list) and all(isinstance(each, Mapping) and "type" in each for each in content)
+    return {**message, "content": content if blocks else message.get("content", "")}
+
+
+def _from_events(events: list[Fields]) -> list[Said]:
+    """One event a message: ``gen_ai.user.message`` …, the reply in ``gen_ai.choice``."""
+    messages = []
+    for event in events:
+        if (role := _EVENTS.get(str(event.get("name")))) is None:
+            continue
+        body = event.get("body") if isinstance(event.get("body"), Mapping) else _nested(event["attributes"])
+        message = maybe_parsed(body.get("message")) if isinstance(body, Mapping) and "message" in body else body
+        message = dict(message) if isinstance(message, Mapping) else {"content": message}
+        if "tool_calls" in message:
+            message["tool_calls"] = parsed(message["tool_calls"], "tool_calls")
+        if role == "tool" and isinstance(message.get("id"), str):
+            message["tool_call_id"] = message["id"]
+        messages.append({**message, "role": role})
+    return read_history(messages, "events")

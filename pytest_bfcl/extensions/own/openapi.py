@@ -1,0 +1,233 @@
+"""Function documents of an OpenAPI document (version 3, or Swagger 2): one for each operation.
+
+The document is data: nothing in it is fetched or run. References inside it are followed within bounds, others are left
+open.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_bfcl import extras
+from pytest_bfcl.confined import Service, Stopped, Worker
+from pytest_bfcl.extensions.own.examples import given_example
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.json_types import Fields, Parsed
+from pytest_bfcl.plain_text import clean
+from pytest_bfcl.tools.documents import translate
+
+if TYPE_CHECKING:
+    from pytest_bfcl.dataset.entry import FunctionDoc
+
+METHODS = ("get", "put", "post", "delete", "patch", "head", "options")
+MAX_BYTES = 20_000_000
+SERVICE = Service(
+    "pytest_bfcl.extensions.own.openapi", "reads OpenAPI documents", cpu_s=20, wall_s=120.0, memory=2**30,
+    longest=8 * MAX_BYTES,
+)  # fmt: skip
+LONGEST_NAME = 64
+"""Longer names are no tool's at any provider; the end of a longer one becomes a digest of it."""
+_PLACES = ("path", "query", "header", "cookie", "formData")
+_JSON_BODIES = ("application/json", "application/x-www-form-urlencoded", "multipart/form-data", "*/*")
+
+
+EXAMPLES = "examples"
+"""The field of a document with values its author gave: parameter → value. It is for drafts, not for models."""
+
+
+def documents_of_openapi(path: Path | str) -> list[FunctionDoc]:
+    """Documents of every operation in a file (JSON or YAML), in its order, with `EXAMPLES`; raises `UsageError`.
+
+    The file is worked on by a worker process of limited time and memory: a few lines of it may stand for gigabytes.
+    """
+    path = Path(path)
+    yaml = ("yaml",) if find_spec("yaml") is not None else ()
+    worker = Worker(replace(SERVICE, packages=yaml))
+    try:
+        answer: Parsed = json.loads(worker.ask(json.dumps({"text": _text(path), "json": path.suffix == ".json"})))
+    except Stopped as stopped:
+        raise UsageError(f"{path} cannot be read: {stopped}") from None
+    finally:
+        worker.close()
+    if answer.get("needs"):
+        extras.require(answer["needs"], f"{path}, which is not JSON,")
+    if "documents" not in answer:
+        raise UsageError(f"{path} {clean(str(answer.get('error')))}")
+    documents: list[FunctionDoc] = answer["documents"]
+    return documents
+
+
+def _text(path: Path) -> str:
+    try:
+        if not path.is_file():  # a pipe or a device would be waited for
+            raise UsageError(f"cannot read {path}: there is no such file")
+        if path.stat().st_size > MAX_BYTES:
+            raise UsageError(f"{path} has more than {MAX_BYTES // 1_000_000} MB")
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeError) as error:
+        raise UsageError(f"cannot read {path}: {error}") from None
+
+
+def opened() -> Callable[[str], str]:
+    """The worker's side: the answers to request lines, ``{"documents": […]}`` or ``{"error": text}``."""
+    with suppress(ImportError):
+        import yaml
+
+        yaml.load("a: [1, 2020-01-01, &x 1.5e3, *x, yes, !!binary aGk=]", _loader(yaml))  # what it loads on first use
+
+    def answer(line: str) -> str:
+        try:
+            return json.dumps(_answered(json.loads(line)), default=str)
+        except MemoryError:
+            return json.dumps({"error": "needs too much memory"})
+        except RecursionError:
+            return json.dumps({"error": "is nested too deeply"})
+        except Exception as error:
+            return json.dumps({"error": str(error)[:300]})
+
+    return answer
+
+
+def _answered(request: Parsed) -> Parsed:
+    try:
+        value = json.loads(request["text"])
+    except ValueError as error:
+        if request["json"]:
+            return {"error": f"is not JSON: {error}"}
+        try:
+            import yaml
+        except (ImportError, PermissionError):  # in the worker nothing more may be imported
+            return {"needs": "yaml"}
+        try:
+            value = yaml.load(request["text"], _loader(yaml))
+        except (yaml.YAMLError, ValueError) as wrong:
+            return {"error": f"is neither JSON nor YAML: {str(wrong)[:300]}"}
+    if not isinstance(value, Mapping) or not isinstance(value.get("paths"), Mapping):
+        return {"error": 'is no OpenAPI document: it has no "paths"'}
+    documents = list(_operations(value))
+    return {"documents": documents} if documents else {"error": "describes no operation"}
+
+
+def _loader(yaml: Any) -> Any:
+    """The safe loader, that of libyaml where it is there: ten times as fast."""
+    return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def _operations(root: Fields) -> Iterator[FunctionDoc]:
+    taken: set[str] = set()
+    for route, item in root["paths"].items():
+        shared = item.get("parameters") if isinstance(item, Mapping) else None
+        for method in METHODS:
+            operation = item.get(method) if isinstance(item, Mapping) else None
+            if not isinstance(operation, Mapping):
+                continue
+            document = _document(str(route), method, operation, shared, root)
+            name, number = document["name"][:LONGEST_NAME], 2
+            if len(document["name"]) > LONGEST_NAME:
+                name = f"{name[:-7]}_{hashlib.sha256(document['name'].encode()).hexdigest()[:6]}"
+                document["name"] = name
+            while document["name"] in taken:
+                document["name"], number = f"{name}_{number}", number + 1
+            taken.add(document["name"])
+            yield document
+
+
+def _document(route: str, method: str, operation: Fields, shared: object, root: Fields) -> FunctionDoc:
+    properties: Parsed = {}
+    required: list[str] = []
+    examples: Parsed = {}
+    for parameter in _parameters(shared, operation.get("parameters"), root):
+        name = str(parameter["name"])
+        if parameter.get("in") == "body":  # Swagger 2
+            _add_body(properties, required, parameter.get("schema"), parameter, root)
+            examples |= _of_body(parameter, properties, root)
+            continue
+        schema = parameter.get("schema")
+        properties[name] = translate(schema if isinstance(schema, Mapping) else parameter, root)
+        properties[name].setdefault("description", "")
+        if isinstance(parameter.get("description"), str):
+            properties[name]["description"] = parameter["description"]
+        if parameter.get("required") is True:
+            required.append(name)
+        if (found := given_example(parameter, root)) is not None:
+            examples[name] = found
+    body = _resolved(operation.get("requestBody"), root)
+    content = body.get("content")
+    if isinstance(content, Mapping):
+        kind = next((each for each in (*_JSON_BODIES, *content) if each in content), None)
+        media = content.get(kind)
+        media = media if isinstance(media, Mapping) else {}
+        _add_body(properties, required, media.get("schema"), body, root)
+        examples |= _of_body(media, properties, root)
+    told = [operation.get(key) for key in ("summary", "description")]
+    lines = [" ".join(text.split()) for text in told if isinstance(text, str) and text.strip()]
+    description = " ".join(line if line.endswith((".", "!", "?")) else f"{line}." for line in dict.fromkeys(lines))
+    return {
+        "name": _name(operation.get("operationId"), method, route),
+        "description": description,
+        "parameters": {"type": "dict", "properties": properties, "required": list(dict.fromkeys(required))},
+        EXAMPLES: examples,
+    }
+
+
+def _of_body(media: Fields, properties: Fields, root: Fields) -> Parsed:
+    """The example of a body, field by field where its fields stand beside the parameters."""
+    found = given_example(media, root)
+    if "body" in properties:
+        return {} if found is None else {"body": found}
+    return {name: value for name, value in found.items() if name in properties} if isinstance(found, dict) else {}
+
+
+def _parameters(shared: object, own: object, root: Fields) -> list[Fields]:
+    """An operation's parameters: its path's, replaced by its own of the same name and place."""
+    found: dict[tuple[Any, Any], Fields] = {}
+    for listed in (shared, own):
+        for each in listed if isinstance(listed, list) else ():
+            parameter = _resolved(each, root)
+            if isinstance(parameter.get("name"), str) and parameter.get("in") in (*_PLACES, "body"):
+                found[parameter["name"], parameter.get("in")] = parameter
+    return list(found.values())
+
+
+def _add_body(properties: Parsed, required: list[str], schema: object, body: Fields, root: Fields) -> None:
+    """The body's fields beside the parameters; a body that is no object, or clashes with them, is one field."""
+    if not isinstance(schema, Mapping):
+        return
+    translated = translate(schema, root)
+    fields = translated.get("properties")
+    if translated["type"] == "dict" and isinstance(fields, dict) and fields and not fields.keys() & properties.keys():
+        properties.update({name: {"description": "", **field} for name, field in fields.items()})
+        if body.get("required") is not False:
+            required.extend(translated.get("required", ()))
+        return
+    properties["body"] = {"description": "", **translated}
+    if body.get("required") is True:
+        required.append("body")
+
+
+def _resolved(value: object, root: Fields) -> Fields:
+    """A parameter or body, its reference inside the document followed."""
+    for _ in range(8):
+        reference = value.get("$ref") if isinstance(value, Mapping) else None
+        if not isinstance(reference, str) or not reference.startswith("#/"):
+            break
+        found: Any = root
+        for part in reference[2:].split("/"):
+            found = found.get(part.replace("~1", "/").replace("~0", "~")) if isinstance(found, Mapping) else None
+        value = found
+    return value if isinstance(value, Mapping) else {}
+
+
+def _name(operation_id: object, method: str, route: str) -> str:
+    """A legal function name: the operation's id, else method and route."""
+    text = operation_id if isinstance(operation_id, str) and operation_id.strip() else f"{method}_{route}"
+    name = re.sub(r"_{2,}", "_", re.sub(r"[^A-Za-z0-9_.]+", "_", text)).strip("_.")
+    return name if name[:1].isalpha() else f"call_{name}" if name else "call"

@@ -1,0 +1,36 @@
+"""Print a JSON Schema, for editors and other programs: of own entries, of results.jsonl, of a run's events."""
+
+from __future__ import annotations
+
+import argparse
+
+from pytest_bfcl.printed import say_data
+
+SUMMARY = "print the JSON Schema of own entries, or of results"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of the verb."""
+    parser.add_argument("what", nargs="?", choices=("entry", "result", "event"), default="entry",
+                        help="an entry of your own (default), a result, or an event of a run")  # fmt: skip
+    parser.add_argument("-o", "--output", metavar="FILE", help="write to this file instead of printing")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print or write the schema."""
+    import json
+    from pathlib import Path
+
+    if args.what == "result":
+        from pytest_bfcl.runs.line_schema import result_line_schema as json_schema
+    elif args.what == "event":
+        from pytest_bfcl.session.events import event_schema as json_schema
+    else:
+        from pytest_bfcl.extensions.own.own_entry import json_schema
+
+    text = json.dumps(json_schema(), indent=2) + "\n"
+    if args.output:
+        Path(args.output).write_text(text, encoding="utf-8")
+    else:
+        say_data(text)
+    return 0

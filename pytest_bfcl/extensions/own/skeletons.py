@@ -1,0 +1,186 @@
+"""Entries to be filled in: the tools are there, request and answer wait for a person."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from keyword import iskeyword
+from typing import Any
+
+from pytest_bfcl.dataset import FunctionDoc
+from pytest_bfcl.dataset.served_entry import portable_name
+from pytest_bfcl.extensions.own.expected import plain_answers
+from pytest_bfcl.extensions.own.openapi import EXAMPLES
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.json_types import Parsed
+from pytest_bfcl.tools.json_schema import DIALECT, is_native
+
+KINDS = ("simple", "multiple", "parallel", "irrelevance", "relevance")
+CATEGORY = {
+    "simple": "simple_python", "multiple": "multiple", "parallel": "parallel", "irrelevance": "irrelevance",
+    "relevance": "live_relevance",
+}  # fmt: skip
+REQUEST = "TODO: what a user would say"
+
+
+def skeleton(
+    functions: Sequence[FunctionDoc],
+    entry_id: str,
+    kind: str | None = None,
+    request: str = "",
+    near: Sequence[FunctionDoc] = (),
+) -> Parsed:
+    """An entry about these tools, marked as not reviewed.
+
+    ``kind`` defaults to ``simple`` for one tool and ``multiple`` for several. The answer calls the first tool with an
+    example value for each required parameter and leaves the others out. ``near`` are further tools, in the way of the
+    right one; with them, and of the kind ``irrelevance``, the first tool is what the request needs and is not offered.
+    Raises `UsageError`.
+    """
+    native = all(map(is_native, (*functions, *near)))
+    right = [_writable(each) for each in functions]
+    others = [_writable(each) for each in near]
+    count = len(right) + len(others)
+    kind = kind or ("simple" if count == 1 else "multiple")
+    if kind == "simple" and count != 1:
+        raise UsageError(f"a simple entry offers one tool, not {count}: choose one with --tool, or --kind multiple")
+    missing = kind == "irrelevance" and bool(others)
+    offered = others if missing else _mixed(right, others, entry_id)
+    about = (
+        f" (it needs {right[0]['name']}, which is not offered: {right[0].get('description', '')})" if missing else ""
+    )
+    entry: Parsed = {
+        "id": entry_id,
+        "category": CATEGORY[kind],
+        "question": [[{"role": "user", "content": request or f"{REQUEST}{about}"}]],
+        "function": [{key: each[key] for key in each if key not in ("dialect", EXAMPLES)} for each in offered],
+        "reviewed": False,
+    }
+    if kind in ("simple", "multiple", "parallel"):
+        entry["possible_answer"] = [example_answer(each) for each in right[: 2 if kind == "parallel" else 1]]
+    if native:
+        entry["dialect"] = DIALECT
+    return entry
+
+
+def _mixed(right: list[Parsed], others: list[Parsed], entry_id: str) -> list[Parsed]:
+    """The right tool is not always the first: its place among others is given by the entry's id."""
+    place = int(hashlib.sha256(entry_id.encode()).hexdigest(), 16) % (len(others) + 1)
+    return [*others[:place], *right, *others[place:]]
+
+
+def _writable(function: FunctionDoc) -> Parsed:
+    """The tool with names that prompting can write: no dashes and brackets, no words of Python, 64 characters."""
+    parameters = function["parameters"]
+    names: dict[str, str] = {}
+    for name in parameters.get("properties") or {}:
+        said = portable_name(str(name))
+        said = f"{said}_" if iskeyword(said) else said
+        while said in names.values():
+            said += "_"
+        names[name] = said
+    renamed = dict(parameters)
+    if isinstance(parameters.get("properties"), dict):
+        renamed["properties"] = {names[name]: each for name, each in parameters["properties"].items()}
+    if isinstance(parameters.get("required"), list):
+        renamed["required"] = [names.get(name, name) for name in parameters["required"]]
+    name = portable_name(str(function["name"])) if is_native(function) else function["name"]
+    examples = {names[key]: value for key, value in (function.get(EXAMPLES) or {}).items() if key in names}
+    return {**function, "name": name, "parameters": renamed, EXAMPLES: examples}
+
+
+def example_answer(function: FunctionDoc) -> Parsed:
+    """A call in the notation of answers: required parameters with an example, others may be left out.
+
+    An example that the tool's author gave is taken where it fits the schema.
+    """
+    parameters = function["parameters"]
+    required = parameters.get("required", [])
+    examples = function.get(EXAMPLES) or {}
+    made = example_value if not is_native(function) else json_example
+    values: Parsed = {}
+    for name, schema in (parameters.get("properties") or {}).items():
+        if name not in required:
+            values[name] = [""]
+        elif name in examples and _fits(examples[name], schema):
+            values[name] = plain_answers([{"f": {name: examples[name]}}])[0]["f"][name]
+        else:
+            values[name] = [made(name, schema)]
+    return {function["name"]: values}
+
+
+_PLAIN: dict[str, tuple[type, ...]] = {
+    "string": (str,), "integer": (int,), "float": (int, float), "boolean": (bool,), "any": (str, int, float, bool),
+}  # fmt: skip
+
+
+def _fits(value: Any, schema: Parsed) -> bool:
+    """Whether an author's example may be given: plain values and lists of them, as the schema says."""
+    kind, enum = str(schema.get("type")), schema.get("enum")
+    if kind == "array":
+        items = schema.get("items")
+        return isinstance(value, list) and bool(value) and all(_fits(each, items or {}) for each in value)
+    if isinstance(enum, list) and value not in enum:
+        return False
+    wanted = _PLAIN.get(kind, ())
+    return value != "" and isinstance(value, wanted) and (bool in wanted or not isinstance(value, bool))
+
+
+def example_value(name: str, schema: Parsed) -> Any:
+    """A value that fits a property's schema."""
+    enum = schema.get("enum")
+    if "default" in schema and schema["default"] is not None:
+        return schema["default"]
+    if isinstance(enum, list) and enum:
+        return enum[0]
+    match schema.get("type"):
+        case "integer":
+            return int(schema.get("minimum", 1))
+        case "float":
+            return float(schema.get("minimum", 1.0))
+        case "boolean":
+            return True
+        case "array" | "tuple":
+            items = schema.get("items")
+            return [example_value(name, items if isinstance(items, dict) else {})]
+        case "dict":
+            properties = schema.get("properties") or {}
+            return {key: [example_value(key, each)] for key, each in properties.items()}
+        case _:
+            return f"TODO {name}"
+
+
+def json_example(name: str, schema: Any) -> Any:
+    """A value that fits a property's JSON Schema, or nearly: references and patterns are left to a person."""
+    if not isinstance(schema, dict):
+        return f"TODO {name}"
+    for key in ("const", "default"):
+        if schema.get(key) is not None:
+            return schema[key]
+    for key in ("enum", "examples"):
+        if isinstance(schema.get(key), list) and schema[key]:
+            return schema[key][0]
+    for key in ("anyOf", "oneOf"):
+        if isinstance(schema.get(key), list) and schema[key]:
+            return json_example(name, schema[key][0])
+    kind = schema.get("type")
+    match kind[0] if isinstance(kind, list) and kind else kind:
+        case "integer" | "number":
+            return schema.get("minimum", 1)
+        case "boolean":
+            return True
+        case "null":
+            return None
+        case "array":
+            return [json_example(name, schema.get("items"))]
+        case "object":
+            properties = schema.get("properties") or {}
+            return {key: json_example(key, properties.get(key)) for key in schema.get("required") or ()}
+        case _:
+            return f"TODO {name}"
+
+
+def line_of(entry: Parsed) -> str:
+    """The entry as one line of a file."""
+    return json.dumps(entry, ensure_ascii=False)

@@ -1,0 +1,114 @@
+"""Check data files before a run: every entry's shape, types and answers.
+
+Own entries are also tried with a model that knows the ground truth (it must pass), and read for what makes them unfair:
+descriptions that say nothing, answers outside the enum, values the request never mentions, tools nobody can tell apart.
+
+The official set's retired categories are looked at when --categories names them (docs/retired.md lists their flaws).
+Prints one line a problem, as FILE:LINE: id: message. Exit code 1 when there are errors; warnings are told only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_bfcl.extensions.own.servers import add_server_arguments, server_settings
+from pytest_bfcl.plain_text import counted
+from pytest_bfcl.printed import say
+
+if TYPE_CHECKING:
+    from pytest_bfcl.dataset import DataProblem, DataSet
+    from pytest_bfcl.settings import Settings
+
+SUMMARY = "check data files before a run"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of the verb."""
+    parser.add_argument("path", nargs="*", help="a .jsonl of own entries, several of them, or a directory")
+    parser.add_argument("--data", default="auto", help="auto, bundled, official, or a path (default: %(default)s)")
+    parser.add_argument("--categories", metavar="NAMES", help="only these, separated by commas (groups too)")
+    parser.add_argument("--simulator", action="append", metavar="MODULE:CLASS",
+                        help="a simulator of your own that entries name; repeatable")  # fmt: skip
+    add_server_arguments(parser)
+    parser.add_argument("--no-proof", action="store_true", help="do not try the ground truth of own entries")
+    parser.add_argument("--strict", action="store_true", help="warnings count as errors")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Validate and report; 1 when something is wrong."""
+    from pytest_bfcl.dataset import open_dataset, open_files, resolve_categories
+    from pytest_bfcl.extensions.own.validation import validate, validated_categories
+    from pytest_bfcl.simulators import documents_of
+
+    for where in args.simulator or ():
+        _register(where)
+    if len(args.path) > 1:
+        dataset = open_files(list(map(Path, args.path)), documents_of)
+    else:
+        dataset = open_dataset(args.path[0] if args.path else args.data, documents=documents_of)
+    chosen = resolve_categories(args.categories.split(",")) if args.categories else None
+    problems = validate(dataset, chosen)
+    if dataset.own:
+        problems = _in_order(
+            problems + _reviewed(dataset, chosen, problems, None if args.no_proof else server_settings(args))
+        )
+    for problem in problems:
+        say(problem if problem.severity == "error" else f"{problem} (warning)")
+    errors = [problem for problem in problems if problem.severity == "error" or args.strict]
+    names = chosen or validated_categories(dataset)
+    entries = sum(len(dataset.index(name)) for name in names)
+    if unused := dataset.unused_text():
+        say(unused, file=sys.stderr)
+    unread = sum(problem.message.startswith("reviewed: ") for problem in problems)
+    told = f"{counted(entries, 'entry', 'entries')}{f' ({unread} unreviewed)' if unread else ''} in "
+    told += f"{counted(len(names), 'category', 'categories')} of the {dataset.name} data: "
+    found = f"{counted(len(errors), 'error')}, {counted(len(problems) - len(errors), 'warning')}"
+    say(told + (found if problems else "all fine"), file=sys.stderr)
+    return 1 if errors else 0
+
+
+def _register(where: str) -> None:
+    """Make a class of the user's known, as a conftest or an entry point does in a run."""
+    from importlib import import_module
+
+    from pytest_bfcl.failures import UsageError
+    from pytest_bfcl.simulators import register_simulator
+
+    sys.path.insert(0, str(Path.cwd()))  # a console script does not look there by itself
+    module, _, name = where.partition(":")
+    try:
+        register_simulator(getattr(import_module(module), name))
+    except (ImportError, AttributeError, TypeError, ValueError) as error:
+        raise UsageError(f"--simulator {where}: {error} (name it as package.module:Class)") from None
+
+
+def _reviewed(
+    dataset: DataSet, chosen: list[str] | None, known: list[DataProblem], settings: Settings | None
+) -> list[DataProblem]:
+    """What a reviewer would say of the entries that can be used, and those whose own answer does not pass.
+
+    ``settings``: where the MCP servers are on which answers are tried; ``None``: no answer is tried.
+    """
+    from pytest_bfcl.dataset import DataProblem
+    from pytest_bfcl.extensions.own.lint import lint_entry
+    from pytest_bfcl.extensions.own.proof import unprovable
+    from pytest_bfcl.extensions.own.validation import validated_categories
+
+    broken = {problem.entry_id for problem in known if problem.severity == "error"}
+    names = [name for name in chosen or validated_categories(dataset) if name != "format_sensitivity"]
+    refs = [ref for name in names for ref in dataset.index(name) if ref.id not in broken]
+    told = [
+        DataProblem(ref.path, ref.line, str(finding), ref.id, finding.severity)
+        for ref in refs
+        for finding in lint_entry(dataset.load(ref))
+    ]
+    return told + (unprovable(dataset, refs, settings) if settings is not None else [])
+
+
+def _in_order(problems: list[DataProblem]) -> list[DataProblem]:
+    """By file and line."""
+    files = list(dict.fromkeys(problem.path for problem in problems))
+    return sorted(problems, key=lambda problem: (files.index(problem.path), problem.line))

@@ -1,1 +1,0 @@
-"""Recorded outputs judged: one file line by line, many in pieces and processes, or on a cluster."""

@@ -1,0 +1,1 @@
+"""Inference engines of ``--bfcl-serve``, and what an installation and a server lack."""

@@ -1,0 +1,226 @@
+"""Check this installation: data, keys (never printed), optional packages, and with --model whether an endpoint answers.
+
+Exit code 1 when something asked for does not work.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Literal
+
+from pytest_bfcl.extras import EXTRAS, install_command, missing
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.printed import say
+
+SUMMARY = "check this installation and an endpoint"
+
+if TYPE_CHECKING:
+    from pytest_bfcl.extensions.serving.checkup import Answered
+
+Status = Literal["ok", "note", "problem"]
+
+_REQUIRED = ("pytest", "pytest-xdist", "aiohttp", "pydantic", "tree-sitter")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One line of the report; ``advice`` says what to do about it."""
+
+    status: Status
+    what: str
+    advice: str = ""
+
+    def __str__(self) -> str:
+        mark = {"ok": "ok     ", "note": "note   ", "problem": "PROBLEM"}[self.status]
+        return f"{mark} {self.what}" + (f"\n        → {self.advice}" if self.advice else "")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The verb's options."""
+    parser.add_argument(
+        "--model", metavar="SPEC", help="ask this model one question: with and without thinking, streamed and not"
+    )
+    parser.add_argument("--base-url", metavar="URL", help="base URL, as --bfcl-base-url")
+    parser.add_argument("--timeout", type=float, default=30.0, metavar="S", help="seconds to wait for it (default 30)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the findings; 1 if there is a problem."""
+    bad = False
+    for finding in findings(args.model, args.base_url, args.timeout):
+        say(finding)
+        bad = bad or finding.status == "problem"
+    return 1 if bad else 0
+
+
+def findings(model: str | None = None, base_url: str | None = None, timeout_s: float = 30.0) -> Iterator[Finding]:
+    """Everything that is checked, in reading order."""
+    yield from _installation()
+    yield from _data()
+    yield from _keys()
+    if model:
+        yield from _endpoint(model, base_url, timeout_s)
+
+
+def _installation() -> Iterator[Finding]:
+    from pytest_bfcl import __version__
+
+    python = ".".join(map(str, sys.version_info[:3]))
+    yield Finding("ok", f"pytest-bfcl {__version__}, Python {python}")
+    for name in _REQUIRED:
+        try:
+            yield Finding("ok", f"{name} {version(name)}")
+        except PackageNotFoundError:
+            yield Finding("problem", f"{name} is not installed", f"pip install {name}")
+    here = [name for name in EXTRAS if not missing(name)]
+    if here:
+        yield Finding("ok", f"extras: {', '.join(here)}")
+    for name, extra in EXTRAS.items():
+        if name not in here and name != "embeddings":  # they need weights too: said below
+            yield Finding("note", f"without the extra {name}: {extra.brings}", install_command(name))
+    yield _embeddings()
+    if find_spec("bfcl_eval") is not None:
+        yield Finding("ok", "bfcl-eval is installed: --bfcl-simulators reference can use it")
+
+
+def _embeddings() -> Finding:
+    """Whether the vector memory can be run, with verified weights."""
+    from pytest_bfcl.conversation.requirements import memory_problem
+    from pytest_bfcl.extensions.vector_memory.weights import INSTALL, check, weights_folder
+
+    if memory_problem("vector") is not None:
+        return Finding("note", "no embeddings: the category memory_vector is skipped", INSTALL)
+    folder = weights_folder()
+    try:
+        if folder is not None:
+            check(folder)
+    except UsageError as error:
+        return Finding("problem", f"embeddings: {error}", "pytest-bfcl fetch --embeddings --force")
+    return Finding("ok", "embeddings of the vector memory")
+
+
+def _data() -> Iterator[Finding]:
+    from pytest_bfcl.dataset import open_dataset
+
+    for choice, advice in (("official", "pytest-bfcl fetch"), ("bundled", "reinstall pytest-bfcl")):
+        try:
+            data = open_dataset(choice)
+            yield Finding("ok", f"{choice} data: version {data.version}, SHA-256 {data.sha256[:12]}…")
+        except UsageError as error:
+            text = str(error).splitlines()[0]
+            yield Finding("note" if choice == "official" else "problem", f"{choice} data: {text}", advice)
+
+
+def _keys() -> Iterator[Finding]:
+    from pytest_bfcl.models.registry import list_providers
+
+    ready = []
+    for info in list_providers():
+        variables = [name for name in info.needs if name not in ("PATH", "FILE")]
+        if variables and all(os.environ.get(name) for name in variables):
+            ready.append(info.name)
+    if ready:
+        yield Finding("ok", f"keys are set for: {', '.join(ready)}")
+    else:
+        advice = "export OPENAI_API_KEY=… (pytest-bfcl models lists the variables); local servers need none"
+        yield Finding("note", "no provider's key is set", advice)
+
+
+def _endpoint(text: str, base_url: str | None, timeout_s: float) -> Iterator[Finding]:
+    from pytest_bfcl.extensions.serving.checkup import check_up
+    from pytest_bfcl.session.serving.addresses import name_models
+    from pytest_bfcl.settings import Settings
+
+    settings = Settings(base_url=base_url, timeout_s=timeout_s, request_limit_s=timeout_s, retries=0, max_tokens=1024)
+    try:
+        (named,), settings = name_models([text], settings)
+        if named != text:
+            yield Finding("ok", f"{text} is {named}")
+        answers = list(check_up(named, settings))
+    except UsageError as error:
+        yield Finding("problem", f"model {text}: {error}")
+        return
+    yield from _judged(answers)
+
+
+def _judged(answers: list[Answered]) -> Iterator[Finding]:
+    """What the answers to a question that needs a tool say about model and server, alike ones in one line."""
+    kinds: dict[tuple[Status, str], list[Answered]] = {}
+    for answer in answers:
+        kinds.setdefault(_kind(answer), []).append(answer)
+    spec = answers[0].spec
+    for (status, what), alike in kinds.items():
+        yield Finding(status, f"{spec} {_took(alike)}{what} ({_ways(alike)})", _advice(status, alike[0]))
+    if len(kinds) == 1 and answers[0].error is None and answers[0].way.thinking is not None:
+        yield from _flags(spec)
+
+
+def _kind(answer: Answered) -> tuple[Status, str]:
+    """Whether it is as it should be, and what it is."""
+    from pytest_bfcl.extensions.serving.checkup import ALONE
+    from pytest_bfcl.models import ToolsRefused
+
+    if answer.error is not None:
+        refused = isinstance(answer.error, ToolsRefused)
+        return ("note", "answers but refuses tools") if refused else ("problem", f": {answer.error.message}")
+    assert answer.reply is not None
+    calls = answer.reply.tool_calls
+    prompting = answer.mode == "prompt" or answer.spec.partition(":")[0] in ALONE
+    thoughts = ", with its thoughts in the text" if answer.thoughts else ""
+    if calls:
+        return "problem" if thoughts else "ok", f" and called {calls[0].name}{thoughts}"
+    if prompting:
+        return "ok", f" and said {(answer.reply.text or '')[:60]!r}"
+    return "problem", f" in text instead of calling the tool it was asked to use{thoughts}"
+
+
+def _took(alike: list[Answered]) -> str:
+    if alike[0].error is not None:
+        return ""
+    latencies = sorted(each.reply.latency_s or 0 for each in alike if each.reply is not None)
+    low, high = f"{latencies[0]:.2f}", f"{latencies[-1]:.2f}"
+    return f"answered in {low} s" if low == high else f"answered in {low} to {high} s"
+
+
+def _ways(alike: list[Answered]) -> str:
+    return "; ".join(str(each.way) for each in alike)
+
+
+def _advice(status: Status, answer: Answered) -> str:
+    """What to do about it: the flag that makes a server give calls and part thoughts."""
+    from pytest_bfcl.models.spec import parse_spec
+
+    if answer.error is not None:
+        return answer.error.advice or ""
+    if status != "problem":
+        return ""
+    named = parse_spec(answer.spec)
+    flags = "; ".join(_start_flags(answer.spec).values())
+    said = f"it said {(answer.reply.text or '')[:60]!r}; " if answer.reply is not None else ""
+    if answer.reply is not None and answer.reply.tool_calls:
+        return f"start the server so that it parts thoughts ({flags}), or take them out: --bfcl-think strip"
+    return (
+        f"{said}start the server so that it reads calls ({flags}), or ask {named.base}@prompt, which reads calls from "
+        "the text"
+    )
+
+
+def _flags(spec: str) -> Iterator[Finding]:
+    """What the server of a known family is best started with, when nothing is wrong."""
+    for flags in _start_flags(spec, known=True).values():
+        yield Finding("ok", f"the table's flags for this model: {flags}")
+
+
+def _start_flags(spec: str, *, known: bool = False) -> dict[str, str]:
+    from pytest_bfcl.extensions.serving.checkup import start_flags
+    from pytest_bfcl.models.spec import parse_spec
+
+    named = parse_spec(spec)
+    found = start_flags(named.provider, named.name)
+    return {engine: flags for engine, flags in found.items() if not known or "NAME" not in flags}

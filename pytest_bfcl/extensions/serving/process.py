@@ -1,0 +1,197 @@
+"""An engine started for a run: its log, its health, its end.
+
+The engine is started below a keeper process (`engines.keeper`), so that it ends with us in every ending.
+Waiting for health counts progress: an engine that still writes its log or uses the processor is loading, one that does
+neither for `STALL_S` is stuck.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from pytest_bfcl.extensions.serving import keeper
+from pytest_bfcl.extensions.serving.table import Engine
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.session.serving.questions import get
+
+STALL_S = 180.0
+"""Seconds without a sign of life before the start is given up."""
+START_LIMIT_S = 3600.0
+"""Seconds a start may take in all."""
+PROBE_EVERY_S = 0.25
+TAIL_LINES = 12
+
+
+class RunningEngine:
+    """A started engine. ``base_url`` is its OpenAI-compatible address, ``log`` where it writes."""
+
+    def __init__(self, engine: Engine, process: subprocess.Popen[bytes], port: int, log: Path, command: str) -> None:
+        self.engine = engine
+        self.command = command
+        self.log = log
+        self.base_url = f"http://127.0.0.1:{port}/v1"
+        self._health = f"http://127.0.0.1:{port}{engine.health}"
+        self._process = process
+
+    @property
+    def ended(self) -> int | None:
+        """The exit code of an engine that has ended, ``None`` while it runs."""
+        return self._process.poll()
+
+    def wait_until_ready(self, *, stall_s: float = STALL_S, limit_s: float = START_LIMIT_S) -> float:
+        """Wait until requests are taken; seconds waited.
+
+        Raises `UsageError` with the tail of the log when the engine ends, gets stuck or takes too long.
+        """
+        started = moved = time.monotonic()
+        seen: tuple[int, int] = (-1, -1)
+        while True:
+            if self.ended is not None:
+                raise UsageError(self.trouble(f"ended with code {self.ended} before it was ready"))
+            if self._answers():
+                return time.monotonic() - started
+            now = time.monotonic()
+            progress = (_size(self.log), _cpu_ticks(self._process.pid))
+            if progress != seen:
+                seen, moved = progress, now
+            if now - moved > stall_s:
+                raise UsageError(self.trouble(f"showed no sign of life for {stall_s:.0f} s"))
+            if now - started > limit_s:
+                raise UsageError(self.trouble(f"was not ready after {limit_s:.0f} s"))
+            time.sleep(PROBE_EVERY_S)
+
+    def trouble(self, what: str) -> str:
+        """What happened to the engine in a few lines: the sentence, the end of its log, where the rest is."""
+        tail = "\n".join(f"  {line}" for line in log_tail(self.log))
+        return f"{self.engine.title} {what}; its log ends with\n{tail or '  (nothing)'}\nwhole log: {self.log}"
+
+    def stop(self) -> None:
+        """End the engine and everything it started; does nothing when it has ended."""
+        if self._process.stdin is not None:
+            with contextlib.suppress(OSError):
+                self._process.stdin.close()  # the keeper sees it and ends the group
+        try:
+            self._process.wait(keeper.GRACE_S + 5)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def _answers(self) -> bool:
+        return get(self._health, timeout_s=2.0, most_bytes=1_000_000) is not None
+
+
+def start_engine(
+    engine: Engine,
+    model: str,
+    folder: Path,
+    *,
+    native: bool = True,
+    extra: Sequence[str] = (),
+    environment: Mapping[str, str] | None = None,
+    said: Callable[[str], None] = lambda text: None,
+) -> RunningEngine:
+    """Start an engine on a free port of this machine; `RunningEngine.wait_until_ready` waits for it.
+
+    ``folder`` takes the log (``<engine>.log``), ``extra`` goes to the engine as it is, ``said`` is told the command.
+    A port given in ``extra`` (``--port N``) is used, when it is free. Raises `UsageError`.
+    """
+    if os.name != "posix":
+        raise UsageError("--bfcl-serve needs Linux or macOS; start the engine yourself and give --bfcl-base-url")
+    port = _wanted_port(extra) or free_port()
+    if not _is_free(port):
+        raise UsageError(f"--bfcl-serve-args: port {port} is in use; leave --port out and a free one is taken")
+    command = engine.command_line(model, port, native=native, extra=extra)
+    folder.mkdir(parents=True, exist_ok=True)
+    log = _free_name(folder, engine.name)
+    shown = shlex.join(command)
+    said(shown)
+    with log.open("ab") as sink:
+        sink.write(f"$ {shown}\n".encode())
+        sink.flush()
+        process = subprocess.Popen(
+            [sys.executable, keeper.__file__, *command],
+            stdin=subprocess.PIPE,
+            stdout=sink,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, **engine.environment(port), **(environment or {})},
+        )
+    return RunningEngine(engine, process, port, log, shown)
+
+
+def free_port() -> int:
+    """A port of the loopback interface that is free now."""
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+def log_tail(log: Path, lines: int = TAIL_LINES) -> list[str]:
+    """The last lines of a log, shortened to 200 characters each."""
+    try:
+        with log.open("rb") as source:
+            source.seek(max(0, log.stat().st_size - 16_384))
+            text = source.read().decode("utf-8", "replace")
+    except OSError:
+        return []
+    return [line[:200] for line in text.splitlines() if line.strip()][-lines:]
+
+
+def _wanted_port(extra: Sequence[str]) -> int | None:
+    for place, argument in enumerate(extra):
+        name, equals, value = argument.partition("=")
+        if name == "--port":
+            value = value if equals else next(iter(extra[place + 1 :]), "")
+            if not value.isdecimal() or not 0 < int(value) < 65_536:
+                raise UsageError(f"--bfcl-serve-args: --port needs a number from 1 to 65535, not {value!r}")
+            return int(value)
+    return None
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as tried:
+        tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            tried.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+        return True
+
+
+def _free_name(folder: Path, name: str) -> Path:
+    """``<name>.log``, or ``<name>-2.log`` where a second engine of the kind or an earlier part of the run has one."""
+    number = 1
+    while (path := folder / (f"{name}.log" if number == 1 else f"{name}-{number}.log")).exists():
+        number += 1
+    return path
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
+def _cpu_ticks(root: int) -> int:
+    """Processor time of a process and its descendants in clock ticks; 0 where ``/proc`` does not tell."""
+    ticks, parents = {}, {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            fields = (folder / "stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        parents[int(folder.name)] = int(fields[1])
+        ticks[int(folder.name)] = int(fields[11]) + int(fields[12])
+    total, level = 0, {root}
+    while level:
+        total += sum(ticks.get(process, 0) for process in level)
+        level = {process for process, parent in parents.items() if parent in level}
+    return total

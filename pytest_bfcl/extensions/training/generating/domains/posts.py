@@ -1,0 +1,108 @@
+"""TwitterAPI: posts, tags, comments and people to follow."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+from pytest_bfcl.extensions.training.generating.domains.words import HANDLES, note, term, topic
+from pytest_bfcl.extensions.training.generating.moves import Detour, Domain, Gift, Kind, Move
+from pytest_bfcl.json_types import Parsed
+
+_SECRETS = ("kelp.Forest9", "Mosaic-41", "two!Lanterns", "paper_boat7", "north&south3")
+
+
+def world(rng: Random) -> Parsed:
+    """An account among others with some posts."""
+    theme = topic(rng)
+    names = rng.sample(HANDLES, 5)
+    first = rng.randint(11, 60)
+    tweets = {
+        str(first + n): {
+            "id": first + n, "username": name, "content": note(rng, theme), "tags": [f"#{term(rng, theme)}"], "mentions": [],
+        }
+        for n, name in enumerate(names[:3])
+    }  # fmt: skip
+    return {
+        "username": names[0], "password": rng.choice(_SECRETS), "authenticated": rng.random() < 0.7, "tweets": tweets,
+        "comments": {}, "retweets": {}, "following_list": names[3:4], "tweet_counter": first + 3,
+    }  # fmt: skip
+
+
+def _tweets(feed: Any, rng: Random) -> object:
+    others = [number for number, tweet in feed.tweets.items() if tweet["username"] != feed.username]
+    return rng.choice(sorted(others)) if others else None
+
+
+def _authors(feed: Any, rng: Random) -> object:
+    return rng.choice(sorted({tweet["username"] for tweet in feed.tweets.values()}))
+
+
+def _gone(feed: Any, rng: Random) -> Detour | None:
+    if not feed.authenticated or not feed.tweets:
+        return None
+    missing, there = max(feed.tweets) + rng.randint(5, 30), rng.choice(sorted(feed.tweets))
+    words = rng.choice(
+        [
+            "Retweet tweet {a}. If it doesn't exist any more, retweet tweet {b} instead.",
+            "I'd like to retweet number {a}; should it be gone, take number {b}.",
+        ]
+    )
+    call = ("retweet", {"tweet_id": there})
+    return Detour(words.format(a=missing, b=there), ("retweet", {"tweet_id": missing}), (call,))
+
+
+def _first_id(result: Any) -> object:
+    return result[0]["id"] if len(result) == 1 else None
+
+
+DOMAIN = Domain(
+    "TwitterAPI",
+    world,
+    kinds={
+        "tweet": Kind(_tweets, ("tweet {}", "the tweet with the id {}", "tweet number {}"), vague=("one of the tweets",),
+                      told=("I mean {}.", "{}."), again=True),
+        "message": Kind(lambda feed, rng: note(rng, topic(rng)), ('"{}"',), vague=("something nice",),
+                        told=("Let it say {}.", "Say {}.", "The text: {}")),
+        "tags": Kind(lambda feed, rng: [f"#{each}" for each in sorted({term(rng, topic(rng)) for _ in range(2)})]),
+        "handles": Kind(lambda feed, rng: [f"@{each}" for each in rng.sample(HANDLES, rng.randint(1, 2))]),
+        "account": Kind(lambda feed, rng: rng.choice([h for h in HANDLES if h not in (feed.username, *feed.following_list)]),
+                        vague=("somebody interesting",), told=("I mean {}.", "{}.")),
+        "followed": Kind(lambda feed, rng: rng.choice(feed.following_list) if feed.following_list else None),
+        "author": Kind(_authors, again=True),
+        "keyword": Kind(lambda feed, rng: rng.choice(sorted(tag[1:] for tweet in feed.tweets.values() for tag in tweet["tags"]) or ["moss"]),
+                        ('"{}"', "the word {}")),
+        "name": Kind(lambda feed, rng: feed.username),
+        "password": Kind(lambda feed, rng: feed.password),
+    },
+    moves=(
+        Move("post_tweet", ("post a tweet that says {content} with the tags {tags}", "tweet {content}, tagged {tags}"),
+             {"content": "message", "tags": "tags"}, weight=1.5,
+             gives={"tweet": Gift(lambda r: r["id"], ("that tweet", "the tweet you just posted"), ("my tweet tagged {tags}",))}),
+        Move("post_tweet", ("post this: {content}, mentioning {mentions}", "tweet {content} and mention {mentions} in it"),
+             {"content": "message", "mentions": "handles"},
+             gives={"tweet": Gift(lambda r: r["id"], ("that tweet", "the new tweet"), ("my tweet that mentions {mentions}",))}),
+        Move("post_tweet", ("post {content} as a tweet",), {"content": "message"}, weight=1.5,
+             gives={"tweet": Gift(lambda r: r["id"], ("that tweet", "the tweet you just posted"), ("the tweet I had you post",))}),
+        Move("retweet", ("retweet {tweet_id}", "share {tweet_id} by retweeting it"), {"tweet_id": "tweet"}),
+        Move("comment", ("comment {comment_content} on {tweet_id}", "answer {tweet_id} with {comment_content} as a comment"),
+             {"tweet_id": "tweet", "comment_content": "message"}, weight=1.5),
+        Move("mention", ("mention {mentioned_usernames} in {tweet_id}",), {"tweet_id": "tweet", "mentioned_usernames": "handles"}),
+        Move("get_tweet", ("show me {tweet_id}",), {"tweet_id": "tweet"}, ("What does {tweet_id} say?",)),
+        Move("search_tweets", ("search the tweets for {keyword}", "look for tweets about {keyword}"), {"keyword": "keyword"},
+             ("Who tweeted about {keyword}?",), weight=1.5,
+             gives={"tweet": Gift(_first_id, ("the tweet you found", "that one"), ("the tweet about {keyword}",))}),
+        Move("get_user_tweets", ("list the tweets of {username}",), {"username": "author"}, ("What has {username} tweeted?",),
+             gives={"tweet": Gift(_first_id, ("that tweet", "the only tweet there"), ("the tweet by {username}",))}),
+        Move("follow_user", ("follow {username_to_follow}", "start following {username_to_follow}"), {"username_to_follow": "account"}),
+        Move("unfollow_user", ("unfollow {username_to_unfollow}", "stop following {username_to_unfollow}"),
+             {"username_to_unfollow": "followed"}, once=True),
+        Move("list_all_following", ("list everybody I follow",), {}, ("Whom do I follow?",), once=True),
+        Move("get_user_stats", ("show me the statistics of {username}",), {"username": "author"}),
+    ),
+    scenes=("Let's do something for my account.", "I want to be a bit more active online.", "Time to look after my posts."),
+    detours=(_gone,),
+    first=Move("authenticate_twitter", ("log in to my account {username} with the password {password}",),
+               {"username": "name", "password": "password"}, once=True),
+    locked=lambda feed: not feed.authenticated,  # type: ignore[attr-defined]
+)  # fmt: skip

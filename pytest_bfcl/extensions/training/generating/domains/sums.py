@@ -1,0 +1,58 @@
+"""MathAPI: sums over what others found. It has no state, so it is rarely alone in a task."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+from pytest_bfcl.extensions.training.generating.moves import Domain, Gift, Kind, Move, amount, one_of
+from pytest_bfcl.json_types import Parsed
+
+
+def world(rng: Random) -> Parsed:
+    """There is nothing to set."""
+    return {}
+
+
+def _several(sums: object, rng: Random) -> list[float]:
+    return [rng.randrange(21, 899) / 10 + 0.05 for _ in range(rng.randint(3, 5))]
+
+
+def _result(near: str, far: str) -> dict[str, Gift]:
+    return {"number": Gift(lambda r: r["result"] if isinstance(r["result"], int | float) else None, (near,), (far,))}
+
+
+_LIST: dict[str, Any] = {"takes": {"numbers": "numbers"}}
+
+DOMAIN = Domain(
+    "MathAPI",
+    world,
+    kinds={
+        "numbers": Kind(_several),
+        "number": Kind(amount(12, 900)),
+        "kilometres": Kind(amount(30, 900), ("{} km",)),
+        "part": Kind(amount(2, 11)),
+        "places": Kind(one_of(1, 2), ("{} decimal places",)),
+        "factor": Kind(one_of(3, 4, 6, 7, 12)),
+    },
+    moves=(
+        Move("mean", ("calculate the mean of {numbers}",), ask=("What is the mean of {numbers}?",),
+             gives=_result("that mean", "the mean"), weight=2, **_LIST),
+        Move("standard_deviation", ("work out the standard deviation of {numbers}",),
+             ask=("What is the standard deviation of {numbers}?",), gives=_result("that deviation", "the standard deviation"), **_LIST),
+        Move("max_value", ("pick the largest of {numbers} with the calculator",), gives=_result("that value", "the largest value"), **_LIST),
+        Move("sum_values", ("add up {numbers}",), ask=("What do {numbers} add up to?",), gives=_result("that sum", "the sum"), **_LIST),
+        Move("multiply", ("multiply {a} by {b}",), {"a": "number", "b": "factor"}, ("What is {a} times {b}?",),
+             gives=_result("the product", "the product")),
+        Move("subtract", ("subtract {b} from {a}",), {"a": "number", "b": "part"}, gives=_result("the difference", "the difference")),
+        Move("divide", ("divide {a} by {b}",), {"a": "number", "b": "factor"}, gives=_result("the quotient", "the quotient")),
+        Move("percentage", ("express {part} as a percentage of {whole}",), {"part": "part", "whole": "number"},
+             ("What percentage of {whole} is {part}?",)),
+        Move("round_number", ("round {number} to {decimal_places}",), {"number": "number", "decimal_places": "places"},
+             after=frozenset({"number"}), gives=_result("the rounded value", "the rounded value")),
+        Move("imperial_si_conversion", ("convert {value} from km to miles",), {"value": "kilometres"},
+             fixed={"unit_in": "km", "unit_out": "miles"}, weight=2,
+             gives={"miles": Gift(lambda r: r["result"], ("that many miles",), ("the distance in miles",))}),
+    ),
+    scenes=("I need a few figures.", "Let me have some numbers worked out."),
+)  # fmt: skip

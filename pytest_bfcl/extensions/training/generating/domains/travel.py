@@ -1,0 +1,189 @@
+"""TravelAPI: fares, bookings, cards and insurances."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from random import Random
+from typing import Any
+
+from pytest_bfcl.extensions.lab.auditing.literals import listed
+from pytest_bfcl.extensions.training.generating.domains.words import FAMILIES, PEOPLE
+from pytest_bfcl.extensions.training.generating.moves import Detour, Domain, Gift, Kind, Move, one_of, whole
+from pytest_bfcl.json_types import Parsed
+from pytest_bfcl.simulators.travel_tables import FARES, NEAREST_AIRPORTS, USD_RATES
+
+_FARES = sorted(FARES)
+_MONTHS = listed("January February March April May June July August September October November December")
+
+
+def world(rng: Random) -> Parsed:
+    """A traveller with two cards, logged in or not."""
+    cards = [str(rng.randint(10**11, 10**12 - 1)) for _ in range(2)]
+    logged_in = rng.random() < 0.6
+    return {
+        "credit_card_list": {
+            card: {
+                "card_number": str(rng.randint(4 * 10**15, 5 * 10**15)), "expiration_date": f"{rng.randint(1, 12):02}/2029",
+                "cardholder_name": f"{rng.choice(PEOPLE)} {rng.choice(FAMILIES)}",
+                "card_verification_number": rng.randint(100, 999), "balance": balance,
+            }
+            for card, balance in zip(cards, (rng.randint(90, 180), rng.randint(9_000, 30_000)), strict=True)
+        },
+        "booking_record": {},
+        "access_token": str(rng.randint(10**5, 10**6 - 1)) if logged_in else None,
+        "token_type": "Bearer" if logged_in else None,
+        "token_expires_in": 3600 if logged_in else None,
+        "token_scope": "read_write" if logged_in else None,
+        "user_first_name": rng.choice(PEOPLE),
+        "user_last_name": rng.choice(FAMILIES),
+        "budget_limit": None,
+        "random_seed": rng.randint(1, 10**6),
+    }  # fmt: skip
+
+
+def _day(travel: object, rng: Random) -> str:
+    return (date(2027, 1, 10) + timedelta(days=rng.randrange(600))).isoformat()
+
+
+def _born(travel: object, rng: Random) -> str:
+    return (date(1955, 1, 10) + timedelta(days=rng.randrange(16_000))).isoformat()
+
+
+def _written(day: str, rng: Random) -> str:
+    found = date.fromisoformat(day)
+    month = _MONTHS[found.month - 1]
+    return rng.choice([day, f"{month} {found.day}, {found.year}", f"{found.day} {month} {found.year}"])
+
+
+def _cards(travel: Any, rng: Random) -> object:
+    rich = [card for card, told in travel.credit_card_list.items() if told["balance"] > 5_000]
+    return rng.choice(rich) if rich else None
+
+
+def _wrong_card(travel: Any, rng: Random) -> Detour | None:
+    cards = sorted(travel.credit_card_list, key=lambda card: travel.credit_card_list[card]["balance"])
+    if len(cards) < 2 or travel.access_token is None:
+        return None
+    (start, end), day = rng.choice(_FARES), _day(travel, rng)
+    flight = {"access_token": travel.access_token, "travel_date": day, "travel_from": start, "travel_to": end,
+              "travel_class": rng.choice(["economy", "business"])}  # fmt: skip
+    words = rng.choice(
+        [
+            "Book me a {c} flight from {a} to {b} on {d} with card {x}. If that card doesn't cover it, use card {y}.",
+            "I need to fly {a} to {b} on {d}, {c} class. Try card {x} first and fall back on card {y} if it is declined.",
+            "Please book a {c} seat from {a} to {b} for {d}. Charge card {x}; should its balance be too low, charge {y}.",
+        ]
+    )
+    said = _written(day, rng)
+    request = words.format(c=flight["travel_class"], a=start, b=end, d=said, x=cards[0], y=cards[-1])
+    failing = ("book_flight", {**flight, "card_id": cards[0]})
+    return Detour(request, failing, (("book_flight", {**flight, "card_id": cards[-1]}),))
+
+
+_FLIGHT = {"travel_from": "airport", "travel_to": "arrival", "travel_date": "day", "travel_class": "cabin"}
+_CITIES = sorted(NEAREST_AIRPORTS)
+
+DOMAIN = Domain(
+    "TravelAPI",
+    world,
+    kinds={
+        "token": Kind(lambda travel, rng: travel.access_token),
+        "airport": Kind(lambda travel, rng: rng.choice(_FARES)[0], again=True),
+        "arrival": Kind(lambda travel, rng: rng.choice(_FARES)[1], again=True),
+        "day": Kind(_day, show=_written, vague=("some day soon", "whatever day it was"), again=True,
+                    told=("On {}.", "It has to be {}.", "I'd leave on {}.")),
+        "cabin": Kind(one_of("economy", "business", "first"), ("{} class",), again=True),
+        "card": Kind(_cards, ("card {}", "the card with the id {}", "my card {}"), vague=("one of my cards",), again=True,
+                     told=("Use {}.", "Take {}.", "Charge {}.")),
+        "booking": Kind(lambda travel, rng: None),
+        "city": Kind(one_of(*_CITIES), again=True),
+        "usd": Kind(whole(120, 3_900, 20), ("{} dollars", "{} US dollars", "${}")),
+        "budget": Kind(whole(1_000, 8_000, 250), ("{} dollars", "${}"), vague=("a sensible amount",),
+                       told=("{} should do.", "Make it {}.")),
+        "currency": Kind(one_of(*[code for code in sorted(USD_RATES) if code != "USD"])),
+        "insurance": Kind(one_of("luggage", "cancellation", "medical", "comprehensive")),
+        "premium": Kind(whole(35, 240, 5), ("{} dollars", "${}"), vague=("the usual price",), told=("It costs {}.", "{}.")),
+        "support": Kind(one_of(
+            "I would like an aisle seat.", "Can I bring a folding bicycle?", "Please add a vegetarian meal.",
+            "I need help with my wheelchair at the gate.", "Is there a lounge I may use?", "My dog travels with me.",
+            "Can you confirm the terminal?", "I may arrive late for check-in.",
+        ), ('"{}"',)),
+        "holder": Kind(lambda travel, rng: f"{travel.user_first_name} {travel.user_last_name}"),
+        "card_number": Kind(lambda travel, rng: str(rng.randint(4 * 10**15, 5 * 10**15))),
+        "until": Kind(lambda travel, rng: f"{rng.randint(1, 12):02}/20{rng.randint(28, 33)}"),
+        "cvv": Kind(whole(101, 998)),
+        "first_name": Kind(lambda travel, rng: travel.user_first_name),
+        "last_name": Kind(lambda travel, rng: travel.user_last_name),
+        "born": Kind(_born, show=_written),
+        "passport": Kind(lambda travel, rng: f"US{rng.randint(10**6, 10**7 - 1)}"),
+        "client": Kind(lambda travel, rng: f"client-{rng.randint(100, 999)}"),
+        "secret": Kind(lambda travel, rng: f"s{rng.randint(10**5, 10**6 - 1)}"),
+        "refresh": Kind(lambda travel, rng: f"r{rng.randint(10**5, 10**6 - 1)}"),
+    },
+    moves=(
+        Move("get_nearest_airport_by_city", ("find the airport closest to {location}", "look up the nearest airport to {location}"),
+             {"location": "city"}, ("Which airport is nearest to {location}?",),
+             gives={"airport": Gift(lambda r: r["nearest_airport"], ("that airport", "there"), ("the {location} airport",)),
+                    "arrival": Gift(lambda r: r["nearest_airport"], ("that airport",), ("the {location} airport",))}),
+        Move("get_flight_cost",
+             ("find out what a {travel_class} flight from {travel_from} to {travel_to} on {travel_date} costs",
+              "check the {travel_class} fare from {travel_from} to {travel_to} for {travel_date}"),
+             _FLIGHT, ("How much is a {travel_class} flight from {travel_from} to {travel_to} on {travel_date}?",),
+             gives={"usd": Gift(lambda r: r["travel_cost_list"][0], ("that fare", "the fare you found"),
+                                ("the fare from {travel_from} to {travel_to}",)),
+                    "budget": Gift(lambda r: r["travel_cost_list"][0], ("exactly that fare",),
+                                   ("the fare from {travel_from} to {travel_to}",)),
+                    "number": Gift(lambda r: r["travel_cost_list"][0], ("that fare",),
+                                   ("the fare from {travel_from} to {travel_to}",))}, weight=2),
+        Move("book_flight",
+             ("book a {travel_class} flight from {travel_from} to {travel_to} on {travel_date} with {card_id}",
+              "book me from {travel_from} to {travel_to} in {travel_class} on {travel_date}, paid with {card_id}"),
+             {**_FLIGHT, "access_token": "token", "card_id": "card"},
+             gives={"booking": Gift(lambda r: r["booking_id"], ("that booking", "the flight you just booked"),
+                                    ("my flight from {travel_from} to {travel_to}",))}, weight=2),
+        Move("retrieve_invoice", ("get me the invoice for {booking_id}", "pull the invoice of {booking_id}"),
+             {"access_token": "token", "booking_id": "booking"}, ("Can I see the invoice for {booking_id}?",), weight=1.5),
+        Move("cancel_booking", ("cancel {booking_id}", "call off {booking_id} and refund it"),
+             {"access_token": "token", "booking_id": "booking"}),
+        Move("purchase_insurance",
+             ("add {insurance_type} insurance for {insurance_cost} to {booking_id}, charged to {card_id}",
+              "insure {booking_id} with the {insurance_type} plan at {insurance_cost} and use {card_id} for it"),
+             {"access_token": "token", "insurance_type": "insurance", "booking_id": "booking", "insurance_cost": "premium",
+              "card_id": "card"}, weight=1.5),
+        Move("contact_customer_support", ("write to customer support about {booking_id}: {message}",
+             "send support this about {booking_id}: {message}"), {"booking_id": "booking", "message": "support"}),
+        Move("get_credit_card_balance", ("check the balance of {card_id}", "tell me what is left on {card_id}"),
+             {"access_token": "token", "card_id": "card"}, ("What is the balance of {card_id}?",),
+             gives={"number": Gift(lambda r: r["card_balance"], ("that balance",), ("the balance of {card_id}",))}),
+        Move("register_credit_card",
+             ("register a credit card: number {card_number}, valid until {expiration_date}, name {cardholder_name}, "
+              "verification number {card_verification_number}",),
+             {"access_token": "token", "card_number": "card_number", "expiration_date": "until",
+              "cardholder_name": "holder", "card_verification_number": "cvv"}, once=True,
+             gives={"card": Gift(lambda r: r["card_id"], ("the card you just registered", "that new card"),
+                                 ("the card we registered",))}),
+        Move("set_budget_limit", ("set my travel budget to {budget_limit}", "limit the travel budget to {budget_limit}"),
+             {"access_token": "token", "budget_limit": "budget"}, once=True),
+        Move("compute_exchange_rate", ("convert {value} from USD to {target_currency}",),
+             {"value": "usd", "target_currency": "currency"}, ("How much is {value} in {target_currency} (coming from USD)?",),
+             fixed={"base_currency": "USD"}, weight=1.5,
+             gives={"number": Gift(lambda r: r["exchanged_value"], ("the converted amount",), ("the amount in {target_currency}",))}),
+        Move("verify_traveler_information",
+             ("verify the traveller {first_name} {last_name}, born {date_of_birth}, passport {passport_number}",),
+             {"first_name": "first_name", "last_name": "last_name", "date_of_birth": "born", "passport_number": "passport"},
+             once=True),
+        Move("get_booking_history", ("list my bookings",), {"access_token": "token"}, ("Which bookings do I have?",), once=True),
+        Move("get_all_credit_cards", ("list the cards I have registered",), {}, ("Which cards are registered?",), once=True),
+    ),
+    scenes=("I'm planning a few trips.", "I need help with my travel plans.", "Let's get my next journey sorted out."),
+    told=("My access token for the travel agency is {access_token}.", "For the travel agency I have the access token {access_token}.",
+          "Use my travel access token {access_token} where one is needed."),
+    detours=(_wrong_card,),
+    first=Move("authenticate_travel",
+               ("log me in to the travel agency as {user_first_name} {user_last_name} with client id {client_id}, client "
+                "secret {client_secret}, refresh token {refresh_token} and the grant type read_write",),
+               {"client_id": "client", "client_secret": "secret", "refresh_token": "refresh", "user_first_name": "first_name",
+                "user_last_name": "last_name"}, fixed={"grant_type": "read_write"}, once=True,
+               gives={"token": Gift(lambda r: r["access_token"], ("the token",), ("the token",))}),
+    locked=lambda travel: travel.access_token is None,  # type: ignore[attr-defined]
+)  # fmt: skip

@@ -1,0 +1,186 @@
+"""The proof of a task: its way works, nothing less does, every value can be read, nothing else does the same.
+
+It looks at the entry alone and knows nothing of how it was made, so an entry of any origin can be proved.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_bfcl.checkers import judge, judge_both
+from pytest_bfcl.checkers.response import is_error
+from pytest_bfcl.checkers.state import executor_of
+from pytest_bfcl.dataset import Entry
+from pytest_bfcl.extensions.training.generating.play import played, spoken
+from pytest_bfcl.extensions.training.generating.reach import Heard, parts
+from pytest_bfcl.extensions.training.generating.rivals import GivenCall, Turn, carried_out
+from pytest_bfcl.simulators import CallExecutor, CallRefused, split_call
+
+
+class Unproved(Exception):
+    """Why an entry is refused: a short ``reason``, and what shows it."""
+
+    def __init__(self, reason: str, told: str = "") -> None:
+        super().__init__(f"{reason}: {told}" if told else reason)
+        self.reason = reason
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What the proof found of a task.
+
+    ``turns``: turns in which the user says something; ``dependencies``: arguments that only an earlier result has;
+    ``depth``: calls of the longest chain of these.
+    """
+
+    turns: int
+    calls: int
+    dependencies: int
+    depth: int
+    tools: int
+
+
+def proved(entry: Entry) -> Facts:
+    """The facts of a multi-turn entry that holds. Raises `Unproved` with what is wrong with any other."""
+    truth = entry.possible_answer or []
+    if not any(truth):
+        raise Unproved("nothing to do", "no turn expects a call")
+    facts = _reachable(entry, truth)
+    _passes(entry, truth)
+    _nothing_less(entry, truth)
+    _wrong_turn(entry, truth)
+    _unique(entry, truth)
+    return facts
+
+
+def _passes(entry: Entry, truth: Sequence[Sequence[str]]) -> None:
+    verdict = judge_both(entry, played(entry, truth))
+    for name, found in (("official", verdict.official), ("corrected", verdict.corrected)):
+        if not found.valid:
+            raise Unproved("oracle fails", f"under {name} rules: {found.reason}")
+
+
+def _nothing_less(entry: Entry, truth: Sequence[Sequence[str]]) -> None:
+    """Neither doing nothing nor leaving out one call may pass."""
+    shorter: list[tuple[str, list[Sequence[str]]]] = [("doing nothing", [[] for _ in truth])]
+    for turn, calls in enumerate(truth):
+        for place, call in enumerate(calls):
+            less = [*calls[:place], *calls[place + 1 :]]
+            shorter.append((f"without {call}", [*truth[:turn], less, *truth[turn + 1 :]]))
+    for told, turns in shorter:
+        if judge(entry, spoken(entry, turns)).valid:
+            raise Unproved("passes with less", told)
+
+
+def _reachable(entry: Entry, truth: Sequence[Sequence[str]]) -> Facts:
+    """Every value of every call was said, returned or documented before it is needed."""
+    executor, heard = executor_of(entry), Heard()
+    documents = {str(document["name"]): document for document in entry.all_functions}
+    arrival = {str(doc["name"]): turn for turn, docs in entry.missed_function.items() for doc in docs}
+    depths: list[int] = []
+    dependencies = 0
+    for turn, calls in enumerate(truth):
+        for message in entry.question[turn] if turn < len(entry.question) else ():
+            heard.say(str(message.get("content") or ""))
+        for text in calls:
+            call = _parsed(text)
+            if arrival.get(call.tool, 0) > turn or call.tool not in documents:
+                raise Unproved("tool not there", f"{call.tool} in turn {turn}")
+            properties = (documents[call.tool]["parameters"] or {}).get("properties") or {}
+            below = 0
+            for name, value in call.arguments.items():
+                found = heard.source(value, properties.get(name) or {})
+                if found is None:
+                    raise Unproved("unreachable value", f"{name}={value!r} in {text}"[:300])
+                if found[0] == "result":
+                    dependencies += 1
+                    below = max(below, depths[found[1]])
+            result = executor.execute(text)
+            if is_error(result):
+                raise Unproved("call fails", f"{text} → {result}"[:300])
+            heard.result(len(depths), result)
+            depths.append(below + 1)
+        _still_missing(entry, truth, turn, heard)
+    turns = sum(bool(messages) for messages in entry.question)
+    return Facts(turns, len(depths), dependencies, max(depths), len(entry.all_functions))
+
+
+def _still_missing(entry: Entry, truth: Sequence[Sequence[str]], turn: int, heard: Heard) -> None:
+    """In a turn that waits for a value, that value must not be known already."""
+    if truth[turn] or entry.category != "multi_turn_miss_param" or turn + 1 >= len(truth):
+        return
+    documents = {str(document["name"]): document for document in entry.all_functions}
+    for text in truth[turn + 1]:
+        call = _parsed(text)
+        parameters = documents[call.tool]["parameters"]
+        for name in parameters.get("required") or ():
+            if name in call.arguments and heard.source(call.arguments[name], parameters["properties"][name]) is None:
+                return
+    raise Unproved("nothing is missing", f"turn {turn} could be done at once")
+
+
+def _wrong_turn(entry: Entry, truth: Sequence[Sequence[str]]) -> None:
+    """The call that is said to fail fails, changes nothing, and may be tried."""
+    told = ((entry.model_extra or {}).get("generated") or {}).get("wrong_turn")
+    if not told:
+        return
+    turn, failing = int(told["turn"]), str(told["call"])
+    executor = executor_of(entry)
+    for calls in truth[:turn]:
+        executor.execute_all(calls)
+    before = _states(executor)
+    if not is_error(executor.execute(failing)):
+        raise Unproved("no wrong turn", f"{failing} works")
+    if _states(executor) != before:
+        raise Unproved("wrong turn harms", failing)
+    tried = [*truth[:turn], [failing, *truth[turn]], *truth[turn + 1 :]]
+    if not judge(entry, spoken(entry, tried)).valid:
+        raise Unproved("wrong turn harms", failing)
+
+
+def _states(executor: CallExecutor) -> dict[str, Any]:
+    return {name: copy.deepcopy(simulator.public_state()) for name, simulator in executor.simulators.items()}
+
+
+def _unique(entry: Entry, truth: Sequence[Sequence[str]]) -> None:
+    """No other way from the values at hand leads to the same and is judged otherwise."""
+    simulators = executor_of(entry).simulators
+    values: list[Any] = []
+    for number, texts in enumerate(truth):
+        calls = [_parsed(text) for text in texts]
+        arrived = [
+            document for at, documents in entry.missed_function.items() if at <= number for document in documents
+        ]
+        values = _at_hand(calls, values)
+        if calls:
+            found = Turn(simulators, [*entry.function, *arrived], values, calls).rival()
+            if found is not None:
+                raise Unproved("ambiguous", f"{'; '.join(texts)} or {found}"[:400])
+        elif held := entry.missed_function.get(number + 1):
+            due = [_parsed(text) for text in truth[number + 1]]
+            if not {call.tool for call in due} & {str(document["name"]) for document in held}:
+                raise Unproved("tool not there", "the held-out function is not called when it arrives")
+            found = Turn(simulators, entry.function, _at_hand(due, values), due).substitute()
+            if found is not None:
+                raise Unproved("ambiguous", f"{found} does without the function that is held out")
+        for call in calls:
+            carried_out(simulators, call)
+
+
+def _at_hand(calls: Sequence[GivenCall], before: Sequence[Any]) -> list[Any]:
+    """Values of these calls and of earlier ones, the newest first."""
+    fresh = [each for call in calls for value in call.arguments.values() for each in parts(value)]
+    return list({repr(each): each for each in [*fresh, *before]}.values())
+
+
+def _parsed(text: str) -> GivenCall:
+    try:
+        call = split_call(text)
+    except CallRefused as error:
+        raise Unproved("no call", f"{text[:200]}: {error}") from None
+    if call is None or call.args:
+        raise Unproved("no call", f"{text[:200]} is not one call with named literals")
+    return GivenCall(call.name, call.kwargs)

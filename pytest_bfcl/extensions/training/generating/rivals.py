@@ -1,0 +1,208 @@
+"""Other ways to where a turn leads: short call sequences from the values at hand, tried on copies of the simulators."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice, product
+from random import Random
+from typing import Any, NamedTuple
+
+from pytest_bfcl.checkers.response import is_error, missing_results
+from pytest_bfcl.dataset.entry import FunctionDoc
+from pytest_bfcl.extensions.training.generating.reach import choices, parts, value_of
+from pytest_bfcl.json_types import Fields
+from pytest_bfcl.simulators import Simulator, serialise
+from pytest_bfcl.simulators.toolkit import error_text
+
+MOST_SPELLINGS = 8
+"""Argument lists that are tried for one tool."""
+MOST_WAYS = 60
+"""Calls that are tried in one place of a turn."""
+PAIRED = 2
+"""Of turns with so many writing calls, both are replaced together too."""
+
+_WORDS: Mapping[str, Any] = {
+    "string": str, "integer": int, "float": (int, float), "boolean": bool, "array": list, "dict": dict,
+}  # fmt: skip
+
+
+class GivenCall(NamedTuple):
+    """A call with its arguments."""
+
+    tool: str
+    arguments: Mapping[str, Any]
+
+    def __str__(self) -> str:
+        return f"{self.tool}({', '.join(f'{name}={value!r}' for name, value in self.arguments.items())})"
+
+
+class World:
+    """Simulators at one moment; every use of them acts on copies of those that the calls reach."""
+
+    def __init__(self, simulators: Mapping[str, Simulator]) -> None:
+        self._simulators = simulators
+        self._kept: dict[str, tuple[bytes, dict[str, Any]]] = {}
+
+    def after(self, calls: Sequence[GivenCall]) -> tuple[dict[str, Simulator], list[str]]:
+        """The simulators as they are when the calls were carried out, and the results."""
+        reached = {name for name, simulator in self._simulators.items() if any(simulator.offers(c.tool) for c in calls)}
+        simulators = {n: self._copy(n, each) if n in reached else each for n, each in self._simulators.items()}
+        return simulators, [carried_out(simulators, call) for call in calls]
+
+    def _copy(self, name: str, simulator: Simulator) -> Simulator:
+        """Random numbers are copied by their state: unpickling one costs more than all the rest."""
+        if name not in self._kept:
+            drawn = {key: each.getstate() for key, each in vars(simulator).items() if isinstance(each, Random)}
+            rest = {key: each for key, each in vars(simulator).items() if key not in drawn}
+            self._kept[name] = pickle.dumps(rest, protocol=5), drawn
+        rest_bytes, drawn = self._kept[name]
+        made = simulator.__class__.__new__(simulator.__class__)
+        made.__dict__.update(pickle.loads(rest_bytes))
+        for key, state in drawn.items():
+            made.__dict__[key] = fresh = Random.__new__(Random)
+            fresh.setstate(state)
+        return made
+
+
+def carried_out(simulators: Mapping[str, Simulator], call: GivenCall) -> str:
+    """The result of a call, as text."""
+    for simulator in simulators.values():
+        if simulator.offers(call.tool):
+            try:
+                return serialise(simulator.invoke(call.tool, (), dict(call.arguments)))
+            except Exception as error:  # what a tool raises is its answer
+                return error_text(error)
+    return error_text(NameError(call.tool))
+
+
+class Turn:
+    """A turn before it is played: the simulators, its tools, the values at hand, and the calls that are due."""
+
+    def __init__(
+        self,
+        simulators: Mapping[str, Simulator],
+        tools: Sequence[FunctionDoc],
+        values: Sequence[Any],
+        calls: Sequence[GivenCall],
+    ) -> None:
+        self._world = World(simulators)
+        self._owner = {tool: simulator for simulator in simulators.values() for tool in simulator.tools_by_name()}
+        self._tools = tools
+        self._values = values
+        self._calls = list(calls)
+        self._writes = [self._writing(call.tool) for call in calls]
+        ended, self._results = self._world.after(self._calls)
+        self._state = _state(ended)
+
+    def _writing(self, tool: str) -> bool:
+        owner = self._owner.get(tool)
+        return owner is None or owner.writes(tool)
+
+    def rival(self) -> str | None:
+        """Another way that does the same and is not accepted; ``None`` where there is none."""
+        places = [place for place, writes in enumerate(self._writes) if writes]
+        offered = list(self._candidates(writing=True)) if places else []
+        for place in places:
+            before, results = self._world.after(self._calls[:place])
+            for other, there, result in _workable(before, offered):
+                if other == self._calls[place]:
+                    continue
+                rest = self._calls[place + 1 :]
+                if self._is_rival(there, [*results, result], rest):
+                    return "; ".join(map(str, [*self._calls[:place], other, *rest]))
+                if len(places) == PAIRED and place == places[0]:
+                    found = self._second_rival(there, [*results, result], places[1], offered)
+                    if found is not None:
+                        return f"{other}; {found}"
+        return self._other_reading()
+
+    def _second_rival(
+        self, simulators: Mapping[str, Simulator], results: list[str], place: int, offered: Sequence[GivenCall]
+    ) -> str | None:
+        between = self._calls[len(results) : place]
+        before, more = World(simulators).after(between)
+        for other, there, result in _workable(before, offered):
+            if self._is_rival(there, [*results, *more, result], self._calls[place + 1 :]):
+                return "; ".join(map(str, [*between, other, *self._calls[place + 1 :]]))
+        return None
+
+    def _is_rival(self, simulators: Mapping[str, Simulator], results: list[str], rest: Sequence[GivenCall]) -> bool:
+        ended, more = World(simulators).after(rest) if rest else (simulators, [])
+        return bool(missing_results(self._results, [*results, *more])) and _state(ended) == self._state
+
+    def _other_reading(self) -> str | None:
+        """A reading call whose result says the same as that of a reading call that is due, in other words."""
+        for place, (call, result) in enumerate(zip(self._calls, self._results, strict=True)):
+            told = () if self._writes[place] else leaves(result)
+            if told:
+                simulators, _ = self._world.after(self._calls[:place])
+                for other in self._candidates(writing=False, beside=call.tool):
+                    found = carried_out(simulators, other)
+                    if found != result and leaves(found) == told:
+                        return str(other)
+        return None
+
+    def substitute(self) -> str | None:
+        """A call of another tool that leads to the same, for calls that cannot be made yet."""
+        held, wrote = {call.tool for call in self._calls}, any(self._writes)
+        for other in self._candidates(writing=wrote):
+            if other.tool in held:
+                continue
+            ended, (result,) = self._world.after([other])
+            if is_error(result):
+                continue
+            if wrote:
+                if _state(ended) == self._state:
+                    return str(other)
+            elif any(leaves(result) == leaves(due) != [] for due in self._results):
+                return str(other)
+        return None
+
+    def _candidates(self, *, writing: bool, beside: str | None = None) -> Iterator[GivenCall]:
+        """Calls with the values at hand; ``beside``: only of the simulator that has this tool."""
+        owner = self._owner.get(beside) if beside else None
+        for document in self._tools:
+            name = str(document["name"])
+            if self._writing(name) == writing and name != "cd" and owner in (None, self._owner.get(name)):
+                yield from islice(self._spellings(document), MOST_SPELLINGS)
+
+    def _spellings(self, document: FunctionDoc) -> Iterator[GivenCall]:
+        parameters = document["parameters"]
+        properties, required = parameters.get("properties") or {}, parameters.get("required") or []
+        options = [list(self._fitting(properties.get(name) or {})) for name in required]
+        for values in product(*options):
+            yield GivenCall(str(document["name"]), dict(zip(required, values, strict=True)))
+
+    def _fitting(self, schema: Fields) -> Iterator[Any]:
+        """Values for a parameter: what the document names, else what is at hand, the newest first."""
+        word = str(schema.get("type"))
+        named = list(choices(schema)) if word == "string" else []
+        yield from (True, False) if word == "boolean" else named
+        kind = None if word == "boolean" else _WORDS.get(word)
+        for value in self._values:
+            if kind is not None and isinstance(value, kind) and not isinstance(value, bool) and value not in named:
+                yield value
+
+
+def _workable(
+    simulators: Mapping[str, Simulator], offered: Sequence[GivenCall]
+) -> Iterator[tuple[GivenCall, dict[str, Simulator], str]]:
+    """The calls that work here, each with the world after it and its result."""
+    here = World(simulators)
+    for call in islice(offered, MOST_WAYS):
+        there, (result,) = here.after([call])
+        if not is_error(result):
+            yield call, there, result
+
+
+def _state(simulators: Mapping[str, Simulator]) -> dict[str, Any]:
+    return {name: simulator.public_state() for name, simulator in simulators.items()}
+
+
+def leaves(result: str) -> list[str]:
+    """What a result says, whatever it calls it; empty for errors and for yes and no."""
+    if is_error(result):
+        return []
+    found = parts(value_of(result))
+    return sorted(str(each) for each in found if isinstance(each, str | int | float) and not isinstance(each, bool))

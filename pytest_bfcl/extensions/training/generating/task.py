@@ -1,0 +1,69 @@
+"""A task that holds: the line of its file, what the proof found, and how hard it is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import cache
+from random import Random
+from typing import Any
+
+from pytest_bfcl.dataset import CATEGORIES, Entry, Texts
+from pytest_bfcl.dataset.expansion import build_entry
+from pytest_bfcl.extensions.training.generating.proof import Facts
+from pytest_bfcl.json_types import Parsed
+from pytest_bfcl.simulators import documents_of
+from pytest_bfcl.simulators.toolkit import copied
+
+DEPENDENCY, SPECIAL, CALL = 2, 3, 1
+"""What an argument from an earlier result, a turn that cannot be done at once, and a call add to a difficulty."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """``number``: its place in the set; ``difficulty``: larger is harder, see `difficulty_of`."""
+
+    number: int
+    category: str
+    kind: str
+    difficulty: int
+    line: str
+
+    @property
+    def entry_id(self) -> str:
+        """The id in its line."""
+        return str(json.loads(self.line)["id"])
+
+
+@cache
+def _documents(name: str) -> list[Parsed]:
+    return documents_of(name)
+
+
+def entry_of(raw: Mapping[str, Any], entry_id: str, category: str) -> Entry:
+    """The entry as the loader would read it. Raises `HarnessError` for one that is none."""
+    return build_entry(
+        copied({"id": entry_id, **raw}), entry_id, CATEGORIES[category], texts=Texts.own(),
+        documents=lambda name: copied(_documents(name)), official=False, source="generated",
+    )  # fmt: skip
+
+
+def task_of(raw: Mapping[str, Any], entry_id: str, category: str, number: int, facts: Facts) -> Task:
+    """The task of a proved entry; its line tells what it is made of under ``generated``."""
+    kind = str(raw["generated"]["kind"])
+    difficulty = difficulty_of(facts, kind)
+    told = {**raw["generated"], **asdict(facts), "difficulty": difficulty}
+    line = json.dumps({"id": entry_id, "category": category, **raw, "generated": told}, ensure_ascii=False)
+    return Task(number, category, kind, difficulty, line)
+
+
+def difficulty_of(facts: Facts, kind: str) -> int:
+    """Calls, arguments that only a result has, the longest chain of these, and a turn that cannot be done at once."""
+    special = kind in ("held_out", "missing_value", "wrong_turn", "parallel", "irrelevance")
+    return CALL * facts.calls + DEPENDENCY * facts.dependencies + facts.depth - 1 + SPECIAL * special
+
+
+def numbers_for(seed: int, number: int, attempt: int) -> Random:
+    """The random numbers of one attempt at one task: the same wherever and whenever it is made."""
+    return Random(f"pytest-bfcl generate 1/{seed}/{number}/{attempt}")

@@ -1,0 +1,161 @@
+"""Rows of training data, whatever their columns: texts, calls and tool documents found anywhere in them.
+
+JSON lines, JSON lists, Parquet and Arrow files, and folders of these (a data set as Hugging Face's library saves it).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pytest_bfcl.extensions.training.content import call_key, document_key
+from pytest_bfcl.extras import require
+from pytest_bfcl.failures import UsageError
+
+ENDINGS = (".jsonl", ".json", ".parquet", ".arrow")
+_DEPTH = 24
+_LARGEST = 2_000_000_000
+"""Bytes of a JSON file that is read as a whole."""
+_LONGEST_LINE = 64_000_000
+_SAID = frozenset(("user", "human", "assistant", "gpt", "system", "tool"))
+
+
+@dataclass
+class Row:
+    """One row: ``place`` names file and row (from 1) for people."""
+
+    place: str
+    texts: list[str] = field(default_factory=list)
+    calls: set[str] = field(default_factory=set)
+    tools: set[str] = field(default_factory=set)
+
+
+def files_of(path: Path) -> list[Path]:
+    """The files of training data that a path names. Raises `UsageError` where there are none."""
+    if path.is_file():
+        if path.suffix.lower() not in ENDINGS:
+            raise UsageError(f"{path}: training data ends in {', '.join(ENDINGS)}, or is a folder of such files")
+        return [path]
+    if not path.is_dir():
+        raise UsageError(f"{path} is not there: name files or folders of training data")
+    found = [each for each in sorted(path.rglob("*")) if each.suffix.lower() in ENDINGS and each.is_file()]
+    # A saved data set has facts beside its rows.
+    found = [each for each in found if each.name not in ("dataset_info.json", "state.json", "dataset_dict.json")]
+    if not found:
+        raise UsageError(f"{path} holds no training data: no file that ends in {', '.join(ENDINGS)}")
+    return found
+
+
+def rows_of(file: Path) -> Iterator[Row]:
+    """The rows of one file. Raises `UsageError` naming file and line where it cannot be read."""
+    for number, value in enumerate(_values(file), 1):
+        row = Row(f"{file}:{number}")
+        _collect(value, row, 0)
+        yield row
+
+
+def _values(file: Path) -> Iterator[Any]:
+    ending = file.suffix.lower()
+    try:
+        if ending == ".jsonl":
+            yield from _lines(file)
+        elif ending == ".json":
+            yield from _whole(file)
+        else:
+            yield from _table(file)
+    except OSError as error:
+        raise UsageError(f"cannot read {file}: {error.strerror or error}") from None
+
+
+def _lines(file: Path) -> Iterator[Any]:
+    with file.open("rb") as lines:
+        number = 0
+        while line := lines.readline(_LONGEST_LINE):
+            number += 1
+            if not line.strip():
+                continue
+            try:
+                yield json.loads(line)
+            except (ValueError, RecursionError):
+                raise UsageError(f"{file}:{number} is no JSON: every line of training data is one object") from None
+
+
+def _whole(file: Path) -> Iterator[Any]:
+    if file.stat().st_size > _LARGEST:
+        raise UsageError(f"{file} is too large to be read as a whole: write it as .jsonl or .parquet")
+    text = file.read_text(encoding="utf-8", errors="replace")
+    try:
+        found = json.loads(text)
+    except RecursionError:
+        raise UsageError(f"{file} is nested too deeply") from None
+    except ValueError:  # the official layout: JSON lines that end in .json
+        yield from _lines(file)
+        return
+    yield from found if isinstance(found, list) else [found]
+
+
+def _table(file: Path) -> Iterator[Any]:
+    require("tables", f"reading {file.name}")
+    import pyarrow
+    from pyarrow import ipc, parquet
+
+    try:
+        if file.suffix.lower() == ".parquet":
+            for batch in parquet.ParquetFile(file).iter_batches(1_000):
+                yield from batch.to_pylist()
+            return
+        with pyarrow.memory_map(str(file)) as source:
+            try:
+                batches = ipc.open_stream(source)
+            except pyarrow.ArrowInvalid:
+                opened = ipc.open_file(source)
+                batches = (opened.get_batch(number) for number in range(opened.num_record_batches))
+            for batch in batches:
+                yield from batch.to_pylist()
+    except pyarrow.ArrowException as error:
+        raise UsageError(f"{file} cannot be read: {str(error).splitlines()[0][:200]}") from None
+
+
+def _collect(value: Any, row: Row, depth: int) -> None:
+    """Every text of a value; what looks like a call or a tool's document is kept as that, too."""
+    if depth > _DEPTH:
+        return
+    if isinstance(value, str):
+        row.texts.append(value)
+        if value[:1] in "[{" and len(value) < _LONGEST_LINE:
+            inner = _parsed(value)
+            if inner is not None:
+                _collect(inner, row, depth + 1)
+    elif isinstance(value, Mapping):
+        _note_call(value, row)
+        for each in value.values():
+            _collect(each, row, depth + 1)
+    elif isinstance(value, list | tuple):
+        for each in value:
+            _collect(each, row, depth + 1)
+
+
+def _note_call(value: Mapping[str, Any], row: Row) -> None:
+    name = value.get("name")
+    if not isinstance(name, str):
+        return
+    given = value.get("arguments", value.get("input"))
+    arguments = _parsed(given) if isinstance(given, str) else given
+    if isinstance(arguments, Mapping):
+        row.calls.add(call_key(name, dict(arguments)))
+    elif "parameters" in value or "input_schema" in value:
+        parameters = value.get("parameters", value.get("input_schema"))
+        row.tools.add(document_key({"name": name, "parameters": _parsed(parameters) or parameters}))
+
+
+def _parsed(text: object) -> Any:
+    if not isinstance(text, str):
+        return None
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict | list) else None

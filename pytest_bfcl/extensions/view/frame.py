@@ -1,0 +1,102 @@
+"""How pages are framed here: the report's own templates in a frame with navigation, style and script in files.
+
+A template asks for its kind (``index``, ``entry``, ``comparison`` …) as in the report; the frame that it extends is
+this room's, so that nothing stands inline and the policy of the pages allows nothing inline.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_bfcl.extensions import boards
+from pytest_bfcl.reporting import rendering
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+    from markupsafe import Markup
+
+TEMPLATES = Path(__file__).with_name("templates")
+KINDS = ("index", "entry", "comparison", "leaderboard", "pages", "unpack")
+"""Page kinds; each has a style sheet and a script. ``pages`` and ``unpack`` are those only this room has."""
+_PARTS: dict[str, tuple[tuple[str, ...], str, tuple[str, ...]]] = {
+    "unpack": (("entry", "comparison"), "entry", ("unpack.js",))
+}
+"""Kinds made of others: whose styles, whose script, and scripts of this room."""
+PACKED = "packed.js"
+"""Unpacks the list of a run before the page's own script."""
+ICON = "icon.svg"
+
+
+@dataclass(frozen=True, slots=True)
+class _Files:
+    """Names of a page kind's style sheet and script."""
+
+    style: str
+    script: str
+
+
+def _files(kind: str) -> _Files:
+    return _Files(f"{kind}.css", f"{kind}.js")
+
+
+@cache
+def asset(name: str) -> str | None:
+    """The text of a style sheet or script; ``None`` for a name that is none."""
+    if name == ICON:
+        return _read(ICON)
+    if name == PACKED:
+        return rendering.part_text("inflate.js") + _read(PACKED)
+    kind, _, ending = name.rpartition(".")
+    if kind not in KINDS:
+        return None
+    styles, script, own = _PARTS.get(kind, ((kind,), kind, ()))
+    if ending == "css":
+        return "".join(rendering.style_of(each, _folder(each)) for each in styles) + _read("view.css")
+    if ending != "js":
+        return None
+    inflate = rendering.part_text("inflate.js") if own else ""
+    return rendering.script_of(script, _folder(script)) + _read("view.js") + inflate + "".join(map(_read, own))
+
+
+def assets() -> dict[str, str]:
+    """All files that pages need."""
+    names = [f"{kind}.{ending}" for kind in KINDS for ending in ("css", "js")] + [ICON, PACKED]
+    return {name: text for name in names if (text := asset(name)) is not None}
+
+
+def _folder(kind: str) -> Path:
+    """Where a page kind has its style and script."""
+    return boards.TEMPLATES if kind in ("comparison", "leaderboard") else rendering.TEMPLATES
+
+
+def _read(name: str) -> str:
+    return (TEMPLATES / name).read_text(encoding="utf-8")
+
+
+@cache
+def _environment() -> Environment:
+    made = rendering.environment_of(TEMPLATES, boards.TEMPLATES, rendering.TEMPLATES)
+    made.globals["assets"] = _files
+    return made
+
+
+def page(template: str, place: str, here: str = "", **values: Any) -> bytes:
+    """A page. ``place`` is where it lies below the root (``run/a/index.html``), ``here`` its part of the navigation."""
+    values = {"static": False, "packed": ""} | values
+    text = _environment().get_template(template).render(root="../" * place.count("/"), here=here, **values)
+    return rendering.encoded(text)
+
+
+def part(template: str, name: str, /, **values: Any) -> Markup:
+    """What one macro of a template makes of the values."""
+    module = _module(template)
+    made: Markup = getattr(module, name)(**values)
+    return made
+
+
+@cache
+def _module(template: str) -> Any:
+    return _environment().get_template(template).make_module({"root": "", "here": "", "static": False, "packed": ""})

@@ -1,0 +1,196 @@
+"""A run while it goes on: rate, time left, cost, errors by kind, the score so far, the latest failures.
+
+Read from the run's files alone; the run knows nothing of it. A look takes in what was added since the last one. How
+often it is looked is measured by what a look costs, so that looking takes a small share of one core.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import Counter, deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import islice
+
+from pytest_bfcl.dataset.categories import CATEGORIES
+from pytest_bfcl.explaining.headlines import headline
+from pytest_bfcl.extensions.view.columns import Row
+from pytest_bfcl.extensions.view.index import RunIndex
+from pytest_bfcl.extensions.view.links import Links
+from pytest_bfcl.extensions.view.runs import ListedRun
+from pytest_bfcl.extensions.view.store import Store
+from pytest_bfcl.extensions.view.summaries import ModelFigures, figures_of, tallies_of
+from pytest_bfcl.runs import RunDirectory
+
+EVERY_S, AT_LEAST_EVERY_S = 2.0, 30.0
+SHARE = 0.02
+"""Share of a core that looking may take."""
+WINDOW_S = 30.0
+"""The rate is that of so many last seconds."""
+FAILURES = 12
+SILENT_S = 120.0
+"""After so long without a line a run that says it goes on is said to be silent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """One of the latest failures."""
+
+    id: str
+    href: str
+    model: str
+    outcome: str
+    reason: str
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class LiveFigures:
+    """How a run stands. ``rate`` is in entries a second, ``left_s`` seconds; ``None`` where it cannot be told."""
+
+    state: str
+    done: int
+    planned: int
+    rate: float | None
+    left_s: float | None
+    cost: float | None
+    silent_s: float | None
+    models: tuple[ModelFigures, ...]
+    errors: tuple[tuple[str, int], ...]
+    failures: tuple[Failure, ...]
+
+    @property
+    def left_text(self) -> str:
+        """The time left as people say it."""
+        if self.left_s is None:
+            return "–"
+        minutes, seconds = divmod(round(self.left_s), 60)
+        hours, minutes = divmod(minutes, 60)
+        return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
+
+    @property
+    def running(self) -> bool:
+        """Whether the run says that it goes on."""
+        return self.state == "running"
+
+
+class _Counted:
+    """What a run's lines come to; lines that were added are counted alone, unless one replaces an earlier one."""
+
+    def __init__(self, run: RunDirectory, index: RunIndex) -> None:
+        self.index = index
+        self.tallies = tallies_of(run)
+        self.done = 0
+        self.costs: list[float] = []
+        self.errors: Counter[str] = Counter()
+        self._lines = 0
+        self._entries = 0
+
+    def catch_up(self) -> bool:
+        """Count what is new; whether that could be done: otherwise all has to be counted again."""
+        lines, order = len(self.index.columns), self.index.order()[self._entries :]
+        if lines - self._lines != len(order):
+            if self._lines:
+                return False
+            order = self.index.order()[:]
+        for row in self.index.added(order):
+            self._add(row)
+        self._lines, self._entries = lines, self._entries + len(order)
+        return True
+
+    def _add(self, row: Row) -> None:
+        self.tallies.add(row.as_line())
+        if row.cost is not None:
+            self.costs.append(row.cost)
+        if not _is_stage(row):
+            self.done += 1
+            if row.outcome == "error":
+                self.errors[row.reason or "error"] += 1
+
+
+@dataclass
+class LiveRun:
+    """Looks at one run again and again. ``pause_s`` is how long to wait before the next look."""
+
+    store: Store
+    listed: ListedRun
+    links: Links
+    pause_s: float = EVERY_S
+    _counted: _Counted | None = None
+    _seen: deque[tuple[float, int]] = field(default_factory=deque)
+
+    def look(self) -> LiveFigures:
+        """The figures now. Raises `UsageError`, `OSError` when the run's files cannot be used."""
+        began = time.process_time()
+        run, index = self.listed.run, self.listed.index
+        found = self._figures(run, index)
+        self.pause_s = min(max(EVERY_S, (time.process_time() - began) / SHARE), AT_LEAST_EVERY_S)
+        return found
+
+    def _count(self, run: RunDirectory, index: RunIndex) -> _Counted:
+        counted = self._counted
+        if counted is None or counted.index is not index or not counted.catch_up():
+            counted = self._counted = _Counted(run, index)
+            counted.catch_up()
+        return counted
+
+    def _figures(self, run: RunDirectory, index: RunIndex) -> LiveFigures:
+        counted = self._count(run, index)
+        state, planned, done = run.fingerprint.state, run.fingerprint.planned, counted.done
+        rate = self._rate(done)
+        summary = counted.tallies.summary(run.fingerprint.to_dict())
+        silent = self._silent(index) if state == "running" else None
+        going_on = state == "running" and silent is None
+        left = (planned - done) / rate if rate and planned > done else None
+        return LiveFigures(
+            state,
+            done,
+            planned,
+            rate if going_on else None,
+            left if going_on else None,
+            math.fsum(counted.costs) if counted.costs else None,
+            silent,
+            tuple(figures_of(model, running=state == "running") for model in summary["models"].values()),
+            tuple(counted.errors.most_common(12)),
+            tuple(self._failures(index)),
+        )
+
+    def _rate(self, done: int) -> float | None:
+        """Entries a second over the last half minute; before that is known, since the run began."""
+        now = time.monotonic()
+        self._seen.append((now, done))
+        while len(self._seen) > 2 and now - self._seen[0][0] > WINDOW_S:
+            self._seen.popleft()
+        then, before = self._seen[0]
+        if now - then >= EVERY_S and done > before:
+            return (done - before) / (now - then)
+        elapsed = _since(self.listed.run.fingerprint.started_at)
+        return done / elapsed if elapsed and done else None
+
+    def _silent(self, index: RunIndex) -> float | None:
+        if index.stamp is None:
+            return None
+        silent = time.time() - index.stamp.mtime_ns / 1e9
+        return silent if silent > SILENT_S else None
+
+    def _failures(self, index: RunIndex) -> Iterator[Failure]:
+        latest = (row for row in index.newest() if row.outcome in ("failed", "error"))
+        for row in islice(latest, FAILURES):
+            href = "../../" + self.links.entry(self.listed.name, self.store.page_of(self.listed, row))
+            words = headline(index.line(row))
+            yield Failure(row.id, href, row.model, row.outcome, row.reason or "", words)
+
+
+def _is_stage(row: Row) -> bool:
+    known = CATEGORIES.get(row.category)
+    return known is not None and known.group == "memory_prereq"
+
+
+def _since(moment: str) -> float | None:
+    try:
+        began = datetime.fromisoformat(moment)
+    except ValueError:
+        return None
+    return max((datetime.now(UTC) - began).total_seconds(), 0.001) if began.tzinfo is not None else None

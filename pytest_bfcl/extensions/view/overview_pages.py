@@ -1,0 +1,314 @@
+"""The pages that put runs together: leaderboard, history, stability, findings; and a run that goes on."""
+
+from __future__ import annotations
+
+import contextlib
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from pytest_bfcl.extensions.boards import leaderboard_page as ranking
+from pytest_bfcl.extensions.boards.contestants import Contestant, contestants, with_distinct_names
+from pytest_bfcl.extensions.boards.history import DatedRun, history
+from pytest_bfcl.extensions.boards.history_charts import history_charts
+from pytest_bfcl.extensions.boards.published import OFFICIAL
+from pytest_bfcl.extensions.boards.published_table import published_values
+from pytest_bfcl.extensions.boards.stability import stability
+from pytest_bfcl.extensions.boards.stability_text import stability_values
+from pytest_bfcl.extensions.lab.auditing import pages as audits_of
+from pytest_bfcl.extensions.lab.auditing.defect import Defect
+from pytest_bfcl.extensions.lab.auditing.run_rules import Attempt, Attempts, run_defects
+from pytest_bfcl.extensions.view import frame
+from pytest_bfcl.extensions.view.index import Stamp
+from pytest_bfcl.extensions.view.links import Links
+from pytest_bfcl.extensions.view.live import LiveFigures, LiveRun
+from pytest_bfcl.extensions.view.runs import ListedAudit, ListedRun
+from pytest_bfcl.extensions.view.store import Store
+from pytest_bfcl.extensions.view.summaries import RunSummary, summary_now
+from pytest_bfcl.extensions.wire import page as servers_of
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.json_types import Fields
+from pytest_bfcl.runs.paths import below
+from pytest_bfcl.scoring.measurements import Judged, Key
+
+MOST_RANKED = 60
+"""Models on one leaderboard: the newest finished run of each."""
+MOST_STABLE = 30
+MOST_DATED = 120
+MOST_NEVER = 400
+FEWEST = 2
+
+
+class Choice(NamedTuple):
+    """A page one can choose: its address, words, and whether it is the one shown."""
+
+    href: str
+    words: str
+    chosen: bool
+
+
+class OverviewPages:
+    """Makes the pages; what is slow to read is kept as long as a run's files stay the same."""
+
+    def __init__(self, store: Store, links: Links) -> None:
+        self.store = store
+        self.links = links
+        self._contestants: dict[str, tuple[tuple[Stamp | None, ...], list[Contestant]]] = {}
+
+    def _page(self, template: str, place: str, here: str = "", **values: Any) -> bytes:
+        return frame.page(template, place, here, static=self.links.static, **values)
+
+    # Leaderboard.
+
+    def leaderboard(self, data: str = "") -> bytes:
+        """The newest finished run of each model, of one data set."""
+        by_data = self._by_data()
+        chosen = _chosen(data, by_data)
+        if chosen is None:
+            return self._nothing("leaderboard", "Leaderboard", "There is no run to rank.")
+        found: list[Contestant] = []
+        notes: list[str] = []
+        runs = self._newest(by_data[chosen])
+        for listed in runs:
+            try:
+                found += self._contestants_of(listed)
+            except (UsageError, OSError) as error:
+                notes.append(f"{listed.path.name} is left out: {error}")
+        if not found:
+            return self._nothing("leaderboard", "Leaderboard", "No run has results to rank.")
+        found = with_distinct_names(found)
+        places = {each.info.name: each.run for each in found}
+        names = {listed.path: listed.name for listed in runs}
+        made = [
+            replace(board, places=tuple(
+                replace(place, report=self.links.run(names[places[place.name]])) for place in board.places))
+            for board in ranking.boards(found)
+        ]  # fmt: skip
+        values = ranking.board_values(made, found, runs[0].run)
+        values["notices"] = [*values["notices"], *notes]
+        if self.store.board is not None and runs[0].run.fingerprint.dataset in OFFICIAL:
+            beside = ranking.beside_board(self.store.board, found, runs[0].run)
+            values["published"] = published_values(self.store.board, beside)
+        choices = self._choices("leaderboard", by_data, chosen)
+        return self._page("board.html.jinja", "leaderboard.html", "leaderboard", choices=choices, **values)
+
+    def _contestants_of(self, listed: ListedRun) -> list[Contestant]:
+        kept = self._contestants.get(listed.name)
+        stamps = listed.stamps
+        if kept is not None and kept[0] == stamps:
+            return kept[1]
+        made = contestants(listed.run, {})
+        self._contestants[listed.name] = (stamps, made)
+        return made
+
+    def _newest(self, summaries: Sequence[RunSummary]) -> list[ListedRun]:
+        """The newest run of each set of models, finished ones first choice."""
+        best: dict[tuple[tuple[str, str], ...], RunSummary] = {}
+        for summary in sorted(summaries, key=lambda summary: (summary.state == "finished", summary.started)):
+            if summary.models:
+                best[tuple((model.model, model.mode) for model in summary.models)] = summary
+        newest = sorted(best.values(), key=lambda summary: summary.started, reverse=True)[:MOST_RANKED]
+        return [run for summary in newest if (run := self.store.runs.get(summary.name)) is not None]
+
+    def _by_data(self) -> dict[str, list[RunSummary]]:
+        """Runs by what was measured, so that only what may be compared stands together."""
+        summaries, _ = self.store.summaries()
+        found: dict[str, list[RunSummary]] = defaultdict(list)
+        for summary in summaries:
+            found[summary.measured].append(summary)
+        return dict(sorted(found.items(), key=lambda item: -len(item[1])))
+
+    def _choices(self, page: str, by_data: Iterable[str], chosen: str) -> list[Choice]:
+        named = enumerate(by_data)
+        return [Choice(self.links.choice(page, number, data=name), name, name == chosen) for number, name in named]
+
+    def all_pages(self) -> Iterator[tuple[str, bytes]]:
+        """Every page of every choice, for a static site: place and page."""
+        for number, data in enumerate(self._by_data()):
+            yield self.links.choice("leaderboard", number, data=data), self.leaderboard(data)
+            yield self.links.choice("history", number, data=data), self.history(data)
+        for number, (data, model) in enumerate(self._stable()):
+            yield self.links.choice("stability", number, data=data, model=model), self.stability(model, data)
+        if not self._stable():
+            yield "stability.html", self.stability()
+        yield "findings.html", self.findings()
+        for audit in self.store.runs.audits:
+            yield self.links.audit(audit.name), self.audit(audit)
+
+    # History.
+
+    def history(self, data: str = "") -> bytes:
+        """A line for each category over the dated runs of each model."""
+        by_data = self._by_data()
+        chosen = _chosen(data, by_data)
+        if chosen is None:
+            return self._nothing("history", "History", "There is no run yet.")
+        models = [
+            (model, history_charts(history(runs)), sorted(runs, key=lambda run: run.date))
+            for model, runs in self._dated(by_data[chosen]).items()
+        ]
+        models.sort(key=lambda found: -len(found[2]))
+        choices = self._choices("history", by_data, chosen)
+        return self._page(
+            "histories.html.jinja", "history.html", "history", choices=choices, models=models, most=MOST_DATED
+        )
+
+    def _dated(self, summaries: Sequence[RunSummary]) -> dict[str, list[DatedRun]]:
+        found: dict[str, list[DatedRun]] = defaultdict(list)
+        for summary in summaries:
+            listed = self.store.runs.get(summary.name)
+            if listed is None or summary.state != "finished":
+                continue
+            scored, _ = summary_now(listed)
+            for name, model in scored["models"].items():
+                if len(found[name]) < MOST_DATED:
+                    found[name].append(DatedRun(summary.started, summary.label, summary.version, model))
+        return {name: runs for name, runs in found.items() if runs}
+
+    # Stability.
+
+    def stability(self, model: str = "", data: str = "") -> bytes:
+        """What the runs of one model say: always, flaky, never."""
+        able = self._stable()
+        if not able:
+            return self._nothing("stability", "Stability", "It takes two runs of one model, or one with repeats.")
+        chosen = next((key for key in able if key == (data, model)), next(iter(able)))
+        verdicts = dict(self._verdicts(able[chosen][:MOST_STABLE], chosen[1]))
+        choices = [
+            Choice(self.links.choice("stability", n, data=key[0], model=key[1]), f"{key[1]} · {key[0]}", key == chosen)
+            for n, key in enumerate(able)
+        ]
+        try:
+            found = stability(verdicts)
+        except UsageError as error:
+            return self._nothing("stability", "Stability", str(error))
+        runs = [summary.name for summary in able[chosen][:MOST_STABLE]]
+        values = stability_values(found, link=lambda entry_id: self.links.beside(entry_id, runs))
+        values["choices"] = choices
+        return self._page("stable.html.jinja", "stability.html", "stability", **values)
+
+    def _stable(self) -> dict[tuple[str, str], list[RunSummary]]:
+        """Data and model → runs, where there are two or more, or repeats; most runs first."""
+        groups: dict[tuple[str, str], list[RunSummary]] = defaultdict(list)
+        for summary in self.store.summaries()[0]:
+            for each in summary.models:
+                groups[summary.measured, each.model].append(summary)
+        able = {key: runs for key, runs in groups.items() if len(runs) > 1 or self._repeated(runs[0])}
+        return dict(sorted(able.items(), key=lambda item: -len(item[1])))
+
+    def _repeated(self, summary: RunSummary) -> bool:
+        listed = self.store.runs.get(summary.name)
+        return listed is not None and int(listed.run.fingerprint.conditions.get("repeat") or 1) > 1
+
+    def _verdicts(self, summaries: Sequence[RunSummary], model: str) -> Iterator[tuple[str, dict[Key, Judged]]]:
+        labels = Counter(summary.label for summary in summaries)
+        for summary in summaries:
+            listed = self.store.runs.get(summary.name)
+            if listed is not None:
+                found = self.store.measurement(listed).models().get(model)
+                if found:
+                    yield summary.label if labels[summary.label] == 1 else summary.name, found
+
+    # Findings.
+
+    def wire(self, listed: ListedRun) -> bytes:
+        """What the checks of a run's server came to."""
+        below(listed.root, listed.path / servers_of.LINES_FILE)
+        found = servers_of.servers(servers_of.read_lines(listed.path))
+        place = f"run/{listed.name}/wire.html"
+        if not found:
+            raise UsageError(f"{listed.path.name} has no checks of a server: `pytest --model … -m wire` makes them")
+        return self._page(servers_of.TEMPLATE, place, "findings", **servers_of.wire_values(found))
+
+    def has_wire(self, listed: ListedRun) -> bool:
+        """Whether a run has checks of its server."""
+        return (listed.path / servers_of.LINES_FILE).is_file()
+
+    def findings(self) -> bytes:
+        """What may not be the models' fault: servers checked, data audited, entries that no run passed."""
+        servers = list(self._servers())
+        never = [(defect, self.links.beside(defect.id)) for defect in self._never()]
+        counted = Counter(defect.rule_name for defect, _ in never)
+        return self._page(
+            "findings.html.jinja", "findings.html", "findings",
+            servers=servers, never=never[:MOST_NEVER], counted=counted, left_out=max(len(never) - MOST_NEVER, 0),
+            order=servers_of.ORDER, audits=list(self._audits()),
+        )  # fmt: skip
+
+    def audit(self, audit: ListedAudit) -> bytes:
+        """What an audit of data found, each finding with its proof and the way to the entry in all runs."""
+        kept = audits_of.read_audit(audit.lines)
+        found = [(each, self._entry_of(each.id)) for each in kept.findings]
+        values = audits_of.audit_values(found, kept.data, proofs=True, damaged=kept.damaged)
+        return self._page(audits_of.TEMPLATE, self.links.audit(audit.name), "findings", **values)
+
+    def _entry_of(self, entry_id: str) -> str:
+        """The way from an audit to an entry; in files only to one that a run has."""
+        if self.links.static and not self.store.rows_of(entry_id):
+            return ""
+        return "../" + self.links.beside(entry_id)
+
+    def _audits(self) -> Iterator[tuple[str, str, str, Counter[str]]]:
+        """Of each audit where its page is, its folder, the data, and how many findings of each level."""
+        for audit in self.store.runs.audits:
+            with contextlib.suppress(UsageError, OSError):  # its page says why
+                kept = audits_of.read_audit(audit.lines)
+                counted = Counter(each.level for each in kept.findings)
+                yield self.links.audit(audit.name), audit.path.name, kept.data, counted
+
+    def _servers(self) -> Iterator[tuple[str, str, servers_of.Server]]:
+        for listed in self.store.runs.listed:
+            if self.has_wire(listed):
+                for server in servers_of.servers(servers_of.read_lines(listed.path)):
+                    yield self.links.wire(listed.name), listed.path.name, server
+
+    def _never(self) -> Iterator[Defect]:
+        """Entries that failed in every attempt of two or more runs, with what they agree on."""
+        for summaries in self._by_data().values():
+            runs = [run for summary in summaries if (run := self.store.runs.get(summary.name)) is not None]
+            if len(runs) < FEWEST:
+                continue
+            outcomes: dict[str, set[str]] = defaultdict(set)
+            tries: Counter[str] = Counter()
+            for listed in runs:
+                for row in listed.index.rows():
+                    outcome = row.official_outcome or row.outcome
+                    if outcome in ("passed", "failed"):
+                        outcomes[row.id].add(outcome)
+                        tries[row.id] += 1
+            ids = {name for name, found in outcomes.items() if found == {"failed"} and tries[name] >= FEWEST}
+            yield from run_defects([_attempts(listed, ids) for listed in runs], ids, fewest_families=1)
+
+    # Live.
+
+    def live_page(self, listed: ListedRun) -> bytes:
+        """A run that goes on; the figures come as events from then on."""
+        place = f"run/{listed.name}/live.html"
+        found = LiveRun(self.store, listed, self.links).look()
+        return self._page("live.html.jinja", place, "index", run=listed.path.name, found=found)
+
+    def live_part(self, found: LiveFigures) -> str:
+        """The figures as a part of the page."""
+        return str(frame.part("live_parts.html.jinja", "figures", found=found))
+
+    def live_trouble(self, why: str) -> str:
+        """Why there are no figures now."""
+        return str(frame.part("live_parts.html.jinja", "trouble", why=why))
+
+    def _nothing(self, here: str, title: str, why: str) -> bytes:
+        return self._page("nothing.html.jinja", f"{here}.html", here, title=title, why=why)
+
+
+def _attempts(listed: ListedRun, ids: set[str]) -> Attempts:
+    by_id: dict[str, list[Attempt]] = {}
+    for row in listed.index.rows():
+        if row.id in ids and (row.official_outcome or row.outcome) == "failed":
+            line: Fields = listed.index.line(row)
+            made = line.get("calls") or line.get("output")
+            by_id.setdefault(row.id, []).append(Attempt(False, row.official_reason or row.reason, made, row.model))
+    return Attempts(listed.path.name, by_id)
+
+
+def _chosen(data: str, by_data: dict[str, list[RunSummary]]) -> str | None:
+    return data if data in by_data else next(iter(by_data), None)

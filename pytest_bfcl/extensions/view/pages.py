@@ -1,0 +1,323 @@
+"""The pages over runs: the table of all, a run, an entry, an entry in all runs, two runs compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pytest_bfcl.extensions.boards.changed import Changed
+from pytest_bfcl.extensions.boards.comparison_page import comparison_values
+from pytest_bfcl.extensions.boards.published import OFFICIAL
+from pytest_bfcl.extensions.boards.published_table import section_of
+from pytest_bfcl.extensions.boards.side_by_side import Answer, SideBySide, side_by_side
+from pytest_bfcl.extensions.view import frame
+from pytest_bfcl.extensions.view.columns import Row
+from pytest_bfcl.extensions.view.exchanges import exchanges
+from pytest_bfcl.extensions.view.links import Links
+from pytest_bfcl.extensions.view.runs import ListedRun
+from pytest_bfcl.extensions.view.store import OpenedRun, Store, gaps_in, models_of, page_of
+from pytest_bfcl.extensions.view.summaries import ModelFigures, RunSummary, summary_now
+from pytest_bfcl.json_types import Fields
+from pytest_bfcl.plain_text import shortened
+from pytest_bfcl.reporting import overview
+from pytest_bfcl.reporting.links import page_name
+from pytest_bfcl.reporting.packing import packed
+from pytest_bfcl.reporting.pages import EntryResult, Neighbours, entry_values, made_or_problem
+from pytest_bfcl.reporting.rendering import embedded_json
+from pytest_bfcl.reporting.sections import Section
+from pytest_bfcl.runs import RunDirectory
+from pytest_bfcl.scoring.changes import Change
+from pytest_bfcl.scoring.comparison import compare_measurements
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+SITE_REQUEST = 60
+"""Characters of a request in the list of a static site, which has many lists."""
+MOST_BESIDE = 60
+"""Answers of one entry that are shown side by side."""
+
+
+class NavLink(NamedTuple):
+    """A link that a key follows."""
+
+    href: str
+    key: str
+    words: str
+
+
+class Missing(Exception):
+    """There is no such page."""
+
+
+class _OfOneData(NamedTuple):
+    """The answers to one entry of one data set."""
+
+    found: SideBySide
+    data: str
+    notes: tuple[str, ...]
+
+
+class Pages:
+    """Makes pages of what a store holds; ``links`` says where they lie."""
+
+    def __init__(self, store: Store, links: Links) -> None:
+        self.store = store
+        self.links = links
+
+    def runs(self) -> bytes:
+        """The table of all runs."""
+        summaries, refused = self.store.summaries()
+        rows: list[tuple[RunSummary, ModelFigures | None]] = [
+            (summary, model) for summary in summaries for model in summary.models or (None,)
+        ]
+        entries = sum(model.judged for _, model in rows if model is not None)
+        words = f"{len(summaries)} runs, {entries:,} judged entries, the newest first. Intervals are 95 %."
+        return self._page(
+            "runs.html.jinja",
+            "index.html",
+            "index",
+            words=words,
+            rows=rows,
+            links=self.links,
+            left_out=refused,
+            datas=sorted({summary.data for summary in summaries}),
+            models=sorted({model.model for _, model in rows if model is not None}),
+            states=sorted({summary.state.partition(":")[0] for summary in summaries}),
+        )
+
+    def _published(self, run: RunDirectory) -> list[Section]:
+        """The published table of the viewer, for runs of the official data."""
+        board = self.store.board
+        return [section_of(board, run)] if board is not None and run.fingerprint.dataset in OFFICIAL else []
+
+    def run(self, listed: ListedRun) -> bytes:
+        """A run's report, with what this room adds to its notices."""
+        opened = self.store.open(listed)
+        summary, notes = summary_now(listed)
+        request = self.store.requests_of(opened)
+        width = SITE_REQUEST if self.links.static else None
+        place = self.links.entries_from_run(listed.name)
+        listing = opened.listing(lambda row: shortened(request(row), width) if width else request(row), place)
+        values = overview.content(summary, opened.run, opened.questions, listing, added=self._published(opened.run))
+        gaps = gaps_in(opened.index, list(opened.index.rows()), opened.run)
+        values["run"]["notices"] += [f"{note}." for note in (*notes, *gaps)]
+        if self.links.static:
+            values |= {"data": "", "packed": embedded_json(packed(listing.content()))}
+        return self._page("index.html.jinja", f"run/{listed.name}/index.html", **values)
+
+    def _page(self, template: str, place: str, here: str = "", **values: Any) -> bytes:
+        return frame.page(template, place, here, static=self.links.static, **values)
+
+    # One entry.
+
+    def entry(self, listed: ListedRun, page: str, against: str = "") -> bytes:
+        """An entry of one run."""
+        title, body = self.entry_parts(listed, page, against)
+        place = f"run/{listed.name}/entries/x"
+        return self._page("plain.html.jinja", place, kind="entry", title=title, body=body)
+
+    def entry_parts(
+        self,
+        listed: ListedRun,
+        page: str,
+        against: str = "",
+        opened: OpenedRun | None = None,
+    ) -> tuple[str, Markup]:
+        """Title and body of an entry's page."""
+        opened = opened or self.store.open(listed)
+        row = opened.rows.get(page)
+        if row is None:
+            raise Missing(f"{listed.name} has no entry {page}")
+        line = opened.line(row)
+        entry, stored = opened.entry(row.id), opened.stored(line)
+        beside = self._beside_in_run(opened, page)
+        told = EntryResult.of(line, entry, stored)
+        title, values = made_or_problem(lambda found: entry_values(found, opened.context, beside), told)
+        asked = next((model for model in opened.context.models if model.model == row.model), None)
+        asked = asked or (opened.context.models[0] if len(opened.context.models) == 1 else None)
+        sent = exchanges(line, stored, entry, asked)
+        if self.links.static:
+            sent = sent.shortened()
+        more = frame.part(
+            "entry_parts.html.jinja",
+            "more",
+            nav=list(self._entry_keys(opened, page, row, against)),
+            others=[] if self.links.static else self._others(listed, row),
+            static=self.links.static,
+            beside=self.links.up_from_entry + self.links.beside(row.id),
+            exchanges=sent,
+        )
+        up = self.links.run_from_entry(listed.name)
+        return title, frame.part("entry.html.jinja", "body", more=more, up=up, **values)
+
+    def _beside_in_run(self, opened: OpenedRun, page: str) -> Neighbours:
+        """The pages before and after with the same outcome, as links."""
+        found = opened.neighbours(page)
+        if not self.links.static:
+            return found
+        return Neighbours(*(self.links.entry(opened.name, name) if name else "" for name in found))
+
+    def _others(self, listed: ListedRun, row: Row) -> Sequence[Fields]:
+        """The same entry in other runs of this data, and in this one by other models or repeats."""
+        found = []
+        data = self.store.data_of(listed)
+        for other, there in self.store.rows_of(row.id, at_once=True):
+            if (other is listed and there.number == row.number) or self.store.data_of(other) != data:
+                continue
+            page = self.store.page_of(other, there)
+            found.append(
+                {
+                    "href": self.links.up_from_entry + self.links.entry(other.name, page, listed.name),
+                    "label": other.path.name,
+                    "model": there.model,
+                    "repeat": there.repeat,
+                    "outcome": there.outcome,
+                    "reason": there.reason,
+                }
+            )
+        return found[: MOST_BESIDE * 4]
+
+    def _entry_keys(self, opened: OpenedRun, page: str, row: Row, against: str) -> Iterator[NavLink]:
+        """Next and previous: failed, changed, of the same reason."""
+        chosen = against if against in {run.name for run in self.store.runs.listed} else ""
+        earlier = self.store.runs.get(chosen) if chosen else self.store.earlier(opened)
+        chains = [("f", "failed", opened.chain("outcome", "failed"))]
+        if earlier is not None and earlier.name != opened.name:
+            chains.append(("c", f"changed since {earlier.path.name}", self.store.changed(opened, earlier)))
+        if row.reason:
+            chains.append(("r", "with the same reason", opened.chain("reason", row.reason)))
+        for key, words, chain in chains:
+            before, after = chain.around(opened.places[page])
+            for name, letter, which in ((after, key, "next"), (before, key.upper(), "previous")):
+                if name is not None:
+                    href = self.links.up_from_entry + self.links.entry(opened.name, name, chosen)
+                    yield NavLink(href, letter, f"{which} {words}")
+
+    # One entry in all runs.
+
+    def beside(self, name: str, only: Sequence[str] = ()) -> bytes:
+        """An entry, by the name of its page, in all runs or in those named."""
+        entry_id = self.store.entry_of(name)
+        if entry_id is None:
+            raise Missing(f"no run has an entry {name}")
+        title, body = self.beside_part(entry_id, only)
+        return self._page("plain.html.jinja", f"entry/{name}.html", kind="comparison", title=title, body=body)
+
+    def beside_part(self, entry_id: str, only: Sequence[str] = ()) -> tuple[str, Markup]:
+        """Title and body of an entry in all runs or in those named."""
+        rows = self.store.rows_of(entry_id, set(only) or None)
+        notes = [f"{len(rows) - MOST_BESIDE} more answers are not shown"] if len(rows) > MOST_BESIDE else []
+        rows = (sorted(rows, key=lambda found: only.index(found[0].name)) if only else rows)[:MOST_BESIDE]
+        by_data: dict[str, list[tuple[ListedRun, Row]]] = {}
+        for run, row in rows:
+            by_data.setdefault(self.store.data_of(run), []).append((run, row))
+        if len(by_data) > 1:
+            notes.append("Several data sets have an entry of this id. They are not the same entry, and stand apart.")
+        parts = [self._answers(entry_id, data, shown) for data, shown in by_data.items()]
+        nav = list(self._beside_keys(entry_id, only))
+        body = frame.part("beside.html.jinja", "beside", parts=parts, notes=notes, nav=nav)
+        return f"{entry_id} in {len(rows)} answers", body
+
+    def _answers(self, entry_id: str, data: str, shown: Sequence[tuple[ListedRun, Row]]) -> _OfOneData:
+        """The answers of runs of one data set to its entry, and what is not shown."""
+        answers = [
+            Answer(
+                self._label(run, row, shown),
+                run.index.line(row),
+                self.links.up_from_beside + self.links.entry(run.name, self.store.page_of(run, row)),
+            )
+            for run, row in shown
+        ]
+        questions = self.store.questions_of(shown[0][0].run)
+        entry = questions(entry_id)
+        told = f"{questions.notice[:1].upper()}{questions.notice[1:]}." if questions.notice else ""
+        return _OfOneData(side_by_side(entry, answers), data, (told,) if entry is None and told else ())
+
+    def _label(self, run: ListedRun, row: Row, shown: Sequence[tuple[ListedRun, Row]]) -> str:
+        several = sum(each is run for each, _ in shown) > 1
+        repeat = f" (repeat {row.repeat})" if row.repeat > 1 else ""
+        return f"{run.path.name}{' · ' + row.model if several else ''}{repeat}"
+
+    def _beside_keys(self, entry_id: str, only: Sequence[str]) -> Iterator[NavLink]:
+        """The next and previous entry, one with different outcomes, one in which an answer failed."""
+        table = self.store.outcomes(tuple(only))
+        words = (("j", "entry"), ("c", "with different outcomes"), ("f", "failed somewhere"))
+        for (key, what), chain in zip(words, (table.all, table.different, table.failed), strict=True):
+            before, after = chain.around(table.places.get(entry_id, -1))
+            back = "k" if key == "j" else key.upper()
+            for name, letter, which in ((after, key, "next"), (before, back, "previous")):
+                if name is not None:
+                    yield NavLink(self.links.up_from_beside + self.links.beside(name, only), letter, f"{which} {what}")
+
+    # Two runs.
+
+    def choose(self, pairs: Sequence[tuple[RunSummary, RunSummary]] | None = None) -> bytes:
+        """Which runs to compare; ``pairs`` are those there are, by default each run with the one before it."""
+        summaries = [summary for summary in self.store.summaries()[0] if summary.has_scores]
+        pairs = list(self.store.pairs(summaries)) if pairs is None else pairs
+        return self._page(
+            "choose.html.jinja", "compare/index.html", "compare", summaries=summaries, pairs=pairs, links=self.links
+        )
+
+    def compare(self, before: ListedRun, after: ListedRun, rules: str = "official") -> bytes:
+        """Two runs compared; each changed entry opens side by side."""
+        place = f"compare/{before.name}/x.html"
+        first, second = self.store.measurement(before), self.store.measurement(after)
+        found = compare_measurements(first, second, rules, shared=True, allow_missing=True)
+        for comparison in found:
+            comparison.before_run, comparison.after_run = before.path.name, after.path.name
+        places = _Places(self, (before, after))
+        changed = [replace(Changed.of(each, first, second, rules), places=places) for each in found]
+        questions = self.store.questions_of(after.run)
+        values = comparison_values(changed, questions, most=0)
+        return self._page("comparison.html.jinja", place, "compare", **values)
+
+    # For a static site.
+
+    def plain_lists(self, listed: ListedRun, size: int) -> Iterator[tuple[str, bytes]]:
+        """The entries of a run as plain tables, ``size`` rows a page: place and page."""
+        opened = self.store.open(listed)
+        all_rows = list(opened.index.listed())
+        pages = max(-(-len(all_rows) // size), 1)
+        for number in range(pages):
+            rows = [
+                (row, text, self.links.entry(listed.name, page_of(row, opened.models)))
+                for row, text in all_rows[number * size : (number + 1) * size]
+            ]
+            place = f"run/{listed.name}/list-{number + 1}.html"
+            label = listed.path.name
+            yield place, self._page("list.html.jinja", place, label=label, rows=rows, number=number + 1, pages=pages)
+
+    def unpacking(self, about: Fields) -> bytes:
+        """The page that unpacks entries."""
+        data = embedded_json(about)
+        return self._page("unpack.html.jinja", "entry.html", data=data)
+
+    def problem(self, title: str, why: str, place: str = "x.html") -> bytes:
+        """A page that says what is wrong."""
+        from markupsafe import Markup, escape
+
+        body = Markup('<main><h1>{}</h1><p class="notice">{}</p></main>').format(escape(title), escape(why))
+        return self._page("plain.html.jinja", place, kind="pages", title=title, body=body)
+
+
+class _Places:
+    """Where a comparison's links lead."""
+
+    def __init__(self, pages: Pages, runs: tuple[ListedRun, ListedRun]) -> None:
+        self._pages = pages
+        self._runs = runs
+        self._models = [models_of(run.run, run.index) for run in runs]
+
+    def page(self, side: int, record: Fields) -> str:
+        """A line's page; in a static site the way leads over both answers, which saves many bytes."""
+        if self._pages.links.static:
+            return ""
+        page = page_name(record, self._models[side])
+        return "../../" + self._pages.links.entry(self._runs[side].name, page, self._runs[1 - side].name)
+
+    def beside(self, change: Change) -> str:
+        """Both answers."""
+        return "../../" + self._pages.links.beside(change.id, [run.name for run in self._runs])

@@ -1,0 +1,127 @@
+"""The local server from start to end: a socket, an address to print, uvicorn, and a quiet end on Ctrl-C."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import socket
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_bfcl.extras import require
+from pytest_bfcl.failures import UsageError
+
+if TYPE_CHECKING:
+    import uvicorn
+
+    from pytest_bfcl.extensions.boards.published import PublishedBoard
+    from pytest_bfcl.extensions.view.auth import Auth
+    from pytest_bfcl.extensions.view.store import Store
+    from pytest_bfcl.reporting.sources import EntrySource
+
+QUIET_S = 1
+"""Seconds that open pages have at the end."""
+
+
+def serve(
+    folders: list[Path],
+    *,
+    host: str,
+    port: int,
+    data: EntrySource | None,
+    ready: Callable[[str], None],
+    board: PublishedBoard | None = None,
+) -> None:
+    """Serve until Ctrl-C; ``ready`` is given the address, token included. Raises `UsageError`."""
+    require("view", "looking at runs in a browser")
+    import uvicorn
+
+    from pytest_bfcl.extensions.view.app import create_app
+    from pytest_bfcl.extensions.view.auth import Auth, new_token
+    from pytest_bfcl.extensions.view.cache import IndexCache
+    from pytest_bfcl.extensions.view.links import Links
+    from pytest_bfcl.extensions.view.runs import open_runs
+    from pytest_bfcl.extensions.view.store import Store
+
+    store = Store(open_runs(folders), data, board)
+    bound = _bound(host, port)
+    auth = Auth.at(host, bound.getsockname()[1], new_token())
+    app, site = create_app(store, Links(), auth)
+    config = uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=QUIET_S, ws="none", server_header=False)
+    server = uvicorn.Server(config)
+    stopping = threading.Event()
+    IndexCache().prune()
+    threading.Thread(target=_warm, args=(store, stopping), name="indexes", daemon=True).start()
+
+    async def run() -> None:
+        watching = asyncio.create_task(_watch(server, site.ending))
+        ready(address(host, auth))
+        await server.serve(sockets=[bound])
+        watching.cancel()
+
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(run())
+    stopping.set()
+    bound.close()
+
+
+async def _watch(server: uvicorn.Server, ending: asyncio.Event) -> None:
+    """Tell open event streams that the server stops, or it would wait for them."""
+    while not server.should_exit:
+        await asyncio.sleep(0.1)
+    ending.set()
+
+
+def _warm(store: Store, stopping: threading.Event) -> None:
+    """Index every run once, in the background, so that an entry is found in all of them at once."""
+    for listed in store.runs.listed:
+        if stopping.wait(0.002):
+            return
+        with contextlib.suppress(UsageError, OSError):  # its summary says what is wrong with it
+            _ = listed.index
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    """A listening socket. Raises `UsageError` when it cannot be had."""
+    plain = host.strip("[]")
+    family = socket.AF_INET6 if ":" in plain else socket.AF_INET
+    made = socket.socket(family, socket.SOCK_STREAM)
+    if os.name == "posix":
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        made.bind((plain, port))
+    except OSError as error:
+        made.close()
+        told = error.strerror or error
+        raise UsageError(f"cannot listen on {host}:{port}: {told} (--port 0 takes a free one)") from None
+    made.listen(128)
+    return made
+
+
+def address(host: str, auth: Auth) -> str:
+    """The address to open, token included."""
+    plain = host.strip("[]")
+    shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(plain, f"[{plain}]" if ":" in plain else plain)
+    return f"http://{shown}:{auth.port}/{auth.token}/"
+
+
+@contextlib.contextmanager
+def opening_page(address: str) -> Iterator[Path]:
+    """A page that leads to the address, which only this user can read; it is removed at the end.
+
+    A browser is started with the page instead of the address: everybody on a machine reads the arguments of every
+    process, and the address holds the token.
+    """
+    with tempfile.TemporaryDirectory(prefix="pytest-bfcl-view-") as folder:  # of mode 700
+        page = Path(folder) / "open.html"
+        page.touch(mode=0o600)
+        page.write_text(
+            f'<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0; url={address}">'
+            f'<title>pytest-bfcl view</title><a href="{address}">the runs</a>',
+            encoding="utf-8",
+        )
+        yield page

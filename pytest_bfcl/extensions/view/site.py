@@ -1,0 +1,187 @@
+"""The same pages as files: for a CI artefact or a project's site, opened from disk or served from anywhere.
+
+Lists and comparisons are plain pages that need no script. Entries would be tens of thousands of files; they lie packed
+in parts (`pytest_bfcl.extensions.view.parts`), and ``entry.html`` unpacks the one that is asked for.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from urllib.parse import quote
+
+from pytest_bfcl.extensions.view import frame
+from pytest_bfcl.extensions.view.links import Links
+from pytest_bfcl.extensions.view.overview_pages import OverviewPages
+from pytest_bfcl.extensions.view.pages import Pages
+from pytest_bfcl.extensions.view.parts import Part, in_parts
+from pytest_bfcl.extensions.view.runs import ListedRun, Refused
+from pytest_bfcl.extensions.view.store import Store
+from pytest_bfcl.failures import BenchmarkError, UsageError
+from pytest_bfcl.reporting.links import model_suffix, safe_id
+from pytest_bfcl.runs import is_run
+from pytest_bfcl.runs.paths import write_here
+
+ROWS_A_PAGE = 2_500
+ALL_PAIRS = 6
+"""Up to so many runs every two are compared; of more, each with the one before it."""
+MARK = "site.json"
+"""Says that a folder holds a site of ours, which may be written again."""
+
+
+class SiteLinks(Links):
+    """Where pages lie in a static site: entries behind one page that unpacks them."""
+
+    static = True
+    up_from_entry = ""
+    up_from_beside = ""
+
+    def live(self, name: str) -> str:
+        """Nothing is live here."""
+        return ""
+
+    def entry(self, name: str, page: str, against: str = "") -> str:
+        """An entry of a run, unpacked by ``entry.html``."""
+        return f"entry.html#{quote(name)}/{quote(page)}"
+
+    def beside(self, entry_id: str, runs: Iterable[str] = ()) -> str:
+        """An entry in all runs."""
+        return f"entry.html#beside/{quote(safe_id(entry_id))}"
+
+    def entries_from_run(self, name: str) -> str:
+        """What stands before the name of an entry's page in links of the run's page."""
+        return f"../../entry.html#{quote(name)}/"
+
+    def run_from_entry(self, name: str) -> str:
+        """The run's page, seen from an entry's."""
+        return self.run(name)
+
+    def choice(self, page: str, number: int, **values: str) -> str:
+        """One of several pages of a kind: the first has the plain name."""
+        return f"{page}.html" if number == 0 else f"{page}-{number + 1}.html"
+
+
+def write_site(store: Store, out: Path, progress: Callable[[str], None] = lambda text: None) -> Path:
+    """Write the site of all runs of a store into a folder; returns its ``index.html``.
+
+    An earlier site in the folder is replaced; a folder with anything else is refused with `UsageError`.
+    """
+    writer = _Writer(store, _emptied(out), progress)
+    writer.write()
+    return out / "index.html"
+
+
+def _emptied(out: Path) -> Path:
+    if is_run(out):
+        raise UsageError(f"{out} is a run directory: the site would replace its report; choose another folder")
+    if out.exists() and any(out.iterdir()) and not (out / MARK).is_file():
+        raise UsageError(f"{out} holds other files: choose an empty folder, or one with an earlier site")
+    for name in ("run", "compare", "audit", "assets", "data"):
+        if (out / name).is_symlink():
+            raise UsageError(f"{out / name} is a link: it is not written through; remove it first")
+        shutil.rmtree(out / name, ignore_errors=True)
+    out.mkdir(parents=True, exist_ok=True)
+    return out
+
+
+class _Writer:
+    """Writes one site."""
+
+    def __init__(self, store: Store, out: Path, progress: Callable[[str], None]) -> None:
+        self.store = store
+        self.out = out
+        self.progress = progress
+        self.links = SiteLinks()
+        self.pages = Pages(store, self.links)
+        self.overviews = OverviewPages(store, self.links)
+        self.refused: list[Refused] = []
+
+    def write(self) -> None:
+        """Everything, the first page last: a site that was not finished has none."""
+        self._write(MARK, json.dumps({"made": "pytest-bfcl site"}).encode())
+        for name, text in frame.assets().items():
+            self._write(f"assets/{name}", text.encode())
+        runs = list(self._usable())
+        for number, listed in enumerate(runs):
+            self.progress(f"run {number + 1} of {len(runs)}: {listed.path.name}")
+            self._write(f"run/{listed.name}/index.html", self.pages.run(listed))
+            for place, page in self.pages.plain_lists(listed, ROWS_A_PAGE):
+                self._write(place, page)
+            if self.overviews.has_wire(listed):
+                self._write(f"run/{listed.name}/wire.html", self.overviews.wire(listed))
+        self._comparisons(runs)
+        for place, page in self.overviews.all_pages():
+            self._write(place, page)
+        firsts = self._parts(runs)
+        self._write("entry.html", self.pages.unpacking({"parts": firsts, "suffixes": self._suffixes(runs)}))
+        self._write("index.html", self.pages.runs())
+
+    def _usable(self) -> Iterator[ListedRun]:
+        summaries, _ = self.store.summaries()
+        for summary in summaries:
+            listed = self.store.runs.get(summary.name)
+            if listed is not None:
+                yield listed
+
+    def _comparisons(self, runs: Sequence[ListedRun]) -> None:
+        summaries, _ = self.store.summaries()
+        ordered = sorted((summary for summary in summaries if summary.models), key=lambda summary: summary.started)
+        pairs = list(self.store.pairs(summaries))
+        if len(ordered) <= ALL_PAIRS:
+            pairs = [(a, b) for n, a in enumerate(ordered) for b in ordered[n + 1 :] if a.data == b.data]
+        written = []
+        for number, (before, after) in enumerate(pairs):
+            self.progress(f"comparison {number + 1} of {len(pairs)}: {before.label} against {after.label}")
+            first, second = self.store.runs.get(before.name), self.store.runs.get(after.name)
+            if first is None or second is None:
+                continue
+            place = f"compare/{before.name}/{after.name}.html"
+            try:
+                page = self.pages.compare(first, second)
+            except (UsageError, BenchmarkError) as error:
+                page = self.pages.problem("These two cannot be compared", str(error), place)
+            self._write(place, page)
+            written.append((before, after))
+        self._write("compare/index.html", self.pages.choose(written))
+
+    # Entries.
+
+    def _suffixes(self, runs: Sequence[ListedRun]) -> dict[str, list[str]]:
+        """What tells the pages of a run's models apart, for the script that unpacks them."""
+        return {
+            listed.name: [model_suffix(model, opened.models) for model in opened.index.models()]
+            for listed in runs
+            for opened in [self.store.open(listed)]
+        }
+
+    def _parts(self, runs: Sequence[ListedRun]) -> list[str]:
+        """Write all parts; the first name of each."""
+        opened = {listed.name: self.store.open(listed) for listed in runs}
+        ids: dict[str, str] = {}
+        rows: dict[str, list[tuple[ListedRun, str]]] = defaultdict(list)
+        for listed in runs:
+            for page, row in opened[listed.name].rows.items():
+                name = safe_id(row.id)
+                ids[name] = row.id
+                rows[name].append((listed, page))
+        parts = list(in_parts(list(ids)))
+        for number, names in enumerate(parts):
+            self.progress(f"entries: part {number + 1} of {len(parts)}")
+            part = Part()
+            for name in names:
+                for listed, page in rows[name]:
+                    title, body = self.pages.entry_parts(listed, page, opened=opened[listed.name])
+                    part.add_page(f"{listed.name}/{page}", title, str(body))
+                if len(runs) > 1 or len(rows[name]) > 1:
+                    title, body = self.pages.beside_part(ids[name])
+                    part.add_beside(name, title, str(body))
+            self._write(f"data/{number}.js", part.script(number))
+        return [names[0] for names in parts]
+
+    def _write(self, place: str, content: bytes) -> None:
+        path = self.out / place
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_here(path, content)

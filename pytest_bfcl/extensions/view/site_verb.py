@@ -1,0 +1,78 @@
+"""Write the pages of `pytest-bfcl view` as files: for a CI artefact or a project's site; opens from disk.
+
+  pytest-bfcl site runs/* -o public/bfcl
+
+Runs, reports, every entry, all answers side by side, comparisons, leaderboard, history, stability and findings. Lists
+and comparisons need no script. Exit code 1 when a run could not be shown.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.printed import redrawn, say
+
+SUMMARY = "the same pages as files, for an artefact or a site"
+EVERY_S = 2.0
+"""Where no terminal is, progress is said no more often."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of the verb."""
+    parser.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="run directories, or folders holding them")
+    parser.add_argument("-o", "--out", required=True, type=Path, metavar="DIR", help="where to write")
+    parser.add_argument("--data", metavar="PATH", help="the data set of the runs, when it is your own")
+    parser.add_argument("--board", type=Path, metavar="FILE.csv", help="a published data_overall.csv to stand beside")
+
+
+class Progress:
+    """Says on standard error what is being written: in one line on a terminal, else a line now and then."""
+
+    def __init__(self) -> None:
+        self._terminal = sys.stderr is not None and sys.stderr.isatty()
+        self._said = time.monotonic()
+
+    def __call__(self, text: str) -> None:
+        """What comes next."""
+        if self._terminal:
+            redrawn(text, sys.stderr)
+        elif time.monotonic() - self._said >= EVERY_S:
+            self._said = time.monotonic()
+            say(f"pytest-bfcl site: {text}", file=sys.stderr, flush=True)
+
+    def end(self) -> None:
+        """Leave the terminal's line empty."""
+        if self._terminal:
+            redrawn("", sys.stderr)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the site and say where it is."""
+    from pytest_bfcl.extensions.boards.published import read_board
+    from pytest_bfcl.extensions.view.runs import open_runs
+    from pytest_bfcl.extensions.view.site import write_site
+    from pytest_bfcl.extensions.view.store import Store
+
+    data = None
+    if args.data:
+        from pytest_bfcl.rescoring import open_data
+
+        data = open_data(args.data)
+    progress = Progress()
+    progress("reading runs")
+    store = Store(open_runs(args.runs), data, read_board(args.board) if args.board else None)
+    summaries, refused = store.summaries()
+    if not summaries:
+        told = f": {refused[0].path}: {refused[0].why}" if refused else ""
+        raise UsageError(f"there is no run to show{told}")
+
+    page = write_site(store, args.out, progress)
+    progress.end()
+    for each in refused:
+        say(f"pytest-bfcl site: not shown: {each.path}: {each.why}", file=sys.stderr)
+    say(page)
+    return 1 if refused else 0

@@ -1,0 +1,354 @@
+"""Everything that pages are made of: the runs, their summaries, opened ones and the questions of their data sets.
+
+Shared by all pages and all threads that make them; what is kept is bounded.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from bisect import bisect_left, bisect_right
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pytest_bfcl.dataset.transforms import is_transformed
+from pytest_bfcl.extensions.boards.published import PublishedBoard
+from pytest_bfcl.extensions.view.columns import Row
+from pytest_bfcl.extensions.view.index import RunIndex
+from pytest_bfcl.extensions.view.runs import ListedRun, Refused, Runs
+from pytest_bfcl.extensions.view.summaries import RunSummary, Summaries, data_of
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.json_types import Fields
+from pytest_bfcl.reporting.links import page_name, safe_id
+from pytest_bfcl.reporting.listing import Listing
+from pytest_bfcl.reporting.pages import Neighbours, PageContext, beginning, request_of, stored_of
+from pytest_bfcl.reporting.sources import EntrySource, Questions, questions
+from pytest_bfcl.runs import RunDirectory
+from pytest_bfcl.runs.result_line import ResultLine
+from pytest_bfcl.scoring.measurements import Judged, Key, Measurement, by_model
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterator
+
+    from pytest_bfcl.dataset.entry import Entry
+
+OPENED = 12
+"""Runs whose pages are known by name at a time."""
+NAMED, TABLES = 2_000, 8
+VERDICTS = ("passed", "failed")
+
+
+class Chain(NamedTuple):
+    """Names at places of an order, to go from one to the next."""
+
+    places: list[int]
+    names: list[str]
+
+    @classmethod
+    def of(cls, found: Iterable[tuple[int, str]]) -> Chain:
+        """From places in order."""
+        pairs = list(found)
+        return cls([place for place, _ in pairs], [name for _, name in pairs])
+
+    def around(self, place: int) -> tuple[str | None, str | None]:
+        """The name before a place and the one after it."""
+        before, after = bisect_left(self.places, place) - 1, bisect_right(self.places, place)
+        return (self.names[before] if before >= 0 else None, self.names[after] if after < len(self.names) else None)
+
+
+class OutcomeTable:
+    """The outcomes of every entry in some runs: all entries in order, those that differ, those that failed.
+
+    Entries of one id in several data sets are no more than neighbours: their outcomes may well differ.
+    """
+
+    def __init__(self, outcomes: Mapping[str, Mapping[str, set[str]]]) -> None:
+        self.places = {name: place for place, name in enumerate(outcomes)}
+        self.all = Chain.of(enumerate(outcomes))
+        sets = [(self.places[name], name, found.values()) for name, found in outcomes.items()]
+        self.different = Chain.of((place, name) for place, name, found in sets if any(len(each) > 1 for each in found))
+        self.failed = Chain.of((place, name) for place, name, found in sets if any("failed" in each for each in found))
+
+
+class OpenedRun:
+    """A run as it was at one moment: its lines by page, its pages' order, what its pages share."""
+
+    def __init__(self, listed: ListedRun, run: RunDirectory, index: RunIndex, found: Questions) -> None:
+        self.name = listed.name
+        self.run = run
+        self.index = index
+        self.questions = found
+        self.models = models_of(run, index)
+        self.rows: dict[str, Row] = {page_of(row, self.models): row for row in index.rows()}
+        self._chains: dict[tuple[str, str], Chain] = {}
+        self.context = PageContext.of(run, found.data)
+
+    def neighbours(self, page: str) -> Neighbours:
+        """The pages before and after one with its outcome."""
+        before, after = self.chain("outcome", self.rows[page].outcome).around(self.places[page])
+        return Neighbours(before or "", after or "")
+
+    @cached_property
+    def places(self) -> Mapping[str, int]:
+        """Page → its place in the run's order."""
+        return {page: place for place, page in enumerate(self.rows)}
+
+    def chain(self, column: str, value: str) -> Chain:
+        """The pages of one outcome or reason, in order; worked out once."""
+        found = self._chains.get((column, value))
+        if found is None:
+            rows = enumerate(self.rows.items())
+            fits = ((place, page) for place, (page, row) in rows if getattr(row, column) == value)
+            found = self._chains[column, value] = Chain.of(fits)
+        return found
+
+    def line(self, row: Row) -> ResultLine:
+        """The whole line. Raises `StaleIndexError`."""
+        return self.index.line(row)
+
+    def entry(self, entry_id: str) -> Entry | None:
+        """The question, if the data is here."""
+        return self.questions(entry_id)
+
+    def stored(self, line: Fields) -> Fields | None:
+        """The stored conversation of a line."""
+        return stored_of(self.run.transcripts, line)
+
+    def listing(self, request: Callable[[Row], str], place: str) -> Listing:
+        """The list of entries for the run's page."""
+        made = Listing(self.models, self.context.known_issues)
+        made.place = place
+        for row, text in self.index.listed():
+            made.add(row.as_line(), "" if row.id in made else request(row), text)
+        return made
+
+
+def models_of(run: RunDirectory, index: RunIndex) -> list[str]:
+    """The models whose pages need telling apart, as in a run's own report (`heads_of`)."""
+    counts = index.models()
+    return [model for model, _ in counts.most_common(1)] if len(run.fingerprint.models) <= 1 else list(counts)
+
+
+def page_of(row: Row, models: Sequence[str]) -> str:
+    """File name of a line's page."""
+    return page_name({"id": row.id, "model": row.model, "repeat": row.repeat}, models)
+
+
+@dataclass
+class _Kept:
+    """What was opened lately, in order of use."""
+
+    most: int
+    found: OrderedDict[Any, Any] = field(default_factory=OrderedDict)
+
+    def get(self, key: object, make: Callable[[], Any]) -> Any:
+        if key in self.found:
+            self.found.move_to_end(key)
+            return self.found[key]
+        made = self.found[key] = make()
+        while len(self.found) > self.most:
+            self.found.popitem(last=False)
+        return made
+
+
+class Store:
+    """``data``: the data set of runs of own data (`EntrySource`); others are found by themselves.
+
+    ``board`` is a published table that stands beside runs of the official data.
+    """
+
+    def __init__(self, runs: Runs, data: EntrySource | None = None, board: PublishedBoard | None = None) -> None:
+        self.runs = runs
+        self.board = board
+        self._data = data
+        self._summaries = Summaries()
+        self._opened = _Kept(OPENED)
+        self._questions: dict[str, Questions] = {}
+        self._requests: dict[tuple[str, str], str] = {}
+        self._models = _Kept(NAMED)
+        self._tables = _Kept(TABLES)
+        self._changed = _Kept(OPENED)
+        self._lock = threading.RLock()
+
+    def summaries(self) -> tuple[list[RunSummary], list[Refused]]:
+        """The runs, newest first, and what could not be shown."""
+        made = [self._summaries.of(run) for run in self.runs.look().values()]
+        usable = [found for found in made if isinstance(found, RunSummary)]
+        return sorted(usable, key=lambda found: found.started, reverse=True), [
+            *self.runs.refused,
+            *(found for found in made if isinstance(found, Refused)),
+        ]
+
+    def open(self, listed: ListedRun) -> OpenedRun:
+        """A run with its pages. Raises `UsageError`, `OSError` when its files cannot be used."""
+        run, index = listed.run, listed.index
+        key = (listed.name, index.stamp, run.fingerprint.state)
+        with self._lock:
+            made: OpenedRun = self._opened.get(key, lambda: OpenedRun(listed, run, index, self.questions_of(run)))
+            return made
+
+    def questions_of(self, run: RunDirectory) -> Questions:
+        """The questions of a run's data set, opened once for all runs of it."""
+        measured = run.fingerprint.to_dict()["dataset"]
+        key = f"{measured.get('name')} {measured.get('sha256')}"
+        with self._lock:
+            if key not in self._questions:
+                own = measured.get("name") not in ("official", "bundled")
+                self._questions[key] = questions(self._data if own else None, measured)
+            return self._questions[key]
+
+    def requests_of(self, opened: OpenedRun) -> Callable[[Row], str]:
+        """The beginning of what the user asked, by line; worked out once for all runs of a data set."""
+        prints = opened.run.fingerprint
+        data = f"{prints.dataset} {prints.dataset_sha256}"
+
+        def request(row: Row) -> str:
+            key = (data, row.id)
+            if key not in self._requests:
+                self._requests[key] = beginning(request_of(row.as_line(), opened.entry(row.id))[0])
+            return self._requests[key]
+
+        return request
+
+    def measurement(self, listed: ListedRun) -> Measurement:
+        """A run as what is compared, read from its index alone."""
+        run, index = listed.run, listed.index
+        names = run.fingerprint.conditions.get("transforms") or ()
+        rows = [row for row in index.rows() if not is_transformed(row.id, names)]
+
+        def read(rules: str) -> dict[str, dict[Key, Judged]]:
+            return by_model((row.as_line() for row in rows), rules)
+
+        def lines(ids: Container[str]) -> Iterator[Fields]:
+            return (index.line(row) for row in rows if row.id in ids)
+
+        def gaps() -> list[str]:
+            return [*gaps_in(index, rows, run), *_unfinished(run)]
+
+        return Measurement(listed.name, read, run.fingerprint, gaps, lines=lines, folder=run.path)
+
+    def data_of(self, listed: ListedRun) -> str:
+        """The data set of a run in words; runs with the same words measured the same entries."""
+        return data_of(listed.run.fingerprint)
+
+    def page_of(self, listed: ListedRun, row: Row) -> str:
+        """File name of a line's page in its run."""
+        index = listed.index
+        with self._lock:
+            models = self._models.get((listed.name, index.stamp), lambda: models_of(listed.run, index))
+        return page_of(row, models)
+
+    def rows_of(
+        self, entry_id: str, only: Container[str] | None = None, *, at_once: bool = False
+    ) -> list[tuple[ListedRun, Row]]:
+        """The lines of one entry in all runs (or those named) that can be read, in the order of the folders.
+
+        ``at_once``: only of runs whose index is at hand.
+        """
+        found: list[tuple[ListedRun, Row]] = []
+        for listed in self.runs.listed:
+            if (only is None or listed.name in only) and (listed.indexed or not at_once):
+                with contextlib.suppress(UsageError, OSError):  # its summary says what is wrong with it
+                    found += [(listed, row) for row in listed.index.of_entry(entry_id)]
+        return found
+
+    def entry_of(self, name: str) -> str | None:
+        """The id of an entry by the name of its page (`safe_id`)."""
+        for listed in self.runs.listed:
+            with contextlib.suppress(UsageError, OSError):
+                index = listed.index
+                if index.of_entry(name) and safe_id(name) == name:
+                    return name
+                for word in index.columns.words:
+                    if safe_id(word) == name and index.of_entry(word):
+                        return word
+        return None
+
+    def changed(self, opened: OpenedRun, earlier: ListedRun) -> Chain:
+        """Pages of entries whose outcome was another one in an earlier run, by the same model if it has it."""
+        index = earlier.index
+        key = (opened.name, opened.index.stamp, earlier.name, index.stamp)
+        with self._lock:
+            made: Chain = self._changed.get(key, lambda: _changed(opened, index))
+            return made
+
+    def outcomes(self, only: tuple[str, ...]) -> OutcomeTable:
+        """The outcomes in some runs (all, when none are named), entries in the order of the first."""
+        indexes: list[tuple[str, RunIndex]] = []
+        for listed in self.runs.listed:
+            if not only or listed.name in only:
+                with contextlib.suppress(UsageError, OSError):
+                    indexes.append((self.data_of(listed), listed.index))
+        key = tuple((str(index.path), index.stamp) for _, index in indexes)
+        with self._lock:
+            table: OutcomeTable = self._tables.get(key, lambda: OutcomeTable(_table(indexes)))
+        return table
+
+    def earlier(self, opened: OpenedRun) -> ListedRun | None:
+        """The run of the same data and a model of this one that was started last before it."""
+        here = opened.run.fingerprint
+        models = {model.model for model in here.models}
+        best: tuple[str, ListedRun] | None = None
+        for listed in self.runs.listed:
+            summary = self._summaries.of(listed)
+            if isinstance(summary, Refused) or listed.name == opened.name or summary.started > here.started_at:
+                continue
+            same = summary.measures(data_of(here)) and models & {model.model for model in summary.models}
+            if same and (best is None or summary.started >= best[0]):
+                best = (summary.started, listed)
+        return best[1] if best is not None else None
+
+    def pairs(self, summaries: Iterable[RunSummary]) -> Iterator[tuple[RunSummary, RunSummary]]:
+        """Each run with the one before it, of the same data; of the same model where there is one."""
+        ordered = sorted((summary for summary in summaries if summary.models), key=lambda summary: summary.started)
+        for place, after in reversed(list(enumerate(ordered))):
+            same = [summary for summary in ordered[:place] if summary.measures(after.measured)]
+            models = {model.model for model in after.models}
+            before = [summary for summary in same if models & {model.model for model in summary.models}] or same
+            if before:
+                yield before[-1], after
+
+
+def _changed(opened: OpenedRun, earlier: RunIndex) -> Chain:
+    rows = list(earlier.rows())
+    shared = {row.model for row in rows} & {row.model for row in opened.rows.values()}
+    then = {(row.model if shared else "", row.id, row.repeat): row.outcome for row in rows}
+    fits = (
+        (place, page)
+        for place, (page, row) in enumerate(opened.rows.items())
+        if then.get((row.model if shared else "", row.id, row.repeat), row.outcome) != row.outcome
+    )
+    return Chain.of(fits)
+
+
+def _table(indexes: Iterable[tuple[str, RunIndex]]) -> dict[str, dict[str, set[str]]]:
+    """Entry → data set → outcomes."""
+    table: dict[str, dict[str, set[str]]] = {}
+    for data, index in indexes:
+        for entry_id, outcome in index.outcomes():
+            table.setdefault(entry_id, {}).setdefault(data, set()).add(outcome)
+    return table
+
+
+def _unfinished(run: RunDirectory) -> list[str]:
+    state = run.fingerprint.state
+    return [] if state == "finished" else [f"{run.path.name} is not finished ({state})"]
+
+
+def gaps_in(index: RunIndex, rows: list[Row], run: RunDirectory) -> list[str]:
+    """What the results lack, from the index: damaged lines, a line cut off, lines there were at the last summary."""
+    told = []
+    if index.damaged_count > run.fingerprint.left_out:
+        first = index.damaged[0]
+        told.append(f"{index.damaged_count} damaged lines left out, the first: line {first.line}: {first.why}")
+    if index.torn and run.fingerprint.state != "running":
+        told.append("the last line of the results is cut off")
+    here = Counter((row.model, row.category) for row in rows)
+    for model, counts in run.fingerprint.counted.items():
+        for category, count in counts.items():
+            if here[model, category] < count:
+                told.append(f"{here[model, category]} of {count} lines of {category} are there ({model})")
+    return told

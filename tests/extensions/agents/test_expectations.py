@@ -1,0 +1,147 @@
+"""What entries on a server can expect: calls, answers, files, databases, each alone against a recorded conversation."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from pytest_bfcl.checkers import judge
+from pytest_bfcl.dataset import Entry
+from pytest_bfcl.dataset.expectation import ABSENT, Expectation, State, at_path
+from pytest_bfcl.extensions.agents.workdir import Workdir
+from pytest_bfcl.transcript import OBSERVED, Reply, Step, ToolCall, Transcript, Turn
+
+CALLS: list[list[tuple[str, dict[str, Any]]]] = [
+    [("add-to-cart", {"article": "Apple pie", "count": 2, "price": 3.1}), ("look", {})],
+    [("add-to-cart", {"article": "fig"})],
+]
+
+
+def verdict(expectation: dict[str, Any], observed: Any = None, said: str = "It costs 1,234.50 euro.") -> str | None:
+    turns = []
+    for calls in CALLS:
+        made = tuple(ToolCall(name, json.dumps(arguments)) for name, arguments in calls)
+        texts = [f"{n.replace('-', '_')}({', '.join(f'{k}={v!r}' for k, v in a.items())})" for n, a in calls]
+        turns.append(Turn([], [Step(Reply(tool_calls=made), calls=texts), Step(Reply(text=said), calls=[])]))
+    question = [[{"role": "user", "content": "x"}]] * 2
+    entry = Entry(id="e", category="mcp", question=question, mcp="s", expect=[expectation])
+    talk = Transcript("e", "mcp", "m", "fc", turns=turns, extra={OBSERVED: [observed]})
+    return judge(entry, talk).reason
+
+
+CALLED, STATE, ANSWER = "mcp:calls_mismatch", "mcp:state_mismatch", "agentic:answer_not_found"
+
+
+@pytest.mark.parametrize(
+    ("expectation", "reason"),
+    [
+        ({"called": "add-to-cart"}, None),
+        ({"called": "add_to_cart", "count": 2}, None),
+        ({"called": "add_to_cart", "count": 2, "turn": 0}, CALLED),
+        ({"called": ["fly", "look"]}, None),
+        ({"called": "fly"}, CALLED),
+        ({"called": "add-to-cart", "arguments": {"article": "fig"}}, None),
+        ({"called": "add-to-cart", "arguments": {"article": "fig", "count": 1}}, CALLED),
+        ({"called": "add-to-cart", "arguments": {"article": {"matches": "(?i)^apple"}, "count": 2}}, None),
+        ({"called": "add-to-cart", "arguments": {"article": {"contains": "pie"}}, "count": 1}, None),
+        ({"called": "add-to-cart", "arguments": {"price": {"equals": 3, "tolerance": 0.2}}}, None),
+        ({"called": "add-to-cart", "arguments": {"price": {"equals": 3, "tolerance": 0.05}}}, CALLED),
+        ({"called": "add-to-cart", "arguments": {"count": {"exists": False}}, "count": 1}, None),
+        ({"called": "add-to-cart", "arguments": {"count": True}}, CALLED),
+        ({"not_called": "fly"}, None),
+        ({"not_called": "look"}, CALLED),
+        ({"not_called": "*"}, CALLED),
+        ({"not_called": "add-to-cart", "arguments": {"article": "pear"}}, None),
+        ({"in_order": ["look", "add-to-cart"]}, None),
+        ({"in_order": ["look", "add-to-cart", "look"]}, CALLED),
+        ({"in_order": [{"called": "add-to-cart", "arguments": {"article": "fig"}}, "look"]}, CALLED),
+        ({"max_calls": 3}, None),
+        ({"max_calls": 2}, CALLED),
+        ({"max_calls": 2, "turn": 0}, None),
+        ({"answer": ["nothing", "1234.50"]}, None),
+        ({"answer": 1234.5}, None),
+        ({"answer": 1234}, ANSWER),
+        ({"answer": ["no", 1200], "tolerance": 50}, None),
+        ({"answer": 234.5}, ANSWER),
+        ({"said": True, "matches": r"^\d euro"}, ANSWER),
+        ({"said": True, "matches": r"\d+ euro"}, None),
+        ({"said": False, "contains": "sorry"}, None),
+        ({"any_of": [{"called": "fly"}, {"answer": "euro"}]}, None),
+        ({"any_of": [{"called": "fly"}, {"called": "look", "turn": 0}]}, None),
+        ({"any_of": [{"called": "fly"}, {"answer": "dollar"}]}, CALLED),
+    ],
+)
+def test_calls_and_answers(expectation: dict[str, Any], reason: str | None) -> None:
+    assert verdict(expectation) == reason
+
+
+@pytest.mark.parametrize(
+    ("expectation", "observed", "reason"),
+    [
+        ({"call": "f", "equals": {"a": 1.001}, "tolerance": 0.01}, {"a": 1}, None),
+        ({"call": "f", "equals": {"a": 1.001}}, {"a": 1}, STATE),
+        ({"call": "f", "matches": '"a": [0-9]+'}, {"a": 12}, None),
+        ({"state": {"file": "x"}, "exists": False}, {ABSENT: True}, None),
+        ({"state": {"file": "x"}, "exists": True}, {ABSENT: True}, STATE),
+        ({"state": {"file": "x"}, "equals": None}, {ABSENT: True}, STATE),
+        ({"state": {"file": "x"}, "equals": None}, None, None),
+        ({"any_of": [{"answer": "no"}, {"call": "f", "equals": 2}]}, [None, 2], None),
+        ({"any_of": [{"call": "f", "equals": 1}, {"call": "f", "equals": 2}]}, [3, 3], STATE),
+    ],
+)
+def test_states(expectation: dict[str, Any], observed: Any, reason: str | None) -> None:
+    assert verdict(expectation, observed) == reason
+
+
+@pytest.mark.parametrize(
+    "expectation",
+    [
+        {"called": "f", "answer": "x"}, {"count": 2}, {"answer": "x", "count": 2}, {"said": True},
+        {"called": "f", "equals": 1},
+        {"called": "f", "arguments": {"a": {"matches": "("}}}, {"call": "f", "matches": "(?=x)"}, {"in_order": []},
+        {"state": {"file": "../x"}, "equals": 1}, {"state": {"sql": "SELECT 1"}, "equals": 1}, {"max_calls": -1},
+        {"state": {"file": "x", "path": "a b"}, "equals": 1}, {"any_of": [{"any_of": [{"called": "f"}]}]},
+        {"state": {"files": "../*"}, "equals": []}, {"call": "f", "equals": 1, "contains": 1},
+    ],
+)  # fmt: skip
+def test_what_cannot_be_meant_is_refused(expectation: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        Expectation.model_validate(expectation)
+
+
+@pytest.mark.parametrize(
+    ("path", "found"),
+    [
+        ("$.a[0].b", (1, True)), ("$.a[*].b", ([1, 2], True)), ("$['x y']", (3, True)), ("$.a[9]", (None, False)),
+        ("$.no", (None, False)), ("$", ({"a": [{"b": 1}, {"b": 2}], "x y": 3}, True)),
+    ],
+)  # fmt: skip
+def test_paths_into_json(path: str, found: Any) -> None:
+    assert at_path({"a": [{"b": 1}, {"b": 2}], "x y": 3}, path) == found
+
+
+def test_files_and_databases_of_a_directory(tmp_path: Path) -> None:
+    place = tmp_path / "trial"
+    (place / "notes").mkdir(parents=True)
+    (place / "notes" / "a.txt").write_text("hello")
+    (place / "b.json").write_text('{"n": [1]}')
+    (tmp_path / "secret").write_text("key")
+    (place / "link").symlink_to(tmp_path / "secret")
+    with sqlite3.connect(place / "shop.db") as database:
+        database.execute("CREATE TABLE orders (article, count)")
+        database.execute("INSERT INTO orders VALUES ('fig', 2)")
+    database.close()
+    read = Workdir("e", place).read
+    assert read(State(file="notes/a.txt")) == "hello"
+    assert read(State(file="b.json")) == {"n": [1]}
+    assert read(State(files="**/*.txt")) == ["notes/a.txt"]
+    assert read(State(file="link")) == read(State(file="none")) == {ABSENT: True}, "links lead nowhere"
+    assert "link" not in read(State(files="*"))
+    assert read(State(file="shop.db", sql="SELECT article, count FROM orders")) == [["fig", 2]]
+    for statement in ("DELETE FROM orders", "ATTACH 'x' AS y", "SELECT * FROM sqlite_master"):
+        assert "error" in read(State(file="shop.db", sql=statement))

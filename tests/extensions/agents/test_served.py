@@ -1,0 +1,340 @@
+"""Entries on a user's own MCP server: real servers over stdio and HTTP, judged by what was said and by their state."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("mcp")
+
+from pytest_bfcl.checkers import judge
+from pytest_bfcl.cli import main
+from pytest_bfcl.dataset.expectation import Expectation, contained, same
+from pytest_bfcl.dataset.served_entry import TemplateCopy
+from pytest_bfcl.extensions.agents import as_agent
+from pytest_bfcl.extensions.agents.workdir import Workdir
+from pytest_bfcl.failures import HarnessError, UsageError
+from pytest_bfcl.models import as_model
+from pytest_bfcl.runs.replay_lines import transcript_from_line
+from pytest_bfcl.session.evaluation import open_data, run
+from pytest_bfcl.settings import Settings
+from pytest_bfcl.syntax.writing import read_call
+from pytest_bfcl.transcript import Reply, ToolCall
+
+SHOP = Path(__file__).with_name("shop.py")
+COMMAND = shlex.join([sys.executable, str(SHOP)])
+
+
+def user(text: str) -> list[dict[str, str]]:
+    return [{"role": "user", "content": text}]
+
+
+ONE = {
+    "id": "shop_one", "category": "mcp", "mcp": "shop", "question": "Two apples, please. What is in my cart?",
+    "possible_answer": [["add_to_cart(article='apple', count=2)", "get_cart()"]],
+    "expect": [{"answer": ["2 apples", "two apples"]}, {"call": "get_cart", "equals": {"apple": 2}},
+               {"resource": "shop://size", "equals": 2}],
+}  # fmt: skip
+SEVERAL = {
+    "id": "shop_several", "category": "mcp", "mcp": "shop",
+    "question": [user("One pear."), user("And two notes."), user("How many pears have I?")],
+    "setup": [{"call": "add-to-cart", "arguments": {"article": "fig", "count": 5}}],
+    "possible_answer": [["add_to_cart(article='pear')"], ["note(text={'a': {'b': 'c'}, 'd': {}})"], []],
+    "expect": [{"turn": 0, "call": "get_cart", "equals": {"fig": 5, "pear": 1}}, {"turn": 2, "answer": "one"},
+               {"call": "get_cart", "contains": {"note a": 1, "note d": 0, "pear": 1}}],
+}  # fmt: skip
+
+
+def settings(command: str = COMMAND, **more: Any) -> Settings:
+    return Settings(mcp={"shop": command}, **more)
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Any:
+    (tmp_path / "shop.jsonl").write_text("".join(json.dumps(each) + "\n" for each in (ONE, SEVERAL)))
+    return open_data(str(tmp_path / "shop.jsonl"))
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    process = subprocess.Popen([sys.executable, str(SHOP), "http", str(port)], stderr=subprocess.DEVNULL)
+    for _ in range(200):
+        try:
+            socket.create_connection(("127.0.0.1", port), 1).close()
+            break
+        except OSError:
+            time.sleep(0.1)
+    yield f"http://127.0.0.1:{port}/mcp"
+    process.kill()
+    process.wait()
+
+
+def outcomes(result: Any) -> list[tuple[Any, ...]]:
+    return [(line["id"], line["outcome"], line["reason"], line["detail"].get("error")) for line in result.records]
+
+
+@pytest.mark.parametrize("mode", ["fc", pytest.param("prompt", marks=pytest.mark.slow)])
+def test_who_knows_the_way_passes_over_stdio(data: Any, mode: str) -> None:
+    found = run(data, f"oracle:@{mode}", settings=settings())
+    assert outcomes(found) == [("shop_one", "passed", None, None), ("shop_several", "passed", None, None)]
+    several = found.records[1]
+    assert several["extra"]["observed"][0] == {"fig": 5, "pear": 1}
+    assert several["tool_results"][1][0] == ["{'a': {'b': 'c'}, 'd': {}}"], "arguments arrive as they were given"
+
+
+def test_over_http_the_server_lives_on_and_is_set_up_by_the_entry(tmp_path: Path, address: str) -> None:
+    entry = {**ONE, "setup": [{"call": "empty"}]}
+    (tmp_path / "shop.jsonl").write_text(json.dumps(entry) + "\n")
+    found = run(tmp_path / "shop.jsonl", "oracle:", settings=settings(address, repeat=3, concurrency=1))
+    assert [line["outcome"] for line in found.records] == ["passed"] * 3
+
+
+@pytest.mark.slow
+def test_each_trial_has_a_server_of_its_own(data: Any) -> None:
+    found = run(data, "oracle:", settings=settings(repeat=2), categories=["mcp"])
+    assert [line["outcome"] for line in found.records] == ["passed"] * 4
+
+
+KEPT = {
+    "id": "kept", "category": "mcp", "mcp": "shop", "question": "Two apples, please.",
+    "files": {"in/price.txt": "5", "cart": {"copy": "template"}},
+    "possible_answer": [["add_to_cart(article='apple', count=2)", "note(text={'/workdir/x': {}})"]],
+    "expect": [{"call": "get_cart", "contains": {"note /workdir/x": 0}}],
+}  # fmt: skip
+
+
+def own_directory(tmp_path: Path, **changes: Any) -> str:
+    (tmp_path / "template").mkdir(exist_ok=True)
+    (tmp_path / "template" / "fig.json").write_text('{"fig": 1}')
+    (tmp_path / "kept.jsonl").write_text(json.dumps({**KEPT, **changes}) + "\n")
+    return str(tmp_path / "kept.jsonl")
+
+
+@pytest.mark.slow
+def test_a_state_that_outlives_its_trial_is_refused_by_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = own_directory(tmp_path)
+    assert main(["validate", path, "--mcp", f"shop=CART={tmp_path}/shared.json {COMMAND}"]) == 1
+    assert "kept: expect: the entry passes for a model that does nothing" in capsys.readouterr().out
+    (tmp_path / "shared.json").unlink()
+    (line,) = run(path, model([[ADD], "Done."]), settings=settings(f"CART={tmp_path}/shared.json {COMMAND}")).records
+    assert (line["outcome"], line["reason"]) == ("error", "harness:unearned"), "a run refuses it, too"
+    assert "kept passes for a model that does nothing" in line["detail"]["error"]
+
+
+@pytest.mark.slow
+def test_every_trial_has_a_directory_of_its_own(tmp_path: Path) -> None:
+    path = own_directory(tmp_path)
+    command = f"CART={{workdir}}/cart/fig.json {COMMAND}"
+    look = f"{shlex.quote(sys.executable)} -c 'import sys; open(sys.argv[1], \"a\").write(open(sys.argv[2]).read())'"
+    around = {"mcp_setup": {"shop": f"{look} {tmp_path}/before {{workdir}}/in/price.txt"},
+              "mcp_teardown": {"shop": f"{look} {tmp_path}/after {{workdir}}/cart/fig.json"}}  # fmt: skip
+    found = run(path, "oracle:", settings=settings(command, repeat=2, concurrency=1, **around))
+    assert [line["outcome"] for line in found.records] == ["passed"] * 2
+    assert (tmp_path / "before").read_text() == "55"
+    assert (tmp_path / "after").read_text() == '{"fig": 1, "apple": 2, "note /workdir/x": 0}' * 2
+    results = found.records[0]["tool_results"][0][0]
+    assert results[1] == "{'/workdir/x': {}}", "the model sees one name of it, whatever the real one is"
+    (failed,) = run(path, "oracle:", settings=settings(command, mcp_setup={"shop": "false"})).records
+    assert "kept: the setup command ended with status 1" in failed["detail"]["error"]
+
+
+@pytest.mark.parametrize("name", ["../x", "/x", "a//b", "a\\b", "c:x", "."])
+def test_files_stay_in_their_directories(tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["validate", own_directory(tmp_path, files={name: ""})]) == 1
+    assert "no path below the trial's directory" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("template", ["../..", "no", "linked/secret"])
+def test_templates_lie_beside_the_entries(tmp_path: Path, template: str) -> None:
+    beside, outside = tmp_path / "entries", tmp_path / "secret"
+    for each in (beside, outside, tmp_path / "trial"):
+        each.mkdir()
+    (outside / "secret").write_text("key")
+    (beside / "linked").symlink_to(outside)
+    workdir = Workdir("e_0", (tmp_path / "trial"))
+    with pytest.raises(HarnessError, match=f"e_0: files: there is no template '{template}'"):
+        workdir.fill({"x": TemplateCopy(copy=template)}, beside)
+    workdir.fill({"all": TemplateCopy(copy=".")}, beside)
+    assert not list((tmp_path / "trial" / "all").iterdir()), "links are not followed"
+
+
+def test_restraint_may_be_tested(tmp_path: Path) -> None:
+    from pytest_bfcl.session.proof import is_at_risk
+
+    def entry(**changes: Any) -> Any:
+        return open_data(own_directory(tmp_path, **changes)).entry("kept")
+
+    assert is_at_risk(entry())
+    assert not is_at_risk(entry(expect=[{"answer": "no"}], possible_answer=[[]]))
+    assert is_at_risk(entry(expect=[{"answer": "no"}]))
+
+
+def model(*steps: list[list[tuple[str, dict[str, Any]]] | str]) -> Any:
+    """Turns → steps: calls, or words that end the turn."""
+
+    def reply(request: Any) -> Reply:
+        step = steps[request.turn][request.step]
+        if isinstance(step, str):
+            return Reply(text=step)
+        return Reply(tool_calls=tuple(ToolCall(n, json.dumps(a), f"c{i}") for i, (n, a) in enumerate(step)))
+
+    return as_model(reply, "own:model", mode="fc")
+
+
+ADD = ("add_to_cart", {"article": "apple", "count": 2})
+
+
+@pytest.mark.parametrize(
+    ("steps", "reason"),
+    [
+        pytest.param([[ADD], "You have 2 apples."], None, marks=pytest.mark.slow),
+        ([[ADD], [("no_such_tool", {})], [("add_to_cart", {"article": "fig", "count": 0})], "2 apples"], None),
+        pytest.param([[ADD], "Done."], "agentic:answer_not_found", marks=pytest.mark.slow),
+        pytest.param([[ADD], ""], "agentic:no_last_message", marks=pytest.mark.slow),
+        ([[ADD, ADD], "2 apples"], "mcp:state_mismatch"),
+        pytest.param(["2 apples"], "mcp:state_mismatch", marks=pytest.mark.slow),
+        pytest.param([[ADD]] * 30, "multi_turn:force_terminated", marks=pytest.mark.slow),
+    ],
+)
+def test_reasons(data: Any, steps: list[Any], reason: str | None, capsys: pytest.CaptureFixture[str]) -> None:
+    entry = data.entry("shop_one")
+    (line,) = run([entry], model(steps), settings=settings()).records
+    assert line["reason"] == reason
+    if reason == "mcp:state_mismatch":
+        assert line["detail"]["asked"] == "get_cart()"
+        assert json.loads(line["detail"]["expected"]) == {"apple": 2}
+        from pytest_bfcl.explaining.headlines import headline
+        from pytest_bfcl.explaining.terminal import failure_text
+        from pytest_bfcl.failures import FailureTag, Verdict
+
+        transcript = transcript_from_line(line)
+        verdict = Verdict(False, FailureTag.WRONG_ANSWER, reason, line["detail"])
+        assert "expected" in failure_text(entry, transcript, verdict)
+        assert "get_cart() tells" in headline(line)
+    # Judged again, without a server.
+    assert judge(entry, transcript_from_line(line)).reason == reason
+
+
+@pytest.mark.slow
+def test_an_agent_plays_them_too(data: Any) -> None:
+    def factory(episode: Any) -> Any:
+        async def turn(message: str) -> str:
+            tools = {tool.name: tool for tool in episode.tools}
+            if "apples" in message:
+                await tools["add_to_cart"](article="apple", count=2)
+                return "2 apples"
+            if "One pear" in message:
+                await tools["add_to_cart"](article="pear")
+            elif "notes" in message:
+                await tools["note"](text={"a": {"b": "c"}, "d": {}})
+            return "one"
+
+        return turn
+
+    found = run(data, as_agent(factory, "shopper"), settings=settings())
+    assert outcomes(found) == [("shop_one", "passed", None, None), ("shop_several", "passed", None, None)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (f"{COMMAND} stdio --dies", "did not answer add-to-cart"),
+        pytest.param(f"{COMMAND} stdio --hangs", "did not answer add-to-cart", marks=pytest.mark.slow),
+        ("no-such-command-anywhere --x", "'no-such-command-anywhere'"),
+        (f"{sys.executable} -c 'import time; time.sleep(60)'", "did not answer"),
+        (f"{sys.executable} -c 'raise SystemExit(\"no licence\")'", "no licence"),
+        ("http://127.0.0.1:9/mcp", "http://127.0.0.1:9/mcp"),
+        (shlex.quote("'unclosed")[1:], "cannot be used"),
+    ],
+)
+def test_trouble_of_the_server_is_an_error_in_few_lines(data: Any, command: str, said: str) -> None:
+    patience = 20 if "shop.py" in command else 2  # a real server takes its time to start on a busy machine
+    (line,) = run([data.entry("shop_one")], "oracle:", settings=settings(command, timeout_s=patience)).records
+    assert (line["outcome"], line["reason"]) == ("error", "harness:mcp")
+    text = line["detail"]["error"]
+    assert said in text or "unclosed" in command
+    assert len(text.splitlines()) <= 4
+    assert "Traceback" not in text
+    if "--dies" in command:
+        assert "out of paper" in text
+
+
+@pytest.mark.slow
+def test_an_answer_of_ten_megabytes_is_an_error_the_model_sees(data: Any) -> None:
+    entry = data.entry("shop_one")
+    (line,) = run([entry], model([[ADD], "2 apples"]), settings=settings(f"{COMMAND} stdio --huge")).records
+    assert line["tool_results"][0][0][0].startswith("Error during execution: the result has 10,000,000 characters")
+    assert line["reason"] == "mcp:state_mismatch"
+
+
+def test_a_server_nobody_names_and_a_tool_it_lacks(data: Any) -> None:
+    entry = data.entry("shop_one")
+    (line,) = run([entry], "oracle:", settings=Settings(mcp={"other": COMMAND})).records
+    assert '--bfcl-mcp shop="' in line["detail"]["advice"]
+    assert run([entry], "oracle:").records[0]["outcome"] == "skipped"
+    document = {"name": "fly", "description": "Flies.", "parameters": {"type": "dict", "properties": {}}}
+    odd = entry.model_copy(update={"function": [document]})
+    assert "no tool 'fly'" in run([odd], "oracle:", settings=settings()).records[0]["detail"]["error"]
+
+
+@pytest.mark.slow
+def test_validate_tries_the_way_on_the_server(tmp_path: Path, data: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(tmp_path / "shop.jsonl")
+    assert main(["validate", path]) == 0
+    (tmp_path / "shop.jsonl").write_text(json.dumps(ONE) + "\n")
+    assert main(["validate", path, "--mcp", f"shop={COMMAND}"]) == 0
+    wrong = {**ONE, "possible_answer": [["add_to_cart(article='pear')"]]}
+    (tmp_path / "shop.jsonl").write_text(json.dumps(wrong) + "\n")
+    assert main(["validate", path, "--mcp", f"shop={COMMAND}"]) == 1
+    assert "mcp:state_mismatch" in capsys.readouterr().out
+    assert main(["validate", path, "--mcp", "secret"]) == 2
+
+
+def test_json_is_compared_as_json() -> None:
+    assert same({"a": [1, 2.0]}, {"a": [1.0, 2]})
+    assert not same(True, 1)
+    assert not same({"a": 1}, {"a": 1, "b": 2})
+    assert contained({"a": {"b": "x"}}, {"a": {"b": "axb"}, "c": 1})
+    assert contained([{"id": 2}], [{"id": 1}, {"id": 2, "more": 0}])
+    assert contained("x", ["y", "xy"])
+    assert not contained({"a": 1}, {"b": 1})
+    assert not contained("1", 1)
+    assert Expectation(call="f", equals=None).holds(None)
+
+
+@pytest.mark.parametrize("text", ["f(1)", "f(x=g())", "f", "a.f()", "f(**1)", "f(x={1})", "f(" * 500, "f(x=1e999)"])
+def test_texts_that_are_no_calls(text: str) -> None:
+    with pytest.raises(ValueError):
+        read_call(text)
+
+
+def test_odd_names_of_arguments_arrive() -> None:
+    from pytest_bfcl.syntax.writing import exact_text
+    from pytest_bfcl.transcript import Call
+
+    given = {"a-b": 1, "class": {"x": {"y": None}}, "plain": [True, {}]}
+    assert read_call(exact_text(Call("f", given))) == ("f", given)
+
+
+def test_doors_that_cannot_play_them_say_so(data: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    from pytest_bfcl.training import Episode
+
+    with pytest.raises(UsageError, match=r"shop_one is played on an MCP server of your own .'shop'.*--bfcl-mcp shop="):
+        Episode(data.entry("shop_one"))
+    assert main(["mcp", "--entry", "shop_one", "--data", str(data.root)]) == 2
+    said = capsys.readouterr().err
+    assert "shop_one is played on an MCP server of your own ('shop'): connect the client to that one" in said
+    assert len(said.splitlines()) <= 3

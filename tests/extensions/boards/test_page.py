@@ -1,0 +1,199 @@
+"""The leaderboard of many runs: ranking, honesty about what was run, files, the command."""
+
+from __future__ import annotations
+
+import csv
+import html
+import re
+from pathlib import Path
+
+import pytest
+
+from pytest_bfcl.cli import main
+from pytest_bfcl.dataset.categories import GROUPS
+from pytest_bfcl.extensions.boards.contestants import contestants
+from pytest_bfcl.extensions.boards.leaderboard_page import boards, rank, write_leaderboard
+from pytest_bfcl.extensions.boards.scatter import scatter
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.runs import RunDirectory
+from pytest_bfcl.scoring.model_info import ModelInfo
+from tests.reporting.samples import record, stored_run
+
+GOOD, BAD = "openai:good@fc", "openai:bad@prompt"
+
+
+def make(path: Path, model: str, passed: int, categories: tuple[str, ...] = ("multiple", "irrelevance")) -> Path:
+    """Four entries per category, so many of them passed."""
+    records = [
+        record(f"{category}_{n}", category, model, "passed" if n < passed else "failed")
+        for category in categories
+        for n in range(4)
+    ]
+    return stored_run(path, records)
+
+
+def text(page: Path) -> str:
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", page.read_text(encoding="utf-8"))).split())
+
+
+def test_the_better_model_comes_first(tmp_path: Path) -> None:
+    runs = [make(tmp_path / "a", BAD, 1), make(tmp_path / "b", GOOD, 3)]
+    page, *files = write_leaderboard(runs, tmp_path / "board")
+    shown = text(page)
+    assert re.search(r"1 1–2 openai:good@fc FC 75\.00 % .* 75\.0 % .* 2 1–2 openai:bad@prompt prompt 25\.00 %", shown)
+    assert "Partial score over the 2 of 21 categories all runs have" in shown
+    assert files[0].name == "data_overall.csv"
+    assert len(files) == 6
+    with open(files[1], encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert {row["Model"]: row["Multiple AST"] for row in rows} == {GOOD: "75.00%", BAD: "25.00%"}
+
+
+def test_only_shared_categories_are_ranked(tmp_path: Path) -> None:
+    runs = [make(tmp_path / "a", BAD, 4, ("multiple",)), make(tmp_path / "b", GOOD, 4, ("multiple", "parallel"))]
+    found = [each for run in runs for each in contestants(RunDirectory.open(run), {})]
+    places, basis = rank(found)
+    assert "1 of 21 categories all runs have" in basis
+    assert [place.score for place in places] == [1.0, 1.0]
+
+
+ORACLE, PART, FORMATS, HALTED = "openai:oracle@fc", "openai:part@fc", "openai:formats@prompt", "openai:halted@fc"
+
+
+def unequal(folder: Path) -> list[Path]:
+    """A complete run, two of the same part, one of format sensitivity alone, one that was stopped."""
+    config = "ret_fmt=python&tool_call_tag=False&func_doc_fmt=python&prompt_fmt=plaintext&style=classic"
+    formats = [
+        record(f"format_sensitivity_{n}:{config}:simple_python_{n}", "format_sensitivity", FORMATS) for n in (0, 1)
+    ]
+    halted = make(folder / "halted", HALTED, 4, GROUPS["all_scoring"])
+    RunDirectory.open(halted).state("stopped:budget")
+    return [
+        make(folder / "part", PART, 4),
+        stored_run(folder / "formats", formats),
+        make(folder / "oracle", ORACLE, 3, GROUPS["all_scoring"]),
+        halted,
+        make(folder / "other", BAD, 2),
+    ]
+
+
+def test_unequal_runs_stand_in_tables_of_their_own(tmp_path: Path) -> None:
+    found = [each for run in unequal(tmp_path) for each in contestants(RunDirectory.open(run), {})]
+    made = boards(found)
+    assert [(board.title, [(place.rank, place.name) for place in board.places]) for board in made] == [
+        ("21 of 21 categories", [(1, ORACLE)]),
+        ("2 of 21 categories", [(1, PART), (2, BAD)]),
+        ("Not ranked", [(None, FORMATS), (None, HALTED)]),
+    ]
+    assert "it has format_sensitivity" in made[2].places[0].notes[0]
+    assert "did not come to its end" in made[2].places[1].notes[0]
+
+
+def test_what_has_no_overall_has_no_rank_in_the_files(tmp_path: Path) -> None:
+    page, overall, *_ = write_leaderboard(unequal(tmp_path), tmp_path / "board")
+    with open(overall, encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    ranks = {row["Model"]: row["Rank"] for row in rows}
+    assert (rows[0]["Model"], ranks[ORACLE]) == (ORACLE, "1")
+    assert (ranks[PART], ranks[FORMATS]) == ("N/A", "N/A")
+    # Every category of the run that was stopped has answers, and more of them are right than the oracle's here.
+    assert {(row["Rank"], row["Overall Acc"]) for row in rows if row["Model"] == HALTED} == {("N/A", "N/A")}
+    assert main(["export", *map(str, unequal(tmp_path / "again")), "-o", str(tmp_path / "csv"), "--csv-only"]) == 0
+    with open(tmp_path / "csv" / "data_overall.csv", encoding="utf-8") as file:
+        assert {row["Model"]: row["Rank"] for row in csv.DictReader(file)} == ranks
+    assert f"{FORMATS}" in text(page)
+
+
+def test_a_model_missing_from_a_chart_is_named(tmp_path: Path) -> None:
+    runs = [make(tmp_path / name, f"openai:{name}@fc", number) for number, name in enumerate("abc", 1)]
+    board = tmp_path / "board"
+    shown = text(write_leaderboard([*runs, *unequal(tmp_path)[1:2]], board)[0])
+    assert f"score against latency: without {FORMATS}" in shown
+
+
+def test_rows_lead_to_the_runs_reports(tmp_path: Path) -> None:
+    run = make(tmp_path / "a run", GOOD, 4)
+    assert "report</a>" not in write_leaderboard([run], tmp_path / "board")[0].read_text(encoding="utf-8")
+    (run / "index.html").write_text("", encoding="utf-8")
+    page = write_leaderboard([run], tmp_path / "board")[0].read_text(encoding="utf-8")
+    assert '<a class="small" href="../a%20run/index.html">' in page
+
+
+@pytest.mark.parametrize("official", [False, True])
+def test_cells_are_no_formulas(tmp_path: Path, official: bool) -> None:
+    infos = {GOOD: ModelInfo('=HYPERLINK("x")', "https://good.example/", "@SUM(1+1)", "a\n=1")}
+    run = make(tmp_path / "a", GOOD, 4)
+    overall = write_leaderboard([run], tmp_path / "board", infos=infos, official=official)[1].read_text("utf-8")
+    assert "'@SUM(1+1)" in overall
+    assert "'=HYPERLINK" in overall
+    assert len(overall.splitlines()) == 2
+
+
+def test_a_complete_run_has_an_overall(tmp_path: Path) -> None:
+    run = make(tmp_path / "a", GOOD, 2, GROUPS["all_scoring"])
+    (place,), basis = rank(contestants(RunDirectory.open(run), {}))
+    assert basis.startswith("Overall: 10 % non_live")
+    assert place.score == pytest.approx(0.5)
+    assert place.interval is not None
+    assert place.interval[0] < 0.5 < place.interval[1]
+
+
+def test_the_references_arithmetic(tmp_path: Path) -> None:
+    run = make(tmp_path / "a", GOOD, 4)
+    page, overall, *_ = write_leaderboard([run], tmp_path / "board", official=True)
+    assert "missing counts as zero" in text(page)
+    assert "1 openai:good@fc FC 7.50 %" in text(page)  # 10 % of a quarter of non-live, 10 % of half of irrelevance
+    assert "7.50%" in overall.read_text(encoding="utf-8")
+
+
+def test_information_about_models(tmp_path: Path) -> None:
+    runs = [make(tmp_path / "a", GOOD, 4), make(tmp_path / "b", BAD, 4)]
+    infos = {
+        GOOD: ModelInfo("Good <b>", "https://good.example/", "Makers", "MIT"),
+        BAD: ModelInfo("Bad", "javascript:alert(1)"),
+    }
+    page = write_leaderboard(runs, tmp_path / "board", infos=infos)[0].read_text(encoding="utf-8")
+    assert '<a href="https://good.example/" rel="noopener noreferrer">Good &lt;b&gt;</a>' in page
+    assert "javascript:" not in page
+    assert "Makers" in page
+    both = {GOOD.removesuffix("@fc"): ModelInfo("Good")}
+    assert "1 1–2 Good (FC) FC" in text(write_leaderboard(runs, tmp_path / "board", infos=both)[0])
+
+
+def test_the_same_model_twice_is_told_apart(tmp_path: Path) -> None:
+    runs = [make(tmp_path / "monday", GOOD, 4), make(tmp_path / "friday", GOOD, 3)]
+    shown = text(write_leaderboard(runs, tmp_path / "board")[0])
+    assert f"{GOOD} (monday)" in shown
+    assert f"{GOOD} (friday)" in shown
+
+
+def test_different_data_is_not_ranked_together(tmp_path: Path) -> None:
+    other = stored_run(tmp_path / "b", [record("multiple_0", "multiple", BAD)], sha256="cd" * 32)
+    with pytest.raises(UsageError, match="measured different things"):
+        write_leaderboard([make(tmp_path / "a", GOOD, 4), other], tmp_path / "board")
+    assert not (tmp_path / "board").exists()
+
+
+def test_the_verb_tells_ranks_ties_and_what_decides(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, model, passed in (("a", BAD, 1), ("b", GOOD, 3)):
+        make(tmp_path / "runs" / name, model, passed)
+    assert main(["leaderboard", str(tmp_path / "runs"), "-o", str(tmp_path / "board")]) == 0
+    told = capsys.readouterr().out
+    assert "index.html and 6 CSV files" in told
+    assert f"1. {GOOD} 75.00 (95 %: 1 to 2)" in told
+    assert f"{GOOD} and {BAD}: +50.00 points" in told
+    assert "a tie, within the noise" in told
+    assert "official → corrected: 0 of 1 pairs of models change their order" in told
+
+
+def test_scatter_turns_logarithmic_and_keeps_labels_apart() -> None:
+    rows = [("a", 0.01, 0.5, (0.4, 0.6)), ("b", 0.011, 0.5, None), ("c", 9.0, 0.9, None), ("d", None, 0.1, None)]
+    plot = scatter("t", "x", rows)
+    assert plot is not None
+    assert plot.logarithmic
+    assert len(plot.dots) == 3
+    assert abs(plot.dots[1].label_y - plot.dots[2].label_y) >= 14
+    assert scatter("t", "x", rows[3:]) is None
+    flat = scatter("t", "x", [("a", 1.0, 0.2, None), ("b", 3.0, 0.4, None)])
+    assert flat is not None
+    assert not flat.logarithmic

@@ -1,0 +1,142 @@
+"""Many runs of one model: states, flips, the noise floor by simulation, smoke sets, and three real runs."""
+
+from __future__ import annotations
+
+import json
+import random
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from pytest_bfcl.cli import main
+from pytest_bfcl.extensions.boards.stability import noise_floor, smoke_set, stability
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.scoring.measurements import Judged, Key
+from tests.reporting.samples import record, stored_run
+
+CATEGORY = "simple_python"
+RECORDED = Path(__file__).resolve().parents[4] / "shared" / "golden" / "v4_runs"
+
+
+def a_run(outcomes: str, repeat: int = 1) -> dict[Key, Judged]:
+    words = {"1": "passed", "0": "failed", "e": "error"}
+    return {
+        (f"{CATEGORY}_{number}", repeat): Judged(f"{CATEGORY}_{number}", CATEGORY, words[mark], None, None)
+        for number, mark in enumerate(outcomes)
+    }
+
+
+def test_always_flaky_never_and_what_was_not_judged() -> None:
+    found = stability({"a": a_run("1100e"), "b": a_run("1010"), "c": a_run("1001")})
+    assert [found.ids(state) for state in ("always", "flaky", "never")] == [
+        [f"{CATEGORY}_0"],
+        [f"{CATEGORY}_1", f"{CATEGORY}_2", f"{CATEGORY}_3"],
+        [],
+    ]
+    assert found.left_out == 1
+    (row,) = found.categories
+    assert row.accuracies == (0.5, 0.5, 0.5)
+    assert row.flip_rate == pytest.approx(0.75 * 2 / 3)
+    assert json.loads(json.dumps(found.to_dict()))["categories"][CATEGORY]["flaky"] == 3
+
+
+def test_repeats_of_one_run_are_runs_and_one_says_nothing() -> None:
+    found = stability({"a": {**a_run("11"), **a_run("10", 2)}})
+    assert found.runs == ("a (repeat 1)", "a (repeat 2)")
+    assert found.ids("flaky") == [f"{CATEGORY}_1"]
+    with pytest.raises(UsageError, match="needs two runs"):
+        stability({"a": a_run("11")})
+
+
+def test_the_floor_counts_clusters_and_one_flip_more() -> None:
+    alone = noise_floor([[1, 1]] * 200, [1] * 200)
+    assert alone == pytest.approx(1.96 * 1 / 200, rel=0.02)
+    flips = noise_floor([[1, 0]] * 50 + [[0, 1]] * 50, [1] * 100)
+    assert flips == pytest.approx(1.96 * 101**0.5 / 100, rel=0.02)
+    # The same flips, all of a scenario's up or down together: the scenarios are what is counted.
+    together = noise_floor([[20, 0], [0, 20], [20, 0], [0, 20], [20, 0]], [20] * 5)
+    assert together > 3.5 * flips
+    assert noise_floor([[1, 1]], [1]) == noise_floor([[1, 0], [1, 0]], [1, 1]) == 1.0  # of one nothing is known
+
+
+def test_a_smoke_set_predicts_runs_it_has_not_seen() -> None:
+    dice = random.Random(3)
+    skill = [dice.random() for _ in range(300)]
+    runs = {str(n): a_run("".join("01"[dice.random() < p**0.3] for p in skill)) for n in range(4)}
+    found = stability(runs)
+    small, large = smoke_set(found, 40), smoke_set(found, 150)
+    assert len(set(small.ids)) == 40
+    assert small.held_out == 4 * 40
+    assert large.error < small.error < 0.12
+    assert smoke_set(found, 300).error == pytest.approx(0.0, abs=1e-12)
+    with pytest.raises(UsageError, match="from 1 to 300"):
+        smoke_set(found, 301)
+
+
+def test_the_verb_writes_what_it_is_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    runs = []
+    for name, valid in (("a", (True, True, False)), ("b", (True, False, False))):
+        path = tmp_path / f"{name}.jsonl"
+        lines = [
+            {"id": f"{CATEGORY}_{n}", "valid": each, "reason": None if each else "x"} for n, each in enumerate(valid)
+        ]
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+        runs.append(str(path))
+    files = {name: tmp_path / name for name in ("never", "page.html", "all.json", "smoke")}
+    argv = ["stability", *runs, "--never", str(files["never"]), "--html", str(files["page.html"])]
+    argv += ["--json", str(files["all.json"]), "--smoke", "2", "--smoke-out", str(files["smoke"])]
+    assert main(argv) == 0
+    assert files["never"].read_text(encoding="utf-8") == f"{CATEGORY}_2\n"
+    assert len(files["smoke"].read_text(encoding="utf-8").splitlines()) == 2
+    assert f"{CATEGORY}_1" in files["page.html"].read_text(encoding="utf-8")
+    assert json.loads(files["all.json"].read_text(encoding="utf-8"))["entries"]["flaky"] == [f"{CATEGORY}_1"]
+    assert "noise floor" in capsys.readouterr().out
+    assert main(["stability", *runs, "--smoke-out", "x"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"model": "openai:b@fc"}, "stability is about runs of one model"),
+        ({"sha256": "cd" * 32}, "did not measure the same: data SHA-256"),
+        ({"dataset": "bundled"}, "did not measure the same: data set"),
+    ],
+)
+def test_runs_of_other_models_and_data_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], change: dict[str, str], told: str
+) -> None:
+    for name, changed in (("a", {}), ("b", change)):
+        kept = {"model": "openai:a@fc", **changed}
+        lines = [record("simple_python_0", "simple_python", kept.pop("model"))]
+        stored_run(tmp_path / name, lines, **kept)
+    runs = [str(tmp_path / name) for name in ("a", "b")]
+    assert main(["stability", *runs]) == 2
+    assert told in capsys.readouterr().err
+
+
+def recorded(name: str, folder: Path) -> str:
+    path = RECORDED / f"{name}.tar.gz"
+    if not path.is_file():
+        pytest.skip("no recorded runs here")
+    with tarfile.open(path) as packed:
+        packed.extractall(folder / name, filter="data")
+    return str(folder / name / "score")
+
+
+@pytest.mark.golden
+@pytest.mark.slow
+def test_recorded_runs_of_one_model_under_three_servers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    old, fixed, same = (recorded(name, tmp_path) for name in ("server-0.11", "server-fixed-1", "server-fixed-2"))
+    out = tmp_path / "stability.json"
+    if main(["stability", fixed, same, "--json", str(out)]) == 2:
+        pytest.skip("no official data: run `pytest-bfcl fetch`")
+    row = json.loads(out.read_text(encoding="utf-8"))["categories"]["multi_turn_base"]
+    assert (row["entries"], row["flaky"], row["accuracies"]) == (200, 30, [0.62, 0.62])
+    compared = tmp_path / "compared.json"
+    assert main(["compare", old, fixed, "--json", str(compared), "--fail"]) == 0
+    (found,) = json.loads(compared.read_text(encoding="utf-8"))
+    moved = found["rows"]["multi_turn"]
+    assert round(100 * moved["difference"], 1) == 15.8
+    assert [round(100 * bound, 1) for bound in moved["interval95"]] == [10.5, 21.2]
+    assert "better beyond chance: multi_turn +15.83, all +2.55 points" in capsys.readouterr().out

@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_bfcl.cli import main
+from pytest_bfcl.extensions.boards.standings import Standings, model_rows
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.runs import RunDirectory
+from pytest_bfcl.scoring.model_info import ModelInfo, parse_model_info, read_model_info
+from tests.runs.samples import fingerprint, single
+from tests.scoring.samples import SPEC, line
+
+RECORDS = [
+    line("parallel_1", "parallel", latency_s=1.0),
+    line("parallel_2", "parallel", "error", latency_s=9.0),
+    line("parallel_3", "parallel", "skipped"),
+    line("irrelevance_1", "irrelevance", "error"),
+    line("irrelevance_2", "irrelevance", "failed"),
+    line("memory_kv_prereq_0-customer-0", "memory_kv_prereq", latency_s=5.0),
+    line("sql_1", "sql"),
+]
+
+
+def test_errors_are_left_out_or_counted_as_the_reference_does() -> None:
+    (ours,) = model_rows(RECORDS)
+    assert {name: (score.accuracy, score.total) for name, score in ours.scores.items()} == {
+        "parallel": (1.0, 1),
+        "irrelevance": (0.0, 1),
+    }
+    (theirs,) = model_rows(RECORDS, official=True)
+    assert {name: (score.accuracy, score.total) for name, score in theirs.scores.items()} == {
+        "parallel": (0.5, 2),
+        "irrelevance": (0.5, 2),
+    }
+    assert ours.usage is not None
+    assert ours.usage.latencies == [1.0]
+    assert ours.info == ModelInfo(SPEC)
+
+
+def test_what_was_only_skipped_replaces_nothing_and_claims_no_score() -> None:
+    standings = Standings()
+    standings.add([line("multiple_0", "multiple", "passed")])
+    standings.add([line("multiple_0", "multiple", "skipped")])
+    (row,) = standings.rows()
+    assert (row.scores["multiple"].accuracy, standings.replaced, row.unclaimed) == (1.0, [], "")
+    standings.add([line("live_simple_0", "live_simple", "skipped")])
+    assert standings.rows()[0].unclaimed == "entries were skipped in live_simple"
+    standings.add([line("live_simple_0", "live_simple", "error")])
+    assert standings.rows()[0].unclaimed == "more than 2 % of its entries ended in an error"
+    standings.add([line("live_simple_0", "live_simple", "passed")], state="stopped:budget")
+    assert standings.rows()[0].unclaimed == "the run did not come to its end"
+
+
+def test_model_information_is_read_and_checked(tmp_path: Path) -> None:
+    path = tmp_path / "models.toml"
+    path.write_text('[models."a:b@fc"]\nname = "B"\ninput_price = 1\noutput_price = 2.5\n[models.c]\ngpu_hour = 9\n')
+    found = read_model_info(path)
+    assert found["a:b@fc"] == ModelInfo("B", input_price=1, output_price=2.5)
+    assert found["c"] == ModelInfo("c", gpu_hour=9)
+    assert parse_model_info({}) == {}
+    for text, said in (
+        ('name = "B"', "one table per model"),
+        ("models = 3", "one table per model"),
+        ("[models]\na = 1", "a: not a table"),
+        ("[models.a]\nprice = 1", "unknown field 'price'"),
+        ('[models.a]\ninput_price = "1"', "input_price must be a number"),
+        ("[models.a]\nname = 1", "name must be a text"),
+        ("[models", "not TOML"),
+    ):
+        path.write_text(text)
+        with pytest.raises(UsageError, match=said):
+            read_model_info(path)
+    with pytest.raises(UsageError, match="cannot read"):
+        read_model_info(tmp_path / "absent.toml")
+
+
+def test_merge_writes_a_summary(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for number in (1, 2):
+        with RunDirectory.create(tmp_path / "shards" / str(number), fingerprint()) as run:
+            run.append(single(f"simple_python_{number}", valid=number == 1))
+            run.state("finished")
+    assert main(["merge", str(tmp_path / "shards"), "-o", str(tmp_path / "out")]) == 0
+    printed = capsys.readouterr().out
+    assert "merged 2 runs" in printed
+    assert "1 passed, 1 failed, 0 errors, 0 skipped" in printed
+    summary = RunDirectory.open(tmp_path / "out").summary()
+    assert summary is not None
+    (numbers,) = summary["models"].values()
+    assert numbers["categories"]["simple_python"]["accuracy"] == 0.5
+    assert main(["merge", str(tmp_path / "shards"), "-o", str(tmp_path / "out")]) == 2
+    assert "already holds a run" in capsys.readouterr().err
+
+
+def test_export_writes_folders_and_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with RunDirectory.create(tmp_path / "run", fingerprint()) as run:
+        run.append(single("simple_python_1"))
+        run.append(single("simple_python_2", valid=False))
+    out = tmp_path / "out"
+    assert main(["export", str(tmp_path / "run"), "-o", str(out), "--official", "--data", "bundled"]) == 0
+    assert "8 files for 1 model written" in capsys.readouterr().out
+    assert (out / "score" / "data_overall.csv").read_text().splitlines()[1].startswith("1,0.42%,openai:tiny@fc")
+    # The score folder alone gives the same scores, without cost and latency.
+    assert main(["export", str(out / "score"), "-o", str(tmp_path / "again"), "--official", "--csv-only"]) == 0
+    again = (tmp_path / "again" / "data_non_live.csv").read_text()
+    assert again.replace("openai_tiny@fc", "openai:tiny@fc") == (out / "score" / "data_non_live.csv").read_text()

@@ -1,0 +1,200 @@
+"""A server against the one that serves the model as it should: planted faults, equal servers, recorded ones."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from pytest_bfcl.extensions.boards.verification import Run, Verification, by_entry, verify
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.scoring.conduct import Conduct, ConductTally, conduct_line, conduct_of
+from tests.scoring.samples import line
+
+CALL = [{"name": "now", "arguments": "{}"}]
+DATE = "simple_python"
+
+
+Harm = Callable[[Conduct, random.Random], dict[str, Any]]
+
+
+def _served(count: int, dice: random.Random, harm: Harm | None = None) -> Run:
+    """A server's run: most entries call, a few flip by chance, each by its own inclination, as sampling makes them."""
+    found = []
+    for number in range(count):
+        wants = number % 5 != 0
+        called = wants if dice.random() > 0.02 else not wants
+        faulty = called and number % 40 == 1 and dice.random() < 0.5
+        passed = dice.random() < (0.95 if number % 10 < 7 else 0.1)
+        form = {"calls": int(called), **({"invalid": 1} if faulty else {})}
+        finish = frozenset(["tool_calls" if called else "stop"])
+        each: dict[str, Any] = {"passed": passed, "called": called, "form": form, "finish": finish}
+        if harm is not None:
+            each |= harm(Conduct(f"{DATE}_{number}", DATE, **each), dice)
+        found.append(Conduct(f"{DATE}_{number}", DATE, **each))
+    return by_entry(found)
+
+
+def _lost_calls(found: Conduct, dice: random.Random) -> dict[str, Any]:
+    """A parser that loses 3 % of the calls: the answer is empty, and wrong."""
+    if not found.called or dice.random() > 0.03:
+        return {}
+    return {"called": False, "form": {"calls": 0}, "empty": True, "passed": False, "finish": frozenset(["stop"])}
+
+
+def _sometimes(share: float, when: Callable[[Conduct], bool], **changes: Any) -> Harm:
+    return lambda found, dice: changes if when(found) and dice.random() < share else {}
+
+
+def _calls(found: Conduct) -> bool:
+    return found.called
+
+
+def _is_silent(found: Conduct) -> bool:
+    return not found.called
+
+
+FAULTS: dict[str, Harm] = {
+    "unknown": _sometimes(0.04, _calls, form={"calls": 1, "unknown": 1}),
+    "broken": _sometimes(0.04, _calls, form={"calls": 1, "broken": 1}),
+    "invalid": _sometimes(0.04, _calls, form={"calls": 1, "invalid": 1}),
+    "lost": _sometimes(0.04, _calls, lost=True),
+    "reasoning_only": _sometimes(0.15, _is_silent, reasoning_only=True),
+    "empty": _sometimes(0.15, _is_silent, empty=True),
+    "retried": _sometimes(0.04, _calls, retried=True),
+    "passed": _sometimes(0.12, lambda found: bool(found.passed), passed=False),
+    "errors": _sometimes(0.03, lambda found: True, passed=None),
+    "called": _sometimes(0.3, _is_silent, called=True, finish=frozenset(["stop"])),
+    "finish:length": _sometimes(0.2, _is_silent, finish=frozenset(["stop", "length"])),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_planted_fault_is_found_by_its_own_measure(fault: str) -> None:
+    reference = _served(1500, random.Random(1))
+    found = verify(_served(1500, random.Random(2), FAULTS[fault]), [reference])
+    assert found.verdict == "other"
+    assert [row.measure.name for row in found.others] == [fault]
+    assert found.sentence.startswith("does not serve the model as the reference does: ")
+    # Seen from the faulty side the good one is better; what is merely otherwise stays a difference.
+    turned = verify(reference, [_served(1500, random.Random(2), FAULTS[fault])])
+    assert [row.measure.name for row in turned.others] == ([fault] if fault in ("called", "finish:length") else [])
+
+
+@pytest.mark.parametrize(
+    ("calls", "text"),
+    [("tool_use", "end_turn"), ("completed", "completed"), ("STOP", "STOP"), ("TOOL_CALL", "COMPLETE")],
+)
+def test_another_api_has_other_words_for_the_same_endings(calls: str, text: str) -> None:
+    reference = _served(1500, random.Random(1))
+
+    def other(cut: float) -> Run:
+        def end(found: Conduct, dice: random.Random) -> dict[str, Any]:
+            return {"finish": frozenset(["MAX_TOKENS" if dice.random() < cut else calls if found.called else text])}
+
+        return _served(1500, random.Random(2), end)
+
+    assert verify(other(0), [reference]).verdict == "same"
+    assert "finish:length" in [row.measure.name for row in verify(other(0.1), [reference]).others]
+
+
+def test_equal_servers_few_requests_and_none() -> None:
+    reference = _served(2000, random.Random(1))
+    same = verify(_served(2000, random.Random(2)), [reference])
+    assert (same.verdict, same.sentence) == ("same", "serves the model as the reference does")
+    assert "binomial" in same.noise
+    few = verify(_served(60, random.Random(2)), [reference])
+    assert few.verdict == "unknown"
+    assert 200 < few.more < 2000
+    assert few.sentence == f"too few requests to tell, about {few.more:,} more"
+    assert verify(_served(60 + few.more, random.Random(2)), [reference]).verdict == "same"
+    with pytest.raises(UsageError, match="share no entry"):
+        verify({}, [reference])
+
+
+@pytest.mark.slow
+def test_repeated_references_measure_the_noise() -> None:
+    references = [_served(2000, random.Random(seed)) for seed in (1, 2, 3)]
+    found = verify(_served(2000, random.Random(4)), references)
+    assert found.verdict == "same"
+    assert found.noise == "noise floor measured between 3 runs of the reference"
+    repeats = {name: [run[name][0] for run in references] for name in references[0]}  # one run with --repeat 3
+    assert verify(_served(2000, random.Random(4)), [repeats]).to_dict() == found.to_dict()
+    assert 0 < next(row.floor for row in found.rows if row.measure.name == "called") < 0.03
+    assert next(row.entries for row in found.rows) == 2000  # three pairs of one entry are one entry
+    assert verify(_served(2000, random.Random(4), FAULTS["broken"]), references).verdict == "other"
+
+
+def test_decisions_to_call_against_the_references() -> None:
+    def run(*called: bool) -> Run:
+        return by_entry(Conduct(f"{DATE}_{n}", DATE, True, called=each) for n, each in enumerate(called))
+
+    trigger = verify(run(True, True, False, False, True), [run(True, False, True, False, True)]).trigger
+    assert (trigger.precision, trigger.recall, trigger.f1) == (2 / 3, 2 / 3, 2 / 3)
+    never = verify(run(False), [run(False)]).trigger
+    assert (never.precision, never.recall, never.f1) == (None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        ({"output": CALL, "call_form": {"calls": 1, "broken": 1}}, {"called": True, "form": {"calls": 1, "broken": 1}}),
+        ({"output": CALL}, {"called": True, "form": None}),
+        ({"output": "[now()]", "calls": [{"now": {}}]}, {"called": True, "form": {"calls": 0}}),
+        ({"output": "No.", "calls": []}, {"form": {"calls": 0}}),
+        ({"output": "", "reasoning": "hm"}, {"form": {"calls": 0}, "reasoning_only": True}),
+        ({"output": None, "reasoning": None}, {"form": {"calls": 0}, "empty": True}),
+        ({"output": []}, {"form": {"calls": 0}, "empty": True}),
+        ({"output": "x", "detail": {"lost_call": "hermes"}}, {"form": {"calls": 0}, "lost": True}),
+        (
+            {"output": [[CALL, "done"], [""]], "reasoning": [["a", None], ["b"]], "call_form": {"calls": 1},
+             "finish_reasons": [["tool_calls", "stop"], [None]], "latency_s": [[1, 2], [None]]},
+            {"called": True, "form": {"calls": 1}, "reasoning_only": True, "latency_s": 3.0,
+             "finish": frozenset(["tool_calls", "stop"])},
+        ),
+        ({"output": [["", CALL]], "call_form": {"calls": 1}}, {"form": {"calls": 1}, "empty": True}),
+        ({"output": "No.", "attempts": 2}, {"form": {"calls": 0}, "retried": True}),
+        ({"output": [[], []]}, {"form": {"calls": 0}, "empty": True}),
+    ],
+)  # fmt: skip
+def test_what_a_line_tells(fields: dict[str, Any], told: dict[str, Any]) -> None:
+    assert conduct_of(line("a_1", DATE, **fields)) == Conduct("a_1", DATE, True, **told)  # type: ignore[arg-type]
+
+
+def test_an_error_tells_nothing_else() -> None:
+    found = conduct_of(line("a_1", DATE, "error", output=CALL))  # type: ignore[arg-type]
+    assert found == Conduct("a_1", DATE, None)
+    tally = ConductTally()
+    tally.add(found)
+    assert tally.to_dict() is None
+
+
+def test_a_summary_says_what_calls_were_worth() -> None:
+    tally = ConductTally()
+    for form in ({"calls": 2, "unknown": 1}, {"calls": 2}):
+        tally.add(Conduct("a", DATE, True, called=True, form=form))  # type: ignore[arg-type]
+    tally.add(Conduct("b", DATE, True, form={"calls": 0}, empty=True))
+    counts = tally.to_dict()
+    assert counts is not None
+    assert counts["valid_share"] == 0.75
+    assert conduct_line(counts) == (
+        "native calls: 4, 2 of 3 entries are answered with a call; 1 of unknown names, 1 answers empty"
+    )
+
+
+def _trial(seed: int, count: int, harm: Harm | None = None) -> Verification:
+    return verify(_served(count, random.Random(f"a{seed}"), harm), [_served(count, random.Random(f"b{seed}"))])
+
+
+@pytest.mark.slow
+def test_equal_servers_are_told_apart_in_two_percent_of_trials_at_most() -> None:
+    for count in (100, 500):
+        assert sum(_trial(seed, count).verdict == "other" for seed in range(500)) <= 10, count
+
+
+@pytest.mark.slow
+def test_three_percent_of_calls_lost_are_found_in_nine_of_ten_trials() -> None:
+    found = [_trial(seed, 2000, _lost_calls) for seed in range(100)]
+    assert sum(each.verdict == "other" for each in found) >= 90

@@ -1,0 +1,166 @@
+"""`pytest-bfcl verify`: stored runs, a model asked for it, the table, the gate, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_bfcl.cli import main
+from pytest_bfcl.session.evaluation import open_data, run
+from tests.extensions.boards.test_stability import RECORDED
+from tests.runs.samples import SPEC
+from tests.scoring.samples import entry_id, line, saved
+
+CALL = [{"name": "now", "arguments": "{}"}]
+
+
+def _lines(count: int, broken: int = 0, **fields: Any) -> list[dict[str, Any]]:
+    return [
+        line(
+            entry_id("multiple", number),
+            "multiple",
+            output=CALL,
+            duration_s=count + broken / 7,  # no two runs are the same
+            call_form={"calls": 1, **({"broken": 1} if number < broken else {})},
+            latency_s=1.5,
+            **fields,
+        )
+        for number in range(count)
+    ]
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> tuple[str, str, str]:
+    """The reference, an equal run (one call more is broken), and a server that breaks every fifth call."""
+    counts = {"reference": 0, "equal": 1, "broken": 60}
+    reference, equal, broken = (saved(tmp_path / name, _lines(300, count)) for name, count in counts.items())
+    return reference, equal, broken
+
+
+def test_the_verdict_is_the_exit_code(
+    runs: tuple[str, str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reference, equal, broken = runs
+    assert main(["verify", equal, "--reference", reference]) == 0
+    assert capsys.readouterr().out.endswith("serves the model as the reference does\n")
+    files = ["--html", str(tmp_path / "v.html"), "--json", str(tmp_path / "v.json")]
+    assert main(["verify", broken, "--reference", reference, "--reference", equal, *files]) == 1
+    printed = capsys.readouterr().out
+    assert "noise floor measured between 2 runs of the reference" in printed
+    assert "80.00 % of 300 calls valid (0 unknown, 60 broken, 0 invalid); median 1.50 s" in printed
+    found = json.loads((tmp_path / "v.json").read_text())
+    assert found["verdict"] == "other"
+    assert [name for name, row in found["measures"].items() if row["other"]] == ["broken"]
+    assert "have arguments that are no JSON object" in (tmp_path / "v.html").read_text()
+    assert main(["verify", saved(tmp_path / "few", _lines(30)), "--reference", reference]) == 3
+    assert "too few requests to tell, about " in capsys.readouterr().out
+    assert main(["verify", equal, "--reference", reference, "--margin", "0.5"]) == 3
+
+
+def test_the_table_ranks_providers(
+    runs: tuple[str, str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reference, equal, broken = runs
+    page = tmp_path / "t.html"
+    assert main(["verify", "--table", broken, equal, "--reference", reference, "--html", str(page)]) == 0
+    rows = [row.split() for row in capsys.readouterr().out.splitlines()]
+    assert [tuple(row[:3]) for row in rows if row and row[0] in "12"] == [
+        ("1", equal, "same"),
+        ("2", broken, "differs"),
+    ]
+    assert page.read_text().count("<h2>") == 2
+    assert main(["verify", "--table", broken, equal, "--json", str(tmp_path / "t.json")]) == 0  # no ground truth needed
+    assert [each["conduct"]["broken"] for each in json.loads((tmp_path / "t.json").read_text())] == [60, 1]
+
+
+def test_what_must_be_known_before_believing_it(
+    tmp_path: Path, runs: tuple[str, str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Lines of earlier versions do not tell the form of their calls; other models may differ by themselves."""
+    old = [{**each, "model": "openai:other@prompt"} for each in _lines(300)]
+    for each in old:
+        del each["call_form"]
+    assert main(["verify", saved(tmp_path / "old", old), "--reference", runs[0]]) == 0
+    told = capsys.readouterr().out
+    assert "calls of lines that do not tell their form, and whose data is not here, are not looked at" in told
+    assert f"names its model {SPEC}" in told
+    assert "was asked in mode fc" in told
+
+
+def test_a_model_is_asked_what_the_reference_was(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    reference = tmp_path / "reference"
+    run("bundled", ["oracle:@fc"], categories=["simple_python", "irrelevance"], out=reference)
+    words = ["--reference", str(reference), "--report", "none", "-o"]
+    assert main(["verify", "--model", "oracle:@fc", *words, str(tmp_path / "same")]) == 3  # the bundled data is small
+    told = capsys.readouterr().out
+    assert "too few requests to tell" in told
+    ids = [json.loads(each)["id"] for each in (tmp_path / "same" / "results.jsonl").read_text().splitlines()]
+    data = open_data("bundled")
+    assert sorted(ids) == sorted(ref.id for name in ("simple_python", "irrelevance") for ref in data.index(name))
+    (summary,) = json.loads((tmp_path / "same" / "summary.json").read_text())["models"].values()
+    assert summary["conduct"]["valid_share"] > 0.9
+    assert summary["conduct"]["called"] == len(data.index("simple_python"))
+
+
+def test_the_gate_of_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Met by an equal server, missed by another one and where there are too few requests."""
+    words = ["run", "--data", "bundled", "--report", "none", "--categories"]
+    reference = str(tmp_path / "reference")
+    main([*words, "non_live,live", "--model", "oracle:@fc", "-o", reference])
+    gate = ["--verify", reference, "-o"]
+    assert main([*words, "non_live,live", "--model", "oracle:@fc", *gate, str(tmp_path / "same")]) == 0
+    assert "gate met: serves the model as the reference does" in capsys.readouterr().out
+    assert main([*words, "non_live,live", "--model", "lexical:@fc", *gate, str(tmp_path / "other")]) == 1
+    assert "gate MISSED: does not serve the model as the reference does: " in capsys.readouterr().out
+    assert main([*words, "simple_java", "--model", "oracle:@fc", *gate, str(tmp_path / "few")]) == 1
+    assert "gate MISSED: too few requests to tell, about " in capsys.readouterr().out
+    assert main([*words, "simple_java", "--model", "oracle:@fc", *gate, reference]) == 2
+    assert "is the run itself" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["RUN"], "--reference RUN says what to compare with"),
+        (["--reference", "RUN"], "name a run, or a model to ask: --model SPEC"),
+        (["RUN", "OTHER", "--reference", "RUN"], "one run has one verdict; --table ranks several"),
+        (["RUN", "--model", "oracle:", "--reference", "RUN"], "--model asks and names its run itself"),
+        (["--model", "oracle:", "--model", "lexical:", "--reference", "RUN"], "one --model at a time"),
+        (["RUN", "--reference", "RUN"], "is the run itself"),
+        (["RUN", "--reference", "nowhere"], "nowhere does not exist"),
+        (["RUN", "--reference", "OTHER", "--margin", "0"], "--margin: percentage points above 0"),
+    ],
+)
+def test_mistakes(words: list[str], told: str, runs: tuple[str, str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    places = {"RUN": runs[0], "OTHER": runs[1]}
+    assert main(["verify", *(places.get(word, word) for word in words)]) == 2
+    error = capsys.readouterr().err
+    assert told in error
+    assert error.count("\n") <= 5
+
+
+@pytest.mark.golden
+@pytest.mark.slow
+def test_recorded_runs_of_one_model_under_three_servers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Two set-ups that are equal are not told apart; the server whose parser was mended later is."""
+    for name in ("server-0.11", "server-fixed-1", "server-fixed-2"):
+        path = RECORDED / f"{name}.tar.gz"
+        if not path.is_file():
+            pytest.skip("needs the recorded runs (shared/golden/v4_runs)")
+        with tarfile.open(path) as packed:
+            packed.extractall(tmp_path / "packed" / name, filter="data")
+        words = ["run", "--model", f"replay:{tmp_path / 'packed' / name}", "--data", "official", "--report", "none"]
+        if main([*words, "-o", str(tmp_path / name)]) == 2:
+            pytest.skip(f"needs the official data: {capsys.readouterr().err}")
+    old, fixed, same = (str(tmp_path / name) for name in ("server-0.11", "server-fixed-1", "server-fixed-2"))
+    assert main(["verify", same, "--reference", fixed]) == 0
+    assert main(["verify", fixed, "--reference", same]) == 0
+    capsys.readouterr()
+    assert main(["verify", old, "--reference", fixed, "--reference", same]) == 1
+    told = capsys.readouterr().out.splitlines()[-1]
+    assert "call a name that was not offered" in told
+    assert "are answered right" in told

@@ -1,4 +1,0 @@
-from __future__ import annotations
-
-from tests.reporting.conftest import _browser as _browser
-from tests.reporting.conftest import browser as browser

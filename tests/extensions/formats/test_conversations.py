@@ -1,0 +1,119 @@
+"""Conversations with models that write calls as text of their own."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+
+from pytest_bfcl.conversation import converse
+from pytest_bfcl.extensions.formats.family import Family
+from pytest_bfcl.extensions.formats.templates import TEMPLATES
+from pytest_bfcl.formats.table import FORMATS
+from pytest_bfcl.settings import Settings
+from pytest_bfcl.transcript import Reply
+from tests.conversation.worlds import TEXTS, shelf_entry
+
+ADD = '{"name": "add_book", "arguments": {"title": "Emma"}}'
+
+
+class Speaker:
+    """Answers from a list and keeps what it was asked."""
+
+    underscore_names = True
+
+    def __init__(self, *texts, mode="fc", family=None):
+        self.spec, self.mode = f"vllm:some-model@{mode}", mode
+        self.texts, self.asked = list(texts), []
+        if family:
+            self.family = Family(FORMATS[family], TEMPLATES[FORMATS[family].template])
+
+    async def generate(self, request):
+        self.asked.append(request)
+        return Reply(text=self.texts.pop(0))
+
+    async def aclose(self):
+        pass
+
+
+def held(model, turns=("put Emma on the shelf",), missed=None, **settings):
+    entry = shelf_entry(turns, missed)
+    return asyncio.run(converse(entry, model, settings=Settings(**settings), texts=TEXTS))
+
+
+def test_a_server_without_parser():
+    model = Speaker(f"<think>\nhm\n</think>\n\n<tool_call>\n{ADD}\n</tool_call>", "Done.")
+    transcript = held(model, decoder="hermes")
+    first, second = transcript.turns[0].steps
+    assert first.call_texts == ["add_book(title='Emma')"]
+    assert first.reply.reasoning == "hm"
+    assert "<think>" not in first.reply.text
+    assert second.calls == []  # prose is no call in this format
+    assert transcript.decoder == "hermes"
+    said, result = model.asked[1].messages[-2:]
+    assert said["tool_calls"][0]["function"]["name"] == "add_book"
+    assert json.loads(said["tool_calls"][0]["function"]["arguments"]) == {"title": "Emma"}
+    assert (result["role"], result["tool_call_id"]) == ("tool", said["tool_calls"][0]["id"])
+    assert model.asked[0].functions
+
+
+def test_without_a_decoder_texts_are_refusals():
+    transcript = held(Speaker(f"<tool_call>\n{ADD}\n</tool_call>"))
+    assert transcript.turns[0].steps[0].calls is None
+    assert transcript.decoder is None
+
+
+def test_a_family_is_asked_by_the_prompting_loop_whatever_its_label():
+    model = Speaker(f"[{ADD}]", "Done.", "Done.", family="mistral-fc", mode="fc")
+    transcript = held(model, ("put Emma on the shelf", ""), {1: ["list_books"]})
+    assert transcript.turns[0].steps[0].call_texts == ["add_book(title='Emma')"]
+    said, result = model.asked[1].messages[-2:]
+    assert said["content"].startswith('[TOOL_CALLS][{"name": "add_book"')
+    assert result == {"role": "tool", "content": '{"count": 2}', "tool_call_id": "call00001"}
+    assert [request.query for request in model.asked] == [1, 2, 3]
+    assert len(model.asked[2].functions) == len(model.asked[0].functions)  # handed over in the message, not as a tool
+    assert "list_books" in model.asked[2].messages[-1]["content"]
+    assert transcript.underscore_names is True
+
+
+@pytest.mark.parametrize(("rules", "calls"), [("official", None), ("corrected", ["add_book(title='Emma')"])])
+def test_corrected_rules_hold_the_conversation_without_the_familys_defects(rules, calls):
+    model = Speaker(f"[TOOL_CALLS][{ADD}]", "Done.", family="mistral-fc")
+    step = held(model, rules=rules).turns[0].steps[0]
+    assert step.calls == calls
+
+
+@pytest.mark.parametrize(
+    ("think", "answer", "reasoning"),
+    [("auto", "[list_books()]", "hm"), ("strip", "[list_books()]", "hm"), ("keep", None, None)],
+)
+def test_thoughts_in_prompting_mode(think, answer, reasoning):
+    model = Speaker("<think>hm</think>[list_books()]", "Done.", mode="prompt")
+    step = held(model, think=think).turns[0].steps[0]
+    assert step.reply.text == (answer or "<think>hm</think>[list_books()]")
+    assert step.reply.reasoning == reasoning
+    assert (step.calls == ["list_books()"]) is (think != "keep")
+    for said in (each for request in model.asked for each in request.messages if each["role"] == "assistant"):
+        assert said["content"] == "<think>hm</think>[list_books()]"  # the server gets back what it said
+
+
+@pytest.mark.parametrize(("policy", "sent"), [("drop", "[list_books()]"), ("keep", "<think>hm</think>[list_books()]")])
+def test_thoughts_in_the_history(policy, sent):
+    model = Speaker("<think>hm</think>[list_books()]", "Done.", mode="prompt")
+    held(model, think="strip", reasoning=policy)
+    assert model.asked[1].messages[-2]["content"] == sent
+
+
+def test_thoughts_beside_calls_read_from_the_text():
+    model = Speaker(f"<think>hm</think><tool_call>\n{ADD}\n</tool_call>", "Done.", mode="fc")
+    held(model, think="strip", decoder="hermes")
+    said = model.asked[1].messages[-2]
+    assert (said["reasoning_content"], said["content"]) == ("hm", "")
+    assert said["tool_calls"][0]["function"]["name"] == "add_book"
+
+
+def test_registered_models_part_thoughts_as_their_handler_does():
+    model = Speaker("<think>hm</think>[list_books()]", "Done.", mode="prompt")
+    model.spec = "vllm:Qwen/Qwen3-8B@prompt"
+    assert held(model).turns[0].steps[0].calls == ["list_books()"]

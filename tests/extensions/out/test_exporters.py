@@ -1,0 +1,153 @@
+"""Runs in the formats of others: what is in them, and that the others read it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import xml.etree.ElementTree as ET
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_bfcl.cli import main
+from pytest_bfcl.extensions.out.finished import file_name
+from pytest_bfcl.runs import RunDirectory
+from pytest_bfcl.session.evaluation import run
+
+FORMATS = ("every-eval-ever", "hf-eval-results", "lm-eval", "inspect", "otel", "badge")
+CATEGORIES = ["simple_python", "parallel", "multi_turn_base", "irrelevance"]
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of two models, with passed and failed entries of one and of several turns."""
+    folder = tmp_path_factory.mktemp("run") / "run"
+    run("bundled", ["oracle:@fc", "lexical:@prompt"], categories=CATEGORIES, out=folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def exported(finished: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The run in every format, a folder each."""
+    folder = tmp_path_factory.mktemp("exported")
+    for name in FORMATS:
+        assert main(["export", str(finished), "--format", name, "-o", str(folder / name)]) == 0
+    return folder
+
+
+def summary_of(finished: Path) -> Any:
+    return json.loads((finished / "summary.json").read_text())
+
+
+def test_every_format_has_the_scores_of_the_summary(finished: Path, exported: Path) -> None:
+    models = summary_of(finished)["models"]
+    for model, summary in models.items():
+        stem = file_name(model)
+        wanted = {name: found["accuracy"] for name, found in summary["categories"].items()}
+        harness = json.loads(next((exported / "lm-eval").glob(f"{stem}/*.json")).read_text())
+        assert {name: harness["results"][f"bfcl_bundled_{name}"]["acc,none"] for name in wanted} == wanted
+        hub = json.loads((exported / "hf-eval-results" / ".eval_results" / f"{stem}.yaml").read_text())
+        told = {row["dataset"]["task_id"]: row["value"] for row in hub}
+        assert {name: told[name] for name in wanted} == {name: round(100 * each, 4) for name, each in wanted.items()}
+        assert {row["dataset"]["id"] for row in hub} == {"pytest-bfcl/bundled"}  # never called BFCL
+        records = [json.loads(path.read_text()) for path in (exported / "every-eval-ever").rglob("*.json")]
+        (record,) = [each for each in records if each["model_info"]["name"] == model]
+        results = record["evaluation_results"]
+        scores = {each["evaluation_name"].split()[-1]: each["score_details"]["score"] for each in results}
+        assert {name: scores[name] for name in wanted} == wanted
+        assert "BFCL v4" not in json.dumps(record)
+
+
+def test_samples_and_spans_are_those_of_the_lines(finished: Path, exported: Path) -> None:
+    lines = list(RunDirectory.open(finished).records())
+    samples = [
+        json.loads(line) for path in (exported / "every-eval-ever").rglob("*.jsonl")
+        for line in path.read_text().splitlines()
+    ]  # fmt: skip
+    assert len(samples) == len(lines)
+    passed = sum(line["outcome"] == "passed" for line in lines)
+    assert sum(each["evaluation"]["is_correct"] for each in samples) == passed
+    assert {each["interaction_type"] for each in samples} == {"single_turn", "agentic"}
+    spans = [
+        span for path in (exported / "otel").glob("*.jsonl") for line in path.read_text().splitlines()
+        for span in json.loads(line)["resourceSpans"][0]["scopeSpans"][0]["spans"]
+    ]  # fmt: skip
+    ids = {span["spanId"] for span in spans}
+    assert len(ids) == len(spans)
+    assert all(span.get("parentSpanId") in ids for span in spans if "parentSpanId" in span)
+    roots = [span for span in spans if "parentSpanId" not in span]
+    assert len(roots) == len(lines)
+    assert all(each["events"][0]["name"] == "gen_ai.evaluation.result" for each in roots)
+    assert {span["name"].split()[0] for span in spans} == {"evaluate", "chat", "execute_tool"}
+
+
+def test_badges_are_pictures_and_say_an_interval(exported: Path) -> None:
+    for path in (exported / "badge").glob("*.svg"):
+        told = json.loads(path.with_suffix(".badge.json").read_text())
+        assert ET.fromstring(path.read_text()).tag.endswith("svg")
+        assert told["schemaVersion"] == 1
+        assert "%" in told["message"]
+    assert len(list((exported / "badge").iterdir())) == 4
+
+
+def test_the_log_holds_every_sample_once(finished: Path, exported: Path) -> None:
+    for path in (exported / "inspect").glob("*.eval"):
+        with zipfile.ZipFile(path) as log:
+            names = [name for name in log.namelist() if name.startswith("samples/")]
+            assert len(names) == len(set(names)) == json.loads(log.read("header.json"))["results"]["total_samples"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--format", "inspct", "-o", "x"], "inspect"),
+        (["--format", "badge"], "-o DIR"),
+        (["--format", "badge", "-o", "x", "--table", "y.csv"], "-o DIR"),
+    ],
+)
+def test_mistakes_are_said(finished: Path, arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["export", str(finished), *arguments]) == 2
+    assert told in capsys.readouterr().err
+
+
+def test_a_folder_that_is_no_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["export", str(tmp_path), "--format", "badge", "-o", str(tmp_path / "x")]) == 2
+    assert "is no run directory" in capsys.readouterr().err
+
+
+def test_the_hub_reads_its_rows(exported: Path) -> None:
+    hub = pytest.importorskip("huggingface_hub", reason="needs huggingface_hub")
+    yaml = pytest.importorskip("yaml", reason="needs the extra yaml")
+    if not hasattr(hub, "parse_eval_result_entries"):
+        pytest.skip("needs a huggingface_hub that knows .eval_results")
+    for path in (exported / "hf-eval-results" / ".eval_results").iterdir():
+        rows = hub.parse_eval_result_entries(yaml.safe_load(path.read_text()))
+        assert rows
+        assert all(0 <= row.value <= 100 for row in rows)
+
+
+@pytest.mark.slow
+def test_the_others_read_them(finished: Path, exported: Path) -> None:
+    """`make slow` names a Python with the packages of the others, and the wheel with EvalEval's schema."""
+    python, wheel = os.environ.get("BFCL_EXPORTS"), os.environ.get("BFCL_EVERY_EVAL_EVER")
+    if not python or not wheel:
+        pytest.skip("no packages of the others (name a Python with BFCL_EXPORTS, a wheel with BFCL_EVERY_EVAL_EVER)")
+    script = Path(__file__).with_name("validate_elsewhere.py")
+    told = subprocess.run([python, script, exported, wheel], capture_output=True, text=True, check=False, timeout=300)
+    assert told.returncode == 0, told.stderr
+    found = json.loads(told.stdout.splitlines()[-1])
+    lines = list(RunDirectory.open(finished).records())
+    assert found["problems"] == []
+    assert found["samples"] == len(lines)
+    assert found["spans"] > len(lines)
+    assert sum(log[1] for log in found["logs"]) == len(lines)
+    assert sum(log[2] for log in found["logs"]) == sum(line["outcome"] == "passed" for line in lines)
+    assert {log[0] for log in found["logs"]} == {"success"}
+    assert found["viewed"] == ["success"] * len(found["logs"])
+    models = summary_of(finished)["models"]
+    assert {*found["harness"]} == {file_name(model) for model in models}
+    rows = min(found["harness"].values())
+    assert rows >= len(CATEGORIES)

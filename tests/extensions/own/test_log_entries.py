@@ -1,0 +1,197 @@
+"""Recorded conversations become entries for review."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_bfcl.cli import main
+from pytest_bfcl.extensions.own.log_entries import entries_of_log
+from pytest_bfcl.failures import UsageError
+from tests.extensions.own import recorded_logs
+from tests.extensions.own.recorded_logs import LOGS, lines_of
+
+SCHEMA = recorded_logs.SCHEMA
+TOOL = {"type": "function", "function": {**recorded_logs.ABOUT, "name": "find_order", "parameters": SCHEMA}}
+
+
+def called(number: int) -> dict[str, Any]:
+    return {
+        "id": "c",
+        "type": "function",
+        "function": {"name": "find_order", "arguments": json.dumps({"number": number})},
+    }
+
+
+CONVERSATION: dict[str, Any] = {
+    "tools": [TOOL],
+    "messages": [
+        {"role": "system", "content": "You work for a shop."},
+        {"role": "user", "content": "Where is order 12?"},
+        {"role": "assistant", "content": None, "tool_calls": [called(12)]},
+        {"role": "tool", "tool_call_id": "c", "content": "sent"},
+        {"role": "assistant", "content": "It was sent."},
+        {"role": "user", "content": [{"type": "text", "text": "And 13 and 14?"}]},
+        {"role": "assistant", "content": "", "tool_calls": [called(13), called(14)]},
+        {"role": "user", "content": "Thanks!"},
+        {"role": "assistant", "content": "With pleasure."},
+    ],
+}
+
+
+def log(path: Path, *conversations: Any) -> Path:
+    path.write_text("".join(json.dumps(each) + "\n" for each in conversations), encoding="utf-8")
+    return path
+
+
+def test_every_answered_request_and_every_conversation_with_results(tmp_path: Path) -> None:
+    first, second, third, whole = entries_of_log(log(tmp_path / "log.jsonl", CONVERSATION))
+    assert [entry["id"] for entry in (first, second, third, whole)] == ["log_0_0", "log_0_1", "log_0_2", "log_0"]
+    assert [entry["category"] for entry in (first, second, third)] == ["simple_python", "parallel", "irrelevance"]
+    assert first["possible_answer"] == [{"find_order": {"number": [12]}}]
+    assert second["possible_answer"] == [{"find_order": {"number": [13]}}, {"find_order": {"number": [14]}}]
+    assert [message["role"] for message in second["question"][0]] == ["system", "user", "assistant", "user"]
+    assert "sent" in second["question"][0][2]["content"]
+    assert all(entry["reviewed"] is False for entry in (first, second, third, whole))
+    assert whole["category"] == "recorded"
+    assert whole["possible_answer"] == [
+        ["find_order(number=12)"],
+        ["find_order(number=13)", "find_order(number=14)"],
+        [],
+    ]
+    assert whole["results"] == [{"call": "find_order", "arguments": {"number": 12}, "result": "sent"}]
+    assert [(each["turn"], each["arguments"]["number"]) for each in whole["expect"]] == [(0, 12), (1, 13), (1, 14)]
+
+
+def simplified(entries: Any) -> list[Any]:
+    """Entries without where they come from."""
+    return [{key: value for key, value in entry.items() if key != "note"} for entry in entries]
+
+
+def test_one_conversation_in_every_format_is_one_and_the_same(tmp_path: Path) -> None:
+    (tmp_path / "chat.jsonl").write_text(lines_of(LOGS["chat"]))
+    expected = simplified(entries_of_log(tmp_path / "chat.jsonl"))
+    assert [entry["category"] for entry in expected] == ["simple_python", "recorded"]
+    assert expected[0]["possible_answer"] == [{"find_order": {"number": [12]}}]
+    assert expected[1]["results"] == [{"call": "find_order", "arguments": {"number": 12}, "result": "sent"}]
+    for name, lines in LOGS.items():
+        for text in (lines_of(lines), json.dumps(lines)):
+            path = tmp_path / f"{name}.json"
+            path.write_text(text)
+            assert simplified(entries_of_log(path)) == expected, name
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "library", ["anthropic", "openai", "google.genai", "opentelemetry.sdk", "openinference.semconv"]
+)
+def test_logs_of_the_libraries_themselves(library: str, tmp_path: Path) -> None:
+    pytest.importorskip(library)
+    from tests.extensions.own import library_logs
+
+    (tmp_path / "chat.jsonl").write_text(lines_of(LOGS["chat"]))
+    expected = simplified(entries_of_log(tmp_path / "chat.jsonl"))
+    for name, text in library_logs.MADE[library]().items():
+        (tmp_path / name).write_text(text)
+        assert simplified(entries_of_log(tmp_path / name)) == expected, name
+
+
+IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AA=="}}
+ASKED = {"role": "user", "content": "Hi"}
+ODD: list[tuple[str, Any, str]] = [
+    ("an image in a request", {"messages": [ASKED, {"role": "user", "content": [IMAGE]}]}, r"messages\[1\].*'image'"),
+    ("an image in a result", {"messages": [{"role": "user", "content": [
+        {"type": "tool_result", "tool_use_id": "t", "content": [IMAGE]}]}]}, r"messages\[0\].*content\[0\].*'image'"),
+    ("a provider's own call", {"messages": [ASKED], "response": {"content": [
+        {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}]}},
+     r"response\[0\].*'server_tool_use'"),
+    ("a search of Responses", {"input": "Hi", "response": {"output": [{"type": "web_search_call", "id": "w"}]}},
+     r"response.output\[0\]"),
+    ("code of Gemini", {"contents": [{"role": "model", "parts": [{"executableCode": {"code": "1"}}]}]},
+     r"contents\[0\]"),
+    ("a thread begun elsewhere", {"input": "Hi", "previous_response_id": "r9"}, r"'r9'"),
+    ("a piece of a stream", {"messages": [ASKED], "response": {"choices": [{"delta": {}}]}}, r"response.choices"),
+    ("a blob of a span", {"attributes": {"gen_ai.input.messages": json.dumps(
+        [{"role": "user", "parts": [{"type": "blob", "content": "AA=="}]}])}}, r"gen_ai.input.messages\[0\].*'blob'"),
+    ("a span without content", {"name": "chat", "attributes": {"gen_ai.operation.name": "chat"}}, "not recorded"),
+    ("calls without tools", {"messages": [ASKED, {"role": "assistant", "tool_calls": [called(1)]}]}, "no tools"),
+    ("a tool that is not offered", {"tools": [TOOL], "messages": [ASKED, {"role": "assistant", "tool_calls": [
+        {"id": "c", "function": {"name": "other", "arguments": "{}"}}]}]}, "'other'"),
+    ("a result of nothing", {"tools": [TOOL], "messages": [
+        ASKED, {"role": "tool", "tool_call_id": "z", "content": ""}]}, "answers no"),
+    ("an agent's scenario", {"id": "a", "question": "user: hi", "function": [], "initial_config": {}}, "scenario"),
+    ("an answer that is missing", {"id": "a", "question": "user: hi", "function": []}, "possible_answer"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("record", "told"), [(record, told) for _, record, told in ODD], ids=[name for name, *_ in ODD]
+)
+def test_what_is_not_known_stops_it_with_the_place(record: Any, told: str, tmp_path: Path) -> None:
+    path = log(tmp_path / "log.jsonl", CONVERSATION, record)
+    with pytest.raises(UsageError, match=r"log\.jsonl:2.*" + told):
+        list(entries_of_log(path))
+    left_out: list[str] = []
+    assert len(list(entries_of_log(path, leave_out=left_out.append))) == 4
+    assert len(left_out) == 1
+
+
+def test_rows_of_xlam(tmp_path: Path) -> None:
+    tool = {"name": "find", "description": "Finds.", "parameters": {
+        "word": {"type": "str", "description": "What."},
+        "most": {"type": "int, optional", "description": "", "default": 5},
+        "tags": {"type": "Optional[List[str]]", "description": "", "default": None}}}  # fmt: skip
+    calls = [{"name": "find", "arguments": {"word": "a", "most": 5}}, {"name": "find", "arguments": {"word": "b"}}]
+    row = {"id": 3, "query": "Find a and b.", "answers": json.dumps(calls), "tools": json.dumps([tool])}
+    (entry,) = entries_of_log(log(tmp_path / "xlam.jsonl", row))
+    assert entry["category"] == "parallel"
+    assert entry["possible_answer"] == [{"find": {"word": ["a"], "most": [5, ""]}}, {"find": {"word": ["b"]}}]
+    parameters = entry["function"][0]["parameters"]
+    assert (parameters["required"], parameters["properties"]["tags"]["type"]) == (["word"], "array")
+
+
+def test_files_of_acebench(tmp_path: Path) -> None:
+    functions = [{"name": name, "description": name, "parameters": SCHEMA} for name in ("find", "send_2")]
+    asked = "user: Find 1.\nsystem: [find(number=1)]\nsystem: It is\nred.\nuser: Find 2 and 3.\n"
+    rows = [{"id": name, "question": asked.replace("3", name), "function": functions} for name in ("a", "b", "c")]
+    rows[0]["time"] = "It is May."
+    (tmp_path / "possible_answer").mkdir()
+    truths = [{"find_1": {"number": 2}, "find_2": {"number": 3}}, "There is no way.", {"send_2": ["number"]}]
+    answers = [{"id": row["id"], "ground_truth": each} for row, each in zip(rows, truths, strict=True)]
+    log(tmp_path / "possible_answer" / "data.json", *answers)
+    made = {entry["id"]: entry for entry in entries_of_log(log(tmp_path / "data.json", *rows))}
+    assert made["log_0_1"]["possible_answer"] == [{"find": {"number": [2]}}, {"find": {"number": [3]}}]
+    assert made["log_0"]["results"] == [{"call": "find", "arguments": {"number": 1}, "result": "It is\nred."}]
+    assert [made[f"log_{n}_1"]["category"] for n in range(3)] == ["parallel", "irrelevance", "irrelevance"]
+    assert made["log_0_0"]["question"][0][0] == {"role": "system", "content": "It is May."}
+
+
+def test_the_entries_can_be_used_and_are_told_to_be_unread(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source, made = log(tmp_path / "log.jsonl", CONVERSATION), tmp_path / "made.jsonl"
+    assert main(["import", str(source), "-o", str(made)]) == 0
+    assert "4 entries, none of them reviewed" in capsys.readouterr().err
+    assert main(["validate", str(made)]) == 0
+    shown = capsys.readouterr().out
+    assert shown.count("nobody has read this entry") == 4
+    assert main(["validate", str(made), "--strict"]) == 1
+    assert main(["import", "chatlog", str(source), "-o", str(made)]) == 2, "what is there is not written over"
+
+
+@pytest.mark.parametrize("line", ["{", "7", '{"messages": 3}', '{"messages": [{}]}', '{"messages": [1]}'])
+def test_a_line_that_is_no_conversation_is_named(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_text(f"{json.dumps(CONVERSATION)}\n{line}\n")
+    with pytest.raises(UsageError, match=r"log\.jsonl:2"):
+        list(entries_of_log(path))
+
+
+@pytest.mark.parametrize(
+    "call", [{"function": {"name": "f", "arguments": "{"}}, {"function": {"name": "f", "arguments": "[]"}}, {}]
+)
+def test_a_broken_call_is_named(tmp_path: Path, call: dict[str, Any]) -> None:
+    messages = [{"role": "user", "content": "Hi"}, {"role": "assistant", "tool_calls": [call]}]
+    with pytest.raises(UsageError, match=r"log\.jsonl:1"):
+        list(entries_of_log(log(tmp_path / "log.jsonl", {"tools": [TOOL], "messages": messages})))

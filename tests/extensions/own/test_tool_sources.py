@@ -1,0 +1,251 @@
+"""Tools from OpenAPI documents, Python functions and MCP servers."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from dataclasses import replace
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import pytest
+from pydantic import BaseModel, Field
+
+from pytest_bfcl.dataset import open_dataset
+from pytest_bfcl.dataset.schemas import check_functions
+from pytest_bfcl.extensions.own import openapi
+from pytest_bfcl.extensions.own.openapi import documents_of_openapi
+from pytest_bfcl.extensions.own.python_functions import document_of, functions_at
+from pytest_bfcl.failures import UsageError
+
+SHOP = """
+openapi: 3.1.0
+info: {title: Shop, version: "1"}
+paths:
+  /orders/{order id}:
+    parameters:
+      - {name: order id, in: path, required: true, schema: {type: integer}, description: Number of the order.}
+    get:
+      operationId: find-order
+      summary: Find an order
+      description: Tells state and items of an order.
+      parameters:
+        - $ref: '#/components/parameters/verbose'
+  /orders:
+    post:
+      summary: Place an order.
+      requestBody:
+        required: true
+        content:
+          application/json:
+            schema: {$ref: '#/components/schemas/Order'}
+components:
+  parameters:
+    verbose: {name: verbose, in: query, schema: {type: boolean, default: false}}
+  schemas:
+    Order:
+      type: object
+      required: [item]
+      properties:
+        item: {type: string, enum: [soup, bread]}
+        price: {type: number}
+"""
+
+
+def test_an_openapi_document_gives_one_tool_an_operation(tmp_path: Path) -> None:
+    (tmp_path / "shop.yaml").write_text(SHOP)
+    find, place = documents_of_openapi(tmp_path / "shop.yaml")
+    assert (find["name"], find["description"]) == (
+        "find_order", "Find an order. Tells state and items of an order.",
+    )  # fmt: skip
+    assert find["parameters"]["required"] == ["order id"]
+    assert find["parameters"]["properties"]["verbose"] == {"type": "boolean", "default": False, "description": ""}
+    assert place["name"] == "post_orders"
+    assert place["parameters"]["required"] == ["item"]
+    assert place["parameters"]["properties"]["item"]["enum"] == ["soup", "bread"]
+    assert place["parameters"]["properties"]["price"]["type"] == "float"
+    assert [finding for finding in check_functions([find, place], "python") if finding.severity == "error"] == []
+
+
+def test_swagger_2_and_clashing_names(tmp_path: Path) -> None:
+    operation = {"operationId": "x", "parameters": [{"name": "b", "in": "body", "schema": {"type": "array"}}]}
+    document = {"swagger": "2.0", "paths": {"/a": {"get": operation}, "/b": {"get": operation}, "/c": 7}}
+    (tmp_path / "old.json").write_text(json.dumps(document))
+    first, second = documents_of_openapi(tmp_path / "old.json")
+    assert (first["name"], second["name"]) == ("x", "x_2")
+    assert first["parameters"]["properties"]["body"]["type"] == "array"
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[1]", "paths: 3", "paths: {}", "a: &a [*a]", "x: !!python/object:os.system a"]
+)
+def test_what_is_no_openapi_document_is_a_usage_error(tmp_path: Path, text: str) -> None:
+    (tmp_path / "a.yaml").write_text(text)
+    with pytest.raises(UsageError):
+        documents_of_openapi(tmp_path / "a.yaml")
+
+
+def api(schema: str) -> str:
+    return f"paths:\n  /a:\n    get:\n      parameters: [{{name: x, in: query, schema: {schema}}}]\n"
+
+
+LAUGHS = "a0: &a0 [ha, ha]\n" + "".join(f"a{i}: &a{i} [*a{i - 1}, *a{i - 1}]\n" for i in range(1, 60))
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        pytest.param(LAUGHS + api("{default: *a59}"), "too much", marks=pytest.mark.slow),
+        (api("{default: &a [*a]}"), "ircular"),
+        ("[" * 100_000, "deep|too much|neither JSON nor YAML"),
+        ('{"paths": ' + '{"a": ' * 100_000 + "1" + "}" * 100_001, "deep|no operation|too much"),
+        (api("!!python/object/apply:os.system ['touch stolen']"), "neither JSON nor YAML"),
+        (api("{allOf: [" * 3000 + "]}" * 3000), "deep|too much|neither"),
+        ("\x1b[31m: [", "neither JSON nor YAML"),
+    ],
+)
+def test_hostile_openapi_documents_are_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, told: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(openapi, "SERVICE", replace(openapi.SERVICE, cpu_s=1))
+    (tmp_path / "a.yaml").write_text(text)
+    with pytest.raises(UsageError, match=told) as caught:
+        documents_of_openapi(tmp_path / "a.yaml")
+    assert str(caught.value).isprintable()
+    assert not (tmp_path / "stolen").exists()
+
+
+def test_what_yaml_holds_beside_json_is_told_as_text(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(api("{default: 2020-01-31, enum: [!!binary aGk=, 1.5]}"))
+    (document,) = documents_of_openapi(tmp_path / "a.yaml")
+    assert document["parameters"]["properties"]["x"]["default"] == "2020-01-31"
+
+
+class Size(Enum):
+    SMALL = "s"
+    LARGE = "l"
+
+
+class Address(BaseModel):
+    street: str
+    number: int = 1
+
+
+def order(
+    item: str, count: int, size: Size, to: Address, extras: list[Literal["salt", "oil"]] | None = None,
+    tip: float = 0.5, note: Annotated[str, Field(description="For the cook.")] = "", *more: Any, odd: Any = print,
+) -> None:  # fmt: skip
+    """Order something to eat.
+
+    Args:
+        item: What to order.
+        count: How many of them,
+            at most nine.
+
+    Returns:
+        number (integer): Of the order.
+    """
+
+
+def test_a_python_function() -> None:
+    document = document_of(order)
+    assert (document["name"], document["description"]) == ("order", "Order something to eat.")
+    parameters = document["parameters"]
+    assert parameters["required"] == ["item", "count", "size", "to"]
+    properties = parameters["properties"]
+    assert properties["count"] == {"type": "integer", "description": "How many of them, at most nine."}
+    assert properties["size"]["enum"] == ["s", "l"]
+    assert properties["to"]["properties"]["street"]["type"] == "string"
+    assert properties["extras"]["items"]["enum"] == ["salt", "oil"]
+    assert properties["tip"] == {"type": "float", "default": 0.5}
+    assert properties["note"]["description"] == "For the cook."
+    assert properties["odd"]["type"] == "any"
+    assert "more" not in properties
+
+
+def test_sphinx_docstrings_too() -> None:
+    def send(to: str, text: str) -> None:
+        """Send a message.
+
+        :param to: Who gets it.
+        :param str text: What it says,
+            in plain words.
+        :returns: nothing
+        """
+
+    document = document_of(send)
+    assert document["description"] == "Send a message."
+    texts = {name: schema["description"] for name, schema in document["parameters"]["properties"].items()}
+    assert texts == {"to": "Who gets it.", "text": "What it says, in plain words."}
+
+
+def test_functions_by_name() -> None:
+    assert [each["name"] for each in functions_at(f"{__name__}:order,Address.model_dump")] == ["order", "model_dump"]
+    assert "order" in [each["name"] for each in functions_at(__name__)]
+    for wrong in ("no_such_module_here:f", f"{__name__}:no_such", f"{__name__}:SHOP"):
+        with pytest.raises(UsageError):
+            functions_at(wrong)
+
+
+SERVER = """
+from mcp.server.mcpserver import MCPServer
+
+server = MCPServer("shop")
+
+@server.tool()
+def find_order(order_id: int, verbose: bool = False) -> str:
+    \"\"\"Tells the state of an order.\"\"\"
+    return "sent"
+
+if __name__ == "__main__":
+    server.run("stdio")
+"""
+
+
+def test_an_mcp_server_in_memory_and_over_stdio(tmp_path: Path) -> None:
+    pytest.importorskip("mcp")
+    from pytest_bfcl.extensions.agents.mcp_tools import documents_of_server, list_tools
+
+    space: dict[str, Any] = {"__name__": "shop"}
+    exec(SERVER, space)  # noqa: S102
+    (here,) = asyncio.run(list_tools(space["server"]))
+    (tmp_path / "server.py").write_text(SERVER)
+    (there,) = documents_of_server(f"{sys.executable} {tmp_path / 'server.py'}")
+    assert here == there
+    assert (here["name"], here["description"]) == ("find_order", "Tells the state of an order.")
+    assert here["parameters"]["required"] == ["order_id"]
+    assert {n: s["type"] for n, s in here["parameters"]["properties"].items()} == {
+        "order_id": "integer", "verbose": "boolean",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("where", ["/no/such/program --x", "", "http://user:secret@127.0.0.1:9/mcp?key=secret"])
+def test_an_mcp_server_that_is_not_there(where: str) -> None:
+    pytest.importorskip("mcp")
+    from pytest_bfcl.extensions.agents.mcp_tools import documents_of_server
+
+    with pytest.raises(UsageError) as caught:
+        documents_of_server(where, timeout_s=10)
+    assert "secret" not in str(caught.value)
+
+
+def test_the_schema_of_own_entries_takes_the_bundled_ones() -> None:
+    jsonschema = pytest.importorskip("jsonschema")
+    from pytest_bfcl.dataset.opening import bundled_root
+    from pytest_bfcl.extensions.own.own_entry import OwnEntry, json_schema
+
+    root = bundled_root()
+    if root is None:
+        pytest.skip("no bundled data in this checkout")
+    validator = jsonschema.Draft202012Validator(json_schema())
+    for name in ("simple_python", "simple_java", "irrelevance", "multi_turn_miss_func", "web_search", "memory", "rest"):
+        for line in (root / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()[:5]:
+            OwnEntry.model_validate_json(line)
+            assert list(validator.iter_errors(json.loads(line))) == []
+    assert json_schema()["required"] == ["id", "question"]
+    wrong = {"id": "", "question": 7, "function": [{"name": "a b"}], "category": "no_such"}
+    assert {tuple(error.path)[:1] for error in validator.iter_errors(wrong)} >= {("id",), ("question",), ("category",)}
+    assert open_dataset(root).own

@@ -1,0 +1,287 @@
+"""``--bfcl-serve`` and models that only their server can name, as a user runs them."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import Iterator
+from http.server import ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from pytest_bfcl.cli import main
+from tests.distributed import WORKERS
+from tests.extensions.serving.processes import alive
+from tests.session.serving.test_discovery import Answering, _models
+
+STUB = Path(__file__).with_name("stub_engine.py")
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="engines are started on POSIX systems only")
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A project with a few entries and a stand-in for the `vllm` program on its path."""
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    program = programs / "vllm"
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} {STUB} "$@"\n')
+    program.chmod(0o755)
+    entries = [
+        {
+            "id": f"irrelevance_{number}", "question": [[{"role": "user", "content": f"What is {number} plus one?"}]],
+            "function": [{"name": "sail", "description": "Sets a sail.", "parameters": {
+                "type": "dict", "properties": {"name": {"type": "string"}}, "required": ["name"]}}],
+        }
+        for number in range(8)
+    ]  # fmt: skip
+    (tmp_path / "irrelevance.jsonl").write_text("".join(json.dumps(entry) + "\n" for entry in entries))
+    return tmp_path
+
+
+def _pytest(project: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        _command(*arguments), cwd=project, env=_environment(project), capture_output=True, text=True, timeout=120,
+        check=False,
+    )  # fmt: skip
+
+
+def _command(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "irrelevance.jsonl", "--bfcl-out=run", *arguments]
+
+
+def _environment(project: Path) -> dict[str, str]:
+    return {**os.environ, "PATH": f"{project / 'programs'}{os.pathsep}{os.environ['PATH']}"}
+
+
+def _lines(project: Path) -> list[dict[str, object]]:
+    return [json.loads(line) for line in (project / "run/results.jsonl").read_text().splitlines()]
+
+
+def _check_served(project: Path, done: subprocess.CompletedProcess[str], pids: Path) -> None:
+    """The engine was started once and answered everything; none of its processes is left."""
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("starting: ") == 1
+    assert "vllm:Qwen/Qwen3-8B is ready after" in done.stdout
+    assert [line["outcome"] for line in _lines(project)] == ["passed"] * 8
+    assert {line["model"] for line in _lines(project)} == {"vllm:Qwen/Qwen3-8B@fc"}
+    assert "--tool-call-parser hermes" in (project / "run/engines/vllm.log").read_text()
+    assert not any(alive(int(pid)) for pid in pids.read_text().split())
+
+
+@pytest.mark.parametrize("workers", WORKERS)
+def test_an_engine_is_started_once_asked_and_ended(project: Path, workers: tuple[str, ...]) -> None:
+    pids = project / "pids"
+    done = _pytest(
+        project, "--model", "vllm:Qwen/Qwen3-8B@fc", "--bfcl-serve", f"--bfcl-serve-args=--worker-file {pids}", *workers
+    )
+    _check_served(project, done, pids)
+
+
+def _verb(project: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "pytest_bfcl", "run", "irrelevance.jsonl", "-o", "run", *arguments]
+    return subprocess.run(
+        command, cwd=project, env=_environment(project), capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+@pytest.mark.slow
+def test_the_verb_starts_asks_and_ends_an_engine(project: Path) -> None:
+    pids = project / "pids"
+    words = ["--model", "vllm:Qwen/Qwen3-8B@fc", "--serve", f"--serve-args=--worker-file {pids}"]
+    dry = _verb(project, *words, "--dry-run")
+    assert dry.returncode == 0, dry.stderr
+    assert not (project / "run").exists()
+    done = _verb(project, *words, "--fail-under", "irrelevance=100")
+    _check_served(project, done, pids)
+    again = _verb(project, *words, "--fail-under", "irrelevance=100")  # nothing is left to ask
+    assert (again.returncode, "starting: " in again.stdout) == (0, False)
+
+
+@pytest.mark.slow
+def test_engines_of_the_verb_that_do_not_start_or_end(project: Path) -> None:
+    failed = _verb(project, "--model", "vllm:m", "--serve", "--serve-args=--crash")
+    assert failed.returncode == 2
+    assert "vLLM ended with code 1 before it was ready; its log ends with" in failed.stderr
+    assert "Traceback" not in failed.stderr
+    crashed = _verb(
+        project, "--model", "vllm:m@fc", "--serve", "--serve-args=--crash-after 3", "--concurrency", "1",
+        "--retries", "1", "-o", "crashed",
+    )  # fmt: skip
+    assert crashed.returncode == 2, crashed.stdout
+    assert "ended with code 9 while it was asked" in crashed.stdout
+    away = _verb(project, "--model", "vllm:m", "--serve", "--ray", "10.0.0.1:6379", "-o", "away")
+    assert away.returncode == 2
+    assert "which a cluster may not reach" in away.stderr
+    assert not (project / "away").exists()
+
+
+def test_ctrl_c_while_the_verb_waits_for_an_engine_ends_it(project: Path) -> None:
+    command = [sys.executable, "-m", "pytest_bfcl", "run", "irrelevance.jsonl", "-o", "run", "--model", "vllm:m@fc"]
+    pids = project / "pids"
+    command += ["--serve", f"--serve-args=--load-s 60 --worker-file {pids}"]
+    usual = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # a suite in the background ignores it
+    with subprocess.Popen(
+        command, cwd=project, env=_environment(project), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        preexec_fn=usual,
+    ) as verb:  # fmt: skip
+        deadline = time.monotonic() + 30
+        while not (pids.exists() and pids.read_text().strip()) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        verb.send_signal(signal.SIGINT)
+        said, _ = verb.communicate(timeout=30)
+    assert verb.returncode == 2, said
+    assert "stopped: interrupted" in said
+    assert "Traceback" not in said
+    assert json.loads((project / "run" / "run.json").read_text())["state"] == "stopped:interrupted"
+    assert not any(alive(int(pid)) for pid in pids.read_text().split())
+
+
+@pytest.mark.slow
+def test_going_on_with_a_run_starts_the_engine_at_another_port(project: Path) -> None:
+    spec = ("--model", "vllm:m@fc", "--bfcl-serve")
+    assert _pytest(project, *spec, "-k", "irrelevance_1").returncode == 0
+    again = _pytest(project, *spec, "-k", "irrelevance_1")
+    assert "another" not in again.stdout
+    assert again.returncode == 0  # settled, nothing is asked
+    assert len(_lines(project)) == 1
+
+
+@pytest.mark.slow
+def test_two_models_have_two_engines(project: Path) -> None:
+    done = _pytest(project, "--model", "vllm:a@fc", "--model", "vllm:b@fc", "--bfcl-serve")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("starting: ") == 2
+    assert sorted({str(line["model"]) for line in _lines(project)}) == ["vllm:a@fc", "vllm:b@fc"]
+
+
+def test_an_engine_that_does_not_start_is_one_clear_error(project: Path) -> None:
+    done = _pytest(project, "--model", "vllm:m", "--bfcl-serve", "--bfcl-serve-args=--crash")
+    assert done.returncode == 4
+    assert "vLLM ended with code 1 before it was ready; its log ends with" in done.stderr + done.stdout
+    assert "ValueError: the stub cannot load this model" in done.stderr + done.stdout
+    assert "Traceback" not in done.stderr + done.stdout
+
+
+@pytest.mark.slow
+def test_an_engine_that_crashes_on_the_way_stops_the_run_with_the_end_of_its_log(project: Path) -> None:
+    done = _pytest(
+        project, "--model", "vllm:m@fc", "--bfcl-serve", "--bfcl-serve-args=--crash-after 3", "--bfcl-concurrency", "1",
+        "--bfcl-retries", "1",
+    )  # fmt: skip
+    assert done.returncode == 2, done.stdout
+    assert "RuntimeError: out of memory, the stub gives up" in done.stdout
+    assert "ended with code 9 while it was asked" in done.stdout
+    assert [line["outcome"] for line in _lines(project)][:3] == ["passed"] * 3
+
+
+MISTAKES = [
+    (("--model", "openai:gpt-4o"), "--bfcl-serve starts vllm, sglang, llamacpp, transformers, ollama"),
+    (("--model", "vllm:"), "which model? write --model vllm:PATH_OR_NAME"),
+    (("--model", "vllm:m", "--base-url", "http://localhost:1/v1"), "give one of them"),
+    (("--model", "vllm:m", "--serve-args='"), "cannot be split into arguments"),
+    (("--model", "sglang:m"), "SGLang is not installed where this runs"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "said"), MISTAKES)
+def test_mistakes_are_said_before_anything_starts(
+    project: Path,
+    arguments: tuple[str, ...],
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(project)
+    monkeypatch.setenv("PATH", _environment(project)["PATH"])
+    assert main(["run", "irrelevance.jsonl", "-o", "run", *arguments, "--serve"]) == 2
+    assert said in capsys.readouterr().err
+    assert not (project / "run").exists()
+
+
+@pytest.mark.slow
+def test_pytest_says_a_mistake_too(project: Path) -> None:
+    arguments, said = MISTAKES[0]
+    done = _pytest(project, *arguments, "--bfcl-serve")
+    assert done.returncode == 4, done.stdout
+    assert said in done.stderr + done.stdout
+    assert "starting: " not in done.stdout
+    assert not (project / "run").exists()
+
+
+@pytest.mark.slow
+def test_nothing_is_started_for_a_dry_run_or_a_listing(project: Path) -> None:
+    for option in ("--bfcl-dry-run", "--collect-only"):
+        done = _pytest(project, "--model", "vllm:m@fc", "--bfcl-serve", option)
+        assert "starting: " not in done.stdout
+        assert not (project / "run/engines").exists()
+
+
+def test_killing_the_run_ends_its_engine(project: Path) -> None:
+    pids = project / "pids"
+    arguments = ["--model", "vllm:m@fc", "--bfcl-serve", f"--bfcl-serve-args=--worker-file {pids} --load-s 30"]
+    run = subprocess.Popen(_command(*arguments), cwd=project, env=_environment(project), stdout=subprocess.DEVNULL)
+    deadline = time.monotonic() + 60
+    while not (pids.exists() and pids.read_text().count(" ")) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    run.send_signal(signal.SIGKILL)
+    run.wait()
+    engine = [int(pid) for pid in pids.read_text().split()]
+    while any(map(alive, engine)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(map(alive, engine))
+
+
+@pytest.fixture
+def running() -> Iterator[str]:
+    """The base URL of a server that runs already and serves one model; it answers every question with a text."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    server = subprocess.Popen([sys.executable, str(STUB), "serve", "Qwen/Qwen3-8B", "--port", str(port)])
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        with socket.socket() as tried:
+            if tried.connect_ex(("127.0.0.1", port)) == 0:
+                break
+        time.sleep(0.05)
+    yield f"http://127.0.0.1:{port}/v1"
+    server.kill()
+    server.wait()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("spec", "provider"), [("vllm:", "vllm"), pytest.param("auto:", "openai", marks=pytest.mark.slow)]
+)
+def test_a_running_server_names_its_model(project: Path, running: str, spec: str, provider: str) -> None:
+    done = _pytest(project, "--model", spec, "--bfcl-base-url", running, "--bfcl-mode", "fc")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert {line["model"] for line in _lines(project)} == {f"{provider}:Qwen/Qwen3-8B@fc"}
+    lines = len(_lines(project))
+    assert _verb(project, "--model", spec, "--base-url", running, "--mode", "fc").returncode == 0
+    assert len(_lines(project)) == lines  # the same model: the plugin's run is finished
+
+
+@pytest.mark.slow
+def test_several_models_are_listed(project: Path) -> None:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Answering)
+    server.body = _models("first", "second")  # type: ignore[attr-defined]
+    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+    try:
+        url = f"http://127.0.0.1:{server.server_address[1]}/v1"
+        done = _pytest(project, "--model", "vllm:", "--bfcl-base-url", url)
+    finally:
+        server.shutdown()
+        server.server_close()
+    assert done.returncode == 4
+    assert textwrap.dedent("found several models") in done.stderr + done.stdout

@@ -1,0 +1,200 @@
+"""Entries are found in training data by what they say, whatever files, ids, columns and punctuation are."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_bfcl.cli import main
+from pytest_bfcl.dataset import DataSet, Entry
+from pytest_bfcl.extensions.training.content import sayings_of, turns_of, words
+from pytest_bfcl.extensions.training.splits import entries_of
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.selection.splits import Split
+from pytest_bfcl.session.evaluation import open_data
+
+pytest.importorskip("datasketch", reason="needs the extra contamination")
+from pytest_bfcl.extensions.training.contamination import Benchmark
+from pytest_bfcl.extensions.training.contamination_report import Report
+from pytest_bfcl.extensions.training.training_rows import Row, files_of, rows_of
+
+OURS = open_data("bundled")
+
+
+@pytest.fixture(scope="module")
+def benchmark_of_ours() -> Benchmark:
+    return Benchmark(OURS)
+
+
+def said(entry: Entry) -> str:
+    return "\n".join(turns_of(entry))
+
+
+NOTHING = {"type": "dict", "properties": {}, "required": []}
+LONG = [entry for entry in entries_of(OURS) if len(words(said(entry))) >= 14]
+
+
+def shouted(text: str) -> str:
+    return text.upper().replace(".", " !! ").replace(",", " – ")
+
+
+def embedded(text: str) -> str:
+    return f"### Instruction: {text} ### Response: certainly"
+
+
+def one_word_other(text: str) -> str:
+    parts = text.split()
+    return " ".join([*parts[:-1], "tomorrow"])
+
+
+def most_of_it(text: str) -> str:
+    parts = text.split()
+    return " ".join(parts[: max(12, 5 * len(parts) // 6)])
+
+
+def rows_with(value: Any, tmp_path: Path) -> list[Row]:
+    file = tmp_path / "train.jsonl"
+    file.write_text(json.dumps(value) + "\n")
+    return list(rows_of(file))
+
+
+COLUMNS: dict[str, Callable[[str], Any]] = {
+    "text": lambda text: {"text": text},
+    "messages": lambda text: {
+        "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": text}]
+    },
+    "conversations": lambda text: {"conversations": [{"from": "human", "value": text}]},
+    "JSON in a column": lambda text: {"row": json.dumps({"question": [[{"role": "user", "content": text}]]})},
+    "a list": lambda text: ["x", [text]],
+}
+
+
+@pytest.mark.parametrize("columns", COLUMNS.values(), ids=COLUMNS)
+@pytest.mark.parametrize("change", [str, shouted, embedded, one_word_other, most_of_it])
+def test_questions_are_found_whatever_they_stand_in(
+    benchmark_of_ours: Benchmark, columns: Callable[[str], Any], change: Callable[[str], str], tmp_path: Path
+) -> None:
+    missed = []
+    for entry in LONG[::9]:
+        (row,) = rows_with(columns(change(said(entry))), tmp_path)
+        found = {each.entry_id: each for each in benchmark_of_ours.findings_in(row) if each.kind == "question"}
+        if entry.id not in found or (change in (str, shouted, embedded) and found[entry.id].how != "equal"):
+            missed.append(entry.id)
+    assert not missed
+
+
+def test_calls_are_found_without_the_question(benchmark_of_ours: Benchmark, tmp_path: Path) -> None:
+    entry = OURS.entry("simple_python_1")
+    ((name, allowed),) = entry.possible_answer[0].items()  # type: ignore[index]
+    arguments = {key: values[-1] for key, values in allowed.items() if values[-1] != ""}
+    call = {"function": {"name": name.upper(), "arguments": json.dumps(arguments)}}
+    (row,) = rows_with({"messages": [{"role": "assistant", "tool_calls": [call]}]}, tmp_path)
+    assert ("simple_python_1", "calls") in {(each.entry_id, each.kind) for each in benchmark_of_ours.findings_in(row)}
+
+
+def test_other_texts_and_tools_alone_are_no_contamination(benchmark_of_ours: Benchmark) -> None:
+    rng = random.Random(7)
+    vocabulary = sorted({word for entry in LONG for word in words(said(entry))})
+    report = Report(benchmark_of_ours.sizes)
+    for number in range(300):
+        text = " ".join(rng.choices(vocabulary, k=30))
+        report.take(benchmark_of_ours.findings_in(Row(f"x:{number}", [text])))
+    tools = OURS.entry("simple_python_1").function
+    (row,) = [Row("t:1", [], set(), {"get weather(city)"})]
+    report.take(benchmark_of_ours.findings_in(row))
+    assert tools
+    assert not report.contaminated(), list(report.lines())
+
+
+def test_every_format_of_rows(tmp_path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow", reason="needs the extra tables")
+    from pyarrow import ipc, parquet
+
+    values = [{"text": f"number {number}", "n": number} for number in range(5)]
+    (tmp_path / "a.jsonl").write_text("\n".join(map(json.dumps, values)))
+    (tmp_path / "b.json").write_text(json.dumps(values))
+    (tmp_path / "c.json").write_text("\n".join(map(json.dumps, values)))  # as the official files are
+    table = pyarrow.Table.from_pylist(values)
+    parquet.write_table(table, tmp_path / "d.parquet")
+    (tmp_path / "saved").mkdir()
+    (tmp_path / "saved" / "dataset_info.json").write_text("{}")
+    with ipc.new_stream(str(tmp_path / "saved" / "data-00000.arrow"), table.schema) as sink:
+        sink.write_table(table)
+    files = files_of(tmp_path)
+    assert len(files) == 5
+    for file in files:
+        assert [row.texts for row in rows_of(file)] == [[f"number {number}"] for number in range(5)], file
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "told"),
+    [
+        ("a.jsonl", b'{"a": 1}\n{broken', r"a.jsonl:2 is no JSON"),
+        ("a.json", b"[" * 100_000, "nested too deeply|is no JSON"),
+        ("a.parquet", b"PAR1 nonsense", "cannot be read"),
+        ("a.arrow", b"nonsense", "cannot be read"),
+        ("a.csv", b"x", "training data ends in"),
+    ],
+)
+def test_bad_files_are_said(name: str, content: bytes, told: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(UsageError, match=told):
+        for file in files_of(tmp_path / name):
+            list(rows_of(file))
+
+
+def test_the_verb_counts_marks_and_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    train, mark, out = tmp_path / "train.jsonl", tmp_path / "found.split.json", tmp_path / "found.json"
+    other = {"prompt": "something else that nobody asks here"}
+    lines = [*({"prompt": shouted(said(entry))} for entry in LONG[:6]), other]
+    train.write_text("\n".join(map(json.dumps, lines)))
+    assert main(["contamination", str(train), "--against", "bundled", "--mark", str(mark), "--json", str(out)]) == 1
+    told = capsys.readouterr().out
+    assert "7 rows against" in told
+    assert f"{train}:1" in told
+    found = json.loads(out.read_text())
+    assert {entry.id for entry in LONG[:6]} <= set(found["contaminated"])
+    split = Split.read(mark)
+    assert set(split.ids("train")) == set(found["contaminated"])
+    split.check(OURS)
+    train.write_text(json.dumps(other))
+    assert main(["contamination", str(train), "--against", "bundled"]) == 0
+    assert main(["contamination", str(tmp_path / "nothing"), "--against", "bundled"]) == 2
+
+
+@pytest.mark.slow
+def test_the_official_set_in_its_own_files(official: DataSet, official_dir: Path) -> None:
+    """Every question that says enough is found in a copy of the official folder."""
+    report, benchmark = Report({}), Benchmark(official)
+    for file in files_of(official_dir):
+        for row in rows_of(file):
+            report.take(benchmark.findings_in(row))
+    found = {entry_id for entry_id, kind in report.best if kind == "question"}
+    long = {entry.id for entry in entries_of(official) if any(len(words(text)) >= 5 for text in sayings_of(entry))}
+    assert long <= found
+
+
+def test_a_copy_of_the_official_set_is_still_a_test_set(official_dir: Path, tmp_path: Path) -> None:
+    from pytest_bfcl.extensions.training.tasks import tasks
+
+    copy = tmp_path / "mine"
+    shutil.copytree(official_dir, copy)
+    with pytest.raises(UsageError, match="test set"):
+        tasks(copy)
+    line = {
+        "id": "simple_python_my_own", "question": [[{"role": "user", "content": ""}]],
+        "function": [{"name": "f", "description": "F.", "parameters": NOTHING}],
+        "possible_answer": [{"f": {}}],
+    }  # fmt: skip
+    question = next(entries_of(open_data("official"))).question
+    line["question"] = [[{"role": "user", "content": shouted(question[0][0]["content"])}]]
+    own = tmp_path / "mine.jsonl"
+    own.write_text(json.dumps(line) + "\n")
+    with pytest.raises(UsageError, match="simple_python_my_own"):
+        tasks(own)

@@ -1,0 +1,163 @@
+"""The index says what reading the results says, whatever happens to the file; its cache is never believed blindly."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+from pathlib import Path
+
+import pytest
+
+from pytest_bfcl.extensions.view.cache import IndexCache, open_index
+from pytest_bfcl.extensions.view.index import RunIndex, StaleIndexError
+from pytest_bfcl.runs import RunDirectory, json_line
+from pytest_bfcl.runs.lines import DamagedLine
+from tests.reporting.samples import record, stored_run
+
+MODELS = ("openai:a@fc", "openai:b@prompt")
+OUTCOMES = ("passed", "failed", "error", "skipped")
+
+
+def lines(count: int, seed: int = 0) -> list[dict[str, object]]:
+    """Lines of two models and two repeats, some of them twice."""
+    dice = random.Random(seed)
+    made = []
+    for number in range(count):
+        model = dice.choice(MODELS)
+        line = record(f"simple_python_{dice.randrange(count // 2)}", "simple_python", model, dice.choice(OUTCOMES))
+        made.append(
+            {**line, "repeat": dice.choice((1, 2)), "latency_s": number / 7, "cost_usd": dice.choice((None, 0.5))}
+        )
+    return made
+
+
+def seen(index: RunIndex) -> list[tuple[object, ...]]:
+    return [(row.id, row.model, row.repeat, row.outcome, row.reason, row.latency, row.cost) for row in index.rows()]
+
+
+def told(run: Path) -> list[tuple[object, ...]]:
+    """The same, by reading everything."""
+    found = RunDirectory.open(run).records()
+    return [
+        (line["id"], line["model"], line.get("repeat") or 1, line["outcome"], line.get("reason"),
+         None if line.get("latency_s") is None else round(line["latency_s"], 3), line.get("cost_usd"))
+        for line in found
+    ]  # fmt: skip
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    made = stored_run(tmp_path / "run", [record("simple_python_0", "simple_python", MODELS[0], "passed")])
+    (made / "results.jsonl").write_bytes(b"".join(json_line(line) for line in lines(1200)))
+    return made
+
+
+def open_cached(run: Path, tmp_path: Path) -> RunIndex:
+    return open_index(run / "results.jsonl", {}, tmp_path / "cache")
+
+
+def test_the_index_counts_what_reading_counts(run: Path, tmp_path: Path) -> None:
+    fresh = open_cached(run, tmp_path)
+    kept = open_cached(run, tmp_path)
+    assert seen(fresh) == told(run)
+    assert seen(kept) == told(run)
+    assert [text for _, text in kept.listed()] == [text for _, text in fresh.listed()]
+    for row in list(kept.rows())[::97]:
+        assert kept.line(row)["id"] == row.id
+        assert row in kept.of_entry(row.id)
+    assert kept.of_entry("simple_python_none") == []
+
+
+def test_damage_is_named_and_the_earlier_line_counts(run: Path, tmp_path: Path) -> None:
+    path = run / "results.jsonl"
+    good = json_line(record("simple_python_9", "simple_python", MODELS[0], "failed"))
+    path.write_bytes(
+        good + b"\n{broken\n" + good.replace(b'"failed"', b'"perhaps"') + b"\xff\n" + good[: len(good) // 2]
+    )
+    index = open_cached(run, tmp_path)
+    assert [row.outcome for row in index.rows()] == ["failed"]
+    assert [line.line for line in index.damaged] == [3, 4, 5]
+    assert index.torn
+    assert index.damaged == open_cached(run, tmp_path).damaged
+    assert isinstance(index.damaged[0], DamagedLine)
+
+
+def test_it_grows_with_the_file_however_it_is_cut(run: Path, tmp_path: Path) -> None:
+    path = run / "results.jsonl"
+    whole, dice = path.read_bytes(), random.Random(3)
+    path.write_bytes(b"")
+    index, taken = RunIndex(path), 0
+    while taken < len(whole):
+        part = whole[taken : taken + dice.randrange(1, 60_000)]
+        with open(path, "ab") as file:
+            file.write(part)
+        taken += len(part)
+        index.catch_up()
+    assert seen(index) == told(run)
+    assert not index.torn
+    with open(path, "ab") as file:
+        file.write(json_line(record("simple_python_new", "simple_python", MODELS[0], "passed")))
+    assert len(open_cached(run, tmp_path)) == len(index) + 1
+    assert index.catch_up()
+    assert not index.catch_up()
+
+
+def test_what_is_no_longer_the_same_file_is_read_anew(run: Path, tmp_path: Path) -> None:
+    path = run / "results.jsonl"
+    index = open_cached(run, tmp_path)
+    row = next(iter(index.rows()))
+    content = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(reversed(content)) + content[0])  # larger, but does not begin the same
+    with pytest.raises(StaleIndexError):
+        index.line(row)
+    with pytest.raises(StaleIndexError):
+        index.catch_up()
+    assert seen(open_cached(run, tmp_path)) == told(run)
+    path.write_bytes(b"".join(content[:5]))
+    assert seen(open_cached(run, tmp_path)) == told(run)
+    stamp = path.stat()
+    path.write_bytes(b"".join(content[:5]).replace(b'"failed"', b'"passed"'))
+    os.utime(path, ns=(stamp.st_atime_ns, stamp.st_mtime_ns + 1))
+    assert seen(open_cached(run, tmp_path)) == told(run)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_damaged_cache_is_made_again(run: Path, tmp_path: Path, seed: int) -> None:
+    dice = random.Random(seed)
+    open_cached(run, tmp_path)
+    (cached,) = (tmp_path / "cache").iterdir()
+    assert cached.stat().st_mode & 0o077 == 0
+    raw = bytearray(cached.read_bytes())
+    if seed % 3 == 0:
+        del raw[dice.randrange(len(raw)) :]
+    elif seed % 3 == 1:
+        raw[dice.randrange(len(raw))] ^= 1 << dice.randrange(8)
+    else:
+        raw[:] = json.dumps({"version": 1}).encode()
+    cached.write_bytes(raw)
+    assert seen(open_cached(run, tmp_path)) == told(run)
+
+
+def test_a_cache_of_another_shape_is_not_taken(run: Path, tmp_path: Path) -> None:
+    """Well formed and with its digest right, but not what this program writes: hostile hands."""
+    import hashlib
+
+    open_cached(run, tmp_path)
+    (cached,) = (tmp_path / "cache").iterdir()
+    body = bytearray(cached.read_bytes()[32:])
+    for old, new in ((b'"order":', b'"order":9'), (b'"sizes":[', b'"sizes":[-1,'), (b'"read":', b'"reed":')):
+        changed = bytes(body).replace(old, new, 1)
+        size = int.from_bytes(changed[:8], "big") + len(new) - len(old)
+        changed = size.to_bytes(8, "big") + changed[8:]
+        cached.write_bytes(hashlib.blake2b(changed, digest_size=32).digest() + changed)
+        assert IndexCache(tmp_path / "cache").load(run / "results.jsonl", {}) is None
+    assert seen(open_cached(run, tmp_path)) == told(run)
+
+
+def test_the_cache_is_never_in_the_run(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTEST_BFCL_CACHE", str(tmp_path / "own"))
+    before = sorted(run.rglob("*"))
+    open_index(run / "results.jsonl")
+    assert sorted(run.rglob("*")) == before
+    assert len(list((tmp_path / "own" / "view").iterdir())) == 1
