@@ -66,12 +66,3 @@ if not TYPE_CHECKING:
 
 def __dir__() -> list[str]:
     return list(__all__)
-
-
-def _install_former_names() -> None:
-    from pytest_bfcl.former_names import install
-
-    install()
-
-
-_install_former_names()

@@ -54,8 +54,6 @@ Kind = Literal[
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
 """Names end up in specs, ids, files and on terminals; one of another form is offered by nobody."""
-FORMER: Mapping[str, tuple[str, ...]] = {"listeners": ("reporters",)}
-"""Names that kinds had, taken until 0.4."""
 
 
 def offered(kind: Kind) -> Mapping[str, EntryPoint]:
@@ -96,9 +94,8 @@ def origin(point: EntryPoint) -> str:
 
 @cache
 def _offered(kind: Kind, path: tuple[str, ...]) -> Mapping[str, EntryPoint]:
-    groups = (f"pytest_bfcl.{name}" for name in (kind, *FORMER.get(kind, ())))
     found: dict[str, EntryPoint] = {}
-    for point in (each for group in groups for each in _every(path).select(group=group)):
+    for point in _every(path).select(group=f"pytest_bfcl.{kind}"):
         if _NAME.fullmatch(point.name):
             found.setdefault(point.name, point)
     return found

@@ -10,7 +10,8 @@ import time
 
 import uvicorn
 
-from pytest_bfcl.training import openenv, tasks
+from pytest_bfcl.extensions.training import openenv
+from pytest_bfcl.training import tasks
 
 
 def app() -> object:

@@ -5,7 +5,8 @@ python examples/trainers/skyrl_env.py
 
 import skyrl_gym
 
-from pytest_bfcl.training import skyrl, tasks
+from pytest_bfcl.extensions.training import skyrl
+from pytest_bfcl.training import tasks
 
 
 def main() -> None:

@@ -8,7 +8,7 @@ import sys
 
 import verifiers.v1 as vf
 
-from pytest_bfcl.training.verifiers import load_environment
+from pytest_bfcl.extensions.training.verifiers import load_environment
 
 
 async def main(url: str, *categories: str) -> None:

@@ -12,7 +12,7 @@ from pytest_bfcl.training import tasks, verl
 
 AGENT_LOOPS = """\
 - name: bfcl
-  _target_: pytest_bfcl.training.verl_loop.BfclAgentLoop
+  _target_: pytest_bfcl.extensions.training.verl_loop.BfclAgentLoop
   options: {mode: prompt, partial: true}
 """
 
@@ -20,7 +20,7 @@ AGENT_LOOPS = """\
 def main() -> None:
     single = tasks("bundled", categories=["simple_python", "multiple", "parallel"])
     print(verl.write_parquet(single, "train.parquet"), "rows")
-    Path("reward.py").write_text("from pytest_bfcl.training.verl import compute_score\n")
+    Path("reward.py").write_text("from pytest_bfcl.extensions.training.verl import compute_score\n")
     Path("agent_loops.yaml").write_text(AGENT_LOOPS)
     row = next(iter(verl.rows(single)))
     truth = row["reward_model"]["ground_truth"]

@@ -50,7 +50,7 @@ def test_a_whole_ordinary_session_imports_nothing_heavy(project: Project) -> Non
     names = loaded.split()[1:]
     assert "pytest_bfcl.plugin" in names
     assert len(names) <= 13, names
-    light = {"plugin", "run_options", "settings", "failures", "former_names", "json_types", "plain_text"}
+    light = {"plugin", "run_options", "settings", "failures", "json_types", "plain_text"}
     assert not [name for name in names if not light.issuperset(name.split(".")[1:2])]
 
 

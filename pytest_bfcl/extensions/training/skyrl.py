@@ -1,6 +1,7 @@
 """SkyRL-gym: an entry as a `BaseTextEnv`, text in and messages out (``pip install skyrl-gym``).
 
-    from pytest_bfcl.extensions.training import skyrl, tasks
+    from pytest_bfcl.extensions.training import skyrl
+    from pytest_bfcl.training import tasks
     skyrl.register()                                     # in every process that makes environments
     rows = skyrl.rows(tasks("bundled"))                  # prompt, env_class, reward_spec, extra_info
     skyrl_gym.make("bfcl", env_config={"decoder": "hermes"}, extras=rows[0])
@@ -27,7 +28,7 @@ NAME = "bfcl"
 class BfclEnv(BaseTextEnv):  # type: ignore[misc]
     """One entry, played by a policy that writes text.
 
-    ``env_config`` holds `pytest_bfcl.training.tasks.Options`, ``extras`` the row. A step's reward is what it
+    ``env_config`` holds `pytest_bfcl.extensions.training.tasks.Options`, ``extras`` the row. A step's reward is what it
     earned: the verdict with the last one, or graded (``partial``) a share with each that ends a user turn. Raises
     `HarnessError` for rows of other data, never for what a policy wrote.
     """

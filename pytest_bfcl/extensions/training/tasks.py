@@ -259,7 +259,8 @@ def _data_and_entry(row: Fields) -> tuple[DataSet, Entry]:
     key = key_of(row)
     if key is None:
         raise HarnessError(
-            HarnessTrouble.DATA, "the row names no entry (entry_id, data): make rows with pytest_bfcl.training.tasks"
+            HarnessTrouble.DATA,
+            "the row names no entry (entry_id, data): make rows with pytest_bfcl.extensions.training.tasks",
         )
     data = _opened(key["data"])
     if key["data_sha256"] not in ("", data.sha256):

@@ -65,7 +65,7 @@ class BfclTasksetConfig(vf.TasksetConfig):  # type: ignore[misc]
     step_limit: int | None = None
 
     def tasks(self) -> Tasks:
-        """The entries. Raises `UsageError` as `pytest_bfcl.training.tasks.tasks` does."""
+        """The entries. Raises `UsageError` as `pytest_bfcl.extensions.training.tasks.tasks` does."""
         given = {name: getattr(self, name, None) for name in Options.__annotations__}
         options: Any = {name: value for name, value in given.items() if value is not None}
         part = cast("Any", self.part)

@@ -4,7 +4,7 @@
     custom_reward_function.path=pkg://pytest_bfcl.extensions.training.verl custom_reward_function.name=compute_score
 
 `compute_score` needs nothing of verl. `BfclInteraction` plays entries of several turns where verl has interactions
-(0.5 to 0.7); later releases have agent loops instead (`pytest_bfcl.training.verl_loop`).
+(0.5 to 0.7); later releases have agent loops instead (`pytest_bfcl.extensions.training.verl_loop`).
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@
       _target_: pytest_bfcl.extensions.training.verl_loop.BfclAgentLoop
       options: {mode: fc, decoder: hermes, partial: true}
 
-Rows of `pytest_bfcl.training.verl.rows` name it (``agent_name``). With native calls the tools go through the model's
-own chat template, and ``decoder`` says how it writes calls.
+Rows of `.verl.rows` name it (``agent_name``). With native calls the tools go through the
+model's own chat template, and ``decoder`` says how it writes calls.
 """
 
 from __future__ import annotations

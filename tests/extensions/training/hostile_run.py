@@ -14,9 +14,9 @@ from typing import Any
 
 from pytest_bfcl.checkers import details
 from pytest_bfcl.dataset import Entry
+from pytest_bfcl.extensions.training.tasks import reward_of
 from pytest_bfcl.session.evaluation import open_data
 from pytest_bfcl.training import Episode, tasks, verl
-from pytest_bfcl.training.tasks import reward_of
 from pytest_bfcl.transcript import Mode, Reply
 from tests.multi_turn.hostile_run import INJECTED, native, prompted
 from tests.simulators.hostile_run import Watch

@@ -18,11 +18,11 @@ from pytest_bfcl.dataset.categories import resolve_categories
 from pytest_bfcl.extensions.training.grades import MOST_PARTIAL
 from pytest_bfcl.extensions.training.rewards import reward
 from pytest_bfcl.extensions.training.splits import make_split
+from pytest_bfcl.extensions.training.tasks import episode_of, key_of, reward_of
 from pytest_bfcl.extensions.vector_memory.embedding import encoder_problem
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.session.evaluation import open_data
 from pytest_bfcl.training import Episode, Tasks, tasks, trl, verl
-from pytest_bfcl.training.tasks import episode_of, key_of, reward_of
 from pytest_bfcl.transcript import Reply
 from tests.extensions.training.policies import first_reply, hostile, message, oracle
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from pytest_bfcl.extensions.training import tasks
 from pytest_bfcl.extensions.training.trl_rollout import KEY, REWARD, rollout, rollout_reward
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.training import tasks
 from tests.extensions.training.policies import oracle
 
 END = "\x03"

@@ -13,7 +13,6 @@ import pytest
 
 from pytest_bfcl.cli import main
 from pytest_bfcl.extensions.own.proof import unprovable
-from pytest_bfcl.extensions.training import tasks
 from pytest_bfcl.extensions.training.generating.domains import DOMAINS
 from pytest_bfcl.extensions.training.generating.folder import RECORD
 from pytest_bfcl.extensions.training.generating.making import PATTERN, Recipe, filled
@@ -26,6 +25,7 @@ from pytest_bfcl.extensions.training.generating.task import entry_of
 from pytest_bfcl.session.evaluation import open_data
 from pytest_bfcl.settings import Settings
 from pytest_bfcl.simulators import simulator_class
+from pytest_bfcl.training import tasks
 
 TREE = {"orchard": {"type": "directory", "contents": {
     "crates": {"type": "directory", "contents": {}},

@@ -17,8 +17,9 @@ import httpx
 import uvicorn
 from openenv.core import GenericEnvClient
 
+from pytest_bfcl.extensions.training import openenv
 from pytest_bfcl.models.oracle import answer
-from pytest_bfcl.training import Tasks, openenv, tasks
+from pytest_bfcl.training import Tasks, tasks
 
 
 def serve(app: Any) -> str:

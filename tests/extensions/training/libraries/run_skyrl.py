@@ -12,7 +12,8 @@ from typing import Any
 
 import skyrl_gym
 
-from pytest_bfcl.training import skyrl, tasks
+from pytest_bfcl.extensions.training import skyrl
+from pytest_bfcl.training import tasks
 from tests.extensions.training.policies import hostile, oracle
 
 

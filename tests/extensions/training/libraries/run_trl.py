@@ -20,8 +20,8 @@ import trl as library
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from pytest_bfcl.extensions.training import trl_rollout
+from pytest_bfcl.extensions.training.tasks import KEY_COLUMNS
 from pytest_bfcl.training import Tasks, tasks, trl
-from pytest_bfcl.training.tasks import KEY_COLUMNS
 from tests.extensions.training.policies import oracle
 
 END = "<|im_end|>"

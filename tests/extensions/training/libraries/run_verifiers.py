@@ -12,7 +12,7 @@ from typing import Any
 
 import verifiers.v1 as vf
 
-from pytest_bfcl.training.verifiers import load_environment
+from pytest_bfcl.extensions.training.verifiers import load_environment
 
 
 async def evaluated(env: vf.Env, url: str) -> list[dict[str, Any]]:

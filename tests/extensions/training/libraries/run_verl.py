@@ -13,8 +13,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+from pytest_bfcl.extensions.training.tasks import episode_of
 from pytest_bfcl.training import tasks, verl
-from pytest_bfcl.training.tasks import episode_of
 from tests.extensions.training.policies import hostile, oracle
 
 SOME = ["simple_java", "irrelevance", "parallel", "multi_turn_base", "multi_turn_miss_func"]
@@ -27,7 +27,7 @@ def interaction() -> dict[str, Any]:
     from verl.interactions.utils.interaction_registry import initialize_interactions_from_config
 
     config = {"interaction": [{
-        "name": "bfcl", "class_name": "pytest_bfcl.training.verl_interaction.BfclInteraction",
+        "name": "bfcl", "class_name": "pytest_bfcl.extensions.training.verl_interaction.BfclInteraction",
         "config": {"partial": True},
     }]}  # fmt: skip
     path = Path("interaction.yaml").resolve()

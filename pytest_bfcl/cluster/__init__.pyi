@@ -1,1 +1,0 @@
-from pytest_bfcl.extensions.cluster import Cluster as Cluster
