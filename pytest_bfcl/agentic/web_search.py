@@ -87,7 +87,7 @@ class WebSearchAPI(Simulator):
             why = self.say("fetch_url_content.mode", f"there is no mode {mode!r:.100} ({', '.join(MODES)})", mode)
         if why is None:
             return page
-        why = str(why).removeprefix(f"Cannot fetch {url[:300]}: ")  # recordings of earlier releases
+        why = str(why)
         return {"error": self.say("fetch_url_content.failed", f"Cannot fetch {url[:300]}: {why}", url, why)}
 
     def _outside(self) -> Outside:

@@ -36,9 +36,9 @@ def run(args: argparse.Namespace) -> int:
     """Fetch and say where the data is and what it is."""
     if args.embeddings:
         return _embeddings(args)
-    from pytest_bfcl.fetching.official import complete_folder, fetch, is_intact, read_manifest
+    from pytest_bfcl.fetching.official import fetch, fetched_folder, is_intact, read_manifest
 
-    before = complete_folder()
+    before = fetched_folder()
     folder = fetch(args.source, version=args.version, force=args.force, allow_unknown=args.allow_unknown)
     manifest = read_manifest(folder)
     state = "verified" if manifest.verified else "NOT VERIFIED: its hash is not the known one"

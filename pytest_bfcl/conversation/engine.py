@@ -169,7 +169,7 @@ class _Conversation:
         turn, step = request.turn, request.step
         key = ReplyKey(self.model.spec, self.model.mode, request.entry.id, request.repeat, turn, step, digest)
         reply = self.journal.find(key)
-        if reply is None or problem_of(reply) == TROUBLE:  # an earlier release kept those
+        if reply is None or problem_of(reply) == TROUBLE:  # such a reply never counts, whoever kept it
             reply = await self._live(request)
             self.journal.record(key, reply, requests.delta(request.messages, request.functions))
         requests.answered(reply, turn, step)

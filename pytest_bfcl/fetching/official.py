@@ -72,20 +72,11 @@ def cache_root() -> Path:
 
 
 def fetched_folder() -> Path | None:
-    """The cache folder of the official set; ``None`` when none is complete, or an earlier release of ours fetched it.
-
-    An earlier release read fewer of the benchmark's texts, so its cache has to be fetched again.
-    """
+    """The cache folder of the official set; ``None`` unless data and all texts that this version reads are in it."""
     folder = cache_root() / "official" / VERSION
     if not (folder / "manifest.json").is_file():
         return None
-    return folder if read_manifest(folder).texts_sha256 == TEXTS_SHA256 else None
-
-
-def complete_folder() -> Path | None:
-    """The same with every text this release can use: folders fetched by older ones lack some."""
-    folder = fetched_folder()
-    return folder if folder is not None and are_all_in(folder) else None
+    return folder if read_manifest(folder).texts_sha256 == TEXTS_SHA256 and are_all_in(folder) else None
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -115,7 +106,7 @@ def fetch(
     benchmark.
     """
     wanted = version == VERSION and not (allow_unknown and source is not None) and not force
-    if wanted and (present := complete_folder()) is not None:
+    if wanted and (present := fetched_folder()) is not None:
         return present
     if version != VERSION and not allow_unknown:
         raise UsageError(f"version {version} is not known to this release (it knows {VERSION}); add --allow-unknown")
@@ -124,7 +115,7 @@ def fetch(
     home = cache_root() / "official"
     home.mkdir(parents=True, exist_ok=True)
     with FileLock(home / ".lock"):
-        if wanted and (present := complete_folder()) is not None:  # another process was faster
+        if wanted and (present := fetched_folder()) is not None:  # another process was faster
             return present
         with tempfile.TemporaryDirectory(prefix=".fetch-", dir=home) as temporary:
             staging = Path(temporary) / "staging"
@@ -141,10 +132,7 @@ def texts_beside(data: Path) -> Texts | None:
 
 
 def with_later_texts(texts: Texts, data: Path) -> Texts:
-    """The texts with the sentences that are taken one by one from the same folder; those that it lacks are left out.
-
-    They stand beside the others because digests of texts that were fetched before must stay what they are.
-    """
+    """The texts with the sentences that are taken one by one from the same folder; those that it lacks are left out."""
     package = data.parent
     if not texts.sentences:
         return texts

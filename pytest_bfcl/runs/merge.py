@@ -12,7 +12,6 @@ from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.runs.directory import RunDirectory, is_run, join_selections, missing_shards, shards_of
 from pytest_bfcl.runs.fingerprint import Fingerprint
 from pytest_bfcl.runs.lines import OnDamaged
-from pytest_bfcl.runs.packed_transcripts import INDEX_SUFFIX
 from pytest_bfcl.runs.paths import below
 from pytest_bfcl.runs.result_line import EntryKey
 from pytest_bfcl.runs.results import is_settled, record_key
@@ -133,18 +132,13 @@ def _chosen(runs: Sequence[RunDirectory], on_damaged: OnDamaged | None) -> dict[
 
 
 def _copy_files(source: Path, out: Path, number: int, on_damaged: OnDamaged | None) -> None:
-    """Lines under numbered names (an index names its data file), readable snapshots side by side."""
-    parts = (
-        ("journal", "*.jsonl"), ("web", "*.jsonl"), ("transcripts", "*.jsonl.gz"), ("transcripts", f"*{INDEX_SUFFIX}"),
-    )  # fmt: skip
-    for folder, pattern in parts:
-        for file in sorted((source / folder).glob(pattern)):
+    """Lines under numbered names, readable snapshots side by side."""
+    for folder in ("journal", "web"):
+        for file in sorted((source / folder).glob("*.jsonl")):
             _copy(source, file, out / folder / f"{number:02d}-{file.name}")
     damaged = {each.path: each for each in damaged_snapshots(source / "snapshots")}
-    transcripts = Transcripts(source)
-    transcripts.find_damage()
     if on_damaged is not None:
-        for each in (*transcripts.damaged(), *damaged.values()):
+        for each in (*Transcripts(source).damaged(), *damaged.values()):
             on_damaged(each)
     for file in sorted(set((source / "snapshots").rglob("*.json")) - set(damaged)):
         _copy(source, file, out / file.relative_to(source))

@@ -52,7 +52,7 @@ class ModelFacts(TypedDict, total=False):
 
 
 class RunFacts(TypedDict, total=False):
-    """``run.json``; every field may be missing in runs of earlier versions."""
+    """``run.json``; every field may be missing: a run may have been killed while it was written."""
 
     dataset: DataFacts
     models: list[ModelFacts]

@@ -1,4 +1,4 @@
-"""Whole conversations, put together from the journal (and from what earlier releases kept, `PackedTranscripts`).
+"""Whole conversations, put together from the journal.
 
 A line of the journal has what its request says beyond the line before it (`RequestDelta`). Lines of one conversation
 share ``started_at``; one that was gone on with begins where the earlier one ended, or parted from it.
@@ -17,7 +17,6 @@ from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.runs.journal import key_of, read_journal_line
 from pytest_bfcl.runs.lines import LONGEST_LINE, DamagedLine, open_regular, parse_object, whole_lines
-from pytest_bfcl.runs.packed_transcripts import PackedTranscripts
 from pytest_bfcl.runs.result_line import EntryKey
 from pytest_bfcl.troubles import HarnessTrouble
 
@@ -35,11 +34,10 @@ class Transcripts:
 
     def __init__(self, run: Path) -> None:
         self._files: list[Path] = []
-        self._folder = run / "transcripts"
         self._journal = run / "journal"
         self._read = LineFiles()
         self._bad_lines: list[DamagedLine] = []
-        self._unreadable: dict[Path, dict[EntryKey, str]] = {}
+        self._unreadable: dict[EntryKey, str] = {}
 
     def load(self, key: EntryKey, started_at: str | None = None) -> Parsed | None:
         """The conversation of a trial: ``messages`` as sent, with the last reply; ``functions`` offered beside them.
@@ -47,37 +45,23 @@ class Transcripts:
         ``started_at``: of the trial's result line; what was said in a conversation begun later is not taken.
         ``None`` where nothing was kept. Raises `HarnessError` (kind ``storage``) for what cannot be read.
         """
-        path = self._journal
         try:
             lines = [self._line(*place) for place in self._places[0].get(key, ())]
-            found = self._conversation(_chained(lines, started_at))
-            if found is None and (place := self._packed.places.get(key)) is not None:
-                path = place.path
-                found = self._packed.load(key, self._read)
-            return found
+            return self._conversation(_chained(lines, started_at))
         except (OSError, ValueError, LookupError, TypeError) as error:
-            self._unreadable.setdefault(path, {})[key] = str(error)
+            self._unreadable[key] = str(error)
             raise HarnessError(
-                HarnessTrouble.STORAGE, f"cannot read the transcript of {key.entry_id} from {path}: {error}"
+                HarnessTrouble.STORAGE, f"cannot read the transcript of {key.entry_id} from {self._journal}: {error}"
             ) from error
 
     def damaged(self) -> Iterator[DamagedLine]:
-        """Lines that cannot be read, and files with transcripts that could not be (``line`` 0), as far as met."""
-        yield from (*self._bad_lines, *self._packed.damaged)
-        for path, found in self._unreadable.items():
+        """Lines that cannot be read, and conversations that could not be (``line`` 0), as far as asked for."""
+        assert self._places is not None
+        yield from self._bad_lines
+        if found := self._unreadable:
             key, why = next(iter(found.items()))
             count = "1 transcript" if len(found) == 1 else f"{len(found)} transcripts"
-            yield DamagedLine(path, 0, f"{count} cannot be read, the first of {key.entry_id}: {why}")
-
-    def find_damage(self) -> None:
-        """Look for lines that are cut off and for packed transcripts behind the end of their file."""
-        assert self._places is not None
-        for path, key, why in self._packed.cut():
-            self._unreadable.setdefault(path, {})[key] = why
-
-    @cached_property
-    def _packed(self) -> PackedTranscripts:
-        return PackedTranscripts(self._folder)
+            yield DamagedLine(self._journal, 0, f"{count} cannot be read, the first of {key.entry_id}: {why}")
 
     @cached_property
     def _places(self) -> tuple[dict[EntryKey, list[Place]], dict[str, Place]]:

@@ -16,7 +16,7 @@ FAULTS = ("unknown", "broken", "invalid")
 
 @dataclass(frozen=True, slots=True)
 class Conduct:
-    """One line. ``form`` is ``None`` where nobody looked at the calls: lines of earlier versions.
+    """One line. ``form`` is ``None`` where nobody looked at the calls: verdict lines of ``score``.
 
     ``called``: the first reply has a call, native or in text; later ones depend on what came before. ``empty``: some
     reply has neither call nor text nor reasoning; ``reasoning_only``: some has reasoning alone; ``retried``: some came

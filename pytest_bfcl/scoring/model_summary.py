@@ -188,7 +188,7 @@ class ModelNumbers:
         return result
 
     def _is_reviewed(self) -> bool:
-        """Whether the lines say what the verified data makes of them; lines of earlier versions say nothing."""
+        """Whether the lines say what the verified data makes of them; lines about other data sets do not."""
         return any(found.reviewed for found in self.categories.values())
 
     def _expected(self, category: str) -> bool:

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import json
-from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from pytest_bfcl.checkers import reasons
@@ -63,21 +59,6 @@ def conversation() -> tuple[Entry, Transcript]:
     transcript = Transcript(entry.id, entry.category, SPEC, "fc", turns=turns, forced_quit=True)
     transcript.messages = [{"role": "user", "content": "List"}, {"role": "assistant", "content": "Empty. é"}]
     return entry, transcript
-
-
-def pack_transcripts(folder: Path, process: str, records: Sequence[dict[str, Any]]) -> tuple[Path, Path]:
-    """Transcripts as earlier releases kept them: the data file and its index."""
-    folder.mkdir(parents=True, exist_ok=True)
-    data, index = folder / f"{process}.jsonl.gz", folder / f"{process}.index.jsonl"
-    whole, lines = b"", ""
-    for record in records:
-        key = {"id": record["id"], "model": SPEC, "mode": "fc", "repeat": record.get("repeat", 1)}
-        member = gzip.compress(json.dumps(key | record).encode() + b"\n")
-        lines += json.dumps(key | {"offset": len(whole), "length": len(member)}) + "\n"
-        whole += member
-    data.write_bytes(whole)
-    index.write_text(lines)
-    return data, index
 
 
 def line_of(transcript: Transcript) -> dict[str, Any]:

@@ -127,19 +127,6 @@ def test_request_digests_depend_on_content_not_on_order_of_keys() -> None:
     assert len(request_digest([{"role": "user", "content": b"bytes"}])) == 64
 
 
-# Told by an earlier release, whose runs can be continued.
-SENT = {
-    "fb77dc": [{"role": "user", "content": 'Say "é" \\ \u2028 \x7f 🙂\n\t'}],
-    "5ff3bb": [{"role": "system", "content": ""}, {"content": "b", "role": "user"}],
-    "e4c93a": [{"role": "assistant", "content": None}, {"role": "user", "content": "\ud800"}],
-}
-
-
-@pytest.mark.parametrize(("digest", "messages"), SENT.items())
-def test_digests_stay_what_they_were(digest: str, messages: list[dict[str, object]]) -> None:
-    assert request_digest(messages)[:6] == digest
-
-
 def test_a_conversation_of_requests_has_the_digests_of_its_single_requests() -> None:
     digests = Requests("")
     tools: list[dict[str, object]] = [{"name": "f"}]

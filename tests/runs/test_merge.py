@@ -11,7 +11,7 @@ from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.runs import DamagedLine, EntryKey, Journal, ReplyKey, Requests, RunDirectory, error_record, merge_runs
 from pytest_bfcl.runs.merge import find_runs
 from pytest_bfcl.transcript import Reply
-from tests.runs.samples import SPEC, fingerprint, pack_transcripts, single
+from tests.runs.samples import SPEC, fingerprint, single
 
 ERROR = AdapterError("timeout", "slow").verdict
 
@@ -72,7 +72,6 @@ def test_journals_transcripts_and_snapshots_come_along(tmp_path: Path) -> None:
             Journal(run.path / "journal") as journal,
         ):
             journal.record(key, Reply(str(number)), Requests("").delta([{"number": number}], [{"name": "f"}]))
-        pack_transcripts(tmp_path / str(number) / "transcripts", "main", [{"id": "old", "repeat": number + 1}])
         with RunDirectory.start(tmp_path / str(number), fingerprint()) as run:
             run.snapshots(SPEC).save("kv", f"scenario{number}", "x", number)
     merged = merge_runs([tmp_path / "0", tmp_path / "1"], tmp_path / "out")
@@ -81,7 +80,6 @@ def test_journals_transcripts_and_snapshots_come_along(tmp_path: Path) -> None:
         found = merged.transcripts.load(EntryKey(SPEC, "fc", f"e{number}"))
         assert found is not None
         assert (found["messages"][0], found["functions"]) == ({"number": number}, [{"name": "f"}])
-        assert merged.transcripts.load(EntryKey(SPEC, "fc", "old", number + 1)) is not None
     assert merged.snapshots(SPEC).load("kv", "scenario0") == 0
     # And it can be continued.
     with RunDirectory.start(tmp_path / "out", fingerprint()) as run:

@@ -13,7 +13,7 @@ from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.runs import EntryKey, Journal, ReplyKey, Requests, Transcripts, transcripts
 from pytest_bfcl.runs.requests import LONG
 from pytest_bfcl.transcript import Reply, ToolCall
-from tests.runs.samples import SPEC, pack_transcripts
+from tests.runs.samples import SPEC
 
 KEY = EntryKey(SPEC, "fc", "a")
 TOOLS = [{"name": "ls", "description": "é"}, {"name": "ls", "description": "twice"}]
@@ -92,20 +92,12 @@ def test_a_message_that_is_not_the_reply_as_it_came_is_written(tmp_path: Path) -
     assert Transcripts(tmp_path).load(KEY) == {"messages": held.messages, "functions": []}
 
 
-@pytest.mark.parametrize("former", [False, True])
-def test_a_conversation_that_was_gone_on_with_is_one(tmp_path: Path, former: bool) -> None:
-    """Its first part in a file that sorts behind, perhaps of a release that wrote replies alone."""
+def test_a_resumed_conversation_is_one(tmp_path: Path) -> None:
+    """Its first part lies in a file that sorts behind."""
     first = Held(Journal(tmp_path / "journal", "main"))
-    if former:
-        first.journal.record(first.reply_key(0, 0), CALL)
-        pack_transcripts(tmp_path / "transcripts", "main", [{"id": "a", "messages": ["old"]}])
-        assert Transcripts(tmp_path).load(KEY) == {
-            "id": "a", "model": SPEC, "mode": "fc", "repeat": 1, "messages": ["old"]
-        }  # fmt: skip
-    else:
-        first.step(0, 0, [ASKED], CALL)
-        first.step(0, 1, [RESULT], Reply("Lost"))
-        first.step(1, 0, [ASKED], Reply("too"))
+    first.step(0, 0, [ASKED], CALL)
+    first.step(0, 1, [RESULT], Reply("Lost"))
+    first.step(1, 0, [ASKED], Reply("too"))
     second = Held(Journal(tmp_path / "journal", "gw0"), "2026-01-02T10:00:00.000Z")
     second.step(0, 0, [ASKED], CALL, live=False)
     second.step(0, 1, [RESULT], DONE)
@@ -113,10 +105,10 @@ def test_a_conversation_that_was_gone_on_with_is_one(tmp_path: Path, former: boo
         "messages": [ASKED, CALLED, RESULT, DONE.as_message(0, 1)],
         "functions": TOOLS,
     }
-    if not former:  # the line of the first part tells of the first part
-        found = Transcripts(tmp_path).load(KEY, "2026-01-01T10:00:00.000Z")
-        assert found is not None
-        assert found["messages"] == first.messages
+    # The line of the first part shows the first part.
+    found = Transcripts(tmp_path).load(KEY, "2026-01-01T10:00:00.000Z")
+    assert found is not None
+    assert found["messages"] == first.messages
 
 
 def spoilt(place: int, **fields: Any) -> Any:
@@ -163,7 +155,6 @@ def test_lines_that_are_none_are_left_out_and_told(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-9] + b"\n\n{}\n")
     (tmp_path / "journal" / "odd.jsonl").mkdir()
     run = Transcripts(tmp_path)
-    run.find_damage()
     assert [(each.path.name, each.line) for each in run.damaged()] == [
         ("main.jsonl", 3),
         ("main.jsonl", 5),

@@ -97,14 +97,9 @@ class Recorded:
         return min(others, key=len, default=None)
 
 
-def lines_of(path: Path, matching: Matching) -> list[tuple[Identity, Parsed | None, Parsed]]:
-    """The lines of a recording with their identities, and content where it is written; raises `UsageError`.
-
-    Lines of earlier releases have a digest instead of the content, and a running number in their test.
-    """
-    found: list[tuple[Identity, Parsed | None, Parsed]] = []
-    counted: dict[tuple[str, int], int] = {}
-    seen: Counter[tuple[str, str]] = Counter()
+def lines_of(path: Path, matching: Matching) -> list[tuple[Identity, Parsed, Parsed]]:
+    """The lines of a recording with their identities and contents; raises `UsageError`."""
+    found: list[tuple[Identity, Parsed, Parsed]] = []
     damaged: list[DamagedLine] = []
     for line in read_json_lines(path, damaged.append):
         value = line.value
@@ -114,16 +109,7 @@ def lines_of(path: Path, matching: Matching) -> list[tuple[Identity, Parsed | No
             content = _content(value, kind)
             if kind == "reply":
                 reply_from_dict(value["reply"])
-            if content is not None:
-                key = matching.key(content)
-            else:
-                key = str(value["request_sha256"])
-                number = int(value["request"])
-                if (test, number) not in counted:
-                    seen[test, key] += 1
-                    counted[test, number] = seen[test, key]
-                nth = counted[test, number]
-            found.append((Identity(test, kind, key, nth), content, value))
+            found.append((Identity(test, kind, matching.key(content), nth), content, value))
         except (KeyError, TypeError, ValueError, RecursionError) as error:
             raise UsageError(f"{path}, line {line.number}: not a recorded answer: {error}") from None
     if damaged:
@@ -131,11 +117,9 @@ def lines_of(path: Path, matching: Matching) -> list[tuple[Identity, Parsed | No
     return found
 
 
-def _content(value: Fields, kind: Kind) -> Parsed | None:
+def _content(value: Fields, kind: Kind) -> Parsed:
     if kind == "result":
         return dict(value["call"])
-    if "messages" not in value:
-        return None
     return {"messages": value["messages"], **({"tools": value["tools"]} if kind == "reply" else {})}
 
 

@@ -80,7 +80,7 @@ def test_the_table_ranks_providers(
 def test_what_must_be_known_before_believing_it(
     tmp_path: Path, runs: tuple[str, str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Lines of earlier versions do not tell the form of their calls; other models may differ by themselves."""
+    """Verdict lines do not tell the form of their calls; other models may differ by themselves."""
     old = [{**each, "model": "openai:other@prompt"} for each in _lines(300)]
     for each in old:
         del each["call_form"]
