@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from pytest_bfcl.formats.members import Pair
+from pytest_bfcl.formats.notations import TOKENS, Kept
 from pytest_bfcl.formats.schema_types import Documents, typed_arguments
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.syntax.errors import DecodeError
 from pytest_bfcl.syntax.limits import MAX_DEPTH
-from pytest_bfcl.syntax.native import parse_json
+from pytest_bfcl.syntax.native import leading_json, parse_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,21 +32,37 @@ class GemmaCalls:
 
     def pairs(self, text: str, documents: Documents = ()) -> list[Pair]:
         """The calls; see `Notation`."""
-        pairs: list[Pair] = []
+        kept = Kept()
         position = text.find(self.opening)
         while position >= 0:
-            head = _HEAD.match(text, position + len(self.opening))
-            start = head.end() if head else position
-            found = re.compile(rf"{re.escape(self.closing)}|{re.escape(self.opening)}|{{").search(text, start)
-            position = found.start() if found else len(text)
-            name = text[start:position].strip()
+            position += len(self.opening)
+            with kept.broken():
+                kept.pairs += [
+                    (name, typed_arguments(name, found, documents)) for name, found in [*self._block(text, position)]
+                ]
+            position = text.find(self.opening, position)
+        return kept.read()
+
+    def _block(self, text: str, position: int) -> Iterator[tuple[str, Parsed]]:
+        """The calls of a block, which follow each other with or without signs; white space and nothing else ends it."""
+        ends = re.compile(rf"{re.escape(self.closing)}|{re.escape(self.opening)}|\{{")
+        while True:
+            position = _HEAD.match(text, position).end()  # type: ignore[union-attr]
+            found = ends.search(text, position)
+            end = found.start() if found else len(text)
+            name = text[position:end].strip()
             arguments: Parsed = {}
+            position = end
             if text.startswith("{", position):
                 arguments, position = self._object(text, position + 1, 0)
             if name:
-                pairs.append((name, typed_arguments(name, arguments, documents)))
-            position = text.find(self.opening, position)
-        return pairs
+                yield name, arguments
+            position = _skipped(text, position, " ,;\n\t")
+            if not text.startswith("call:", position):
+                break
+        if position < len(text) and not text.startswith((self.closing, self.opening), position):
+            if TOKENS.sub("", text[position:].partition(self.closing)[0]).strip():
+                raise DecodeError("a call with text that is no argument")
 
     def _value(self, text: str, position: int, depth: int) -> tuple[Any, int]:
         if depth > MAX_DEPTH:
@@ -54,6 +73,9 @@ class GemmaCalls:
             return self._object(text, position + 1, depth + 1)
         if text.startswith("[", position):
             return self._list(text, position + 1, depth + 1)
+        if text.startswith('"', position):
+            with suppress(DecodeError):
+                return leading_json(text, position)
         found = _BARE.match(text, position)
         word = found.group().partition(self.closing)[0] if found else ""
         try:

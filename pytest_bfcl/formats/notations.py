@@ -10,13 +10,14 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Protocol
+from itertools import islice
+from typing import Any, NamedTuple, Protocol
 
 from pytest_bfcl.formats.members import Pair, items, literal
-from pytest_bfcl.formats.python_repairs import repaired
+from pytest_bfcl.formats.python_repairs import plain_name, repaired
 from pytest_bfcl.formats.schema_types import Documents, has_function, typed_arguments
 from pytest_bfcl.syntax.errors import DecodeError
 from pytest_bfcl.syntax.limits import MAX_CALLS
@@ -30,11 +31,35 @@ TOKENS = re.compile(
 """What ends a message; a server cuts it off, a recorded text may hold it."""
 _GAP = re.compile(r"(?:[\s,;]|```(?:json|python)?)*", re.IGNORECASE)
 _CLOSINGS = ("<|close|>call<|sep|>", "<｜tool_call_end｜>", "<|eom|>")
+_LISTED = re.compile(r"\[\s*[A-Za-z_][\w.-]*\(")
+_LIST_END = re.compile(r"\)\s*\]")
 _BRACKET = re.compile(r"[{\[]")
 _NAMES = ("name", "tool_name")
 _ARGUMENTS = ("arguments", "parameters", "args")
 _TRIES = 50
 """How many brackets of a prose are tried as the beginning of JSON."""
+
+
+class Kept:
+    """The calls of a reply, and the first trouble: a broken call beside a good one is left out, as servers do."""
+
+    def __init__(self) -> None:
+        self.pairs: list[Pair] = []
+        self._trouble: DecodeError | None = None
+
+    @contextmanager
+    def broken(self) -> Iterator[None]:
+        """Go on behind a call that cannot be read."""
+        try:
+            yield
+        except DecodeError as trouble:
+            self._trouble = self._trouble or trouble
+
+    def read(self) -> list[Pair]:
+        """The good calls. Raises the `DecodeError` of a broken one where no call is good."""
+        if self._trouble is not None and not self.pairs:
+            raise self._trouble
+        return self.pairs
 
 
 class Notation(Protocol):
@@ -95,14 +120,15 @@ class JsonCalls:
 
     def pairs(self, text: str, documents: Documents = ()) -> list[Pair]:
         """The calls; see `Notation`."""
-        pairs: list[Pair] = []
+        kept = Kept()
         position = 0
         for start in _behind(text, self.opening):
             if start < position:
                 continue  # inside the call before
-            found, position = self._members(text, start)
-            pairs += found
-        return pairs
+            with kept.broken():
+                found, position = self._members(text, start)
+                kept.pairs += found
+        return kept.read()
 
     def _members(self, text: str, position: int) -> tuple[list[Pair], int]:
         pairs: list[Pair] = []
@@ -176,18 +202,38 @@ class NamedJson:
 
     def pairs(self, text: str, documents: Documents = ()) -> list[Pair]:
         """The calls; see `Notation`."""
-        pairs: list[Pair] = []
+        kept = Kept()
         position = 0
         while (found := self.call.search(text, position)) is not None:
-            start = _skipped(text, found.end())
-            if text.startswith("{", start):
-                arguments, position = leading_json(text, start)
-            elif self.bare and not TOKENS.sub("", text[start:].partition("<")[0]).strip():
-                arguments, position = {}, start
-            else:
-                raise DecodeError("the arguments of a call are no JSON object")
-            pairs.append((next(filter(None, found.groups())).strip(), arguments))
-        return pairs
+            start = position = _skipped(text, found.end())
+            with kept.broken():
+                if text.startswith("{", start):
+                    arguments, position = leading_json(text, start)
+                elif self.bare and not TOKENS.sub("", text[start:].partition("<")[0]).strip():
+                    arguments = {}
+                else:
+                    raise DecodeError("the arguments of a call are no JSON object")
+                kept.pairs.append((next(filter(None, found.groups())).strip(), arguments))
+        return kept.read()
+
+
+class _Inside(NamedTuple):
+    """A call's parameters, what stands between them, where the call ends, and whether it does so before the text."""
+
+    arguments: dict[str, Any]
+    unread: list[str]
+    end: int
+    closed: bool
+
+    def read(self) -> dict[str, Any]:
+        """The arguments, which may be one JSON object. Raises `DecodeError` where something in the call is unread."""
+        rest = TOKENS.sub("", "".join(self.unread)).strip()
+        if not rest:
+            return self.arguments
+        value = parse_json(rest) if rest.startswith("{") and not self.arguments else None
+        if not isinstance(value, dict):
+            raise DecodeError("a call with text that is no parameter")
+        return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +244,8 @@ class Tagged:
     ``string``: a text, anything else: JSON). A value ends with the first of ``value_ends`` (its own closing tag stands
     first among them), or is none; a call ends with the first of ``call_ends``, or with the text unless it has to be
     ``closed``. ``trimmed``: what of white space around a value is the tag's (``line``: a line feed on either side).
-    ``named``: a tag around no offered name is no call. ``prose``: messages in which nothing is a call.
+    ``unclosed``: the next element ends a value, too. ``named``: a tag around no offered name is no call. ``prose``:
+    messages in which nothing is a call. A call with anything else in it is broken, unless that is one JSON object.
     """
 
     call: re.Pattern[str]
@@ -211,44 +258,64 @@ class Tagged:
     json_values: bool = False
     named: bool = False
     closed: bool = False
+    unclosed: bool = False
     prose: re.Pattern[str] | None = None
 
     def pairs(self, text: str, documents: Documents = ()) -> list[Pair]:
         """The calls; see `Notation`."""
         if self.prose is not None:
             text = self.prose.sub("", text)
-        pairs: list[Pair] = []
+        kept = Kept()
         position = 0
         while (found := self.call.search(text, position)) is not None:
-            arguments, position, closed = self._arguments(text, found.end())
+            inside = self._inside(text, found.end())
+            position = inside.end
             name = html.unescape(found["name"].strip().strip("\"'"))
             if (
                 not name
-                or (self.closed and not closed)
+                or (self.closed and not inside.closed)
                 or (self.named and documents and not has_function(name, documents))
             ):
                 continue
-            pairs.append((name, typed_arguments(name, arguments, documents)))
-        return pairs
+            with kept.broken():
+                kept.pairs.append((name, typed_arguments(name, inside.read(), documents)))
+        return kept.read()
 
-    def _arguments(self, text: str, position: int) -> tuple[dict[str, Any], int, bool]:
-        """The arguments, where the call ends, and whether it does so before the text."""
-        arguments: dict[str, Any] = {}
+    def _inside(self, text: str, position: int) -> _Inside:
+        """What stands in a call that begins at ``position``."""
         inside, ends = _parts_of(self.parameter.pattern, self.value_ends, self.call_ends)
+        arguments: dict[str, Any] = {}
+        unread: list[str] = []
         while (found := inside.search(text, position)) is not None:
+            unread.append(text[position : found.start()])
             if found["end_"] is not None:
                 closing = found.group().startswith("</") or found.group() in _CLOSINGS
-                return arguments, found.end() if closing else found.start(), True
-            end = ends.search(text, found.end())
+                return _Inside(arguments, unread, found.end() if closing else found.start(), True)
+            end = self._value_end(text, ends, found.end())
             if end is None:
-                break
-            position = end.end() if end.group() == self.value_ends[0] else end.start()
-            if end.group() not in self.value_ends:
+                return _Inside(arguments, [*unread, text[found.start() :]], len(text), False)
+            own = end.group() == self.value_ends[0]
+            position = end.end() if own else end.start()
+            if not own and (not self.unclosed or found.groupdict().get("opened_", "") is None):
+                unread.append(text[found.start() : end.start()])
                 continue
             raw = text[found.end() : end.start()]
             key = html.unescape(found["key"].strip().strip("\"'"))
             arguments[key] = self._value(raw, found.groupdict().get("kind"))
-        return arguments, len(text), False
+        return _Inside(arguments, [*unread, text[position:]], len(text), False)
+
+    def _value_end(self, text: str, ends: re.Pattern[str], position: int) -> re.Match[str] | None:
+        """The first sign that ends a value; one of the call's is part of a value that its own tag closes later."""
+        end = ends.search(text, position)
+        if end is not None and end.group() not in self.value_ends:
+            own = _parts_of(self.parameter.pattern, self.value_ends, ())[1].search(text, end.end())
+            if (
+                own is not None
+                and own.group() == self.value_ends[0]
+                and not self.call.search(text, end.end(), own.start())
+            ):
+                return own
+        return end
 
     def _value(self, raw: str, kind: str | None) -> Any:
         if raw.startswith("<![CDATA[") and raw.endswith("]]>"):
@@ -281,7 +348,7 @@ class PythonCalls:
 
     def pairs(self, text: str, documents: Documents = ()) -> list[Pair]:
         """The calls; see `Notation`."""
-        pairs: list[Pair] = []
+        kept = Kept()
         position = 0
         for start in _behind(text, self.opening) if self.opening else [0]:
             if start < position:
@@ -290,19 +357,36 @@ class PythonCalls:
             position = min(ends, default=len(text))
             inside = _unfenced(TOKENS.sub("", text[start:position])).strip()
             if inside.strip("[] \n"):
-                pairs += [(call.name, call.arguments) for call in _python(inside)]
-        return pairs
+                with kept.broken():
+                    kept.pairs += _python(inside) if self.opening else _python_in_prose(inside)
+        return kept.read()
 
 
-def _python(text: str) -> list[Any]:
+def _python_in_prose(text: str) -> list[Pair]:
+    """The calls of a text that is a list of them, else of the list in it."""
+    try:
+        return _python(text)
+    except DecodeError:
+        found = _LISTED.search(text)
+        for end in islice(_LIST_END.finditer(text, found.end()), _TRIES // 10) if found else ():
+            with suppress(DecodeError):
+                return _python(text[found.start() : end.end()])  # type: ignore[union-attr]
+        raise
+
+
+def _python(text: str) -> list[Pair]:
     error: DecodeError | None = None
     if "(" not in text:  # spared the parser
         raise DecodeError("no call in the text")
     for candidate in repaired(text):
         try:
-            return decode_python(candidate)
+            calls = decode_python(candidate)
         except DecodeError as trouble:
             error = error or trouble
+            continue
+        return [
+            (plain_name(call.name), {plain_name(key): item for key, item in call.arguments.items()}) for call in calls
+        ]
     raise error or DecodeError("no call in the text")
 
 

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from keyword import kwlist
 
 _PIECE = re.compile(r"[\"']|[^\W\d]\w*|(?<![\w.])0[\d_]+(?![\w.])")
 _BODY = {quote: re.compile(rf"[^{quote}\\]*+(?:\\.[^{quote}\\]*+)*+", re.DOTALL) for quote in "\"'"}
+_KEYWORDS = frozenset(kwlist) - {"True", "False", "None"}
+KEPT = "kw__of__python__"
+"""What stands before a name that Python keeps for itself; `plain_name` takes it off again."""
+_NAMED = re.compile(r"\s*(?:=(?!=)|[(.])")
 _WORDS = {"true": "True", "false": "False", "null": "None"}
 _ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\x00": "\\x00"}
 _CONTROL = re.compile(r"[\n\r\t\x00]")
@@ -16,14 +21,19 @@ _CLOSES = re.compile(r"\s*+(?:[,)\]}:]|\Z)")
 def repaired(text: str) -> Iterator[str]:
     """A list of calls as it must have been meant, one way after the other.
 
-    Brackets around calls, one a line or one after the other, are supplied. JSON's words and numbers with zeros in front
-    are read as meant, line feeds in texts are part of them; at last quotes inside a text in the same quotes end it only
-    where an argument can end.
+    Brackets around calls, one a line or one after the other, are supplied. JSON's words, Python's words as names and
+    numbers with zeros in front are read as meant, line feeds in texts are part of them; at last quotes inside a text in
+    the same quotes end it only where an argument can end.
     """
     if not text.startswith("["):
         text = "[" + ", ".join([line.strip().rstrip(",") for line in text.splitlines() if line.strip()]) + "]"
     yield _written(text, _ended)
     yield _written(text, _ended_where_arguments_end)
+
+
+def plain_name(name: object) -> str:
+    """A name as it was written: Python's own words may name functions and parameters."""
+    return str(name).replace(KEPT, "")
 
 
 def _written(text: str, end_of: Callable[[str, str, int], int]) -> str:
@@ -43,6 +53,8 @@ def _written(text: str, end_of: Callable[[str, str, int], int]) -> str:
             if position < len(text):
                 out.append(piece)
                 position += 1
+        elif piece in _KEYWORDS and (_NAMED.match(text, position) or text[found.start() - 1 : found.start()] == "."):
+            out.append(KEPT + piece)
         else:
             out.append((piece.lstrip("0_") or "0") if piece[0] == "0" else _WORDS.get(piece, piece))
     return "".join([*out, text[position:]])

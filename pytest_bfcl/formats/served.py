@@ -2,9 +2,9 @@
 
 The *reference reading* (`decoders`) keeps the exact failures of the benchmark's handlers, for official folders. A
 server's reading has none of them: it is for replies whose server left the calls in the text, for other people's models,
-and for finding such calls (`detection`). A text without calls is a refusal, as native calls have it, and one broken
-call spoils the reply. The notations are those of the models' chat templates; what broken text becomes was observed on
-vLLM's and llama.cpp's parsers.
+and for finding such calls (`detection`). A text without calls is a refusal, as native calls have it. A broken call is
+left out beside good ones; alone it cannot be read. The notations are those of the models' chat templates; what broken
+text becomes was observed on the servers' parsers.
 """
 
 from __future__ import annotations
@@ -110,9 +110,10 @@ def _functions(*opening: str, trimmed: str = "line") -> Tagged:
         call=re.compile(r"<function=(?P<name>[^<>]*)>?"),
         parameter=re.compile(r"<\s?parameter\s?=\s?(?P<key>[^>]*)>"),
         value_ends=("</parameter>", "<parameter="),
-        call_ends=("</function>", "<function="),
+        call_ends=("</function>", "<function=", "</tool_call>"),
         marks=opening or ("<function=",),
         trimmed=trimmed,
+        unclosed=True,
     )
 
 
@@ -126,12 +127,13 @@ def _keys(prefix: str = "", sign: str = "", **more: Any) -> Tagged:
             rf"(?=\s*(?:<{escaped(key)}>|</{escaped(call)}>|\Z))"
         ),
         parameter=re.compile(
-            rf"<{escaped(key)}>(?P<key>[^<]*)</{escaped(key)}>\s*"
-            rf"(?:<{escaped(kind)}>(?P<kind>[^<]*)</{escaped(kind)}>\s*)?<{escaped(value)}>"
+            rf"<{escaped(key)}>(?P<key>(?:(?!</?{escaped(key)}>).)*)</{escaped(key)}>\s*"
+            rf"(?:<{escaped(kind)}>(?P<kind>[^<]*)</{escaped(kind)}>\s*)?(?P<opened_><{escaped(value)}>)?"
         ),
-        value_ends=(f"</{value}>",),
+        value_ends=(f"</{value}>", f"<{key}>"),
         call_ends=(f"</{call}>",),
         marks=(f"<{call}>",),
+        unclosed=True,
         **more,
     )
 
@@ -144,7 +146,9 @@ _GEMMA4, _GEMMA3 = GemmaCalls("<|tool_call>", "<tool_call|>", '<|"|>'), GemmaCal
 NOTATIONS: Mapping[str, Notation] = {
     # JSON objects between tags
     "hermes": JsonCalls(("<tool_call>",), "</tool_call>", alone=True),
-    "longcat": JsonCalls(("<longcat_tool_call>",), "</longcat_tool_call>", alone=True),
+    "longcat": FirstOf(
+        (_keys("longcat_"), JsonCalls(("<longcat_tool_call>",), "</longcat_tool_call>", alone=True))
+    ),
     "tool-calls-list": JsonCalls(("<tool_calls>",), "</tool_calls>"),
     "toolcall-json": JsonCalls(("<TOOLCALL>",), "</TOOLCALL>"),
     "granite3": FirstOf(
@@ -160,7 +164,7 @@ NOTATIONS: Mapping[str, Notation] = {
     "phi4-mini": JsonCalls(("functools", "<|tool_call|>"), "<|/tool_call|>"),
     "internlm": JsonCalls(("<|action_start|><|plugin|>",), "<|action_end|>", bare=True),
     "gigachat": JsonCalls(("<|function_call|>", "function call<|role_sep|>")),
-    "command": JsonCalls(("<|START_ACTION|>", "Action:"), "<|END_ACTION|>"),
+    "command": JsonCalls(("<|START_ACTION|>", "Action:"), "<|END_ACTION|>", bare=True),
     "apertus": JsonCalls(("<|tools_prefix|>",), "<|tools_suffix|>", keyed=True),
     "inkling": JsonCalls(("<|content_invoke_tool_json|>",)),
     # JSON without tags

@@ -1,0 +1,70 @@
+"""Odd and broken calls in a server reading: all of a call or none of it, and good calls beside broken ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pytest_bfcl.decoding import DecodeError, decode_reply
+from pytest_bfcl.transcript import Reply
+
+GEMMA = "<|tool_call>{}<tool_call|>".format
+GLM = "<tool_call>f{}</tool_call>".format
+DSML = '<｜DSML｜function_calls><｜DSML｜invoke name="f">{}</｜DSML｜invoke></｜DSML｜function_calls>'.format
+CODER = "<tool_call>\n<function=f>\n{}</function>\n</tool_call>".format
+READ: list[tuple[str, str, list[dict[str, Any]]]] = [
+    ("gemma4", GEMMA("call:f{a:1}call:g{}, call:h{b:{c:2}}"), [{"f": {"a": 1}}, {"g": {}}, {"h": {"b": {"c": 2}}}]),
+    ("gemma4", GEMMA('call:f{a:"x, \\"y\\"}",b:2}'), [{"f": {"a": 'x, "y"}', "b": 2}}]),
+    ("glm45", GLM("<arg_key>a</arg_key><arg_value>x<arg_key>b</arg_key><arg_value>y"), [{"f": {"a": "x", "b": "y"}}]),
+    ("glm45", GLM("<arg_key>a</arg_key>x</arg_value>"), [{"f": {"a": "x"}}]),
+    ("glm45", GLM("<arg_key>a<1></arg_key><arg_value>x</arg_value>"), [{"f": {"a<1>": "x"}}]),
+    ("longcat", GLM("<arg_key>a</arg_key><arg_value>x</arg_value>").replace("<", "<longcat_").replace("<longcat_/",
+     "</longcat_"), [{"f": {"a": "x"}}]),
+    ("dsml", DSML('\n{"a": 1, "b": {"c": []}}\n'), [{"f": {"a": 1, "b": {"c": []}}}]),
+    ("dsml", DSML(""), [{"f": {}}]),
+    ("command", '<|START_ACTION|>{"tool_name": "f"}<|END_ACTION|>', [{"f": {}}]),
+    ("qwen-coder", CODER("<parameter=a>\n</tool_call> and </function>\n</parameter>\n"),
+     [{"f": {"a": "</tool_call> and </function>"}}]),
+    ("qwen-coder", CODER("<parameter=a>\nx\n<parameter=b>\ny\n</parameter>\n"), [{"f": {"a": "x", "b": "y"}}]),
+    ("pythonic", "[f(from='a', x=1), class.import(lambda=2)]",
+     [{"f": {"from": "a", "x": 1}}, {"class.import": {"lambda": 2}}]),
+    ("pythonic", "Now [see] it:\n[f(a='(]'),\n g(b=[1])]\nDone (soon).", [{"f": {"a": "(]"}}, {"g": {"b": [1]}}]),
+    ("olmo3", "<function_calls>\nf(from=1)\ng(in='not in')\n</function_calls>",
+     [{"f": {"from": 1}}, {"g": {"in": "not in"}}]),
+]  # fmt: skip
+BROKEN = {
+    "gemma4": GEMMA("call:f{a:1} and more"),
+    "dsml": DSML("a text"),
+    "qwen-coder": CODER("<parameter=a>\n<parameter>x</parameter>\n</parameter>\n"),
+    "glm45": GLM("<arg_key>a</arg_key><arg_key>b</arg_key><arg_value>x</arg_value>"),
+    "minimax-m2": '<minimax:tool_call><invoke name="f"><parameter name="a">x</invoke></minimax:tool_call>',
+}
+GOOD_AND_BROKEN = {
+    "server:hermes": ('<tool_call>{"name": "f", "arguments": {', "}}</tool_call>", "oops"),
+    "deepseek": ("<｜tool▁call▁begin｜>f<｜tool▁sep｜>{", "}<｜tool▁call▁end｜>", "oops"),
+    "gemma4": ("<|tool_call>call:f{", "}<tool_call|>", "} oops"),
+    "dsml": ('<｜DSML｜invoke name="f">', "</｜DSML｜invoke>", "oops"),
+    "olmo3": ("<function_calls>f(", ")</function_calls>", "1 oops"),
+}
+
+
+@pytest.mark.parametrize(("name", "text", "calls"), READ)
+def test_a_call_is_read_whole(name: str, text: str, calls: list[dict[str, Any]]) -> None:
+    assert [call.as_object() for call in decode_reply(Reply(text=text), "fc", decoder=name)] == calls
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_call_of_which_something_is_unread_is_no_call(name: str) -> None:
+    with pytest.raises(DecodeError):
+        decode_reply(Reply(text=BROKEN[name]), "fc", decoder=name)
+
+
+@pytest.mark.parametrize("name", GOOD_AND_BROKEN)
+def test_a_broken_call_leaves_the_good_ones(name: str) -> None:
+    before, after, wrong = GOOD_AND_BROKEN[name]
+    good, broken = before + after, before + wrong + after
+    for text in (good + broken + good, broken + good + good):
+        assert [call.name for call in decode_reply(Reply(text=text), "fc", decoder=name)] == ["f", "f"]
+    with pytest.raises(DecodeError):
+        decode_reply(Reply(text=broken + broken), "fc", decoder=name)
