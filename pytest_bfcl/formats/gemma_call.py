@@ -60,9 +60,9 @@ class GemmaCalls:
             position = _skipped(text, position, " ,;\n\t")
             if not text.startswith("call:", position):
                 break
-        if position < len(text) and not text.startswith((self.closing, self.opening), position):
-            if TOKENS.sub("", text[position:].partition(self.closing)[0]).strip():
-                raise DecodeError("a call with text that is no argument")
+        ended = text.startswith((self.closing, self.opening), position)
+        if not ended and TOKENS.sub("", text[position:].partition(self.closing)[0]).strip():
+            raise DecodeError("a call with text that is no argument")
 
     def _value(self, text: str, position: int, depth: int) -> tuple[Any, int]:
         if depth > MAX_DEPTH:
