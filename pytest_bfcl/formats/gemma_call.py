@@ -8,8 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_bfcl.formats.members import Pair
-from pytest_bfcl.formats.notations import TOKENS, Kept
+from pytest_bfcl.formats.members import TOKENS, Kept, Pair
 from pytest_bfcl.formats.schema_types import Documents, typed_arguments
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.syntax.errors import DecodeError

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from pytest_bfcl.syntax.arithmetic import Folder
@@ -19,6 +21,35 @@ from pytest_bfcl.syntax.python_syntax import python_expression
 
 Pair = tuple[Any, Any]
 """Name and arguments of a member, as they were written: the name need not be text, the arguments no object."""
+
+
+TOKENS = re.compile(
+    r"<\|(?:eot_id|eom_id|eot|eom|im_end|end|return|call|end_of_text|endoftext|observation|user)\|>|</s>|<eos>"
+    r"|<｜end▁of▁sentence｜>|<\|END_OF_TURN_TOKEN\|>"
+)
+"""What ends a message; a server cuts it off, a recorded text may hold it."""
+
+
+class Kept:
+    """The calls of a reply, and the first trouble: a broken call beside a good one is left out, as servers do."""
+
+    def __init__(self) -> None:
+        self.pairs: list[Pair] = []
+        self._trouble: DecodeError | None = None
+
+    @contextmanager
+    def broken(self) -> Iterator[None]:
+        """Go on behind a call that cannot be read."""
+        try:
+            yield
+        except DecodeError as trouble:
+            self._trouble = self._trouble or trouble
+
+    def read(self) -> list[Pair]:
+        """The good calls. Raises the `DecodeError` of a broken one where no call is good."""
+        if self._trouble is not None and not self.pairs:
+            raise self._trouble
+        return self.pairs
 
 
 class ReadError(DecodeError):

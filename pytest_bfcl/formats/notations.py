@@ -10,13 +10,13 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from typing import Any, NamedTuple, Protocol
 
-from pytest_bfcl.formats.members import Pair, items, literal
+from pytest_bfcl.formats.members import TOKENS, Kept, Pair, items, literal
 from pytest_bfcl.formats.python_repairs import plain_name, repaired
 from pytest_bfcl.formats.schema_types import Documents, has_function, typed_arguments
 from pytest_bfcl.syntax.errors import DecodeError
@@ -24,11 +24,6 @@ from pytest_bfcl.syntax.limits import MAX_CALLS
 from pytest_bfcl.syntax.native import leading_json, parse_json
 from pytest_bfcl.syntax.python_syntax import decode_python
 
-TOKENS = re.compile(
-    r"<\|(?:eot_id|eom_id|eot|eom|im_end|end|return|call|end_of_text|endoftext|observation|user)\|>|</s>|<eos>"
-    r"|<｜end▁of▁sentence｜>|<\|END_OF_TURN_TOKEN\|>"
-)
-"""What ends a message; a server cuts it off, a recorded text may hold it."""
 _GAP = re.compile(r"(?:[\s,;]|```(?:json|python)?)*", re.IGNORECASE)
 _CLOSINGS = ("<|close|>call<|sep|>", "<｜tool_call_end｜>", "<|eom|>")
 _LISTED = re.compile(r"\[\s*[A-Za-z_][\w.-]*\(")
@@ -38,28 +33,6 @@ _NAMES = ("name", "tool_name")
 _ARGUMENTS = ("arguments", "parameters", "args")
 _TRIES = 50
 """How many brackets of a prose are tried as the beginning of JSON."""
-
-
-class Kept:
-    """The calls of a reply, and the first trouble: a broken call beside a good one is left out, as servers do."""
-
-    def __init__(self) -> None:
-        self.pairs: list[Pair] = []
-        self._trouble: DecodeError | None = None
-
-    @contextmanager
-    def broken(self) -> Iterator[None]:
-        """Go on behind a call that cannot be read."""
-        try:
-            yield
-        except DecodeError as trouble:
-            self._trouble = self._trouble or trouble
-
-    def read(self) -> list[Pair]:
-        """The good calls. Raises the `DecodeError` of a broken one where no call is good."""
-        if self._trouble is not None and not self.pairs:
-            raise self._trouble
-        return self.pairs
 
 
 class Notation(Protocol):
