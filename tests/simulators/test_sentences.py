@@ -7,11 +7,8 @@ import hashlib
 import inspect
 from pathlib import Path
 
-import pytest
-
-from pytest_bfcl.failures import UsageError
+from pytest_bfcl.dataset import DataSet
 from pytest_bfcl.fetching.places import PASSED_ON, PLACES
-from pytest_bfcl.rescoring import open_data
 from pytest_bfcl.simulators import CallExecutor, create_simulator, simulator_class
 
 MULTI_TURN = ("multi_turn_base", "multi_turn_miss_func", "multi_turn_miss_param", "multi_turn_long_context")
@@ -50,11 +47,8 @@ def test_every_place_is_spoken_by_a_simulator() -> None:
             assert place in literals or place.endswith(ends), f"{name}: nobody says {place}"
 
 
-def test_the_official_ground_truths_get_the_reference_s_results_to_the_byte() -> None:
-    try:
-        data = open_data("official")
-    except UsageError as error:
-        pytest.skip(str(error))
+def test_the_official_ground_truths_get_the_reference_s_results_to_the_byte(official: DataSet) -> None:
+    data = official
     told, calls = hashlib.sha256(), 0
     for category in MULTI_TURN:
         for ref in data.index(category):

@@ -19,10 +19,8 @@ from pytest_bfcl.simulators import create_simulator
 
 
 @pytest.fixture(scope="module")
-def encoder() -> embedding.MiniLm:
-    if (problem := embedding.encoder_problem()) or weights.weights_folder() is None:
-        pytest.skip(problem or "only sentence-transformers is here")
-    return embedding.MiniLm(weights.weights_folder())  # type: ignore[arg-type]
+def encoder(fetched_weights: Path) -> embedding.MiniLm:
+    return embedding.MiniLm(fetched_weights)
 
 
 @pytest.fixture(scope="module")
