@@ -15,7 +15,7 @@ from typing import Literal
 
 from pytest_bfcl.dataset.expectation import Values
 from pytest_bfcl.dataset.served_entry import portable_name
-from pytest_bfcl.extensions.own.expected import plain_answers
+from pytest_bfcl.judging.expected import plain_answers
 from pytest_bfcl.extensions.own.logs.conversation import Conversation
 from pytest_bfcl.extensions.own.logs.reading import conversations_of_log
 from pytest_bfcl.failures import UsageError

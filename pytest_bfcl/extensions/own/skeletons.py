@@ -10,7 +10,7 @@ from typing import Any
 
 from pytest_bfcl.dataset import FunctionDoc
 from pytest_bfcl.dataset.served_entry import portable_name
-from pytest_bfcl.extensions.own.expected import plain_answers
+from pytest_bfcl.judging.expected import plain_answers
 from pytest_bfcl.extensions.own.openapi import EXAMPLES
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed

@@ -1,0 +1,27 @@
+"""The judge for any harness (docs/judge.md): data, tasks, conversations, judgements.
+
+Promised from version 1.0 on; importing it needs neither pytest nor an HTTP client.
+"""
+
+from pytest_bfcl.conversation.journal import HeldSnapshots
+from pytest_bfcl.judging.conversation import Conversation
+from pytest_bfcl.judging.data import Data, Group, Overall
+from pytest_bfcl.judging.judgement import Judgement, judge, judge_many
+from pytest_bfcl.judging.said import Said, read
+from pytest_bfcl.judging.task import Task
+from pytest_bfcl.tools.restyling import to_tools
+
+__all__ = [
+    "Conversation",
+    "Data",
+    "Group",
+    "HeldSnapshots",
+    "Judgement",
+    "Overall",
+    "Said",
+    "Task",
+    "judge",
+    "judge_many",
+    "read",
+    "to_tools",
+]

@@ -1,0 +1,138 @@
+"""What came of a conversation: right, wrong, or not judged, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from typing import TYPE_CHECKING, Any, Literal
+
+from pytest_bfcl.failures import BenchmarkError, EntrySkipped, FailureTag, Verdict
+from pytest_bfcl.json_types import Fields, Parsed
+
+if TYPE_CHECKING:
+    from pytest_bfcl.dataset.entry import Entry
+    from pytest_bfcl.judging.task import Task
+    from pytest_bfcl.transcript import Transcript
+
+Outcome = Literal["right", "wrong", "not judged"]
+_OUTCOMES: Mapping[str, Outcome] = {"passed": "right", "failed": "wrong"}
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What the official rules say of one conversation, and what corrected rules and corrected data say.
+
+    ``tag``, ``reason``, ``sentence`` and ``detail`` say why it is not right; ``turn`` is the zero-based turn that
+    decided. ``corrected`` is the outcome under corrected rules, ``verified`` the one by the corrected answer, where the
+    entry has one (``None`` elsewhere). ``not judged`` is never the model's: infrastructure or data failed.
+    """
+
+    id: str
+    category: str
+    outcome: Outcome
+    tag: str | None = None
+    reason: str | None = None
+    sentence: str = ""
+    detail: Parsed = field(default_factory=dict)
+    corrected: Outcome = "not judged"
+    verified: Outcome | None = None
+    turn: int | None = None
+
+    @property
+    def right(self) -> bool:
+        """Whether the official rules accept it."""
+        return self.outcome == "right"
+
+    def to_json(self) -> Parsed:
+        """JSON-able fields."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, given: Fields) -> Judgement:
+        """The judgement again; fields it does not know are left out."""
+        return cls(**{name.name: given[name.name] for name in fields(cls) if name.name in given})
+
+
+def judgement_of(entry: Entry, transcript: Transcript) -> Judgement:
+    """The judgement of a conversation that has ended."""
+    from pytest_bfcl.checkers.judge import judge, judge_under
+
+    official, corrected = judge_under(entry, transcript, "official", "corrected")
+    verified = None
+    if entry.verified not in (None, "excluded") and official.outcome in _OUTCOMES:
+        verified = _OUTCOMES.get(judge(entry.verified, transcript).outcome, "not judged")
+    return _of(entry.id, entry.category, official, _OUTCOMES.get(corrected.outcome, "not judged"), verified)
+
+
+def not_judged(task_id: str, category: str, error: BenchmarkError) -> Judgement:
+    """The judgement where infrastructure, data or this package failed: it counts for nobody."""
+    return _of(task_id, category, error.verdict, "not judged", None)
+
+
+def _of(entry_id: str, category: str, verdict: Verdict, corrected: Outcome, verified: Outcome | None) -> Judgement:
+    return Judgement(
+        entry_id,
+        category,
+        _OUTCOMES.get(verdict.outcome, "not judged"),
+        verdict.tag.value if verdict.tag else None,
+        verdict.reason,
+        sentence_of(verdict),
+        dict(verdict.detail),
+        corrected,
+        verified,
+        verdict.detail.get("turn"),
+    )
+
+
+def sentence_of(verdict: Verdict) -> str:
+    """One sentence on why a verdict is not right; empty for a right one."""
+    if verdict.valid or verdict.tag is None:
+        return ""
+    from pytest_bfcl.checkers.reasons import reason_named
+
+    known = reason_named(verdict.reason)
+    error = verdict.detail.get("error")
+    if verdict.tag in (FailureTag.ADAPTER_ERROR, FailureTag.HARNESS_ERROR) and isinstance(error, str):
+        return error
+    return known.rule if known is not None else str(verdict.reason)
+
+
+def judge(task: Task, said: object, **options: Any) -> Judgement:
+    """The judgement of what a model said.
+
+    ``said``: of a single-turn task one reply, of others the replies in order, each of any shape that `read` takes.
+    Further arguments are those of `Task.open` and, for single-turn tasks, ``raw_arguments`` and ``ending`` of
+    `Conversation.reply`. Never raises for what a model said; raises `UsageError` for an unknown shape.
+    """
+    about = {name: options.pop(name) for name in ("raw_arguments", "ending") if name in options}
+    with task.open(**options) as conversation:
+        single = not task.entry.row.multi_step
+        replies: Sequence[object] = [said] if single else said if isinstance(said, Sequence) else list(said)  # type: ignore[call-overload]
+        for each in replies:
+            if conversation.done:
+                break
+            conversation.reply(each, **about)
+        return conversation.end()
+
+
+def judge_many(pairs: Iterable[tuple[Task, object]], *, processes: int = 1, **options: Any) -> Iterator[Judgement]:
+    """The judgement of every pair of task and what was said, in order.
+
+    ``processes``: how many judge side by side; what was said must then be picklable. Arguments as in `judge`.
+    """
+    if processes <= 1:
+        yield from (judge(task, said, **options) for task, said in pairs)
+        return
+    import multiprocessing
+    from concurrent.futures import ProcessPoolExecutor
+    from functools import partial
+
+    with ProcessPoolExecutor(processes, multiprocessing.get_context("spawn")) as pool:
+        yield from pool.map(partial(_judged, options=options), pairs, chunksize=64)
+
+
+def _judged(pair: tuple[Task, object], options: Parsed) -> Judgement:
+    return judge(*pair, **options)
+
+
+__all__ = ["EntrySkipped", "Judgement", "Outcome", "judge", "judge_many", "judgement_of", "not_judged"]
