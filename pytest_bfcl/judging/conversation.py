@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.conversation import Snapshots
     from pytest_bfcl.conversation.dialogue import Dialogue
     from pytest_bfcl.conversation.services import Services
+    from pytest_bfcl.dataset import Texts
     from pytest_bfcl.formats.thinking import Think
     from pytest_bfcl.settings import Rules
     from pytest_bfcl.transcript import Message, Mode, Transcript
@@ -54,8 +55,10 @@ class Conversation:
         settings: Further settings of a run, such as the step limit.
         memories: Where write stages leave what memory questions read: share one `HeldSnapshots` among a scenario.
         search: The provider behind the web tools, for tasks that need ``search``.
+        services: What calls of executable entries reach; give one that is kept open, or each conversation makes its own.
+        texts: The wording of the data set, where it is not that of the task's.
 
-    Use it as a context manager, or call `close`, where calls are executed in worker processes (retired categories).
+    Copies (`copy.deepcopy`, `pickle`) continue apart. Use it as a context manager, or call `close`, where calls are executed in worker processes (retired categories).
     Raises `UsageError` for unknown options and for tasks on a user's MCP server, `HarnessError` for unusable data.
     """
 
@@ -71,6 +74,8 @@ class Conversation:
         settings: Settings | None = None,
         memories: Snapshots | None = None,
         search: object = None,
+        services: Services | None = None,
+        texts: Texts | None = None,
     ) -> None:
         if mode not in ("fc", "prompt"):
             raise UsageError(f"mode is 'fc' or 'prompt', not {mode!r}")
@@ -83,7 +88,8 @@ class Conversation:
         under = mode == "fc" if names is None else names == "underscores"
         self._speaker = _Speaker(f"judge:{mode}", mode, under)
         self._memories, self._search = memories, search
-        self._services: Services | None = None
+        self._services, self._own_services = services, False
+        self._texts = texts
         self._heard: list[Said] = []
         self._trouble: BenchmarkError | None = None
         self._stopped = False
@@ -92,7 +98,7 @@ class Conversation:
     def _begun(self) -> Dialogue:
         from pytest_bfcl.conversation.dialogue import Dialogue  # with it comes pydantic: not where this is imported
 
-        dialogue = Dialogue(self.task.entry, self._speaker, self.settings, self.task.texts)
+        dialogue = Dialogue(self.task.entry, self._speaker, self.settings, self._texts or self.task.texts)
         dialogue.open(self._memories, self._search)
         return dialogue
 
@@ -197,7 +203,8 @@ class Conversation:
             return not_judged(entry.id, entry.category, self._trouble)
         try:
             if is_executed(entry):
-                self._services = self._services or Services(official=entry.official)
+                if self._services is None:
+                    self._services, self._own_services = Services(official=entry.official), True
                 self._services.execute(entry, self.transcript)
             return judgement_of(entry, self.transcript)
         except BenchmarkError as error:
@@ -243,7 +250,7 @@ class Conversation:
 
     def close(self) -> None:
         """End the worker processes that executed calls, if there are any."""
-        if self._services is not None:
+        if self._services is not None and self._own_services:
             self._services.close()
             self._services = None
 
