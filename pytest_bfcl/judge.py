@@ -4,11 +4,11 @@ Promised from version 1.0 on; importing it needs neither pytest nor an HTTP clie
 """
 
 from pytest_bfcl.conversation.journal import HeldSnapshots
-from pytest_bfcl.judging.conversation import Conversation
+from pytest_bfcl.judging.conversation import Conversation, Task
 from pytest_bfcl.judging.data import Data, Group, Overall
-from pytest_bfcl.judging.judgement import Judgement, judge, judge_many
+from pytest_bfcl.judging.judge import judge, judge_many
+from pytest_bfcl.judging.judgement import Judgement
 from pytest_bfcl.judging.said import Said, read
-from pytest_bfcl.judging.task import Task
 from pytest_bfcl.tools.restyling import to_tools
 
 __all__ = [

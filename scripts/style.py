@@ -47,7 +47,9 @@ class Finding:
     what: str
 
     def __str__(self) -> str:
-        return f"{self.path.relative_to(ROOT) if self.path.is_relative_to(ROOT) else self.path}:{self.line}: {self.what}"
+        return (
+            f"{self.path.relative_to(ROOT) if self.path.is_relative_to(ROOT) else self.path}:{self.line}: {self.what}"
+        )
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,9 @@ class Style:
             start = place + len(sentence)
             count = len(_WORD.findall(sentence))
             if count > self.words:
-                yield Finding(prose.path, _line(prose, text, place), f"a sentence of {count} words (at most {self.words})")
+                yield Finding(
+                    prose.path, _line(prose, text, place), f"a sentence of {count} words (at most {self.words})"
+                )
             if len(re.findall(r":(?=\s)", sentence)) > self.colons:
                 yield Finding(prose.path, _line(prose, text, place), f"more than {self.colons} colon in a sentence")
 
@@ -94,7 +98,7 @@ def markdown(path: Path) -> Iterator[Prose]:
         if _FENCE.match(line.strip()):
             fenced = not fenced
             line = ""
-        if fenced or line.startswith("    ") or line.startswith("#") or line.startswith("<!--"):
+        if fenced or line.startswith(("    ", "#", "<!--")):
             line = ""
         if line.lstrip().startswith("|"):
             yield from (Prose(path, number, cell) for cell in line.strip().strip("|").split("|"))

@@ -1,4 +1,4 @@
-"""A conversation about one task: messages and tools for a model, its replies in, the next messages out.
+"""A task, and a conversation about it: messages and tools for a model, its replies in, the next messages out.
 
 The steps are those of a run (`pytest_bfcl.conversation.dialogue`), and so is the judgement. Nothing a model wrote is
 evaluated as code: calls act on simulators that belong to this conversation alone.
@@ -6,29 +6,167 @@ evaluated as code: calls act on simulators that belong to this conversation alon
 
 from __future__ import annotations
 
+import copy
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, cast
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self, cast
 
-from pytest_bfcl.failures import AdapterError, BenchmarkError, UsageError
+from pytest_bfcl.dataset.categories import CATEGORIES
+from pytest_bfcl.failures import AdapterError, BenchmarkError, HarnessError, UsageError
 from pytest_bfcl.json_types import Fields, Parsed
+from pytest_bfcl.judging.entries import SETS, entry_of, is_official, opened, texts_of_the_set
+from pytest_bfcl.judging.expected import function_documents, plain_answers, possible_answers
 from pytest_bfcl.judging.judgement import Judgement, judgement_of, not_judged
 from pytest_bfcl.judging.said import Said, read
-from pytest_bfcl.judging.task import Task, refuse_servers
 from pytest_bfcl.settings import Settings
 from pytest_bfcl.tools.schemas import compile_tools
-from pytest_bfcl.troubles import AdapterTrouble
+from pytest_bfcl.troubles import AdapterTrouble, HarnessTrouble
 
 if TYPE_CHECKING:
     from pytest_bfcl.conversation import Snapshots
     from pytest_bfcl.conversation.dialogue import Dialogue
     from pytest_bfcl.conversation.services import Services
     from pytest_bfcl.dataset import Texts
+    from pytest_bfcl.dataset.entry import Entry
     from pytest_bfcl.formats.thinking import Think
     from pytest_bfcl.settings import Rules
-    from pytest_bfcl.transcript import Message, Mode, Transcript
+    from pytest_bfcl.transcript import Message, Mode, Reply, Transcript
 
+SEARCH, SERVER, WRITE_STAGE = "search", "MCP server", "write stage"
+"""What `Task.needs` names."""
 NAMES = ("underscores", "dots")
+_STORED = ("decoder", "think", "rules", "step_limit")
+"""Settings that a stored conversation keeps."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a model is asked. Make one with `Data.task`, `Task.of` or `Task.from_json`.
+
+    ``data`` and ``data_sha256`` name the data set it belongs to; both are empty for tasks of your own.
+    """
+
+    entry: Entry
+    data: str = ""
+    data_sha256: str = ""
+
+    @classmethod
+    def of(
+        cls,
+        tools: object,
+        expected: object = None,
+        *,
+        possible_answer: object = None,
+        question: str | Sequence[Message] = "",
+        id: str | None = None,
+        category: str | None = None,
+    ) -> Task:
+        """A single-turn task of your own.
+
+        Args:
+            tools: Function documents: ``{name, description, parameters}`` with JSON Schema or the benchmark's types,
+                or the same wrapped as OpenAI's tools.
+            expected: Plain calls, ``{"get_weather": {"city": "Oslo"}}`` or a list of them. Neither this nor
+                ``possible_answer``: no call is right.
+            possible_answer: The same with lists of accepted values, ``{"get_weather": {"city": ["Oslo", "oslo"]}}``.
+            question: The user's words, or chat messages.
+            category: Decides how calls are paired; default: by the number of tools and calls.
+
+        Raises `UsageError` where these have no usable shape.
+        """
+        if expected is not None and possible_answer is not None:
+            raise UsageError("give expected (plain calls) or possible_answer (lists of accepted values), not both")
+        answers = possible_answers(possible_answer) if possible_answer is not None else None
+        answers = plain_answers(expected) if expected is not None else answers
+        messages = [{"role": "user", "content": question}] if isinstance(question, str) else [*question]
+        fields = {"question": [messages], "function": function_documents(tools), "possible_answer": answers}
+        named = {name: value for name, value in (("id", id), ("category", category)) if value is not None}
+        return cls(entry_of(fields | named))
+
+    # -- what it is ----------------------------------------------------------------------------------------------
+
+    @property
+    def id(self) -> str:
+        """The entry's id."""
+        return self.entry.id
+
+    @property
+    def category(self) -> str:
+        """The entry's category."""
+        return self.entry.category
+
+    @property
+    def turns(self) -> list[list[Message]]:
+        """The user's messages, turn by turn. A conversation may add to them: prompts, functions that come later."""
+        return [[dict(message) for message in turn] for turn in self.entry.question]
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """What judging it takes beside replies: ``search``, ``write stage ID``, ``memory BACKEND``, ``MCP server``."""
+        row, found = CATEGORIES[self.category], []
+        if row.group == "web_search":
+            found.append(SEARCH)
+        if row.backend:
+            found.append(f"memory {row.backend}")
+        if self.entry.mcp is not None:
+            found.append(SERVER)
+        return (*found, *(f"{WRITE_STAGE} {each}" for each in self.entry.depends_on))
+
+    # -- playing -------------------------------------------------------------------------------------------------
+
+    def open(self, mode: Mode = "fc", names: str | None = None, **options: Any) -> Conversation:
+        """Begin a conversation; the arguments are those of `Conversation`."""
+        return Conversation(self, mode, names, **options)
+
+    # -- travelling ----------------------------------------------------------------------------------------------
+
+    def to_json(self) -> Parsed:
+        """JSON-able fields from which `from_json` makes the task again.
+
+        Tasks of the named data sets are a reference (id, data set, digest), so the texts of the official set stay
+        where they are. Others are whole.
+        """
+        if self.data in SETS:
+            return {"id": self.id, "category": self.category, "data": self.data, "data_sha256": self.data_sha256}
+        return self.entry.model_dump(mode="json", exclude_defaults=True) | {"id": self.id, "category": self.category}
+
+    @classmethod
+    def from_json(cls, fields: Fields | str) -> Task:
+        """The task again. Raises `HarnessError` where the data set here is another one, or the fields are no task."""
+        given = json.loads(fields) if isinstance(fields, str) else fields
+        if not isinstance(given, Mapping):
+            raise HarnessError(HarnessTrouble.DATA, f"a task is a JSON object, not {type(given).__name__}")
+        word = given.get("data")
+        if word not in SETS:
+            return cls(entry_of(given))
+        data = opened(word)
+        if given.get("data_sha256") not in (None, "", data.sha256):
+            raise HarnessError(
+                HarnessTrouble.DATA,
+                f"{given.get('id')} was made from another version of the {word} data than is installed here "
+                f"({str(given.get('data_sha256'))[:8]}, here {data.sha256[:8]})",
+            )
+        return cls(data.entry(str(given.get("id"))), word, data.sha256)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        known = self.data in SETS or (self.entry.official and is_official(self.entry))
+        if not known:
+            return Task, (self.entry,)
+        word = self.data or "official"
+        return Task.from_json, ({"id": self.id, "data": word, "data_sha256": self.data_sha256 or opened(word).sha256},)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Task:
+        return self  # frozen
+
+    def __repr__(self) -> str:
+        return f"<Task {self.id}>"
+
+    @cached_property
+    def texts(self) -> Texts:
+        """The wording of prompts and long contexts that belongs to it."""
+        return opened(self.data).texts if self.data in SETS else texts_of_the_set(self.entry.official)
 
 
 @dataclass(slots=True)
@@ -55,11 +193,12 @@ class Conversation:
         settings: Further settings of a run, such as the step limit.
         memories: Where write stages leave what memory questions read: share one `HeldSnapshots` among a scenario.
         search: The provider behind the web tools, for tasks that need ``search``.
-        services: What calls of executable entries reach; give one that is kept open, or each conversation makes its own.
+        services: What calls of executable entries reach; by default each conversation makes its own.
         texts: The wording of the data set, where it is not that of the task's.
 
-    Copies (`copy.deepcopy`, `pickle`) continue apart. Use it as a context manager, or call `close`, where calls are executed in worker processes (retired categories).
-    Raises `UsageError` for unknown options and for tasks on a user's MCP server, `HarnessError` for unusable data.
+    Copies (`copy.deepcopy`, `pickle`) continue apart. Use a conversation as a context manager, or call `close`, where
+    calls are executed in worker processes (retired categories). Raises `UsageError` for unknown options and for tasks
+    on a user's MCP server, `HarnessError` for unusable data.
     """
 
     def __init__(
@@ -81,7 +220,11 @@ class Conversation:
             raise UsageError(f"mode is 'fc' or 'prompt', not {mode!r}")
         if names not in (None, *NAMES):
             raise UsageError(f"names is 'underscores' or 'dots', not {names!r}")
-        refuse_servers([task])
+        if (server := task.entry.mcp) is not None:
+            raise UsageError(
+                f"{task.id} needs your MCP server {server!r}, which only a run starts\n"
+                f'  pytest FILE --model MODEL --bfcl-mcp {server}="COMMAND or URL"'
+            )
         given = {"decoder": decoder, "think": think, "rules": rules}
         self.task = task
         self.settings = replace(settings or Settings(), **{k: v for k, v in given.items() if v is not None})  # type: ignore[arg-type]
@@ -90,17 +233,22 @@ class Conversation:
         self._memories, self._search = memories, search
         self._services, self._own_services = services, False
         self._texts = texts
+        self._begin()
+
+    def _begin(self) -> None:
+        """Begin, or begin again: fresh simulators, the first user turn."""
+        from pytest_bfcl.conversation.dialogue import Dialogue  # with it comes pydantic: not where this is imported
+
         self._heard: list[Said] = []
         self._trouble: BenchmarkError | None = None
         self._stopped = False
-        self._dialogue = self._begun()
+        self._dialogue: Dialogue = Dialogue(self.task.entry, self._speaker, self.settings, self.texts)
+        self._dialogue.open(self._memories, self._search)
 
-    def _begun(self) -> Dialogue:
-        from pytest_bfcl.conversation.dialogue import Dialogue  # with it comes pydantic: not where this is imported
-
-        dialogue = Dialogue(self.task.entry, self._speaker, self.settings, self._texts or self.task.texts)
-        dialogue.open(self._memories, self._search)
-        return dialogue
+    @property
+    def texts(self) -> Texts:
+        """The wording of prompts and long contexts."""
+        return self._texts or self.task.texts
 
     # -- what a model gets ---------------------------------------------------------------------------------------
 
@@ -113,6 +261,11 @@ class Conversation:
     def tools(self) -> list[Parsed]:
         """The tools offered now, in OpenAI's shape (`to_tools` gives others); more may come with a later turn."""
         return compile_tools(self._dialogue.functions) if self._speaker.mode == "fc" else []
+
+    @property
+    def mode(self) -> Mode:
+        """How the model answers: with native calls (``fc``), or with calls written as text (``prompt``)."""
+        return self._speaker.mode
 
     @property
     def done(self) -> bool:
@@ -167,24 +320,25 @@ class Conversation:
             self._heard.pop()
             self._trouble = None
 
-    def _take(self, heard: Said) -> list[Message]:
+    def _take(self, heard: Said, results: Sequence[str] | None = None) -> list[Message]:
         from pytest_bfcl.conversation.dialogue import OVERFLOW
 
         dialogue = self._dialogue
         reply = heard.named_for(dialogue.functions) if self._speaker.underscore_names else heard.reply
         known = len(dialogue.messages)
-        self._step(reply)
+        self._step(reply, results)
         shown = len(dialogue.messages)
         first = next((n for n in range(known, shown) if dialogue.messages[n]["role"] != "assistant"), shown)
         if not dialogue.ended and dialogue.too_long:
             self._step(OVERFLOW)  # no model could take the history
         return _copies(dialogue.messages[first:shown])
 
-    def _step(self, reply: Any) -> None:
+    def _step(self, reply: Reply, known: Sequence[str] | None = None) -> None:
+        """``known``: the results of its calls, where they are not to be asked for again."""
         dialogue = self._dialogue
         step = dialogue.hear(reply)
-        for call in dialogue.due_calls(step):
-            step.results.append(dialogue.world.execute_now(call))
+        calls = dialogue.due_calls(step)
+        step.results += [dialogue.world.execute_now(call) for call in calls] if known is None else known
         dialogue.go_on(step)
 
     # -- what came of it -----------------------------------------------------------------------------------------
@@ -214,39 +368,68 @@ class Conversation:
 
     def dump(self) -> Parsed:
         """JSON-able fields from which `load` makes the conversation again."""
-        speaker, settings = self._speaker, self.settings
         return {
             "task": self.task.to_json(),
-            "mode": speaker.mode,
-            "names": NAMES[not speaker.underscore_names],
-            "decoder": settings.decoder,
-            "think": settings.think,
-            "rules": settings.rules,
-            "step_limit": settings.step_limit,
+            "mode": self._speaker.mode,
+            "names": NAMES[not self._speaker.underscore_names],
+            **{name: getattr(self.settings, name) for name in _STORED},
             "heard": [each.to_json() for each in self._heard],
+            "results": self._outside_results(),
             "ended": self._stopped,
         }
 
     @classmethod
     def load(cls, fields: Fields, *, memories: Snapshots | None = None, search: object = None) -> Conversation:
-        """The conversation again: its replies are taken once more, on fresh simulators.
+        """The conversation again: its replies are taken once more, on fresh simulators; no search is repeated.
 
-        ``memories`` and ``search`` as for a new one. Raises `HarnessError` where the task's data is another one here.
+        ``memories`` and ``search`` as for a new one. Raises `UsageError` for fields that `dump` did not give,
+        `HarnessError` where the task's data is another one here.
         """
         if not isinstance(fields, Mapping) or "task" not in fields:
             raise UsageError("a stored conversation is what Conversation.dump gave")
-        made = cls(
-            Task.from_json(fields["task"]), fields["mode"], fields["names"], decoder=fields["decoder"],
-            think=fields["think"], rules=fields["rules"], settings=Settings(step_limit=fields["step_limit"]),
-            memories=memories, search=search,
-        )  # fmt: skip
-        for each in fields["heard"]:
-            made.reply(Said.from_json(each))
-        made._stopped = bool(fields["ended"])
+        settings = Settings(**{name: fields[name] for name in _STORED})
+        task = Task.from_json(fields["task"])
+        made = cls(task, fields["mode"], fields["names"], settings=settings, memories=memories, search=search)
+        made._again(list(map(Said.from_json, fields["heard"])), fields["results"], bool(fields["ended"]))
         return made
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Conversation.load, (self.dump(),)
+    def _outside_results(self) -> list[list[str]] | None:
+        """The results of each reply's calls where they came from outside and must not be asked for again."""
+        return [step.results for step in self.transcript.steps] if SEARCH in self.task.needs else None
+
+    def _again(self, heard: Sequence[Said], results: Sequence[Sequence[str]] | None, stopped: bool) -> None:
+        """Take replies that were taken before."""
+        for number, each in enumerate(heard):
+            self._heard.append(each)
+            if each.failure is None:
+                self._take(each, None if results is None else results[number])
+            else:
+                self._trouble = AdapterError(AdapterTrouble.ENDING, each.failure)
+        self._stopped = stopped
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        """A copy that continues apart; task, texts, and what lies outside (memories, search, services) are shared."""
+        made = copy.copy(self)
+        made._begin()
+        made._again(self._heard, self._outside_results(), self._stopped)
+        return made
+
+    def __copy__(self) -> Self:
+        made = object.__new__(type(self))
+        made.__dict__.update(self.__dict__)
+        return made
+
+    def __getstate__(self) -> Parsed:
+        """Without simulators, worker processes, and the texts that every installation has."""
+        left_out = {"_dialogue": None, "_services": None, "_trouble": None}
+        texts = None if self._texts is None or self._texts == self.task.texts else self._texts
+        return {**vars(self), **left_out, "_texts": texts, "_results": self._outside_results()}
+
+    def __setstate__(self, state: Parsed) -> None:
+        heard, results, stopped = state["_heard"], state.pop("_results"), state["_stopped"]
+        self.__dict__.update(state)
+        self._begin()
+        self._again(heard, results, stopped)
 
     def close(self) -> None:
         """End the worker processes that executed calls, if there are any."""

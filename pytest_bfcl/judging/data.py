@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from pytest_bfcl.dataset.categories import CATEGORIES
+from pytest_bfcl.judging.conversation import Task
+from pytest_bfcl.judging.entries import SETS, opened
 from pytest_bfcl.judging.judgement import Judgement
-from pytest_bfcl.judging.task import SETS, Task, opened
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset import DataSet

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
-from pytest_bfcl.failures import BenchmarkError, EntrySkipped, FailureTag, Verdict
+from pytest_bfcl.failures import BenchmarkError, FailureTag, Verdict
 from pytest_bfcl.json_types import Fields, Parsed
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry
-    from pytest_bfcl.judging.task import Task
     from pytest_bfcl.transcript import Transcript
 
 Outcome = Literal["right", "wrong", "not judged"]
@@ -95,44 +94,3 @@ def sentence_of(verdict: Verdict) -> str:
     if verdict.tag in (FailureTag.ADAPTER_ERROR, FailureTag.HARNESS_ERROR) and isinstance(error, str):
         return error
     return known.rule if known is not None else str(verdict.reason)
-
-
-def judge(task: Task, said: object, **options: Any) -> Judgement:
-    """The judgement of what a model said.
-
-    ``said``: of a single-turn task one reply, of others the replies in order, each of any shape that `read` takes.
-    Further arguments are those of `Task.open` and, for single-turn tasks, ``raw_arguments`` and ``ending`` of
-    `Conversation.reply`. Never raises for what a model said; raises `UsageError` for an unknown shape.
-    """
-    about = {name: options.pop(name) for name in ("raw_arguments", "ending") if name in options}
-    with task.open(**options) as conversation:
-        single = not task.entry.row.multi_step
-        replies: Sequence[object] = [said] if single else said if isinstance(said, Sequence) else list(said)  # type: ignore[call-overload]
-        for each in replies:
-            if conversation.done:
-                break
-            conversation.reply(each, **about)
-        return conversation.end()
-
-
-def judge_many(pairs: Iterable[tuple[Task, object]], *, processes: int = 1, **options: Any) -> Iterator[Judgement]:
-    """The judgement of every pair of task and what was said, in order.
-
-    ``processes``: how many judge side by side; what was said must then be picklable. Arguments as in `judge`.
-    """
-    if processes <= 1:
-        yield from (judge(task, said, **options) for task, said in pairs)
-        return
-    import multiprocessing
-    from concurrent.futures import ProcessPoolExecutor
-    from functools import partial
-
-    with ProcessPoolExecutor(processes, multiprocessing.get_context("spawn")) as pool:
-        yield from pool.map(partial(_judged, options=options), pairs, chunksize=64)
-
-
-def _judged(pair: tuple[Task, object], options: Parsed) -> Judgement:
-    return judge(*pair, **options)
-
-
-__all__ = ["EntrySkipped", "Judgement", "Outcome", "judge", "judge_many", "judgement_of", "not_judged"]

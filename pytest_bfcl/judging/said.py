@@ -66,15 +66,21 @@ def read(said: object, *, raw_arguments: Sequence[str | None] | None = None, end
 
     Raises `UsageError` (`UnknownShape`) for an unknown shape, a missing ending, or a wrong number of raw arguments.
     """
+    given = whole(said, raw_arguments=raw_arguments, ending=ending)
+    if given.failure is None and given.reply.finish_reason is None and given.reply.problem is None:
+        raise UsageError(
+            f"{type(said).__name__} does not say how the reply ended: pass ending='stop', or the word the API gave"
+        )
+    return given
+
+
+def whole(said: object, *, raw_arguments: Sequence[str | None] | None = None, ending: str | None = None) -> Said:
+    """`read` for what a policy of one's own said: a shape that does not say how it ended is whole."""
     reply = read_reply(said)
     if raw_arguments is not None:
         reply = replace(reply, tool_calls=_with_raw(reply.tool_calls, raw_arguments))
     if ending is not None:
         reply = replace(reply, finish_reason=ending, problem=None)
-    elif reply.finish_reason is None and reply.problem is None:
-        raise UsageError(
-            f"{type(said).__name__} does not say how the reply ended: pass ending='stop', or the word the API gave"
-        )
     problem = problem_of(reply)
     if problem == TROUBLE:
         return Said(reply, f"the reply ended with {reply.finish_reason!r}, which is not a normal ending")

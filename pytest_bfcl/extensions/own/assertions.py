@@ -16,9 +16,9 @@ from pytest_bfcl.checkers.json_values import plain
 from pytest_bfcl.checkers.judge import judge
 from pytest_bfcl.explaining.notation import allowed_text, value_text
 from pytest_bfcl.explaining.terminal import failure_text
-from pytest_bfcl.judging.expected import function_documents, plain_answers, possible_answers
 from pytest_bfcl.failures import Failure, FailureTag, UsageError, Verdict
 from pytest_bfcl.json_types import Fields, Parsed
+from pytest_bfcl.judging.expected import function_documents, plain_answers, possible_answers
 from pytest_bfcl.replies import read_reply
 from pytest_bfcl.runs.wire_names import proven_underscores
 from pytest_bfcl.suggestions import instead_of

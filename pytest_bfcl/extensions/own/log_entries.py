@@ -15,11 +15,11 @@ from typing import Literal
 
 from pytest_bfcl.dataset.expectation import Values
 from pytest_bfcl.dataset.served_entry import portable_name
-from pytest_bfcl.judging.expected import plain_answers
 from pytest_bfcl.extensions.own.logs.conversation import Conversation
 from pytest_bfcl.extensions.own.logs.reading import conversations_of_log
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields, Parsed
+from pytest_bfcl.judging.expected import plain_answers
 from pytest_bfcl.replies import Said
 from pytest_bfcl.syntax.writing import exact_text
 from pytest_bfcl.tools.json_schema import DIALECT, schema_problem

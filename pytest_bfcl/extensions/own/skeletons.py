@@ -10,10 +10,10 @@ from typing import Any
 
 from pytest_bfcl.dataset import FunctionDoc
 from pytest_bfcl.dataset.served_entry import portable_name
-from pytest_bfcl.judging.expected import plain_answers
 from pytest_bfcl.extensions.own.openapi import EXAMPLES
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
+from pytest_bfcl.judging.expected import plain_answers
 from pytest_bfcl.tools.json_schema import DIALECT, is_native
 
 KINDS = ("simple", "multiple", "parallel", "irrelevance", "relevance")

@@ -24,6 +24,7 @@ from pytest_bfcl.extensions.training.grades import CALL_COST, MOST_PARTIAL
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.formats.reading import TextReading
 from pytest_bfcl.json_types import Fields, Parsed
+from pytest_bfcl.judging.entries import entry_of, unpacked
 from pytest_bfcl.runs.wire_names import proven_underscores
 from pytest_bfcl.transcript import Call, Mode, Reply, Step, Transcript, Turn
 from pytest_bfcl.troubles import HarnessTrouble
@@ -80,7 +81,7 @@ def reward(
     from pytest_bfcl.conversation.services import Services, is_executed
     from pytest_bfcl.extensions.training.grades import grades_of
 
-    known = as_entry(entry)
+    known = entry_of(entry)
     transcript = as_transcript(known, output, mode=mode, underscore_names=underscore_names)
     if decoder is not None or think != "auto":
         transcript = TextReading(decoder, think).apply(transcript)
@@ -167,38 +168,12 @@ def compute_score(
     possible answer alone; then ``extra_info`` holds the rest of the entry. Nothing in ``extra_info`` changes an entry
     that has its functions, and columns that no entry has are left alone. ``data_source`` is not used.
     """
-    given = _unpacked(ground_truth)
+    given = unpacked(ground_truth)
     if not isinstance(given, Mapping) or not any(name in given for name in ("function", "possible_answer", "category")):
         given = {"possible_answer": given if given is None or isinstance(given, list) else [given]}
     if "function" not in given:
         given = {**{name: value for name, value in (extra_info or {}).items() if name in _ENTRY_COLUMNS}, **given}
     return _row_reward(given, solution_str, extra_info or {}, options)
-
-
-def as_entry(entry: Entry | Fields) -> Entry:
-    """The entry, built from a mapping if need be. Raises `HarnessError` when the mapping is not one."""
-    from pydantic import ValidationError
-
-    from pytest_bfcl.dataset import CATEGORIES, Entry
-
-    if isinstance(entry, Entry):
-        return entry
-    fields = {name: _unpacked(value) for name, value in entry.items() if value is not None}
-    functions, answer = fields.get("function") or [], fields.get("possible_answer")
-    if "category" not in fields:
-        fields["category"] = _python_category(functions, answer)
-    fields = {"id": f"{fields['category']}_0", "question": [], **fields}
-    row = CATEGORIES.get(fields["category"])
-    if row is None:
-        raise HarnessError(HarnessTrouble.DATA, f"{fields['id']}: unknown category {fields['category']!r}")
-    try:
-        return Entry.model_validate({"language": row.language, "return_format": row.language, **fields})
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise HarnessError(
-            HarnessTrouble.DATA, f"{fields['id']} is no usable entry: {where}: {first['msg']}"
-        ) from error
 
 
 def as_transcript(
@@ -216,14 +191,6 @@ def as_transcript(
     chosen: Mode = mode or ("fc" if reply.tool_calls else "prompt")
     under = proven_underscores(reply, entry.function) if underscore_names is None else underscore_names
     return Transcript(entry.id, entry.category, mode=chosen, underscore_names=under, turns=[Turn(steps=[Step(reply)])])
-
-
-def _python_category(functions: Sequence[Any], answer: Any) -> str:
-    if answer is None:
-        return "irrelevance"
-    if len(answer) > 1:
-        return "parallel_multiple" if len(functions) > 1 else "parallel"
-    return "multiple" if len(functions) > 1 else "simple_python"
 
 
 def _row_entry(
@@ -249,18 +216,6 @@ def _row(columns: Fields, index: int) -> Parsed:
 
 def _is_column(values: object, index: int) -> bool:
     return isinstance(values, Sequence) and not isinstance(values, str | bytes) and index < len(values)
-
-
-def _unpacked(value: object) -> Any:
-    """A column's value: JSON text of an object or list is parsed (table formats cannot hold mixed types)."""
-    import json
-
-    if isinstance(value, str) and value[:1] in ("{", "["):
-        try:
-            return json.loads(value)
-        except ValueError:
-            return value
-    return value
 
 
 def _partial(entry: Entry, transcript: Transcript, rules: str) -> float:

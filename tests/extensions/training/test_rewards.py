@@ -160,9 +160,9 @@ def test_columns_as_trainers_pass_them():
 
 
 def test_columns_with_ids():
-    from pytest_bfcl.extensions.training.rewards import as_entry
+    from pytest_bfcl.judging.entries import entry_of
 
-    entry = as_entry(ENTRY | {"id": "simple_python_7"})
+    entry = entry_of(ENTRY | {"id": "simple_python_7"})
     by_id = reward_function({"simple_python_7": entry})
     assert by_id(completions=[RIGHT, "no"], entry_id=["simple_python_7"] * 2) == [1.0, 0.0]
     assert reward_function(lambda entry_id: entry)(completions=[RIGHT], id=["simple_python_7"]) == [1.0]

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from pytest_bfcl.dataset import DataSet
-from pytest_bfcl.extensions.training import episode as module
 from pytest_bfcl.extensions.training.episode import Episode
 from pytest_bfcl.failures import HarnessError
+from pytest_bfcl.judging.conversation import Task
 from pytest_bfcl.models.oracle import answer
 from pytest_bfcl.session.evaluation import open_data
 
@@ -61,12 +61,15 @@ def test_official_texts_do_not_travel(official: DataSet, entry_id: str, own_text
     assert again.step(reply) == episode.step(reply)
 
 
-def test_texts_of_another_make_travel_whole_and_others_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_texts_of_another_make_travel_whole() -> None:
     data = open_data("bundled")
     theirs = replace(data.texts, agentic_answer="Answer in Latin.")
     episode = in_the_middle(data, "multi_turn_base_0", texts=theirs)
     assert pickle.loads(pickle.dumps(episode)).texts == theirs
-    usual = pickle.dumps(in_the_middle(data, "multi_turn_base_0"))
-    monkeypatch.setattr(module, "digest_of_the_set", lambda official: "0" * 64)
-    with pytest.raises(HarnessError, match="made with other texts"):
-        pickle.loads(usual)
+
+
+def test_a_task_of_other_data_than_is_here_is_refused(official: DataSet) -> None:
+    stored = Task(official.entry("multi_turn_base_0"), "official", official.sha256).to_json()
+    assert Task.from_json(stored).id == "multi_turn_base_0"
+    with pytest.raises(HarnessError, match="another version of the official data"):
+        Task.from_json(stored | {"data_sha256": "0" * 64})

@@ -1,0 +1,91 @@
+"""Entries of tasks: from named data sets, or from fields that others hand over."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from pytest_bfcl.dataset.categories import CATEGORIES
+from pytest_bfcl.failures import HarnessError, UsageError
+from pytest_bfcl.json_types import Fields, Parsed
+from pytest_bfcl.troubles import HarnessTrouble
+
+if TYPE_CHECKING:
+    from pytest_bfcl.dataset import DataSet, Texts
+    from pytest_bfcl.dataset.entry import Entry
+
+SETS = ("bundled", "official", "verified")
+"""Data sets that every installation opens by name: their tasks travel as a reference, all others whole."""
+
+
+@cache
+def opened(word: str) -> DataSet:
+    """A named data set, opened once a process. Raises `UsageError` where it is not installed."""
+    from pytest_bfcl.dataset import open_dataset
+    from pytest_bfcl.simulators import documents_of
+
+    return open_dataset(word, documents=documents_of)
+
+
+def is_official(entry: Entry) -> bool:
+    """Whether the installed official set has this very entry: then its id is enough to find it elsewhere."""
+    try:
+        return opened("official").entry(entry.id) == entry
+    except (UsageError, HarnessError):
+        return False
+
+
+@cache
+def texts_of_the_set(official: bool) -> Texts:
+    """The wording that the package brings, or that of the fetched official set. Raises `UsageError` without one."""
+    from pytest_bfcl.dataset import Texts
+
+    return opened("official").texts if official else Texts.own()
+
+
+def entry_of(entry: Entry | Fields) -> Entry:
+    """An entry, built from its fields if need be: ``id`` and ``category`` default to those of a Python entry.
+
+    Fields may be JSON texts, as table formats keep them. Raises `HarnessError` where they are no entry.
+    """
+    from pydantic import ValidationError
+
+    from pytest_bfcl.dataset.entry import Entry
+
+    if isinstance(entry, Entry):
+        return entry
+    fields: Parsed = {name: unpacked(value) for name, value in entry.items() if value is not None}
+    if "category" not in fields:
+        fields["category"] = _python_category(fields.get("function") or [], fields.get("possible_answer"))
+    fields = {"id": f"{fields['category']}_0", "question": [], **fields}
+    row = CATEGORIES.get(fields["category"]) if isinstance(fields["category"], str) else None
+    if row is None:
+        raise HarnessError(HarnessTrouble.DATA, f"{fields['id']}: unknown category {fields['category']!r}")
+    try:
+        return Entry.model_validate({"language": row.language, "return_format": row.language, **fields})
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise HarnessError(
+            HarnessTrouble.DATA, f"{fields['id']} is no usable entry: {where}: {first['msg']}"
+        ) from error
+
+
+def _python_category(functions: Sequence[object], answer: Sequence[object] | None) -> str:
+    if answer is None:
+        return "irrelevance"
+    if len(answer) > 1:
+        return "parallel_multiple" if len(functions) > 1 else "parallel"
+    return "multiple" if len(functions) > 1 else "simple_python"
+
+
+def unpacked(value: object) -> Any:
+    """A field's value: JSON text of an object or list is parsed (table formats cannot hold mixed types)."""
+    if isinstance(value, str) and value[:1] in ("{", "["):
+        try:
+            return json.loads(value)
+        except ValueError:
+            return value
+    return value
