@@ -32,7 +32,6 @@ from pytest_bfcl.dataset.categories import CATEGORIES, ELSEWHERE
 from pytest_bfcl.decoding import DecodeError, ReplyDecoder, WrongShape, attempts_call, decode_native
 from pytest_bfcl.failures import BenchmarkError, HarnessError, Reason, UsageError, Verdict
 from pytest_bfcl.formats.detection import lost_calls
-from pytest_bfcl.formats.families import reading_name
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.troubles import HarnessTrouble
 
@@ -133,7 +132,7 @@ class _Judge:
             return verdict
         lost = self._lost_call()
         if lost is not None:
-            return verdict.with_detail(advice=advice.lost_call(reading_name(lost)), lost_call=lost)
+            return verdict.with_detail(advice=advice.lost_call(lost), lost_call=lost)
         words = _advice(verdict, self.entry, self.transcript)
         return verdict if words is None else verdict.with_detail(advice=words)
 

@@ -83,8 +83,8 @@ def describe_family(name: str) -> Parsed:
     return {
         "family": row.name,
         "names": row.pattern,
-        "calls": find_decoder(row.reading).what,
-        "server reading": row.reading,
+        "calls": find_decoder(row.format).what,
+        "server reading": row.format,
         "reference reading": (reference.decoder or "native") if reference is not None else "not registered",
         "marks": " ".join(row.marks) or "none",
         "thoughts": thoughts,

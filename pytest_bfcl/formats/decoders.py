@@ -123,15 +123,19 @@ def _served(name: str, what: str, notation: str) -> Decoder:
     return Decoder(name, what, served.texts_of(read), served.calls_of(read), served=True, thinking="served")
 
 
-SERVED: Mapping[str, Decoder] = {name: _served(name, what, name) for name, what in _WHATS.items()}
-"""The *server readings* of formats that no handler of the benchmark has."""
-SERVER = "server:"
-SERVER_READINGS: Mapping[str, Decoder] = {
-    f"{SERVER}{name}": _served(f"{SERVER}{name}", f"{what}, as servers read it", notation)
+SERVED: Mapping[str, Decoder] = {
+    name: _served(name, what, notation)
     for name, what in {**HANDLERS, **_WHATS}.items()
     if (notation := served.server_reading(name)) is not None
 }
-"""The *server reading* of every format that a server has, ``server:`` before its name."""
+"""The *server reading* of every format that a server has: what a user means by a format's name."""
+HANDLER = "handler:"
+"""Stands before the name of a handler's reading where a server's has the bare one."""
+
+
+def handler_name(name: str) -> str:
+    """The decoder with a handler's reading of a format."""
+    return f"{HANDLER}{name}" if name in SERVED else name
 
 
 def _python_texts(text: str) -> list[str]:
@@ -140,18 +144,19 @@ def _python_texts(text: str) -> list[str]:
 
 @cache
 def reference_reading(name: str) -> Decoder | None:
-    """The *reference reading* of a format that a handler has, with every defect; ``None`` for other names.
+    """The *reference reading* that a handler has, with every defect, by `handler_name`; ``None`` for other names.
 
     Raises `UsageError` where no installed package has it.
     """
     if name == "python":
         return Decoder(name, HANDLERS[name], _python_texts)
-    if name not in HANDLERS:
+    own = name.removeprefix(HANDLER)
+    if own not in HANDLERS or handler_name(own) != name:
         return None
-    offered: Mapping[str, Decoder] = entry_points.require("handlers", "reference", f"the handler's reading of {name}")
-    return offered[name]
+    offered: Mapping[str, Decoder] = entry_points.require("handlers", "reference", f"the handler's reading of {own}")
+    return offered[own]
 
 
 def mended(decoder: Decoder) -> Decoder:
     """A decoder without its handler's defects (corrected rule C15): the server reading, of any JSON where none is."""
-    return decoder if decoder.served else SERVER_READINGS.get(SERVER + decoder.name, SERVER_READINGS[f"{SERVER}xlam"])
+    return decoder if decoder.served else SERVED.get(decoder.name.removeprefix(HANDLER), SERVED["xlam"])

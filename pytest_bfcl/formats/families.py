@@ -10,7 +10,6 @@ from difflib import get_close_matches
 from functools import cache, lru_cache
 from pathlib import Path
 
-from pytest_bfcl.formats.decoders import HANDLERS, SERVER
 from pytest_bfcl.formats.served import NOTATIONS, server_reading
 from pytest_bfcl.formats.thinking import TAGS
 
@@ -30,11 +29,6 @@ class ModelFamily:
     vllm: str = ""
     sglang: str = ""
     llamacpp: str = ""
-
-    @property
-    def reading(self) -> str:
-        """The decoder that reads replies as the family's server does."""
-        return reading_name(self.format)
 
     @property
     def marks(self) -> tuple[str, ...]:
@@ -68,11 +62,6 @@ class ModelFamily:
         asked = ["--enable-auto-tool-choice"] if calls and engine == "vllm" else []
         asked += ["--tool-call-parser", calls] if calls else []
         return asked + (["--reasoning-parser", thoughts] if thoughts else [])
-
-
-def reading_name(name: str) -> str:
-    """The decoder with a format's server reading: ``server:`` stands before names that are the reference's."""
-    return f"{SERVER}{name}" if name in HANDLERS else name
 
 
 @cache

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from pytest_bfcl import entry_points
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.formats.decoders import HANDLERS, SERVED, SERVER_READINGS, Decoder, reference_reading
+from pytest_bfcl.formats.decoders import HANDLERS, SERVED, Decoder, handler_name, reference_reading
 from pytest_bfcl.formats.families import families, family_of
 from pytest_bfcl.formats.served import calls_of, texts_of
 from pytest_bfcl.formats.thinking import Thinking
@@ -80,42 +80,45 @@ _SELF_HOSTED = (
     Format("phi-prompt", "prompt", "python-fence", "phi4", system=True),
     Format("phi4-mini-prompt", "prompt", "python-fence", "phi4mini", system=True),
     _prompting("deepseek-r1", "r1", thinking="r1", history="user"),
-    Format("qwen-fc", "fc", "hermes", "qwen3-tools", "think", "calls", defects=(_LOST_BROKEN,)),
-    Format("nanbeige-fc", "fc", "hermes", "nanbeige", "think", "calls", defects=(_LOST_BROKEN,)),
-    Format("pelican-fc", "fc", "hermes", "pelican", "think", "calls", defects=(_LOST_BROKEN,)),
-    Format("granite4-fc", "fc", "hermes", "granite4", history="calls", defects=(_LOST_BROKEN,)),
-    Format("arch-fc", "fc", "hermes-strict", "arch", history="calls", null_content=True),
-    Format("granite3-fc", "fc", "granite3", "granite3", history="raw"),
-    Format("phi-fc", "fc", "phi4-mini", "phi4mini-tools", history="raw"),
+    Format("qwen-fc", "fc", "handler:hermes", "qwen3-tools", "think", "calls", defects=(_LOST_BROKEN,)),
+    Format("nanbeige-fc", "fc", "handler:hermes", "nanbeige", "think", "calls", defects=(_LOST_BROKEN,)),
+    Format("pelican-fc", "fc", "handler:hermes", "pelican", "think", "calls", defects=(_LOST_BROKEN,)),
+    Format("granite4-fc", "fc", "handler:hermes", "granite4", history="calls", defects=(_LOST_BROKEN,)),
+    Format("arch-fc", "fc", "handler:hermes-strict", "arch", history="calls", null_content=True),
+    Format("granite3-fc", "fc", "handler:granite3", "granite3", history="raw"),
+    Format("phi-fc", "fc", "handler:phi4-mini", "phi4mini-tools", history="raw"),
     Format(
-        "granite20b-fc", "fc", "granite20b", "granite20b", underscore_names=True,
+        "granite20b-fc", "fc", "handler:granite20b", "granite20b", underscore_names=True,
         defects=("prose is run as a call: only the step limit or an empty reply ends a turn",),
     ),
     Format(
-        "llama31-fc", "fc", "llama3-json", "llama31",
+        "llama31-fc", "fc", "handler:llama3-json", "llama31",
         defects=("JSON's true, false and null fail", "a semicolon inside a text breaks the reply"),
     ),
     Format(
-        "hammer-fc", "fc", "hammer", "hammer",
+        "hammer-fc", "fc", "handler:hammer", "hammer",
         defects=("notes about defaults are added to the tools again with every query", _LOST_BROKEN),
     ),
-    Format("falcon3-fc", "fc", "falcon", None),
+    Format("falcon3-fc", "fc", "handler:falcon", None),
     Format(
-        "glm4-fc", "fc", "glm4", "glm4", underscore_names=True, stop_token_ids=(151329, 151336, 151338),
+        "glm4-fc", "fc", "handler:glm4", "glm4", underscore_names=True, stop_token_ids=(151329, 151336, 151338),
         defects=("only the first call of a reply is read",),
     ),
-    Format("bitagent-fc", "fc", "json-list", "bitagent"),
-    Format("xlam-llama-fc", "fc", "xlam", "xlam-llama"),
-    Format("xlam-qwen-fc", "fc", "xlam", "xlam-qwen"),
-    Format("functiongemma-fc", "fc", "functiongemma", "functiongemma", defects=("nested parameters are not shown",)),
+    Format("bitagent-fc", "fc", "handler:json-list", "bitagent"),
+    Format("xlam-llama-fc", "fc", "handler:xlam", "xlam-llama"),
+    Format("xlam-qwen-fc", "fc", "handler:xlam", "xlam-qwen"),
     Format(
-        "minicpm-fc", "fc", "minicpm3", "minicpm3", underscore_names=True, stop_token_ids=(2, 73440),
+        "functiongemma-fc", "fc", "handler:functiongemma", "functiongemma",
+        defects=("nested parameters are not shown",),
+    ),
+    Format(
+        "minicpm-fc", "fc", "handler:minicpm3", "minicpm3", underscore_names=True, stop_token_ids=(2, 73440),
         skip_special_tokens=False,
         defects=("the tool text is added again with every query", "letters of a name after a bare fence are eaten"),
     ),
-    Format("mistral-fc", "prompt", "mistral-json", "mistral", history="mistral"),
+    Format("mistral-fc", "prompt", "handler:mistral-json", "mistral", history="mistral"),
     Format(
-        "thinkagent-fc", "fc", "thinkagent", "thinkagent", system=True,
+        "thinkagent-fc", "fc", "handler:thinkagent", "thinkagent", system=True,
         defects=("quotes inside texts break the reply", "calls are never executed", "later turns are not shown"),
     ),
 )  # fmt: skip
@@ -126,8 +129,8 @@ _HOSTED = (
     Format("gemini-prompt", "prompt", "tool-code"),
     Format("gemini-fc", "fc", "native-or-texts", underscore_names=True),
     Format("cohere-fc", "fc", "cohere", underscore_names=True, defects=("texts count as no call",)),
-    Format("nemotron-fc", "fc", "toolcall", defects=("results never go back to the model",)),
-    Format("mining-prompt", "prompt", "tool-calls-list"),
+    Format("nemotron-fc", "fc", "handler:toolcall", defects=("results never go back to the model",)),
+    Format("mining-prompt", "prompt", "handler:tool-calls-list"),
     Format("mining-fc", "fc", "xiaoming", defects=("no call ever decodes",)),
     Format("gorilla", "fc", "gorilla", defects=("calls are never executed",)),
     Format("nexus", "fc", "nexus", defects=("calls are never executed",)),
@@ -146,10 +149,12 @@ def find_format(name: str) -> Format:
 def find_decoder(name: str) -> Decoder:
     """A decoder by its own name or a family's. Raises `UsageError` that lists them."""
     row = FORMATS.get(name)
-    found = SERVED.get(name) or SERVER_READINGS.get(name) or reference_reading(name)
+    found = SERVED.get(name) or reference_reading(name)
     found = found or (row.reads if row is not None else None) or _parser(name) or _plugged(name)
     if found is None:
-        raise UsageError(f"unknown decoder {name!r}; {instead_of(name, [*HANDLERS, *SERVED, *FORMATS])}")
+        raise UsageError(
+            f"unknown decoder {name!r}; {instead_of(name, [*SERVED, *map(handler_name, HANDLERS), *FORMATS])}"
+        )
     return found
 
 
@@ -157,7 +162,7 @@ def decoder_of_parser(engine: str, parser: str) -> Decoder | None:
     """The decoder of the format that an engine's parser reads; ``None`` where we have none."""
     rows = families().values()
     row = next((each for each in rows if each.parser(engine) == parser), None)
-    return find_decoder(row.reading) if row is not None else None
+    return find_decoder(row.format) if row is not None else None
 
 
 @cache
@@ -223,7 +228,7 @@ def guessed_decoder(model: str, mode: Mode = "fc") -> str | None:
         return row.decoder
     family = family_of(model)
     if family is not None:
-        return family.reading
+        return family.format
     row = registered_format(f"{model}-FC") or registered_format(model)
     return row.decoder if row is not None else None
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from pytest_bfcl.dataset.categories import CATEGORIES
-from pytest_bfcl.formats.families import reading_name
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.reporting import formulas
 from pytest_bfcl.reporting.rendering import percent, seconds
@@ -139,7 +138,7 @@ def lost_calls(model: Fields) -> str:
     held = "1 reply holds a call" if count == 1 else f"{count} replies hold a call"
     return (
         f"{held} in the text ({formats}), where it counts for nothing: start the server with its parser for this "
-        f"model's calls, or read the text with --bfcl-decoder {reading_name(next(iter(found)))}"
+        f"model's calls, or read the text with --bfcl-decoder {next(iter(found))}"
     )
 
 

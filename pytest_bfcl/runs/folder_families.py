@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.formats.detection import lost_calls
-from pytest_bfcl.formats.families import reading_name
 from pytest_bfcl.formats.table import Format, find_decoder, reference_decoder, registered_format
 from pytest_bfcl.runs.lines import read_json_lines
 from pytest_bfcl.runs.wire_names import Offered, Spelling, spelling_of
@@ -98,7 +97,7 @@ def _proven(told: Reading, row: Format | None, files: list[Path], offered: Offer
 
 def _stores_lists(decoder: str | None) -> bool:
     """Whether the results of a family's handler are lists, or may be."""
-    return decoder == "tool-calls-list" or (decoder is not None and find_decoder(decoder).stored)
+    return decoder == "handler:tool-calls-list" or (decoder is not None and find_decoder(decoder).stored)
 
 
 def _and(spelled: Spelling) -> str:
@@ -127,7 +126,7 @@ def _unregistered(folder: str, files: list[Path], mode: Mode | None) -> Reading:
         name, text = found
         raise UsageError(
             f"{folder} is not registered at the benchmark, and its calls are texts, not native calls: {text!r}. "
-            f"Say how they are written: --decoder {reading_name(name)} reads this one "
+            f"Say how they are written: --decoder {name} reads this one "
             "(or --decoder auto, by the model's name)"
         )
     return Reading("fc", True) if folder.endswith("-FC") else Reading("prompt", False)
@@ -167,7 +166,7 @@ def output_of(result: object, decoder: str | None, *, nested: bool) -> Any:
             return result
         return [[output_of(step, decoder, nested=False) for step in turn] if isinstance(turn, list) else turn
                 for turn in result]  # fmt: skip
-    if decoder == "tool-calls-list":  # whatever JSON value the handler found
+    if decoder == "handler:tool-calls-list":  # whatever JSON value the handler found
         return result if isinstance(result, str) else json.dumps(result)
     if not isinstance(result, list):
         return result

@@ -40,6 +40,6 @@ def test_a_family_of_models(capsys):
     assert "source            vLLM" in shown
     assert main(["models", "--family", "Qwen/Qwen3-8B", "--json"]) == 0
     row = json.loads(capsys.readouterr().out)
-    assert (row["server reading"], row["marks"], row["template"]) == ("server:hermes", "<tool_call>", "qwen-fc")
+    assert (row["server reading"], row["marks"], row["template"]) == ("hermes", "<tool_call>", "qwen-fc")
     assert main(["models", "--family", "minicmp5"]) == 2
     assert "near: minicpm5" in capsys.readouterr().err

@@ -43,10 +43,10 @@ def held(model: Any, turns: Any = ("put Emma on the shelf",), **settings: Any) -
 
 def test_a_server_without_parser() -> None:
     model = Listed(f"<think>\nhm\n</think>\n\n<tool_call>\n{ADD}\n</tool_call>", "Done.")
-    transcript = held(model, decoder="hermes")
+    transcript = held(model, decoder="handler:hermes")
     first, second = transcript.turns[0].steps
     assert (first.call_texts, first.reply.reasoning) == (["add_book(title='Emma')"], "hm")
-    assert (second.calls, transcript.decoder) == ([], "hermes")  # prose is no call in this format
+    assert (second.calls, transcript.decoder) == ([], "handler:hermes")  # prose is no call for this handler
     said, result = model.requests[1].messages[-2:]
     assert said["tool_calls"][0]["function"]["name"] == "add_book"
     assert json.loads(said["tool_calls"][0]["function"]["arguments"]) == {"title": "Emma"}
@@ -106,7 +106,7 @@ FAMILY, NATIVE = Family(thinking="r1"), Family(native=True)
     ("family", "mode", "settings", "speech"),
     [
         (None, "fc", {}, Speech(None, None, "auto", "served")),
-        (None, "fc", {"decoder": "hermes", "think": "none"}, Speech(None, "hermes", "none", "think")),
+        (None, "fc", {"decoder": "hermes", "think": "none"}, Speech(None, "hermes", "none", "served")),
         (None, "fc", {"rules": "corrected"}, Speech(None, None, "auto", "served", True)),
         (FAMILY, "fc", {}, Speech(FAMILY, "hermes", "auto", "r1")),
         (FAMILY, "prompt", {"decoder": "auto"}, Speech(FAMILY, "hermes", "auto", "r1")),
@@ -126,9 +126,9 @@ def test_what_is_particular_about_replies(family: Any, mode: Any, settings: Any,
 @pytest.mark.parametrize(
     ("name", "mode", "decoder", "thinking"),
     [
-        ("some", "fc", None, "served"), ("some", "fc", "kimi", "served"), ("some", "fc", "hermes", "think"),
+        ("some", "fc", None, "served"), ("some", "fc", "kimi", "served"), ("some", "fc", "handler:hermes", "think"),
         ("Qwen/Qwen3-8B", "fc", None, "think"), ("Qwen/Qwen3-8B", "prompt", None, "think"),
-        ("Qwen/Qwen3-8B", "prompt", "kimi", "served"), ("deepseek-ai/DeepSeek-R1", "prompt", "hermes", "r1"),
+        ("Qwen/Qwen3-8B", "prompt", "kimi", "served"), ("deepseek-ai/DeepSeek-R1", "prompt", "handler:hermes", "r1"),
         ("deepseek-ai/DeepSeek-R1", "fc", None, "served"),
     ],
 )  # fmt: skip

@@ -41,7 +41,7 @@ BROKEN = {
     "minimax-m2": '<minimax:tool_call><invoke name="f"><parameter name="a">x</invoke></minimax:tool_call>',
 }
 GOOD_AND_BROKEN = {
-    "server:hermes": ('<tool_call>{"name": "f", "arguments": {', "}}</tool_call>", "oops"),
+    "hermes": ('<tool_call>{"name": "f", "arguments": {', "}}</tool_call>", "oops"),
     "deepseek": ("<｜tool▁call▁begin｜>f<｜tool▁sep｜>{", "}<｜tool▁call▁end｜>", "oops"),
     "gemma4": ("<|tool_call>call:f{", "}<tool_call|>", "} oops"),
     "dsml": ('<｜DSML｜invoke name="f">', "</｜DSML｜invoke>", "oops"),

@@ -18,7 +18,7 @@ def test_a_row_is_made_of_words_that_are_known(name: str) -> None:
     row = families()[name]
     assert row.format in {*HANDLERS, *SERVED}
     assert server_reading(row.format) in NOTATIONS
-    assert find_decoder(row.reading).served
+    assert find_decoder(row.format).served
     assert row.think in ("", "harmony", *TAGS)
     assert row.template in ("", *FORMATS)
     assert re.compile(row.pattern)

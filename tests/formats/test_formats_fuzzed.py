@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.decoding import DecodeError, call_texts, decode_reply
-from pytest_bfcl.formats.decoders import HANDLERS, SERVED, SERVER_READINGS
+from pytest_bfcl.formats.decoders import HANDLERS, SERVED, handler_name
 from pytest_bfcl.formats.detection import lost_calls
 from pytest_bfcl.formats.thinking import TAGS, read_thinking
 from pytest_bfcl.transcript import Reply
@@ -69,7 +69,7 @@ def mutated(choose: random.Random) -> str:
 @pytest.mark.parametrize("texts", [600, pytest.param(100_000, marks=pytest.mark.slow)])
 def test_no_decoder_raises_on_any_text_or_schema(texts: int) -> None:
     choose = random.Random(26)
-    names = (*HANDLERS, *SERVED, *SERVER_READINGS)
+    names = (*map(handler_name, HANDLERS), *SERVED)
     for number in range(texts):
         text, functions = mutated(choose), choose.choice(DOCUMENTS)
         for name in choose.sample(names, 2):
@@ -87,7 +87,7 @@ OPENINGS = [text[: len(text) * share // 4] for text in WRITTEN.values() for shar
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", SERVER_READINGS)
+@pytest.mark.parametrize("name", SERVED)
 def test_a_reading_takes_time_in_proportion_to_the_text(name: str) -> None:
     """Beginnings of calls, brackets and quotes: eight times the text takes no more than thirty times as long."""
     for piece in (*OPENINGS, "[" * 50, "{" * 50, '\\"', "'", "<", "f(a='", '{"a":', "</think>"):

@@ -188,7 +188,7 @@ def test_markdown() -> None:
 
 def test_a_report_says_how_replies_were_read() -> None:
     """Reference reading and server reading are two things, and so are names as they were proved."""
-    model = {"model": "openai:m@prompt", "read_as": "server:hermes, as the family's server reads it"}
+    model = {"model": "openai:m@prompt", "read_as": "hermes, as the family's server reads it"}
     fingerprint = {"dataset": {"name": "official"}, "models": [model, {"model": "oracle:@fc", "read_as": ""}]}
     told = notices({"fingerprint": fingerprint, "models": {}})
-    assert told == ["openai:m@prompt: replies were read as server:hermes, as the family's server reads it."]
+    assert told == ["openai:m@prompt: replies were read as hermes, as the family's server reads it."]

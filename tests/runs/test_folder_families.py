@@ -91,7 +91,7 @@ def test_texts_of_hosted_models_are_no_calls(tmp_path):
 
 def test_a_folder_nobody_can_read_is_refused_with_what_to_do(tmp_path):
     path = folder(tmp_path, "my-finetune-FC", HERMES)
-    with pytest.raises(UsageError, match="--decoder server:hermes"):
+    with pytest.raises(UsageError, match="--decoder hermes"):
         list(read_replay_lines(path))
     assert valid(path, decoder="hermes") == [True]
     with pytest.raises(UsageError, match="unknown decoder"):
@@ -119,7 +119,7 @@ def test_a_lost_call_where_none_was_due_is_told_too(tmp_path):
 def test_thoughts_of_recorded_texts(tmp_path):
     line = {"id": "simple_python_0", "output": f"<think>hm</think>{HERMES}", "mode": "fc", **ENTRY}
     assert [v["valid"] for v in score_lines([line], decoder="hermes")] == [True]
-    assert [v["valid"] for v in score_lines([{**line, "decoder": "hammer"}], decoder="hermes")] == [False]
+    assert [v["valid"] for v in score_lines([{**line, "decoder": "handler:hammer"}], decoder="hermes")] == [False]
     text = {**line, "output": "<think>hm</think>[shop.find(what='tea')]", "mode": "prompt"}
     assert [v["valid"] for v in score_lines([text])] == [False]
     assert [v["valid"] for v in score_lines([text], think="strip")] == [True]
@@ -197,8 +197,8 @@ def test_what_calls_prove(
         ([{"tool_name": "f", "parameters": "{}"}], None, False, [{"name": "f", "arguments": "{}"}]),
         ([[{"f": "{}"}, "t"]], None, True, [[{"f": "{}"}, "t"]]), ([[[{"f": "{}"}]], "odd"], None, True,
                                                                    [[[{"name": "f", "arguments": "{}"}]], "odd"]),
-        ("text", None, True, "text"), ({"a": 1}, "tool-calls-list", False, '{"a": 1}'),
-        ("x", "tool-calls-list", False, "x"),
+        ("text", None, True, "text"), ({"a": 1}, "handler:tool-calls-list", False, '{"a": 1}'),
+        ("x", "handler:tool-calls-list", False, "x"),
         (["a", "b"], "hermes", False, ["a", "b"]),
     ],
 )  # fmt: skip
@@ -215,7 +215,7 @@ def test_results_that_a_handler_stored_as_lists() -> None:
 
 def test_the_first_lost_call_is_shown(tmp_path: Path) -> None:
     path = folder(tmp_path, "my-finetune", ["words", 7, [HERMES * 3]], "I cannot help.")
-    with pytest.raises(UsageError, match="--decoder server:hermes reads this one") as caught:
+    with pytest.raises(UsageError, match="--decoder hermes reads this one") as caught:
         reading_of("my-finetune", list(path.rglob("*.json")), mode="fc", underscore_names=None, decoder=None)
     assert repr((HERMES * 3).strip()[:80]) in str(caught.value)
     assert [has_calls(each) for each in ("x", [], ["x"], [["x", {}]], {"f": 1})] == [False, False, False, True, False]

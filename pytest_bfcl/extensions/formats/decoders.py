@@ -8,7 +8,7 @@ from typing import Any
 from pytest_bfcl.extensions.formats import bars, gemma, json_lists, sources, text_lines
 from pytest_bfcl.extensions.formats import native_variants as native
 from pytest_bfcl.extensions.formats import tool_call_tags as tags
-from pytest_bfcl.formats.decoders import HANDLERS, Decoder
+from pytest_bfcl.formats.decoders import HANDLER, HANDLERS, Decoder, handler_name
 
 Reads = Callable[..., Any]
 
@@ -16,7 +16,7 @@ Reads = Callable[..., Any]
 def _handler(
     name: str, texts: Callable[..., list[str]], calls: Callable[..., Any] | None = None, **more: Any
 ) -> Decoder:
-    return Decoder(name, HANDLERS[name], texts, calls, **more)
+    return Decoder(handler_name(name), HANDLERS[name], texts, calls, **more)
 
 
 _PARSED = (
@@ -50,5 +50,5 @@ _OWN = (
 )
 
 
-DECODERS: Mapping[str, Decoder] = {decoder.name: decoder for decoder in (*_PARSED, *_OWN)}
+DECODERS: Mapping[str, Decoder] = {decoder.name.removeprefix(HANDLER): decoder for decoder in (*_PARSED, *_OWN)}
 """Name → the *reference reading* of the format; the entry point ``reference`` of the group ``pytest_bfcl.handlers``."""

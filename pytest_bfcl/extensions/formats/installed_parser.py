@@ -19,7 +19,7 @@ from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.suggestions import instead_of
 from pytest_bfcl.syntax.errors import DecodeError
 
-ENGINES = {"vllm": "BFCL_VLLM", "sglang": "BFCL_SGLANG"}
+ENGINES = {"vllm": "BFCL_VLLM", "sglang": "BFCL_SGLANG", "mlx": "BFCL_MLX"}
 """Engine → the environment variable that names the Python it is installed in; default: the one that runs this."""
 STREAMED = "+stream"
 START_S = 300.0
@@ -61,9 +61,12 @@ class InstalledParser:
         self._start()
         atexit.register(self.close)
 
-    def whole(self, text: str, functions: Sequence[Fields] = ()) -> Calls:
-        """The calls of an unstreamed reply. Raises `DecodeError` where the parser raises."""
-        return _calls(self._ask({"text": text, "tools": tools_of(functions)}).get("whole"))
+    def whole(self, text: str, functions: Sequence[Fields] = (), *, dots: str = "_") -> Calls:
+        """The calls of an unstreamed reply. Raises `DecodeError` where the parser raises.
+
+        ``dots``: what the dots of names became on their way to the model.
+        """
+        return _calls(self._ask({"text": text, "tools": tools_of(functions, dots)}).get("whole"))
 
     def streamed(
         self, text: str, functions: Sequence[Fields], splits: Sequence[Sequence[int]]
@@ -168,11 +171,11 @@ def pairs_of(calls: Calls) -> list[tuple[str, Any]]:
     return pairs
 
 
-def tools_of(functions: Sequence[Fields]) -> list[Parsed]:
+def tools_of(functions: Sequence[Fields], dots: str = "_") -> list[Parsed]:
     """Function documents as OpenAI's tools, the types JSON schema's."""
     return [
         {"type": "function", "function": {
-            "name": str(each.get("name", "")).replace(".", "_"), "description": str(each.get("description", "")),
+            "name": str(each.get("name", "")).replace(".", dots), "description": str(each.get("description", "")),
             "parameters": _schema(each.get("parameters") or {"type": "object", "properties": {}}, 0)}}
         for each in functions
     ]  # fmt: skip

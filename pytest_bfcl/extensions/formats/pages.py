@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from pytest_bfcl.formats.decoders import HANDLERS
+from pytest_bfcl.formats.decoders import HANDLER, HANDLERS
 from pytest_bfcl.formats.table import FORMATS, Format, registered_models
 
 _THINKING = {
@@ -100,7 +100,7 @@ def _command_of(row: Format) -> str:
             f"`{row.template}` and sent to `/v1/completions`. The benchmark's system prompt {system}.{extra}"
         )
     if row.name == "falcon3-fc":
-        return f"Ask it with\n\n    pytest --model vllm:{model}@fc --bfcl-template DIR --bfcl-decoder falcon"
+        return f"Ask it with\n\n    pytest --model vllm:{model}@fc --bfcl-template DIR --bfcl-decoder handler:falcon"
     if row.name in ("chat-fc", "chat-fc-dotted", "chat-prompt"):
         return f"Asked through its provider's API: `provider:NAME@{row.mode}`, without further options."
     return "Recorded outputs of this family are read with its decoder; see below for asking."
@@ -117,7 +117,7 @@ def _fields(row: Format) -> list[tuple[str, object]]:
 
 def _read(row: Format) -> str:
     decoder = (
-        f"the decoder `{row.decoder}` (`{HANDLERS[row.decoder]}`)"
+        f"the decoder `{row.decoder}` (`{HANDLERS[row.decoder.removeprefix(HANDLER)]}`)"
         if row.decoder
         else "what the server parsed, native calls"
     )

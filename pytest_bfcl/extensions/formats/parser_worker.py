@@ -1,4 +1,4 @@
-"""A parser of vLLM or SGLang in a process of its own; runs in any Python that has the engine, imports nothing of ours.
+"""A parser of vLLM, SGLang or mlx-lm in a process of its own; runs in any Python that has the engine.
 
 Started as ``python parser_worker.py ENGINE NAME [TOKENIZER]``. Lines of JSON in and out:
 ``{"text", "tools", "splits"}`` →
@@ -203,6 +203,45 @@ class Sglang:
         return calls.all()
 
 
+class Mlx:
+    """A parser of mlx-lm, which gets what stands between its tags; loaded without mlx, which is for one maker."""
+
+    def __init__(self, name: str, tokenizer: Any) -> None:
+        from importlib import import_module
+
+        if name not in _mlx_names():
+            raise KeyError(name)
+        self._module = import_module(f"mlx_lm.tool_parsers.{name}")
+
+    def made(self, tools: Any) -> Any:
+        """The parser, which keeps nothing."""
+        return self._module
+
+    def whole(self, text: str, tools: Any) -> list[Any]:
+        """Its calls of an unstreamed text."""
+        opening, closing = self._module.tool_call_start, self._module.tool_call_end
+        found: list[Any] = []
+        for rest in text.split(opening)[1:]:
+            inside = self._module.parse_tool_call(rest.partition(closing)[0] if closing else rest, tools)
+            found += inside if isinstance(inside, list) else [inside]
+        return [[each["name"], json.dumps(each["arguments"])] for each in found]
+
+
+def _mlx_names() -> list[str]:
+    from importlib.util import find_spec
+    from pathlib import Path
+    from types import ModuleType
+
+    found = find_spec("mlx_lm")
+    if found is None or not found.submodule_search_locations:
+        raise ModuleNotFoundError("No module named 'mlx_lm'")
+    package = ModuleType("mlx_lm")
+    package.__path__ = list(found.submodule_search_locations)
+    sys.modules["mlx_lm"] = package
+    files = Path(package.__path__[0], "tool_parsers").glob("[a-z]*.py")
+    return sorted(file.stem for file in files)
+
+
 def _first(*modules: str) -> Any:
     """The first module that is there: releases move them."""
     from importlib import import_module
@@ -227,6 +266,8 @@ def _detectors() -> Any:
 
 def known_names(engine: str) -> list[str]:
     """The parsers an engine has."""
+    if engine == "mlx":
+        return _mlx_names()
     if engine == "sglang":
         return sorted(_detectors().ToolCallParserEnum)
     manager = _manager()
@@ -290,7 +331,8 @@ def main() -> None:
 
     try:
         tokenizer = tokenizer_of(folder)
-        parser = (Vllm if engine == "vllm" else Sglang)(name, tokenizer)
+        kinds: dict[str, Any] = {"vllm": Vllm, "sglang": Sglang, "mlx": Mlx}
+        parser = kinds[engine](name, tokenizer)
         parser.made([])
     except KeyError:
         say({"unknown": known_names(engine)})

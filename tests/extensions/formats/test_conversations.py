@@ -44,13 +44,13 @@ def held(model, turns=("put Emma on the shelf",), missed=None, **settings):
 
 def test_a_server_without_parser():
     model = Speaker(f"<think>\nhm\n</think>\n\n<tool_call>\n{ADD}\n</tool_call>", "Done.")
-    transcript = held(model, decoder="hermes")
+    transcript = held(model, decoder="handler:hermes")
     first, second = transcript.turns[0].steps
     assert first.call_texts == ["add_book(title='Emma')"]
     assert first.reply.reasoning == "hm"
     assert "<think>" not in first.reply.text
-    assert second.calls == []  # prose is no call in this format
-    assert transcript.decoder == "hermes"
+    assert second.calls == []  # prose is no call for this handler
+    assert transcript.decoder == "handler:hermes"
     said, result = model.asked[1].messages[-2:]
     assert said["tool_calls"][0]["function"]["name"] == "add_book"
     assert json.loads(said["tool_calls"][0]["function"]["arguments"]) == {"title": "Emma"}

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_bfcl.decoding import DecodeError, WrongShape, call_texts, decode_reply
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.formats.decoders import HANDLERS, SERVED, SERVER_READINGS
+from pytest_bfcl.formats.decoders import HANDLERS, SERVED, handler_name
 from pytest_bfcl.formats.detection import lost_calls
 from pytest_bfcl.formats.reading import TextReading
 from pytest_bfcl.formats.served import server_reading
@@ -104,25 +104,26 @@ TOOL = {"name": "f", "parameters": {"properties": {"a": {"type": "integer"}, "on
 @pytest.mark.parametrize("name", WRITTEN)
 def test_each_format_is_read_for_checking_and_for_execution(name):
     reply = Reply(text=WRITTEN[name])
-    (call,) = decode_reply(reply, "fc", decoder=name, functions=[TOOL])
-    assert call == ("f", {"a": 1, "on": True})
-    (text,) = call_texts(reply, "fc", name, [TOOL])
-    assert text.replace(" ", "") == "f(a=1,on=True)"
-    assert decode_reply(reply, "fc", decoder=name, rules="corrected", functions=[TOOL]) == [call]
+    for reader in {name, handler_name(name)} if name in HANDLERS else (name,):
+        (call,) = decode_reply(reply, "fc", decoder=reader, functions=[TOOL])
+        assert call == ("f", {"a": 1, "on": True})
+        (text,) = call_texts(reply, "fc", reader, [TOOL])
+        assert text.replace(" ", "") == "f(a=1,on=True)"
+        assert decode_reply(reply, "fc", decoder=reader, rules="corrected", functions=[TOOL]) == [call]
 
 
-@pytest.mark.parametrize("name", [name for name in WRITTEN if f"server:{name}" in SERVER_READINGS])
+@pytest.mark.parametrize("name", [name for name in WRITTEN if name in SERVED])
 def test_a_server_reads_the_same_amid_prose_and_cut_off(name):
     """What a format calls stays a call behind a sentence, after thoughts, and where the end tags are missing."""
-    reader, text = f"server:{name}", WRITTEN[name]
+    text = WRITTEN[name]
     want = [("f", {"a": 1, "on": True})]
     whole = ("glm4", "pythonic", "functionary32")  # nothing else may stand beside it
     thought = text if name in ("harmony", "muse") else f"<think>\nf? {text}\n</think>\n\n{text}"  # those have channels
     for said in (text, text if name in whole else f"I look it up. {text}", thought):
-        assert decode_reply(Reply(text=said), "fc", decoder=reader, functions=[TOOL]) == want, said
+        assert decode_reply(Reply(text=said), "fc", decoder=name, functions=[TOOL]) == want, said
     with suppress(DecodeError):
         cut = text[: text.rindex("true" if "true" in text else "True") + 4]
-        calls = decode_reply(Reply(text=cut), "fc", decoder=reader, functions=[TOOL])
+        calls = decode_reply(Reply(text=cut), "fc", decoder=name, functions=[TOOL])
         assert calls in (want, [("f", {"a": 1})])  # a value whose tag is not closed is none
 
 
@@ -147,7 +148,7 @@ DEFECTS = {
 @pytest.mark.parametrize("name", DEFECTS)
 def test_defects_are_kept_by_official_rules_and_mended_by_corrected_ones(name):
     text, official = DEFECTS[name]
-    reply = Reply(text=text)
+    reply, name = Reply(text=text), f"handler:{name}"
     if official is None:
         with pytest.raises(DecodeError):
             decode_reply(reply, "fc", decoder=name)
@@ -159,13 +160,13 @@ def test_defects_are_kept_by_official_rules_and_mended_by_corrected_ones(name):
 
 def test_more_defects():
     with pytest.raises(DecodeError):
-        call_texts(Reply(text='</think>[{"name": "f", "arguments": {}}]'), "fc", "thinkagent")
-    assert call_texts(Reply(text="Some prose."), "fc", "granite20b") == ["Some prose."]
+        call_texts(Reply(text='</think>[{"name": "f", "arguments": {}}]'), "fc", "handler:thinkagent")
+    assert call_texts(Reply(text="Some prose."), "fc", "handler:granite20b") == ["Some prose."]
     with pytest.raises(WrongShape):
-        decode_reply(Reply(text="Some prose."), "fc", decoder="granite20b")
+        decode_reply(Reply(text="Some prose."), "fc", decoder="handler:granite20b")
     block = "<|tool_call_start|>\n```\npython_run(a=1)\n```\n<|tool_call_end|>"
-    assert call_texts(Reply(text=block), "fc", "minicpm3") == ["_run(a=1)"]
-    assert call_texts(Reply(text=block), "fc", "minicpm3", mended=True) == ["python_run(a=1)"]
+    assert call_texts(Reply(text=block), "fc", "handler:minicpm3") == ["_run(a=1)"]
+    assert call_texts(Reply(text=block), "fc", "handler:minicpm3", mended=True) == ["python_run(a=1)"]
 
 
 @pytest.mark.parametrize("name", sorted(set(WRITTEN) - {"python", "python-fence", "tool-code", "toolcall"}))
@@ -183,8 +184,8 @@ def test_native_calls_beside_a_decoder_are_native_calls():
 def test_stored_calls_of_handlers_that_parse_at_once():
     reply = Reply(tool_calls=(ToolCall("f", '"{\\"a\\": 1}"'),))
     with pytest.raises(WrongShape):
-        decode_reply(reply, "fc", decoder="granite3")
-    assert call_texts(reply, "fc", "granite3") == ["f(a=1)"]
+        decode_reply(reply, "fc", decoder="handler:granite3")
+    assert call_texts(reply, "fc", "handler:granite3") == ["f(a=1)"]
 
 
 def test_plain_texts_take_the_documented_type():
@@ -198,13 +199,13 @@ def test_plain_texts_take_the_documented_type():
 @pytest.mark.parametrize(
     ("name", "text", "call"),
     [
-        ("server:llama3-json", '<|python_tag|>look_up.call(query="tea")<|eom_id|>', ("look_up", {"query": "tea"})),
-        ("server:llama3-json", "<|python_tag|>print('hey')<|eom_id|>", ("python", {"code": "print('hey')"})),
+        ("llama3-json", '<|python_tag|>look_up.call(query="tea")<|eom_id|>', ("look_up", {"query": "tea"})),
+        ("llama3-json", "<|python_tag|>print('hey')<|eom_id|>", ("python", {"code": "print('hey')"})),
         ("functionary32", "all\nOne moment.>>>python\nprint('hey')", ("python", {"code": "print('hey')"})),
         ("functionary31", "<|python_tag|>print('hey')", ("python", {"code": "print('hey')"})),
-        ("server:xlam", "[Note] " + CALL, ("f", {"a": 1, "on": True})),
-        ("server:xlam", "[{'name': 'f', 'arguments': {'a': True}}]", ("f", {"a": True})),
-        ("server:hermes", f'<tool_call>[{CALL}, {CALL}]</tool_call>', ("f", {"a": 1, "on": True})),
+        ("xlam", "[Note] " + CALL, ("f", {"a": 1, "on": True})),
+        ("xlam", "[{'name': 'f', 'arguments': {'a': True}}]", ("f", {"a": True})),
+        ("hermes", f'<tool_call>[{CALL}, {CALL}]</tool_call>', ("f", {"a": 1, "on": True})),
         ("lfm2", "<|tool_call_start|>[f(s='it's \n 'one'', a=007)]<|tool_call_end|>",
          ("f", {"s": "it's \n 'one'", "a": 7})),
     ],
@@ -244,15 +245,15 @@ def test_names_tell_formats():
     assert registered_format("Qwen/Qwen3-8B-FC") is FORMATS["qwen-fc"]
     assert registered_format("Qwen_Qwen3-8B-FC") is FORMATS["qwen-fc"]
     assert registered_format("my-model") is None
-    assert [guessed_decoder("Qwen/Qwen3-8B", mode) for mode in ("fc", "prompt")] == ["server:hermes", "python"]
+    assert [guessed_decoder("Qwen/Qwen3-8B", mode) for mode in ("fc", "prompt")] == ["hermes", "python"]
     assert (guessed_decoder("openai/gpt-oss-20b", "prompt"), reference_decoder("Qwen/Qwen3-8B-FC")) == (
         "harmony",
-        "hermes",
+        "handler:hermes",
     )
     assert guessed_decoder("openai/gpt-oss-20b") == "harmony"
     assert guessed_decoder("Qwen/Qwen3-Coder-30B-A3B-Instruct") == "qwen-coder"
     assert guessed_decoder("who-knows") is None
-    with pytest.raises(UsageError, match="known: python"):
+    with pytest.raises(UsageError, match="known: toolcall, hermes"):
         find_decoder("nonsense")
     with pytest.raises(UsageError, match="name a decoder"):
         TextReading("auto").decoder_for("who-knows")
@@ -313,7 +314,7 @@ HOSTILE = [
 def test_hostile_texts_cost_little_and_evaluate_nothing(text, share):
     text = text[: len(text) // share] if len(text) > 1000 else text
     started = time.perf_counter()
-    for name in (*HANDLERS, *SERVED, *SERVER_READINGS):
+    for name in (*map(handler_name, HANDLERS), *SERVED):
         for rules in ("official", "corrected"):
             with suppress(DecodeError):
                 decode_reply(Reply(text=text), "fc", decoder=name, rules=rules)
