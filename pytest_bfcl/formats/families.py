@@ -71,11 +71,31 @@ def families() -> Mapping[str, ModelFamily]:
     return {name: ModelFamily(name, **fields) for name, fields in tomllib.loads(text).items()}
 
 
+def _spelled(model: str) -> str:
+    """A served name as patterns have it; some hosts write versions with a ``p`` (``llama-v3p1``)."""
+    return re.sub(r"(?<=\d)p(?=\d)", ".", re.sub(r"[\s_]", "-", model.rstrip("/").lower()))
+
+
 @lru_cache(maxsize=256)
 def family_of(model: str) -> ModelFamily | None:
     """The family of a served name; ``None`` for a name nobody knows."""
-    name = re.sub(r"[\s_]", "-", model.rstrip("/").lower())
+    name = _spelled(model)
     return next((row for row in families().values() if re.search(row.pattern, name)), None)
+
+
+_MAKERS = re.compile(
+    r"(?:(?:meta|nvidia|nv|ai21|ibm|google|openai|microsoft|c4ai|hf|the|accounts|fireworks|models)[-/.])*"
+)
+
+
+def resembles(model: str) -> ModelFamily | None:
+    """The family whose name stands somewhere in a model's, not at its beginning: perhaps trained to write otherwise."""
+    family, name = family_of(model), _spelled(model).rpartition("/")[2]
+    if family is None:
+        return None
+    found = re.search(family.pattern, name)
+    begins = found is not None and _MAKERS.sub("", name[: found.start()], count=1).strip("-") == ""
+    return None if begins else family
 
 
 def nearest_families(model: str) -> list[str]:

@@ -60,7 +60,8 @@ class GemmaCalls:
             if not text.startswith("call:", position):
                 break
         ended = text.startswith((self.closing, self.opening), position)
-        if not ended and TOKENS.sub("", text[position:].partition(self.closing)[0]).strip():
+        rest = "" if ended else TOKENS.sub("", text[position:].partition(self.closing)[0]).strip()
+        if rest and not self.closing.startswith(rest):
             raise DecodeError("a call with text that is no argument")
 
     def _value(self, text: str, position: int, depth: int) -> tuple[Any, int]:
@@ -101,8 +102,8 @@ class GemmaCalls:
             else:
                 colon = text.find(":", position)
                 key = text[position:colon].strip().strip("\"'") if colon >= 0 else ""
-            if colon < 0:
-                return found, len(text)
+            if colon < 0 or self.closing in text[position:colon]:
+                raise DecodeError("an argument without a value")
             found[key], position = self._value(text, _skipped(text, colon + 1, " \n\t"), depth)
 
     def _list(self, text: str, position: int, depth: int) -> tuple[list[Any], int]:

@@ -166,12 +166,13 @@ class NamedJson:
     """A name in the format's own signs, then its arguments as one JSON object.
 
     ``call``: a pattern, the name in one of its groups, that ends where the JSON begins; text it does not fit is no
-    call. ``bare``: without any JSON there are no arguments.
+    call. ``bare``: without any JSON there are no arguments. ``closing``: a call that it does not end was cut off.
     """
 
     call: re.Pattern[str]
     marks: tuple[str, ...] = ()
     bare: bool = False
+    closing: str = ""
 
     def pairs(self, text: str, documents: Documents = ()) -> list[Pair]:
         """The calls; see `Notation`."""
@@ -186,6 +187,8 @@ class NamedJson:
                     arguments = {}
                 else:
                     raise DecodeError("the arguments of a call are no JSON object")
+                if not text.startswith(self.closing, _skipped(text, position)):
+                    raise DecodeError("a call that was cut off")
                 kept.pairs.append((next(filter(None, found.groups())).strip(), arguments))
         return kept.read()
 
@@ -198,10 +201,13 @@ class _Inside(NamedTuple):
     end: int
     closed: bool
 
-    def read(self) -> dict[str, Any]:
-        """The arguments, which may be one JSON object. Raises `DecodeError` where something in the call is unread."""
+    def read(self, ends: tuple[str, ...]) -> dict[str, Any]:
+        """The arguments, which may be one JSON object; ``ends``: what may end the call, or be cut off at its end.
+
+        Raises `DecodeError` where something in the call is unread.
+        """
         rest = TOKENS.sub("", "".join(self.unread)).strip()
-        if not rest:
+        if not rest or (not self.closed and any(end.startswith(rest) for end in ends)):
             return self.arguments
         value = parse_json(rest) if rest.startswith("{") and not self.arguments else None
         if not isinstance(value, dict):
@@ -217,8 +223,9 @@ class Tagged:
     ``string``: a text, anything else: JSON). A value ends with the first of ``value_ends`` (its own closing tag stands
     first among them), or is none; a call ends with the first of ``call_ends``, or with the text unless it has to be
     ``closed``. ``trimmed``: what of white space around a value is the tag's (``line``: a line feed on either side).
-    ``unclosed``: the next element ends a value, too. ``named``: a tag around no offered name is no call. ``prose``:
-    messages in which nothing is a call. A call with anything else in it is broken, unless that is one JSON object.
+    ``json_untyped``: values of no documented type are JSON if they can be. ``unclosed``: the next element ends a value,
+    too. ``named``: a tag around no offered name is no call. ``prose``: messages in which nothing is a call. A call with
+    anything else in it is broken, unless that is one JSON object.
     """
 
     call: re.Pattern[str]
@@ -229,6 +236,7 @@ class Tagged:
     trimmed: str = ""
     escaped: bool = False
     json_values: bool = False
+    json_untyped: bool = False
     named: bool = False
     closed: bool = False
     unclosed: bool = False
@@ -251,7 +259,9 @@ class Tagged:
             ):
                 continue
             with kept.broken():
-                kept.pairs.append((name, typed_arguments(name, inside.read(), documents)))
+                kept.pairs.append(
+                    (name, typed_arguments(name, inside.read(self.call_ends), documents, json=self.json_untyped))
+                )
         return kept.read()
 
     def _inside(self, text: str, position: int) -> _Inside:
@@ -336,15 +346,23 @@ class PythonCalls:
 
 
 def _python_in_prose(text: str) -> list[Pair]:
-    """The calls of a text that is a list of them, else of the list in it."""
+    """The calls of a text that is a list of them, else of the lists in it."""
     try:
         return _python(text)
     except DecodeError:
-        found = _LISTED.search(text)
-        for end in islice(_LIST_END.finditer(text, found.end()), _TRIES // 10) if found else ():
-            with suppress(DecodeError):
-                return _python(text[found.start() : end.end()])  # type: ignore[union-attr]
-        raise
+        pairs: list[Pair] = []
+        position = tries = 0
+        while tries < _TRIES // 5 and (found := _LISTED.search(text, position)) is not None:
+            position = found.end()
+            for end in islice(_LIST_END.finditer(text, found.end()), _TRIES // 5):
+                tries += 1
+                with suppress(DecodeError):
+                    pairs += _python(text[found.start() : end.end()])
+                    position = end.end()
+                    break
+        if not pairs:
+            raise
+        return pairs
 
 
 def _python(text: str) -> list[Pair]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.formats.families import nearest_families
+from pytest_bfcl.formats.families import nearest_families, resembles
 from pytest_bfcl.formats.table import find_decoder, guessed_decoder
 from pytest_bfcl.formats.thinking import Think, Thinking, read_thinking
 from pytest_bfcl.transcript import Mode, Reply, Transcript
@@ -44,7 +44,9 @@ class TextReading:
         if name is None:
             return ""
         served = find_decoder(name).served
-        return f"calls in texts read by {name}, the {'server' if served else 'reference'} reading"
+        said = f"calls in texts read by {name}, the {'server' if served else 'reference'} reading"
+        family = resembles(model) if self.decoder == "auto" else None
+        return f"{said}; {model} only resembles the family {family.name}" if family is not None and served else said
 
     def apply(self, transcript: Transcript) -> Transcript:
         """A recorded conversation read so; the given one stays as it is. What a line says itself counts.

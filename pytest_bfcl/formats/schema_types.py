@@ -34,22 +34,28 @@ _MAX_DEPTH = 24
 """How deep schemas are followed; those that refer to themselves have no end."""
 
 
-def typed_arguments(name: str, arguments: Mapping[str, Any], documents: Documents) -> dict[str, Any]:
+def typed_arguments(
+    name: str, arguments: Mapping[str, Any], documents: Documents, *, json: bool = False
+) -> dict[str, Any]:
     """Arguments whose values are texts, or JSON already, typed by the document of the function.
 
-    One parameter that the function does not have and that holds an object of those it has is taken off.
+    One parameter that the function does not have and that holds an object of those it has is taken off. ``json``: what
+    has no documented type is JSON if it can be.
     """
     root = _parameters(name, documents)
     properties = root.get("properties")
     if not isinstance(properties, Mapping):
-        return dict(arguments)
+        return {key: _json_or(value) if json else value for key, value in arguments.items()}
     if len(arguments) == 1:
         ((wrapper, inside),) = arguments.items()
         if wrapper in ("arguments", "input", "properties") and wrapper not in properties:
             value = _json_or(inside)
             if isinstance(value, dict) and set(value) <= set(properties):
                 arguments = value
-    return {key: _typed(value, properties.get(key), root, 0) for key, value in arguments.items()}
+    return {
+        key: _json_or(value) if json and key not in properties else _typed(value, properties.get(key), root, 0)
+        for key, value in arguments.items()
+    }
 
 
 def has_function(name: str, documents: Documents) -> bool:

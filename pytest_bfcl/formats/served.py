@@ -176,11 +176,13 @@ NOTATIONS: Mapping[str, Notation] = {
             r"<｜tool▁calls?▁begin｜>\s*(?:function<｜tool▁sep｜>\s*([^\s<`]+)(?=\s*```)|([^\s<]+)<｜tool▁sep｜>)"
         ),
         ("<｜tool▁call▁begin｜>", "<｜tool▁calls▁begin｜>"),
+        closing="<｜tool▁call▁end｜>",
     ),
     "kimi": NamedJson(
         re.compile(r"<\|tool_call_begin\|>\s*(?:functions\.)?([^\s<:]+):\d+\s*<\|tool_call_argument_begin\|>"),
         ("<|tool_call_begin|>",),
         bare=True,
+        closing="<|tool_call_end|>",
     ),
     "mistral": FirstOf(
         (
@@ -253,6 +255,7 @@ NOTATIONS: Mapping[str, Notation] = {
         call_ends=("</function>",),
         marks=("<function name=", "<functionĠname=", "<functionname="),
         escaped=True,
+        json_untyped=True,
         named=True,
         closed=True,
     ),

@@ -7,7 +7,8 @@ import re
 import pytest
 
 from pytest_bfcl.formats.decoders import HANDLERS, SERVED
-from pytest_bfcl.formats.families import families, family_of, nearest_families
+from pytest_bfcl.formats.families import families, family_of, nearest_families, resembles
+from pytest_bfcl.formats.reading import TextReading
 from pytest_bfcl.formats.served import NOTATIONS, TELLING, server_reading
 from pytest_bfcl.formats.table import FORMATS, find_decoder, registered_format, registered_models
 from pytest_bfcl.formats.thinking import TAGS
@@ -48,6 +49,11 @@ NAMES = {
     "google/functiongemma-270m-it": "functiongemma", "zai-org/GLM-4.7": "glm-4.7", "zai-org/GLM-5": "glm-4.7",
     "ibm-granite/granite-4.0-h-small": "granite-4", "ibm-granite/granite-3.3-8b-instruct": "granite-3",
     "CohereLabs/c4ai-command-a-03-2025": "command", "poolside/Laguna-S-2.1": "laguna", "LiquidAI/LFM2.5-1.2B": "lfm2",
+    "deepcogito/cogito-v2-preview-deepseek-671B-MoE": "cogito-2", "cogito-v1-preview-llama-8B": "cogito",
+    "Tele-AI/TeleChat3-36B-Thinking": "tool-call", "PrimeIntellect/INTELLECT-3": "intellect-3",
+    "EssentialAI/rnj-1-instruct": "tool-call", "kakaocorp/kanana-2-30b-a3b": "tool-call", "skt/A.X-4.0": "tool-call",
+    "Kwaipilot/KAT-Dev-72B-Exp": "kat", "sarvamai/sarvam-30b": "tool-call", "LLM360/K2-V2-Instruct": "tool-call",
+    "accounts/fireworks/models/llama-v3p1-8b-instruct": "llama-3", "accounts/fireworks/models/glm-4p7": "glm-4.7",
     "inclusionAI/Ling-3.0-flash": "ling-3", "MiniMaxAI/MiniMax-M2.1": "minimax-m2", "Salesforce/xLAM-2-3b-fc-r": "xlam",
 }  # fmt: skip
 
@@ -57,6 +63,16 @@ def test_a_served_name_finds_its_family(model: str, family: str) -> None:
     row = family_of(model)
     assert row is not None
     assert row.name == family
+
+
+def test_a_name_that_only_resembles_a_family_says_so() -> None:
+    alike = {"somebody/sql-qwen3-8b": "qwen3", "my-llama-3": "llama-3", "Qwen/sql-coder": "qwen3"}
+    assert {model: row.name for model in alike if (row := resembles(model))} == alike
+    assert not [model for model in NAMES if resembles(model)]
+    said = TextReading("auto").decoder_text("my-llama-3")
+    assert (
+        said == "calls in texts read by llama3-json, the server reading; my-llama-3 only resembles the family llama-3"
+    )
 
 
 def test_an_unknown_name_is_told_what_is_near() -> None:
