@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from enum import StrEnum
 
+from pytest_bfcl.bodies import NO_TROUBLE, Trouble
 from pytest_bfcl.failures import AdapterError, Verdict
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.transcript import Reply
@@ -119,7 +120,7 @@ class UnknownEnding(AdapterError):
 
     def __init__(self, word: object, why: str = "", *, status: int | None = None) -> None:
         shown = _word_text(word)
-        advice = "the server broke the reply off; see its log, and which endings count in docs/endings.md"
+        advice = "the server broke the reply off; see its log, and which endings count in docs/answers.md"
         super().__init__(AdapterTrouble.ENDING, why or _why(shown), advice=advice, status=status, retryable=True)
         self.ending = shown
 
@@ -153,12 +154,26 @@ def ending_of(word: object, api: str = "any") -> Ending:
     return ENDINGS[api].get(normal_form(word), Ending.TROUBLE) if isinstance(word, str) else Ending.TROUBLE
 
 
-def ended(reply: Reply, word: object, api: str, *, reasoned: bool = False, filtered: bool = False) -> Reply:
+def ended(
+    reply: Reply,
+    word: object,
+    api: str,
+    *,
+    reasoned: bool = False,
+    filtered: bool = False,
+    trouble: Trouble = NO_TROUBLE,
+) -> Reply:
     """A reply as its provider ended it: with the word, and with the problem that makes of it.
 
     ``reasoned``: the provider tells of thoughts that are not shown. ``filtered``: a filter's mark stands beside the
-    reply, which says more than any word. Raises `UnknownEnding` for trouble.
+    reply, which says more than any word. ``trouble``: what its body holds that no normal reply has. Raises
+    `UnknownEnding` for trouble.
     """
+    if trouble.error is not None:
+        raise UnknownEnding(trouble.error, f"the reply holds an error beside its ending ({trouble.error[:WORD_LIMIT]})")
+    if trouble.silent is not None and not has_answer(reply) and ending_of(word, api) is Ending.NORMAL:
+        why = f"the reply is a block of type {trouble.silent[:60]!r}, and nothing is said in it"
+        raise UnknownEnding(trouble.silent, why)
     kind = Ending.FILTERED if filtered else ending_of(word, api)
     problem = _problem(reply, kind, reasoned=reasoned)
     if problem == TROUBLE:
@@ -206,7 +221,7 @@ def first_choice(body: object) -> Fields | None:
 
 
 def _is_zero(index: object) -> bool:
-    return type(index) is int and index == 0
+    return (type(index) is int and index == 0) or index == "0"  # some servers number in texts
 
 
 def is_marked(*places: object) -> bool:

@@ -61,7 +61,7 @@ class AdapterTrouble(_Trouble):
     ENDING = (
         "ending",
         "a reply must end in a way that is known to be normal",
-        f"The summary counts the words it ended with: look at the server's log ([endings](endings.md)). {_ASK_AGAIN}",
+        f"The summary counts the words it ended with: look at the server's log ([endings](answers.md)). {_ASK_AGAIN}",
     )
     CIRCUIT_OPEN = (
         "circuit_open",

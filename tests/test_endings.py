@@ -107,7 +107,7 @@ OUTCOMES: dict[str, tuple[str, ...]] = {
     "calls": (ENDING, ENDING, ENDING, PASS, ENDING, ENDING, ENDING, ENDING),
     "cut": ("reply:length", PASS) * 4,
     "filtered": ("reply:content_filter", PASS) * 4,
-    "overflow": ("reply:context_overflow", PASS) * 4,
+    "overflow": ("reply:context_overflow",) * 2 + ("reply:context_overflow", PASS) * 3,
     "malformed": (UNREAD,) * 6 + ("agentic:no_last_message", UNREAD),
     "refused": ("reply:content_filter", PASS) * 4,
     "trouble": (ENDING,) * 8,

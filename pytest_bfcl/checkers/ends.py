@@ -6,12 +6,24 @@ from typing import TYPE_CHECKING
 
 from pytest_bfcl.checkers import reasons
 from pytest_bfcl.checkers.details import TroubleDetails, UnreadDetails
-from pytest_bfcl.endings import MALFORMED_CALL, PASSED_BY_REFERENCE, TROUBLE, UnknownEnding, has_answer, problem_of
+from pytest_bfcl.endings import (
+    MALFORMED_CALL,
+    NOTHING_SAID,
+    PASSED_BY_REFERENCE,
+    TROUBLE,
+    Ending,
+    UnknownEnding,
+    has_answer,
+    problem_of,
+)
 from pytest_bfcl.failures import Verdict
+from pytest_bfcl.formats.said import begins_call, may_hold_thoughts, said
 
 if TYPE_CHECKING:
     from pytest_bfcl.transcript import Reply, Transcript
 
+OVERFLOW = Ending.OVERFLOW.value
+CUT = (Ending.CUT.value, Ending.FILTERED.value, OVERFLOW)
 Place = tuple[int, str, "Reply"]
 """Turn, problem, and the reply that has it."""
 
@@ -27,18 +39,23 @@ class Ends:
             (number, problem, step.reply)
             for number, turn in enumerate(transcript.turns)
             for step in turn.steps
-            if (step.reply.finish_reason or step.reply.problem) and (problem := problem_of(step.reply))
+            if (problem := _problem_of(step.reply))
         ]
         self.turns = len(transcript.turns)
+        self.begun = [step.reply for step in transcript.steps if step.reply.tool_calls and step.reply.finish_reason]
         self.worst = self._worst()
 
-    def weighed(self, verdict: Verdict) -> Verdict:
-        """The checker's verdict in the light of the endings (docs/endings.md).
+    def weighed(self, verdict: Verdict, *, quiet: bool = False) -> Verdict:
+        """The checker's verdict in the light of the endings (docs/answers.md); ``quiet``: no call is right.
 
         Trouble is an error. A call that its API could not read, and a reply that ended before anything was said, pass
         nowhere: an exception to the reference, which takes them for answers without a call (docs/fidelity.md, (d)).
         Other failures are put down to the ending of the reply that decided.
         """
+        if quiet and verdict.valid and self.begun:  # nobody could read the calls: begun ones are no answer without one
+            problem = problem_of(self.begun[0])
+            found = Verdict.wrong(reasons.reply_reason(problem)) if problem in CUT else _broken(self.begun[0])
+            return found.with_detail(reference=PASSED_BY_REFERENCE)
         if not self.places or (verdict.tag is not None and not verdict.tag.counts):
             return verdict
         if self.worst is not None:
@@ -52,7 +69,16 @@ class Ends:
             else:
                 return self._put_down(verdict)
             return verdict.with_detail(reference=PASSED_BY_REFERENCE) if passed else verdict
+        if verdict.valid and quiet:
+            return self._without_begun_call(verdict)
         return verdict if verdict.valid else self._put_down(verdict)
+
+    def _without_begun_call(self, verdict: Verdict) -> Verdict:
+        """A cut reply that begins a call is no answer without one, nor is what no longer fitted the context."""
+        for _, problem, reply in self.places:
+            if problem == OVERFLOW or (reply.text and begins_call(said(reply.text, cut=True))):
+                return Verdict.wrong(reasons.reply_reason(problem)).with_detail(reference=PASSED_BY_REFERENCE)
+        return verdict
 
     def _worst(self) -> Place | None:
         """The reply because of which the whole cannot pass, whatever else was said."""
@@ -62,7 +88,7 @@ class Ends:
             found = next((place for place in self.places if place[1] == kind), None)
             if found is not None:
                 return found
-        return next((place for place in self.places if not has_answer(place[2])), None)
+        return next((place for place in self.places if not is_answered(place[2])), None)
 
     def _put_down(self, verdict: Verdict) -> Verdict:
         turn = None if verdict.details is None else verdict.details.place
@@ -74,9 +100,28 @@ class Ends:
         return verdict.put_down_to(reasons.reply_reason(problem))
 
 
+def _problem_of(reply: Reply) -> str | None:
+    """What speaks against a reply: its ending, or that it holds thoughts and nothing else."""
+    if (reply.finish_reason or reply.problem) and (problem := problem_of(reply)):
+        return problem
+    return None if not reply.text or is_answered(reply) or reply.text.isspace() else NOTHING_SAID
+
+
+def is_answered(reply: Reply) -> bool:
+    """Whether anything was said beside thoughts: a call, or words."""
+    if reply.tool_calls or not reply.text or not may_hold_thoughts(reply.text):
+        return has_answer(reply)
+    return bool(said(reply.text, cut=reply.problem is not None or problem_of(reply) is not None))
+
+
 def _trouble(reply: Reply) -> Verdict:
     error = UnknownEnding(reply.finish_reason)
     return Verdict.wrong(reasons.ADAPTER_ENDING, TroubleDetails(error=error.message)).with_detail(ending=error.ending)
+
+
+def _broken(reply: Reply) -> Verdict:
+    details = UnreadDetails(error="the arguments of the call are no JSON object", called=reply.output)
+    return Verdict.wrong(reasons.UNREADABLE, details)
 
 
 def _unread(reply: Reply) -> Verdict:

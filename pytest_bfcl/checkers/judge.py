@@ -117,7 +117,7 @@ class _Judge:
                 )
             own = own_checker(self.entry)
             found = check_plugged(own, self.entry, self.transcript) if own else _CHECKS[row.checker](self, rules)
-            verdict = ends.weighed(found)
+            verdict = ends.weighed(found, quiet=row.checker == "irrelevance")
         except BenchmarkError as error:
             return error.verdict
         except UsageError:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pytest_bfcl.bodies import blocks_trouble
 from pytest_bfcl.endings import ended, is_marked
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.json_types import Fields, Parsed
@@ -78,7 +79,14 @@ class Messages:
             served=served_by(body),
         )
         reasoned = any(block.get("type") in _THINKING for block in blocks)
-        return ended(reply, body.get("stop_reason"), "anthropic", reasoned=reasoned, filtered=is_marked(body))
+        return ended(
+            reply,
+            body.get("stop_reason"),
+            "anthropic",
+            reasoned=reasoned,
+            filtered=is_marked(body),
+            trouble=blocks_trouble(body),
+        )
 
     def joiner(self) -> MessagesJoiner:
         """For one stream."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pytest_bfcl.bodies import chat_trouble
 from pytest_bfcl.endings import Ending, ended, ending_of, first_choice, is_marked
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.json_types import Fields, Parsed
@@ -145,7 +146,10 @@ def read_completion(body: Any) -> Reply:
         served=served_by(body),
     )
     reasoned = bool(message.get("reasoning_details") or message.get("thinking_blocks"))
-    return ended(reply, last_word(choice), "chat", reasoned=reasoned, filtered=is_marked(choice, body))
+    return ended(
+        reply, last_word(choice), "chat", reasoned=reasoned, filtered=is_marked(choice, body),
+        trouble=chat_trouble(body, choice, message),
+    )  # fmt: skip
 
 
 def last_word(choice: Fields) -> object:

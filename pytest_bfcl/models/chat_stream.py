@@ -58,6 +58,7 @@ class ChatJoiner:
 
     def _add_call(self, item: Fields) -> None:
         index, call_id = item.get("index"), item.get("id")
+        index = int(index) if isinstance(index, str) and index.isdecimal() and len(index) < 4 else index
         if isinstance(index, int):
             call = self._at.get(index)
         elif call_id:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from pytest_bfcl.bodies import chat_trouble
 from pytest_bfcl.endings import ended, first_choice, is_marked
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.json_types import Fields, Parsed
@@ -59,7 +60,13 @@ class Completions:
             reasoning_tokens=reasoning_count(usage) or None,
             served=served_by(body),
         )
-        return ended(reply, choice.get("finish_reason"), "completions", filtered=is_marked(choice, body))
+        return ended(
+            reply,
+            choice.get("finish_reason"),
+            "completions",
+            filtered=is_marked(choice, body),
+            trouble=chat_trouble(body, choice, None),
+        )
 
     def joiner(self) -> CompletionsJoiner:
         """For one stream."""

@@ -6,7 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pytest_bfcl.endings import Ending, UnknownEnding, ended, ending_of, has_answer, is_marked, normal_form
+from pytest_bfcl.bodies import items_trouble
+from pytest_bfcl.endings import Ending, UnknownEnding, ended, ending_of, is_marked, normal_form
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.models.base import Request
@@ -28,8 +29,6 @@ ITEMS = "_items"
 
 _REASONS = re.compile(r"o3|o4-mini|gpt-5|^o1|codex-mini")
 _DOES_NOT_REASON = re.compile(r"gpt-4|gpt-3\.5|chatgpt-4o")
-_ANSWERS = frozenset(("message", "reasoning", "function_call"))
-"""Kinds of output items that a model which is offered functions answers with."""
 
 
 class Responses:
@@ -103,13 +102,10 @@ class Responses:
             served=served_by(body),
         )
         kinds = [str(item.get("type")) for item in items]
-        found = ended(
-            reply, _last_word(body), "responses", reasoned="reasoning" in kinds, filtered=is_marked(body, *items)
-        )
-        other = next((kind for kind in kinds if kind not in _ANSWERS), None)
-        if other is not None and found.problem in (None, "nothing_said") and not has_answer(reply):
-            raise UnknownEnding(other, f"the reply is an output item of type {other[:60]!r}, and nothing is said in it")
-        return found
+        return ended(
+            reply, _last_word(body), "responses", reasoned="reasoning" in kinds, filtered=is_marked(body, *items),
+            trouble=items_trouble(body, items),
+        )  # fmt: skip
 
     def joiner(self) -> ResponsesJoiner:
         """For one stream."""

@@ -19,10 +19,12 @@ STREAM_LIMIT = 2**28
 
 EVENT_LIMIT = 2**24
 """Most bytes of one event."""
+ERROR_LIMIT = 1000
+"""Characters of an error that are kept."""
 
 
-_ABOUT = ("id", "model", "system_fingerprint", "error", "usage")
-_ENDS = ("finish_reason", "native_finish_reason", "provider_specific_fields", "error")
+_ABOUT = ("id", "model", "system_fingerprint", "error", "errors", "status", "success", "base_resp", "usage")
+_ENDS = ("finish_reason", "native_finish_reason", "provider_specific_fields", "error", "errors", "status")
 
 
 class StreamEnd:
@@ -39,7 +41,7 @@ class StreamEnd:
         listed = event.get("choices")
         found = [
             choice for choice in (listed if isinstance(listed, list) else ())
-            if isinstance(choice, Mapping) and choice.get("index") in (0, None)
+            if isinstance(choice, Mapping) and choice.get("index") in (0, "0", None)
         ]  # fmt: skip
         for choice in found:
             self._choice |= {name: choice[name] for name in _ENDS if choice.get(name)}
@@ -75,8 +77,13 @@ class EventReader:
         """Bytes as they arrived. Raises `AdapterError` ``malformed_body`` for what is no event stream."""
         self._read += len(chunk)
         data = self._rest + chunk
-        blocks = data.replace(b"\r\n", b"\n").split(b"\n\n")
-        self._rest = blocks.pop()
+        # A CR at the end may be half of a line's end: it waits for what follows.
+        waiting = b"\r" if data.endswith(b"\r") else b""
+        data = data[: len(data) - len(waiting)]
+        if b"\r" in data:
+            data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        blocks = data.split(b"\n\n")
+        self._rest = blocks.pop() + waiting
         if self._read > STREAM_LIMIT or len(self._rest) > EVENT_LIMIT:
             raise AdapterError(AdapterTrouble.MALFORMED_BODY, f"the stream is longer than {STREAM_LIMIT} bytes")
         for block in blocks:
@@ -89,7 +96,12 @@ class EventReader:
 
     def _block(self, block: bytes, *, last: bool = False) -> None:
         block = block.lstrip(b"\n")
-        if self.done or self.error is not None or not block or not self._joiner.wants(block):
+        if self.error is not None or not block:
+            return
+        if block.startswith(b"error:"):  # not an event's field: how some servers end a stream that broke
+            self.error = {"error": block[6:].strip().decode("utf-8", "replace")[:ERROR_LIMIT]}
+            return
+        if self.done or not self._joiner.wants(block):
             return
         data = _data_of(block)
         if not data:

@@ -6,7 +6,8 @@ from dataclasses import replace
 from enum import Enum
 from typing import Any
 
-from pytest_bfcl.endings import is_marked, problem_of
+from pytest_bfcl.bodies import Trouble, blocks_trouble
+from pytest_bfcl.endings import TROUBLE, has_answer, is_marked, problem_of
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.replies.calls import read_call
 from pytest_bfcl.replies.parts import Parts, kind_of
@@ -54,17 +55,19 @@ def _is_return(part: object) -> bool:
     return fields is not None and (kind_of(fields) in _RETURNS or "toolResult" in fields)
 
 
-def read_message(fields: Fields, *, strict: bool = False) -> Reply:
+def read_message(fields: Fields, *, strict: bool = False, of_a_body: bool = False) -> Reply:
     """A model's message. Raises `UnknownShape` when it is another's, or holds nothing that is known.
 
-    ``strict``: also when it holds anything that is not known.
+    ``strict``: also when it holds anything that is not known. ``of_a_body``: it came in a completion, which says how it
+    ended: what it holds is then weighed as the live reply's is.
     """
+    typed = word(fields.get("type")) == "message" or "stop_reason" in fields
     speaker = speaker_of(fields)
     if speaker in ("user", "tool"):
         raise UnknownShape(f"the message is the {speaker}'s, not the model's")
     if _FIELDS.isdisjoint(fields) and not _HEADERS.issuperset(fields):
         raise unknown("a message without content or calls", dict(fields))
-    parts = Parts(strict=strict)
+    parts = Parts(strict=strict, of_a_body=of_a_body or typed)
     content = fields.get("content")
     listed = next((found for name in ("content", "parts", "blocks") if (found := sequence(fields.get(name)))), None)
     if listed is not None:
@@ -82,7 +85,7 @@ def read_message(fields: Fields, *, strict: bool = False) -> Reply:
         reasoning=_reasoning(fields) or text_or_none("\n".join(filter(None, parts.thoughts))),
         state=state_of_message(fields),
     )
-    return with_figures(reply, fields)
+    return with_figures(with_trouble(reply, blocks_trouble(fields, fields_of)) if typed else reply, fields)
 
 
 def _listed_calls(fields: Fields) -> tuple[ToolCall, ...]:
@@ -104,8 +107,19 @@ def _reasoning(fields: Fields) -> str | None:
     )
 
 
+def with_trouble(reply: Reply, trouble: Trouble) -> Reply:
+    """The reply as trouble where its body holds what no normal reply has (`pytest_bfcl.bodies`)."""
+    word = trouble.error or (trouble.silent if not has_answer(reply) else None)
+    return reply if word is None else replace(reply, finish_reason=word, problem=TROUBLE)
+
+
 def with_figures(reply: Reply, fields: Fields) -> Reply:
-    """The reply with its last word and tokens, as far as the fields beside it say so (`pytest_bfcl.endings`)."""
+    """The reply with its last word and tokens, as far as the fields beside it say so (`pytest_bfcl.endings`).
+
+    Trouble stays trouble, whatever word stands beside it.
+    """
+    if reply.problem == TROUBLE:
+        return reply
     about = fields_of(fields.get("response_metadata")) or {}
     incomplete = fields_of(fields.get("incomplete_details")) or {}  # of a Responses object
     told = [source.get(name) for source in (fields, about) for name in _REASONS] + [incomplete.get("reason")]

@@ -24,7 +24,8 @@ _NESTED_THOUGHT = ("reasoningContent", "reasoning_content")
 class Parts:
     """What the parts of one reply come to; ``known`` counts those that were understood.
 
-    ``strict``: a part of a kind that is not known is an error, not passed over.
+    ``strict``: a part of a kind that is not known is an error, not passed over. ``of_a_body``: they belong to a whole
+    body, whose reader knows what unknown kinds mean (`pytest_bfcl.bodies`).
     """
 
     texts: list[str] = field(default_factory=list)
@@ -33,6 +34,7 @@ class Parts:
     refusals: list[str] = field(default_factory=list)
     known: int = 0
     strict: bool = False
+    of_a_body: bool = False
 
     @property
     def text(self) -> str | None:
@@ -40,11 +42,11 @@ class Parts:
         return "".join(self.texts) if self.texts else None
 
     def add_all(self, parts: Iterable[Any]) -> None:
-        """Every part. Raises `UnknownShape` when there are parts and none of them is known."""
+        """Every part. Raises `UnknownShape` when there are parts and none of them is known, unless ``of_a_body``."""
         given = list(parts)
         for part in given:
             self.add(part)
-        if given and not self.known:
+        if given and not self.known and not self.of_a_body:
             raise unknown("content of a kind that is neither text nor a call", given[0])
 
     def add(self, part: object) -> None:

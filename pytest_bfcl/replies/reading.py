@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from pytest_bfcl.bodies import chat_trouble, items_trouble
 from pytest_bfcl.endings import first_choice
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.replies.calls import CALL_KINDS, is_call, read_call
-from pytest_bfcl.replies.messages import read_message, speaker_of, with_figures
+from pytest_bfcl.replies.messages import read_message, speaker_of, with_figures, with_trouble
 from pytest_bfcl.replies.parts import Parts, kind_of
-from pytest_bfcl.replies.shapes import MAX_DEPTH, UnknownShape, fields_of, sequence, unknown, why_unreadable, word
+from pytest_bfcl.replies.shapes import MAX_DEPTH, UnknownShape, fields_of, sequence, unknown, why_unreadable
 from pytest_bfcl.replies.state import state_of_items
 from pytest_bfcl.transcript import Call, Reply, ToolCall
 
@@ -92,19 +93,18 @@ def _choices(fields: Fields, depth: int) -> Reply | None:
     message = fields_of(choice.get("message"))
     if message is None and not isinstance(choice.get("text"), str):
         raise UnknownShape("a completion whose first choice has no message")
-    reply = Reply(text=choice["text"]) if message is None else read_message(message)
+    reply = Reply(text=choice["text"]) if message is None else read_message(message, of_a_body=True)
+    reply = with_trouble(reply, chat_trouble(fields, choice, message, fields_of))
     return with_figures(with_figures(reply, fields), choice)
 
 
 def _output(fields: Fields, depth: int) -> Reply | None:
     """``output`` of a Responses object, or of Bedrock's ``converse``."""
-    if word(fields.get("status")) == "failed" or (fields.get("error") and not fields["output"]):
-        raise UnknownShape(f"a failed response: {str(fields.get('error'))[:300]}")
     items = sequence(fields["output"])
     if items is None:
         inner = fields_of(fields["output"])
         return None if inner is None or "message" not in inner else with_figures(_read(inner, depth + 1), fields)
-    parts = Parts()
+    parts = Parts(of_a_body=True)
     parts.add_all(items)
     refusal = "".join(parts.refusals)
     reply = Reply(
@@ -113,7 +113,7 @@ def _output(fields: Fields, depth: int) -> Reply | None:
         reasoning="\n".join(filter(None, parts.thoughts)) or None,
         state=state_of_items(items),
     )
-    return with_figures(reply, fields)
+    return with_figures(with_trouble(reply, items_trouble(fields, items, fields_of)), fields)
 
 
 def _message(fields: Fields, depth: int) -> Reply | None:

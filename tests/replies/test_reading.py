@@ -158,7 +158,6 @@ UNKNOWN: list[Any] = [
     {"choices": [{"index": 0}]},
     {"candidates": []},
     {"generations": []},
-    {"status": "failed", "output": [], "error": {"message": "overloaded"}},
     {"role": "user", "content": "hello"},
     {"role": "tool", "content": "20", "tool_call_id": "c1"},
     {"role": "assistant", "content": 5},
