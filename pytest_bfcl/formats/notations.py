@@ -295,7 +295,7 @@ class Tagged:
             if (
                 own is not None
                 and own.group() == self.value_ends[0]
-                and not self.call.search(text, end.end(), own.start())
+                and not self.call.search(text, end.end(), own.end())
             ):
                 return own
         return end

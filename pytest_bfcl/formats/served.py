@@ -91,9 +91,9 @@ def _elements(opening: str, *, ends: tuple[str, ...], prefix: str = "", **more: 
     """``<PREFIXinvoke name="…">`` with ``<PREFIXparameter name="…">``, quotes or not, as several families have it."""
     invoke, parameter = f"<{prefix}invoke", f"<{prefix}parameter"
     return Tagged(
-        call=re.compile(rf"{re.escape(invoke)}\s+name\s*=\s*(?P<name>\"[^\"]*\"|'[^']*'|[^\s<>]+)[^<>]{{0,200}}>"),
+        call=re.compile(rf"{re.escape(invoke)}\s+name\s*=\s*(?P<name>\"[^\"<>\n]*\"|'[^']*'|[^\s<>]+)[^<>]{{0,200}}>"),
         parameter=re.compile(
-            rf"{re.escape(parameter)}\s+name\s*=\s*(?P<key>\"[^\"]*\"|'[^']*'|[^\s<>]+)"
+            rf"{re.escape(parameter)}\s+name\s*=\s*(?P<key>\"[^\"<>\n]*\"|'[^']*'|[^\s<>]+)"
             r"(?:\s+string\s*=\s*\"(?P<kind>[^\"]{0,20})\")?[^<>]{0,200}>"
         ),
         value_ends=(f"</{prefix}parameter>", f"{parameter} "),
@@ -217,7 +217,7 @@ NOTATIONS: Mapping[str, Notation] = {
     "seed": _functions("<seed:tool_call>"),
     "mimo": _functions(trimmed=""),
     "glm45": _keys(named=True),
-    "laguna": _keys(closed=True),
+    "laguna": _keys(closed=True, json_untyped=True),
     "hunyuan3": _keys(sign="<tool_sep>"),
     "k2-horizon": FirstOf(
         (_keys("ifm|", named=True, closed=True), JsonCalls(("<ifm|tool_call>",), "</ifm|tool_call>"))

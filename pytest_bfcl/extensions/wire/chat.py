@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -142,11 +143,11 @@ class _Joined:
 
     def reply(self, exchange: Exchange, usage: Usage | None, index: int) -> Reply:
         calls = tuple(self.calls[position].call() for position in sorted(self.calls))
-        fields = frozenset(name for found in self.reasoning for name in found)
-        reasoning = "".join(next(iter(found.values()), "") for found in self.reasoning)
+        names = dict.fromkeys(name for found in self.reasoning for name in found)
+        thoughts = {name: "".join(found.get(name, "") for found in self.reasoning) for name in names}
         return Reply(
-            exchange, calls, "".join(self.text), reasoning, _finish(self.finish), usage, choice=index,
-            reasoning_in=fields,
+            exchange, calls, "".join(self.text), _said(thoughts), _finish(self.finish), usage, choice=index,
+            thoughts=(thoughts,) if thoughts else (),
         )  # fmt: skip
 
 
@@ -159,9 +160,9 @@ def _choice(exchange: Exchange, choice: Any, usage: Usage | None, position: int)
     index = choice.get("index")
     reasoning = _reasoning(message)
     return Reply(
-        exchange, calls, text_of(message.get("content")), next(iter(reasoning.values()), ""),
+        exchange, calls, text_of(message.get("content")), _said(reasoning),
         _finish(choice.get("finish_reason")), usage, choice=index if isinstance(index, int) else position,
-        reasoning_in=frozenset(reasoning),
+        thoughts=(reasoning,) if reasoning else (),
     )  # fmt: skip
 
 
@@ -170,9 +171,18 @@ def _call(call: Json) -> Call:
     return Call(call.get("id"), function.get("name"), function.get("arguments"), call.get("type"))
 
 
+REASONING = ("reasoning_content", "reasoning")
+"""The fields in which clients look for reasoning."""
+
+
 def _reasoning(message: Json) -> dict[str, str]:
-    """Field → reasoning in it."""
-    return {name: text for name in ("reasoning_content", "reasoning") if (text := text_of(message.get(name)))}
+    """Field → reasoning in it; also in a field that no client knows, by its name."""
+    names = (*REASONING, *(name for name in message if re.search("reason|think|thought", name)))
+    return {name: text for name in dict.fromkeys(names) if (text := text_of(message.get(name)))}
+
+
+def _said(reasoning: Mapping[str, str]) -> str:
+    return next((reasoning[name] for name in REASONING if name in reasoning), "")
 
 
 def _finish(word: object) -> str | None:
@@ -200,7 +210,8 @@ def _message(turn: Turn) -> Json:
             {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
             for call in turn.calls
         ]
-        return {"role": "assistant", "content": turn.text or None, "tool_calls": calls}
+        thoughts = {name: value for each in turn.thoughts for name, value in each.items()}
+        return {"role": "assistant", "content": turn.text or None, "tool_calls": calls, **thoughts}
     assert isinstance(turn, ToolResult)
     return {"role": "tool", "tool_call_id": turn.call_id, "content": _content(turn.content)}
 

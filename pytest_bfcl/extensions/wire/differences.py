@@ -105,7 +105,8 @@ def difference(wanted: object, got: object, at: str = "the arguments") -> Match:
             return EXACT
         rounded = isinstance(wanted, int) and isinstance(got, int | float) and float(wanted) == float(got)
         return Match("damaged" if rounded else "other", f"{at} is {got!r}, not {wanted!r}{' (rounded)' * rounded}")
-    return Match("other", f"{at} is {_short(got)}, not {_short(wanted)}")
+    boolean = isinstance(wanted, bool) != isinstance(got, bool) and wanted == got
+    return Match("damaged" if boolean else "other", f"{at} is {_short(got)}, not {_short(wanted)}")
 
 
 def _objects(wanted: Fields, got: Fields, at: str) -> Match:
@@ -114,6 +115,8 @@ def _objects(wanted: Fields, got: Fields, at: str) -> Match:
         return Match("damaged", f"{at}: {', '.join(missing)} was null and is gone")
     if set(got) in ({"arguments"}, {"parameters"}) and next(iter(got.values())) == wanted:
         return Match("damaged", f"{at} are wrapped in another object")
+    if missing and missing == list(wanted)[-1:] and got and all(got[key] == wanted.get(key) for key in got):
+        return Match("damaged", f"{at}: {missing[0]}, the last of them, is gone")
     if missing or len(got) > len(wanted):
         return Match("other", f"{at} has the keys {sorted(got)[:8]}, not {sorted(wanted)[:8]}")
     return _first(difference(value, got[key], f"{at}.{key}") for key, value in wanted.items())

@@ -131,7 +131,8 @@ def _reply(exchange: Exchange, blocks: list[Json], message: Json) -> Reply:
     word = message.get("stop_reason")
     finish = ENDS.get(word, f"unknown: {word}") if isinstance(word, str) else None
     usage = Usage.of(message.get("usage"), "input_tokens", "output_tokens")
-    return Reply(exchange, calls, text, reasoning, finish, usage)
+    thoughts = tuple(block for block in blocks if block.get("type") in THINKING)
+    return Reply(exchange, calls, text, reasoning, finish, usage, thoughts=thoughts)
 
 
 def _arguments(found: object) -> object:
@@ -179,7 +180,7 @@ def _blocks(turn: Turn) -> tuple[str, list[Json]]:
         made = [
             {"type": "tool_use", "id": call.id, "name": call.name, "input": call.values or {}} for call in turn.calls
         ]
-        return "assistant", said + made
+        return "assistant", [*map(dict, turn.thoughts), *said, *made]
     assert isinstance(turn, ToolResult)
     content: Any = turn.content
     if not isinstance(content, str):

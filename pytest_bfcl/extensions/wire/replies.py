@@ -52,11 +52,10 @@ def _whole(value: object) -> int | None:
 
 @dataclass(frozen=True)
 class Reply:
-    """An answer. ``finish`` is ``calls``, ``stop``, ``length`` or the server's own word; ``choice`` its position
-    (``n``).
+    """An answer. ``finish`` is ``calls``, ``stop``, ``length`` or the server's own word; ``choice`` its position.
 
-    ``reasoning_in``: the fields in which reasoning stood. ``problem`` says why it cannot be read; then nothing else
-    means anything.
+    ``thoughts``: the fields (chat), items or blocks with its reasoning, as they go back. ``problem`` says why it cannot
+    be read; then nothing else means anything.
     """
 
     exchange: Exchange
@@ -67,7 +66,12 @@ class Reply:
     usage: Usage | None = None
     problem: str = ""
     choice: int = 0
-    reasoning_in: frozenset[str] = frozenset()
+    thoughts: tuple[Fields, ...] = ()
+
+    @property
+    def reasoning_in(self) -> frozenset[str]:
+        """The names under which reasoning stands."""
+        return frozenset(str(each.get("type") or name) for each in self.thoughts for name in each)
 
     @property
     def form(self) -> str:

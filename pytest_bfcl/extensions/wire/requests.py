@@ -34,15 +34,16 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class ToolCalls:
-    """Calls the model made, given back as it made them, with its text."""
+    """Calls the model made, given back as it made them, with its text and its reasoning where the server had it."""
 
     calls: tuple[Call, ...]
     text: str = ""
+    thoughts: tuple[Fields, ...] = ()
 
     @classmethod
     def by(cls, reply: Reply) -> ToolCalls:
         """The calls of an answer."""
-        return cls(reply.calls, reply.text)
+        return cls(reply.calls, reply.text, reply.thoughts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +84,14 @@ class Request:
     def streamed(self, stream: bool = True) -> Request:
         """The same question in the other form."""
         return replace(self, stream=stream)
+
+    @property
+    def thoughtless(self) -> Request:
+        """The same conversation without the reasoning of earlier answers; itself where there is none."""
+        if not any(isinstance(turn, ToolCalls) and turn.thoughts for turn in self.turns):
+            return self
+        kept = (replace(turn, thoughts=()) if isinstance(turn, ToolCalls) else turn for turn in self.turns)
+        return replace(self, turns=tuple(kept))
 
     def then(self, *turns: Turn) -> Request:
         """The conversation, gone on with."""

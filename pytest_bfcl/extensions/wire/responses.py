@@ -117,7 +117,8 @@ def _reply(exchange: Exchange, items: list[Json], response: Json) -> Reply:
         if item.get("type") == "reasoning"
     )
     usage = Usage.of(response.get("usage"), "input_tokens", "output_tokens")
-    return Reply(exchange, calls, text, reasoning, _finish(response, bool(calls)), usage)
+    thoughts = tuple(item for item in items if item.get("type") == "reasoning")
+    return Reply(exchange, calls, text, reasoning, _finish(response, bool(calls)), usage, thoughts=thoughts)
 
 
 def _finish(response: Json, calls: bool) -> str | None:
@@ -146,7 +147,7 @@ def _items(turn: Turn) -> list[Json]:
         return [{"role": turn.role, "content": _content(turn.text)}]
     if isinstance(turn, ToolCalls):
         said: list[Json] = [{"role": "assistant", "content": turn.text}] if turn.text else []
-        return said + [
+        return [*map(dict, turn.thoughts), *said] + [
             {"type": "function_call", "call_id": call.id, "name": call.name, "arguments": call.arguments}
             for call in turn.calls
         ]

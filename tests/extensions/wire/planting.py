@@ -678,3 +678,20 @@ def previous_ignored(body: Any) -> Any:
     if not isinstance(body, dict) or "previous_response_id" not in body:
         return body
     return {**less(body, "previous_response_id"), "input": [{"role": "user", "content": "What now?"}]}
+
+
+def renamed(fields: Json, old: str, new: str) -> None:
+    if old in fields:
+        fields[new] = fields.pop(old)
+
+
+def forget_results(heard: Heard) -> None:
+    """What stands in results before the last message of the user is gone."""
+    last = max(number for number, turn in enumerate(heard.turns) if turn.role == "user")
+    for turn in heard.turns[:last]:
+        turn.text = "" if turn.role == "tool" else turn.text
+
+
+def without_last_integer(values: Json) -> Json:
+    last = next(reversed(values), None)
+    return {key: value for key, value in values.items() if key != last or type(value) is not int}

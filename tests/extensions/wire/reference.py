@@ -206,7 +206,7 @@ ORDINALS = ("first", "second", "third", "fourth", "fifth")
 def think(heard: Heard) -> Message:
     """A model that obeys: dictated calls, dictated texts, results told, and a call where a tool's name is mentioned."""
     last = heard.turns[-1]
-    if last.role == "tool":
+    if last.role == "tool" or "result of the first call once more" in last.text:
         return Message(before=_tell_results(heard.turns))
     said = _obey(heard, last.text)
     if heard.choice == "none":
@@ -315,11 +315,20 @@ def chat_whole(saids: list[Message], heard: Heard) -> Json:
                 {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
                 for call_id, (name, arguments) in zip(said.ids, said.calls, strict=False)
             ]
-        choice: Json = {"index": index, "message": message, "finish_reason": FINISH[said.finish], "logprobs": None}
+        choice: Json = {
+            "index": index,
+            "message": message,
+            "finish_reason": FINISH[said.finish],
+            "logprobs": logprobs(said.text) if heard.logprobs and said.text else None,
+        }
         choices.append(choice)
     usage = chat_usage(saids, heard)
     return {"id": f"chatcmpl-{saids[0].ids[-1]}", "object": "chat.completion", "created": 1, "model": heard.model,
             "choices": choices, "usage": usage}  # fmt: skip
+
+
+def logprobs(text: str) -> Json:
+    return {"content": [{"token": text, "logprob": -0.1, "bytes": None, "top_logprobs": []}]}
 
 
 def chat_usage(saids: list[Message], heard: Heard) -> Json:
@@ -338,7 +347,9 @@ def chat_chunks(saids: list[Message], heard: Heard, size: int) -> Iterator[Json]
         for piece in pieces(said.reasoning, size):
             yield chunk(index, {"reasoning_content": piece})
         for piece in pieces(said.before, size):
-            yield chunk(index, {"content": piece})
+            told = chunk(index, {"content": piece})
+            told["choices"][0] |= {"logprobs": logprobs(piece)} if heard.logprobs else {}
+            yield told
         for number, (name, arguments) in enumerate(said.calls):
             function = {"name": name, "arguments": ""}
             yield chunk(

@@ -15,11 +15,13 @@ from tests.extensions.wire.planting import (
     calls_in,
     encoded,
     in_chunks,
+    in_deltas,
     in_finish,
     in_message,
     in_speech,
     in_whole,
     refusing,
+    refusing_turn,
 )
 from tests.extensions.wire.reference import Heard, Json, Message, Reference
 
@@ -69,6 +71,15 @@ def without_text(message: Json) -> None:
         del message["content"]
 
 
+FILTERED = {
+    "id": "",
+    "object": "",
+    "created": 0,
+    "model": "",
+    "choices": [],
+    "usage": None,
+    "prompt_filter_results": [],
+}
 UNUSUAL: dict[str, Stages] = {
     "no content beside calls": in_message(without_text),
     "empty content beside calls": in_message(lambda message: message.update(content=message["content"] or "")),
@@ -91,7 +102,15 @@ UNUSUAL: dict[str, Stages] = {
     "no strict": refusing(lambda heard: heard.strict, "strict is not supported"),
     "no second choice": refusing(lambda heard: heard.n > 1, "n must be 1"),
     "never thinks": in_speech(lambda said, heard: setattr(said, "reasoning", "")),
-    "no logprobs field": in_whole(lambda body: [choice.pop("logprobs") for choice in body["choices"]]),
+    "no logprobs field": in_whole(lambda body: [c.pop("logprobs") for c in body["choices"] if not c["logprobs"]]),
+    "a first chunk about filters": in_chunks(lambda events: [FILTERED, *events]),
+    "null id, type and name in later deltas": in_deltas(
+        lambda delta, event: "id" in delta or delta.update(id=None, type=None)
+    ),
+    "calls in a history need their reasoning": {
+        **in_speech(lambda said, heard: setattr(said, "reasoning", said.reasoning or "Hm, let me see.")),
+        **refusing_turn(lambda turn: "tool_calls" in turn and not turn.get("reasoning_content")),
+    },
     "texts end with a line end": in_speech(
         lambda said, heard: setattr(said, "before", said.before and said.before + "\n")
     ),

@@ -321,6 +321,28 @@ CHAT: tuple[p.Variant, ...] = (
     F("max_completion_tokens is ignored", "max_completion_tokens",
       {"body": lambda body: p.less(body, "max_completion_tokens")}),
 
+    # what an own history, odd values and further parameters bring to light
+    F("results before a user's turn are dropped", "results_kept", p.in_hearing(p.forget_results)),
+    F("results are answered with empty thoughts", "result_answered",
+      p.in_speech(lambda said, heard: (setattr(said, "before", ""), setattr(said, "reasoning", "Hm.")),
+                  when=p.last_is_tool)),
+    F("reasoning under a name of its own", "reasoning_apart", {
+        **p.in_message(lambda message: p.renamed(message, "reasoning_content", "thinking")),
+        **p.in_chunks(lambda events: [p.renamed(c["delta"], "reasoning_content", "thinking")
+                                      for e in events for c in e["choices"]] and events)}),
+    F("the last integer is lost", "arguments_numbers", p.in_object(p.without_last_integer)),
+    F("booleans as numbers", "arguments_booleans",
+      p.in_values(lambda value: int(value) if isinstance(value, bool) else value)),
+    F("a mark inside a text ends it", "arguments_marks",
+      p.in_values(p.texts(lambda text: text.split(" </tool_call>")[0]))),
+    F("lists are fatal when required", "choice_required_lists",
+      p.refusing(lambda heard: heard.choice == "required" and "'array'" in str(heard.tools), status=500)),
+    F("seeds are fatal", "seed", p.refusing_body(lambda body: "seed" in body, 500)),
+    F("logprobs are not given", "logprobs",
+      p.in_hearing(lambda heard: setattr(heard, "logprobs", False))),
+    F("wrong requests are a gateway's 502", "error_form",
+      {"refuse": lambda r: (502, {"error": {"message": r.message, "type": "invalid_request_error"}})}),
+
     # What was reported in public: the fault as described, by number.
     F("vllm 53255: tool_calls and no call, when required", "choice_required call_recognised",
       {"whole": p.no_call_when_required, "chunks": p.no_streamed_call_when_required}),

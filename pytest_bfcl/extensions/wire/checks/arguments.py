@@ -12,6 +12,7 @@ from pytest_bfcl.extensions.wire.not_held import Broke
 from pytest_bfcl.extensions.wire.probe import Probe, together
 from pytest_bfcl.extensions.wire.requests import Tool
 from pytest_bfcl.extensions.wire.tasks import NOTHING, TEXT, Json, dictate, note, schema
+from pytest_bfcl.formats.families import family_of
 
 JSON_TEXT = "OpenAI API reference, function.arguments, “in JSON format”; RFC 8259"
 Judge = Callable[[Probe], Awaitable[None]]
@@ -27,12 +28,24 @@ def texts(*templates: str) -> Judge:
     return judge
 
 
+async def _marks(probe: Probe) -> None:
+    """The marks of the model's own format in a text; of an unknown model's name those of the most models."""
+    family = family_of(probe.line.model)
+    own = [*family.marks, *(family.tags or ())] if family is not None else []
+    marks = dict.fromkeys([*own, *MARKS])
+    asked = [note(f"{probe.word()} {mark} end") for mark in marks]
+    await together(*(probe.dictated(dictate(each), [each]) for each in asked))
+
+
+MARKS = ("</tool_call>", "<tool_call>", "[TOOL_CALLS]", "</parameter>", "</function>", "</arg_value>", "<|im_end|>")
+
+
 def values(properties: Mapping[str, Json], arguments: Json, name: str = "set_values") -> Judge:
     """Arguments of other types, dictated together with a fresh word."""
-    tool = Tool(name, schema({**properties, "label": TEXT}), "Sets values.")
+    tool = Tool(name, schema({"label": TEXT, **properties}), "Sets values.")
 
     async def judge(probe: Probe) -> None:
-        wanted = Wanted(tool.name, {**arguments, "label": probe.word()})
+        wanted = Wanted(tool.name, {"label": probe.word(), **arguments})
         await probe.dictated(dictate(wanted, tools=[tool]), [wanted])
 
     return judge
@@ -88,7 +101,7 @@ def _strings(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-NUMBERS: Json = {"whole": 9007199254740993, "negative": -17, "decimal": 0.1, "small": 1.5e-07, "zero": 0}
+NUMBERS: Json = {"whole": 9007199254740993, "negative": -17, "decimal": 0.1, "small": 1.5e-07, "zero": 0, "last": 12}
 NUMBER_TYPES: Json = {name: {"type": "integer" if isinstance(v, int) else "number"} for name, v in NUMBERS.items()}
 NESTED: Json = {
     "order": {"items": [{"name": "nut", "sizes": [1, 2, [3]]}, {"name": "bolt", "sizes": []}], "to": {"at": {"x": {}}}}
@@ -111,7 +124,7 @@ CHECKS = (
     _check(
         "arguments_numbers",
         "Whole, negative, decimal and small numbers arrive as numbers of the same value; whole "
-        "numbers beyond 2^53 are not rounded.",
+        "numbers beyond 2^53 are not rounded, and the last one is there.",
         values(NUMBER_TYPES, NUMBERS),
         where=f"{JSON_TEXT} §6",
     ),
@@ -186,5 +199,6 @@ CHECKS = (
         "A text that looks like a number, a date or a boolean stays a text.",
         values({"a": TEXT, "b": TEXT, "c": TEXT}, {"a": "007", "b": "true", "c": "1e5"}),
     ),
+    _check("arguments_marks", "The marks with which models write calls arrive unchanged inside a text.", _marks),
     _check("arguments_long", "Arguments of 20,000 characters arrive whole.", _long),
 )

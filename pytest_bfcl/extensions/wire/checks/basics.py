@@ -6,6 +6,7 @@ from pytest_bfcl.extensions.wire.not_held import NotCalled
 from pytest_bfcl.extensions.wire.probe import Probe
 from pytest_bfcl.extensions.wire.replies import Reply
 from pytest_bfcl.extensions.wire.tasks import dictate, note
+from pytest_bfcl.json_types import Fields
 
 BASICS = (
     "answers",
@@ -33,6 +34,16 @@ BASICS = (
     "blocks_inputs",
 )
 """What a check about anything finer builds on."""
+
+
+async def thoughts(probe: Probe) -> tuple[Fields, ...]:
+    """The reasoning of a call, asked once: an endpoint may refuse calls in a history that have none."""
+
+    async def ask() -> tuple[Fields, ...]:
+        (reply, *_) = await probe.replies(dictate(note(probe.word())))
+        return reply.thoughts
+
+    return await probe.shared("thoughts", ask)
 
 
 async def called(probe: Probe, *, stream: bool = False) -> Reply:

@@ -168,7 +168,15 @@ def _text(request: Request) -> str:
 SHARED = {
     **dict.fromkeys((check.name for check in arguments.CHECKS), f"{TOOLS}: input"),
     **dict.fromkeys(
-        ("calls_one", "calls_five", "calls_same_twice", "calls_after_empty", "text_before", "parallel_off"),
+        (
+            "calls_one",
+            "calls_five",
+            "choice_required_lists",
+            "calls_same_twice",
+            "calls_after_empty",
+            "text_before",
+            "parallel_off",
+        ),
         f"{TOOLS}: parallel tool use",
     ),
     **dict.fromkeys(("tools_1", "tools_64", "tools_200", "name_dashes", "name_64"), f"{TOOLS}: tools"),
@@ -200,6 +208,7 @@ SHARED = {
             "result_empty",
             "result_error",
             "results_reordered",
+            "results_kept",
             "result_answered",
             "conversation_20",
             "history_text",

@@ -95,6 +95,18 @@ async def _parallel_off(probe: Probe) -> None:
             raise NotCalled(f"{reply.form}: no call at all", reply)
 
 
+_TAGS, _SIZES = ({"type": "array", "items": {"type": kind}} for kind in ("string", "integer"))
+LISTS = Tool("set_tags", schema({"tags": _TAGS, "sizes": _SIZES}), "Sets tags and sizes.")
+
+
+async def _required_lists(probe: Probe) -> None:
+    wanted = [Wanted(LISTS.name, {"tags": [probe.word(), "b"], "sizes": [1, 2]})]
+    plain = dictate(*wanted, tools=[LISTS])
+    requests = [plain, *(replace(plain, choice="required", stream=stream) for stream in (False, True))]
+    replies = await together(*map(probe.reply, requests))
+    await probe.weigh(list(zip(requests, replies, strict=True)), lambda reply: compare(wanted, reply))
+
+
 _TWO = ("calls_unstreamed", "calls_one")
 CHECKS = (
     Check(
@@ -135,6 +147,13 @@ CHECKS = (
         Rule("tool_choice auto is the same as none given: the model decides.", f"{CHOICE}: auto is the default"),
         _auto,
         BASICS,
+    ),
+    Check(
+        "choice_required_lists",
+        Rule("tool_choice required goes together with arguments that are lists.", f"{CHOICE}: required"),
+        _required_lists,
+        (*BASICS, "choice_required", "choice_required_stream", "arguments_nested"),
+        optional=True,
     ),
     Check(
         "parallel_off",

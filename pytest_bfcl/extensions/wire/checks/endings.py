@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
+from pytest_bfcl.extensions.wire.chat import choices_of
 from pytest_bfcl.extensions.wire.check import Check, Rule
 from pytest_bfcl.extensions.wire.checks.basics import BASICS, called
 from pytest_bfcl.extensions.wire.differences import EXACT, Match, compare
@@ -117,6 +118,16 @@ async def _logprobs(probe: Probe) -> None:
     requests = [plain, *(replace(plain, extra={"logprobs": True, "top_logprobs": 2}, stream=s) for s in (False, True))]
     replies = await together(*map(probe.reply, requests))
     await probe.weigh(list(zip(requests, replies, strict=True)), lambda reply: compare(wanted, reply))
+    for reply in await probe.both(write(f"{probe.word()} {probe.word()}", extra=requests[1].extra)):
+        bodies = reply.exchange.objects() if reply.form == "streamed" else [reply.exchange.body]
+        told = (choice.get("logprobs") for body in bodies for choice in choices_of(body))
+        if reply.text and not any(isinstance(each, dict) and each.get("content") for each in told):
+            raise Broke(f"{reply.form}: logprobs were asked for, and a text has none", reply)
+
+
+async def _seed(probe: Probe) -> None:
+    wanted = [note(probe.word())]
+    await probe.dictated(dictate(*wanted, extra={"seed": 7}), wanted)
 
 
 CHECKS = (
@@ -170,8 +181,19 @@ CHECKS = (
     ),
     Check(
         "logprobs",
-        Rule("Asking for logprobs does no harm to calls.", "OpenAI API reference, Chat Completions, logprobs"),
+        Rule(
+            "Logprobs that are asked for come with a text, and do no harm to calls.",
+            "OpenAI API reference, Chat Completions, logprobs",
+        ),
         _logprobs,
+        BASICS,
+        ("chat",),
+        optional=True,
+    ),
+    Check(
+        "seed",
+        Rule("A seed does no harm to calls.", "OpenAI API reference, Chat Completions, seed"),
+        _seed,
         BASICS,
         ("chat",),
         optional=True,

@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any
 
 from pytest_bfcl.extensions.wire.check import Check, Rule
-from pytest_bfcl.extensions.wire.checks.basics import called
+from pytest_bfcl.extensions.wire.checks.basics import called, thoughts
 from pytest_bfcl.extensions.wire.exchange import Exchange
 from pytest_bfcl.extensions.wire.not_held import Broke
-from pytest_bfcl.extensions.wire.probe import Probe
+from pytest_bfcl.extensions.wire.probe import Probe, says_wrong
 from pytest_bfcl.extensions.wire.replies import Call
 from pytest_bfcl.extensions.wire.requests import Message, Request, Tool, ToolCalls, ToolResult
 from pytest_bfcl.extensions.wire.tasks import LOOK_UP, NOTE, dictate
+from pytest_bfcl.json_types import Fields
 
 ERRORS = "OpenAI API reference, Errors; RFC 9110 §15.5: a client's mistake is a 4xx"
 Judge = Callable[[Probe], Awaitable[None]]
-Body = Callable[[Probe], Any]
+Body = Callable[[Probe, tuple[Fields, ...]], Any]
 
 
 def refused(body: Body, *words: str, or_answered: bool = False) -> Judge:
     """A 4xx whose message has one of the words; ``or_answered``: taking the request is allowed too."""
 
     async def judge(probe: Probe) -> None:
-        exchange = await probe.wrong(body(probe))
+        exchange = await probe.wrong(body(probe, await thoughts(probe)))
         fault(exchange)
         message = exchange.message.lower()
         if exchange.status < 400 and not or_answered:
@@ -39,13 +41,18 @@ def fault(exchange: Exchange) -> None:
     """Silence, a broken connection and a 5xx are no answers to a client's mistake."""
     if exchange.trouble:
         raise Broke(f"no answer: {exchange.said or exchange.trouble}", exchange)
-    if exchange.status >= 500:
+    if exchange.status >= 500 and not says_wrong(exchange):  # that it is no 4xx is the rule `error_form`'s matter
         raise Broke(f"a client's mistake is answered with {exchange.status}: {exchange.message[:200]}", exchange)
 
 
 def history(*turns: Any, tools: tuple[Tool, ...] = (LOOK_UP,)) -> Body:
-    """A conversation as it stands."""
-    return lambda probe: probe.line.body(Request((Message("user", "Look up a for me."), *turns), tools))
+    """A conversation whose calls have such reasoning as the model's own have."""
+
+    def made(probe: Probe, thought: tuple[Fields, ...]) -> Any:
+        said = (replace(turn, thoughts=thought) if isinstance(turn, ToolCalls) else turn for turn in turns)
+        return probe.line.body(Request((Message("user", "Look up a for me."), *said), tools))
+
+    return made
 
 
 MADE = ToolCalls((Call("call_a1", LOOK_UP.name, '{"key": "a"}'),))
@@ -55,15 +62,15 @@ RESULT = ToolResult("call_a1", "7")
 FOREIGN = ToolResult("call_zz", "7")
 
 
-def _other_choice(probe: Probe) -> Any:
+def _other_choice(probe: Probe, *_: object) -> Any:
     return probe.line.body(Request.of("Say hello.", NOTE, choice="=gone_tool"))
 
 
-def _broken_body(probe: Probe) -> bytes:
+def _broken_body(probe: Probe, *_: object) -> bytes:
     return b'{"model": "x", "' + (b"messages" if probe.api == "chat" else b"input") + b'": [{"role": "user", "con'
 
 
-def _broken_tool(probe: Probe) -> Any:
+def _broken_tool(probe: Probe, *_: object) -> Any:
     body = probe.line.body(dictate())
     body["tools"] = [{"type": "function"}]
     return body
@@ -72,6 +79,8 @@ def _broken_tool(probe: Probe) -> Any:
 async def _error_form(probe: Probe) -> None:
     exchange = await probe.wrong(_broken_body(probe))
     fault(exchange)
+    if exchange.status >= 500:
+        raise Broke(f"a client's mistake is named, and answered with {exchange.status}", exchange)
     error = exchange.body.get("error") if isinstance(exchange.body, dict) else None
     if not isinstance(error, dict) or not isinstance(error.get("message"), str) or not error["message"]:
         raise Broke("the body of an error is no object {error: {message}}", exchange, proof=exchange.received[:400])

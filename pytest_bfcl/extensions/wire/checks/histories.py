@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from pytest_bfcl.extensions.wire.check import Check, Rule
 from pytest_bfcl.extensions.wire.checks.basics import BASICS
-from pytest_bfcl.extensions.wire.checks.results import TOOL_MESSAGE, begun, look_up, returned, says
+from pytest_bfcl.extensions.wire.checks.results import TOOL_MESSAGE, begun, look_up, returned, weighed
 from pytest_bfcl.extensions.wire.differences import EXACT, Match, compare
 from pytest_bfcl.extensions.wire.not_held import NotCalled
 from pytest_bfcl.extensions.wire.probe import Probe, together
@@ -17,12 +16,6 @@ from pytest_bfcl.extensions.wire.requests import Message, Request, ToolCalls, To
 from pytest_bfcl.extensions.wire.tasks import LOOK_UP, NOTE, dictate, note, order
 
 ASSISTANT = "OpenAI API reference, Chat Completions, messages, Assistant message; Responses, input, Item"
-
-
-async def weighed(probe: Probe, requests: Sequence[Request], word: str) -> None:
-    """Each way of asking gets an answer that tells the word."""
-    replies = await together(*map(probe.reply, requests))
-    await probe.weigh(list(zip(requests, replies, strict=True)), says(word))
 
 
 async def _user_parts(probe: Probe) -> None:
@@ -38,7 +31,7 @@ async def _text_beside(probe: Probe) -> None:
     request, reply = await begun(probe)
     word, (call, *_) = probe.word(), reply.calls
     result = ToolResult(str(call.id), f"the value is {word}")
-    beside = ToolCalls((call,), "I will look it up.")
+    beside = ToolCalls((call,), "I will look it up.", reply.thoughts)
     with_text = request.then(beside, result)
     await weighed(probe, [request.then(replace(beside, text=""), result), with_text, with_text.streamed()], word)
 
@@ -73,8 +66,8 @@ async def _answered(probe: Probe) -> None:
     def result_match(reply: Reply) -> Match:
         if reply.text or reply.calls:
             return EXACT
-        if word in reply.reasoning:
-            return Match("damaged", "the answer to a result stands in the reasoning, the content is empty")
+        if reply.reasoning or reply.thoughts:
+            return Match("damaged", "the answer to a result is reasoning alone, the content is empty")
         return Match("other", "after a result the answer holds neither text nor a call")
 
     await probe.weigh(list(zip(requests, replies, strict=True)), result_match)

@@ -7,8 +7,8 @@ from typing import Any
 
 from pytest_bfcl.extensions.wire.check import Check, Rule
 from pytest_bfcl.extensions.wire.checks.basics import BASICS
-from pytest_bfcl.extensions.wire.checks.histories import given_items, weighed
-from pytest_bfcl.extensions.wire.checks.results import begun, returned
+from pytest_bfcl.extensions.wire.checks.histories import given_items
+from pytest_bfcl.extensions.wire.checks.results import begun, returned, weighed
 from pytest_bfcl.extensions.wire.differences import compare
 from pytest_bfcl.extensions.wire.not_held import Broke, NotCalled
 from pytest_bfcl.extensions.wire.probe import Probe, together

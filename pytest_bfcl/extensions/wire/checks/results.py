@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
 from pytest_bfcl.extensions.wire.check import Check, Rule
-from pytest_bfcl.extensions.wire.checks.basics import BASICS, called
+from pytest_bfcl.extensions.wire.checks.basics import BASICS, called, thoughts
 from pytest_bfcl.extensions.wire.differences import EXACT, Match, Wanted, compare
 from pytest_bfcl.extensions.wire.not_held import Broke, NotCalled
 from pytest_bfcl.extensions.wire.probe import Probe, together
@@ -62,15 +62,30 @@ async def _string(probe: Probe) -> None:
     await probe.weigh([(request, whole), (request.streamed(), streamed)], says(word))
 
 
+RECALL = "Write the result of the first call once more, word for word, and call nothing."
+
+
+async def _kept(probe: Probe) -> None:
+    request, reply = await begun(probe)
+    word = probe.word()
+    answered = returned(request, reply, f"the value is {word}")
+    later = answered.then(Message("assistant", "I have it."), Message("user", RECALL))
+    await weighed(probe, [answered, later, later.streamed()], word)
+
+
+async def weighed(probe: Probe, requests: Sequence[Request], word: str) -> None:
+    """Each way of asking gets an answer that tells the word."""
+    replies = await together(*map(probe.reply, requests))
+    await probe.weigh(list(zip(requests, replies, strict=True)), says(word))
+
+
 def like_a_string(make: Callable[[str], str | Sequence[str]]) -> Judge:
     """A result in another form, beside the same as one short text."""
 
     async def judge(probe: Probe) -> None:
         request, reply = await begun(probe)
         word = probe.word()
-        requests = [returned(request, reply, f"the value is {word}"), returned(request, reply, make(word))]
-        replies = await together(*map(probe.reply, requests))
-        await probe.weigh(list(zip(requests, replies, strict=True)), says(word))
+        await weighed(probe, [returned(request, reply, each) for each in (f"the value is {word}", make(word))], word)
 
     return judge
 
@@ -115,7 +130,8 @@ async def _ids_foreign(probe: Probe) -> None:
     for odd in ("call_" + "a1B2" * 6, "toolu_01" + probe.word(), "7"):
         call = Call(odd, LOOK_UP.name, '{"key": "a"}')
         request = dictate(look_up("a"), tools=(LOOK_UP,), repeat_result=True)
-        await probe.reply(request.then(ToolCalls((call,)), ToolResult(odd, "the value is 7")))
+        made = ToolCalls((call,), thoughts=await thoughts(probe))
+        await probe.reply(request.then(made, ToolResult(odd, "the value is 7")))
 
 
 STEPS = 20
@@ -209,6 +225,12 @@ CHECKS = (
         ),
         like_a_string(_parts),
         _GIVEN,
+    ),
+    Check(
+        "results_kept",
+        Rule("Results of earlier turns reach the model when the user has gone on speaking.", TOOL_MESSAGE),
+        _kept,
+        (*_GIVEN, "role_user", "result_answered"),
     ),
     Check("result_empty", Rule("An empty result is taken.", f"{TOOL_MESSAGE}: content"), _empty, _GIVEN),
     Check(

@@ -41,7 +41,7 @@ def _events(judged: Judged) -> Found:
 
 
 def _chunk_form(judged: Judged) -> Found:
-    found = list(judged.reply.exchange.objects())
+    found = [chunk for chunk in judged.reply.exchange.objects() if not _preface(chunk)]
     if not found:
         return None
     ids = {repr(chunk.get("id")) for chunk in found}
@@ -52,6 +52,11 @@ def _chunk_form(judged: Judged) -> Found:
             return wrong(said, repr(chunk).encode()[:400])
     roles = [delta["role"] for chunk in found for c in choices_of(chunk) if (delta := _delta(c)).get("role")]
     return wrong("" if roles and set(roles) == {"assistant"} else f"the role is not told as assistant: {roles[:3]}")
+
+
+def _preface(chunk: Json) -> bool:
+    """Whether a chunk is no part of the answer: gateways tell there what filters made of the prompt."""
+    return not chunk.get("choices") and not chunk.get("usage") and not chunk.get("id")
 
 
 def _fields(chunk: Json) -> Iterator[str]:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 
 from pytest_bfcl.extensions.wire.cells import Judged
+from pytest_bfcl.extensions.wire.chat import REASONING as REASONING_FIELDS
 from pytest_bfcl.extensions.wire.check import Rule
 from pytest_bfcl.extensions.wire.differences import lost_call
 from pytest_bfcl.extensions.wire.replies import LENGTH, Call, Reply
@@ -19,6 +20,8 @@ REASONING = (
     "Responses, output: reasoning items; vLLM, SGLang and DeepSeek documentation, reasoning_content beside content"
 )
 APART = f"{BOTH_OBJECTS}: content is “the contents of the message”, calls stand apart"
+_DETAILS = ("reasoning_details",)
+"""Reasoning in a form of its own, beside a text."""
 THINKS = ("<think>", "</think>", "<thinking>", "<|channel|>analysis", "[THINK]", "<seed:think>", "◁think▷")
 LONGEST = 20_000
 """Longest text that is searched for copies of calls."""
@@ -80,7 +83,8 @@ def _apart(judged: Judged) -> Found:
     if mark := next((mark for mark in THINKS if mark in reply.text), None):
         return wrong(f"reasoning stands in the content, with {mark!r}", mark.encode())
     if not reply.reasoning:
-        return None
+        odd = sorted(reply.reasoning_in - {*REASONING_FIELDS, *_DETAILS}) if judged.api == "chat" else []
+        return wrong(f"reasoning stands in {odd[0]!r:.60}, where no client looks for it") if odd else None
     if len(reply.reasoning) > 20 and reply.reasoning.strip() in reply.text:
         return wrong("the reasoning stands in the content too")
     if judged.wanted and not reply.calls and reply.finish != LENGTH:
