@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import html.entities
 import re
+import shlex
 from base64 import b64decode, b64encode, urlsafe_b64encode
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
@@ -117,13 +118,45 @@ def secrets_of(
 
     ``in_replies``: without the short values of ordinary headers, which may be words of an answer.
     """
-    found = [key, *url_secrets(url), *_of_parameters(parameters)]
+    found = [
+        key,
+        *(_base64(key) if len(key) >= _SHORTEST_IN_REPLY else ()),
+        *url_secrets(url),
+        *_of_parameters(parameters),
+    ]
     for name, value in headers.items():
         if _CREDENTIAL.search(name):
             found += [value, *_parts_of(value)]
         elif not in_replies or len(value) >= _SURE_IN_REPLY:
             found.append(value)
     return tuple(dict.fromkeys(form for text in found if text for form in (text, unquote(text))))
+
+
+def process_secrets(command: str) -> tuple[str, ...]:
+    """What a process is started with that may be a credential: variables set before its command, values of its flags
+    that a name calls so, and of an address what a URL carries."""
+    if command.startswith(("http://", "https://")):
+        return url_secrets(command)
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        words = command.split()
+    found: list[str] = []
+    leading = True
+    for number, word in enumerate(words):
+        name, equals, value = word.partition("=")
+        leading = leading and bool(equals) and name.isidentifier()
+        flag = (
+            words[number - 1] if number and words[number - 1].startswith("-") and "=" not in words[number - 1] else ""
+        )
+        if equals and (leading or _is_credential(name.lstrip("-"))):
+            found.append(value)
+        elif flag and _is_credential(flag.lstrip("-")):
+            found.append(word)
+        if "://" in word:
+            found += url_secrets(word)
+    forms = (form for value in found if len(value) >= _SHORTEST_IN_REPLY for form in (value, *_base64(value)))
+    return tuple(dict.fromkeys(forms))
 
 
 def url_secrets(url: str) -> tuple[str, ...]:

@@ -64,7 +64,8 @@ class Echo(BaseHTTPRequestHandler):
             if number % 3 == 1:
                 function = {"name": told[:40], "arguments": json.dumps({"a": told})}
                 message["tool_calls"] = [{"id": told[:150], "type": "function", "function": function}]
-            choice = {"index": 0, "message": message, "finish_reason": "stop"}
+            ending = told if number % 3 == 2 and number % 2 else "stop"
+            choice = {"index": 0, "message": message, "finish_reason": ending, "native_finish_reason": told}
             self.answer(200, {"id": told, "model": told, "system_fingerprint": told, "choices": [choice]})
 
     def told(self) -> str:
@@ -73,7 +74,8 @@ class Echo(BaseHTTPRequestHandler):
         whole = " | ".join([*lines, self.path])
         utf8 = whole.encode("latin-1", "replace").decode("utf-8", "replace")
         forms = [quote(utf8), quote(utf8, safe=""), html.escape(utf8), json.dumps(utf8), repr(utf8), unquote(utf8)]
-        return " || ".join([whole, utf8, *forms, json.dumps(json.dumps(utf8))])
+        key = base64.b64encode(self.headers.get("authorization", "").removeprefix("Bearer ").encode("latin-1")).decode()
+        return " || ".join([whole, utf8, *forms, json.dumps(json.dumps(utf8)), key])
 
     def answer(self, status: int, body: object, kind: str = "application/json") -> None:
         """Send it."""
@@ -120,7 +122,7 @@ PLAIN = "http://{}/v1"
 OWN = ("--bfcl-header", f"Authorization: {HEADER}", "--bfcl-header", f"Cookie: {COOKIE}")
 BODY = ("--bfcl-param", 'api_key="in-the-b0dy-Xk4"', "--bfcl-header", "X-Echo: in-the-b0dy-Xk4")
 WAYS = {
-    "bearer": (PLAIN, KEY, (), (KEY,), ("Qz9",)),
+    "bearer": (PLAIN, KEY, (), (KEY, base64.b64encode(KEY.encode()).decode()), ("Qz9",)),
     "x-api-key": (PLAIN, KEY, (), (KEY,), ("Qz9",)),
     "basic": (USER, "", (), (PASSWORD, BASIC, BASIC.rstrip("=")), ("Zq8", BASIC[8:20])),
     "query": (AZURE, "", (), (QUERY,), ("lue%77", "luew")),

@@ -9,7 +9,7 @@ import json
 import os
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit, urlunsplit
@@ -101,17 +101,25 @@ class Endpoint:
             async with session.post(self.address(path), data=content, allow_redirects=False) as response:
                 events = joiner if response.status == 200 else None
                 if events is not None and response.content_type == "text/event-stream":
-                    return await _streamed(response, events, started)
+                    return self._discreet(await _streamed(response, events, started))
                 data = await _bounded(response)
                 if events is not None and data.lstrip().startswith(_EVENTS):  # under another name
                     reader = EventReader(events)
                     reader.feed(data)
-                    return _joined(reader, events, response)
+                    return self._discreet(_joined(reader, events, response))
         except (aiohttp.ClientError, TimeoutError) as error:
             raise self._transport_error(error) from None
         except (OSError, ValueError) as error:
             raise AdapterError(AdapterTrouble.CONNECTION, self._error_text(error), retryable=True) from None
-        return Answer(response.status, _text_of(data, response), response.headers)
+        return self._discreet(Answer(response.status, _text_of(data, response), response.headers))
+
+    def _discreet(self, answer: Answer) -> Answer:
+        """The answer without the credentials it was asked with, before anything reads it or raises over it."""
+        known = self.secrets_in_replies
+        if answer.whole is not None:
+            return replace(answer, whole=discreet(answer.whole, known))
+        text = discreet(answer.text, known)
+        return answer if text is answer.text else replace(answer, text=text)
 
     async def get(self, path: str, *, base: str | None = None, timeout_s: float = 5.0) -> Any:
         """A JSON answer to ``GET``, or ``None`` for anything else; never raises for what the server does."""

@@ -25,7 +25,7 @@ from pytest_bfcl.models.endpoint import Answer, Endpoint
 from pytest_bfcl.models.pauses import whole_reply
 from pytest_bfcl.models.probing import likely_mend, probe_request
 from pytest_bfcl.models.wire import Api
-from pytest_bfcl.redaction import discreet, redact
+from pytest_bfcl.redaction import redact
 from pytest_bfcl.tools.schemas import CompiledTools, Style, json_text
 from pytest_bfcl.transcript import Message, Mode, Reply
 from pytest_bfcl.troubles import AdapterTrouble
@@ -201,7 +201,7 @@ class OpenAIModel:
         if error is not None:
             fault = self._fault(error.status, error.text, answer.headers, tools_sent=tools_sent)
             return error.as_ending(fault)
-        reply = discreet(self.api.read(body), self.server.secrets_in_replies)
+        reply = self.api.read(body)
         return replace(reply, first_token_s=answer.first_token_s)
 
     def _fault(

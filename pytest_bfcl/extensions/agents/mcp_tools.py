@@ -11,6 +11,7 @@ from typing import Any
 
 from pytest_bfcl.extras import install_command
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.redaction import hide, process_secrets
 from pytest_bfcl.tools.documents import native_document
 from pytest_bfcl.tools.json_schema import FunctionDoc
 
@@ -38,7 +39,8 @@ def documents_of_server(where: str, *, timeout_s: float = TIMEOUT_S) -> list[Fun
     except UsageError:
         raise
     except Exception as error:
-        raise UsageError(f"the MCP server {public_address(where)} cannot be asked: {_first(error)}") from None
+        said = hide(_first(error), process_secrets(where))
+        raise UsageError(f"the MCP server {public_address(where)} cannot be asked: {said}") from None
 
 
 async def list_tools(server: Any) -> list[FunctionDoc]:

@@ -10,13 +10,14 @@ import contextlib
 import json
 import re
 import tempfile
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import IO, TYPE_CHECKING, Any
 
 from pytest_bfcl.dataset.served_entry import portable_name
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.json_types import Fields, Parsed
+from pytest_bfcl.redaction import discreet, hide, process_secrets
 from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:
@@ -57,8 +58,9 @@ class McpSession:
 
     client: Client
 
-    def __init__(self, subject: str, name: str, errors: IO[str] | None) -> None:
+    def __init__(self, subject: str, name: str, errors: IO[str] | None, secrets: Sequence[str] = ()) -> None:
         self._subject = subject
+        self._secrets = secrets
         self._name = name
         self._errors = errors
         self._changed = False
@@ -71,7 +73,7 @@ class McpSession:
         from pytest_bfcl.extensions.agents.mcp_tools import documents_of_client
 
         try:
-            listed = await documents_of_client(self.client)
+            listed = discreet(await documents_of_client(self.client), self._secrets)
         except UsageError as error:
             raise self.trouble(str(error)) from None
         except Exception as error:
@@ -113,9 +115,16 @@ class McpSession:
             raise
         except Exception as error:
             raise self.trouble(f"it did not answer {name}: {_first(error)}") from None
+        result = self._discreet(result)
         if purpose and result.is_error and not refusable:
             raise self.trouble(f"{name} ({purpose}) failed: {text_of(result)[:300]}")
         return result
+
+    def _discreet(self, result: Any) -> Any:
+        """A result without what the server was started with: a tool may print its environment."""
+        if not self._secrets:
+            return result
+        return type(result).model_validate(discreet(result.model_dump(by_alias=True), self._secrets))
 
     async def values(self, name: str, arguments: Fields, purpose: str) -> list[Any]:
         """What a call tells as JSON: its structured content, if there is any, and its text, read if it is JSON.
@@ -137,11 +146,11 @@ class McpSession:
             found = await self.client.read_resource(address)
         except Exception as error:
             raise self.trouble(f"it did not give the resource {address}: {_first(error)}") from None
-        return _parsed("\n".join(str(getattr(part, "text", "")) for part in found.contents))
+        return _parsed(hide("\n".join(str(getattr(part, "text", "")) for part in found.contents), self._secrets))
 
     def trouble(self, what: str) -> HarnessError:
         """Trouble of the server, with the last thing it said on standard error."""
-        return _trouble(f"{self._subject}: MCP server {self._name!r}: {what}", self._errors)
+        return _trouble(f"{self._subject}: MCP server {self._name!r}: {what}", self._errors, secrets=self._secrets)
 
 
 async def _connected(
@@ -150,6 +159,7 @@ async def _connected(
     from pytest_bfcl.extensions.agents.mcp_tools import public_address, runnable, server_at
 
     errors = None
+    secrets = process_secrets(where)
     try:
         transport: Any = server_at(where, places)
         from mcp import Client
@@ -159,19 +169,21 @@ async def _connected(
 
             errors = stack.enter_context(tempfile.TemporaryFile("w+", errors="replace"))  # noqa: SIM115
             transport = stdio_client(transport, errlog=errors)
-        session = McpSession(subject, name, errors)
+        session = McpSession(subject, name, errors, secrets)
         session.client = Client(transport, read_timeout_seconds=timeout_s, cache=None, message_handler=session.hear)
         async with asyncio.timeout(timeout_s):
             await stack.enter_async_context(session.client)
     except TimeoutError:
-        raise _trouble(f"{subject}: MCP server {name!r} did not answer within {timeout_s:g} s", errors) from None
+        raise _trouble(
+            f"{subject}: MCP server {name!r} did not answer within {timeout_s:g} s", errors, secrets=secrets
+        ) from None
     except UsageError as error:
         raise HarnessError(HarnessTrouble.MCP, f"{subject}: MCP server {name!r}: {error}") from None
     except Exception as error:
         shown = public_address(where)
         raise _trouble(
             f"{subject}: MCP server {name!r} ({shown}) cannot be used: {_first(error)}", errors,
-            f"try it alone: pytest-bfcl new entry --from-mcp {runnable(where)}",
+            f"try it alone: pytest-bfcl new entry --from-mcp {runnable(where)}", secrets=secrets,
         ) from None  # fmt: skip
     return session
 
@@ -199,9 +211,9 @@ def _parsed(text: str) -> Any:
         return text
 
 
-def _trouble(text: str, errors: IO[str] | None, advice: str = "") -> HarnessError:
+def _trouble(text: str, errors: IO[str] | None, advice: str = "", *, secrets: Sequence[str] = ()) -> HarnessError:
     said = _last_line(errors)
-    told = f"{text}\nit last said: {said}" if said else text
+    told = hide(f"{text}\nit last said: {said}" if said else text, secrets)
     return HarnessError(HarnessTrouble.MCP, told, advice=advice) if advice else HarnessError(HarnessTrouble.MCP, told)
 
 

@@ -137,12 +137,13 @@ class LitellmModel:
             if outcome is None:  # a parameter the model does not take, left out from now on
                 return await self._attempt(litellm, request)
             raise outcome from None
+        body = discreet(body, self._secrets(in_replies=True))  # before anything reads it or raises over it
         if (wrong := error_in(body)) is not None:
             fault = wrong.as_ending(self._fault(wrong.status, wrong.text, {}, tools_sent="tools" in arguments))
             if isinstance(fault, Reply):
                 return fault
             raise fault
-        reply = discreet(read_completion(body), self._secrets(in_replies=True))
+        reply = read_completion(body)
         return reply if first is None else replace(reply, first_token_s=first)
 
     def _arguments(self, request: Request) -> Parsed:
