@@ -123,13 +123,21 @@ class Endpoint:
 
     async def get(self, path: str, *, base: str | None = None, timeout_s: float = 5.0) -> Any:
         """A JSON answer to ``GET``, or ``None`` for anything else; never raises for what the server does."""
+        return await self._json("GET", path, base, None, timeout_s)
+
+    async def post_json(self, path: str, body: Any, *, base: str | None = None, timeout_s: float = 5.0) -> Any:
+        """The same to ``POST``."""
+        return await self._json("POST", path, base, body, timeout_s)
+
+    async def _json(self, method: str, path: str, base: str | None, body: Any, timeout_s: float) -> Any:
         import aiohttp
 
-        session = self.connected()
         address = self.address(path) if base is None else f"{base}/{path}"
+        total = aiohttp.ClientTimeout(total=timeout_s)
+        content = None if body is None else json.dumps(body).encode()
         try:
-            async with session.get(
-                address, allow_redirects=False, timeout=aiohttp.ClientTimeout(total=timeout_s)
+            async with self.connected().request(
+                method, address, data=content, allow_redirects=False, timeout=total
             ) as response:
                 data = await _bounded(response)
             return discreet(json.loads(data), self.secrets) if response.status == 200 else None

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from pytest_bfcl.extensions.serving.self_description import SelfDescription, described
 from pytest_bfcl.failures import AdapterError, BenchmarkError
 from pytest_bfcl.formats.families import family_of
 from pytest_bfcl.formats.thinking import strip
@@ -88,6 +89,22 @@ def check_up(text: str, settings: Settings) -> Iterator[Answered]:
 
 def _refuses_parameters(error: BenchmarkError | None) -> bool:
     return isinstance(error, AdapterError) and error.status in (400, 422) and not isinstance(error, ToolsRefused)
+
+
+def self_description(text: str, settings: Settings) -> SelfDescription:
+    """What the server of a spec says of itself; nothing where no server is asked over HTTP."""
+
+    async def ask() -> SelfDescription:
+        model = create_model(text, settings)
+        try:
+            server = getattr(model, "server", None)
+            return await described(server, parse_spec(model.spec).name) if server is not None else SelfDescription()
+        except BenchmarkError:
+            return SelfDescription()
+        finally:
+            await model.aclose()
+
+    return asyncio.run(ask())
 
 
 async def _answered(text: str, way: Way, settings: Settings) -> Answered:

@@ -22,6 +22,7 @@ SUMMARY = "check this installation and an endpoint"
 
 if TYPE_CHECKING:
     from pytest_bfcl.extensions.serving.checkup import Answered
+    from pytest_bfcl.extensions.serving.self_description import SelfDescription
 
 Status = Literal["ok", "note", "problem"]
 
@@ -133,7 +134,9 @@ def _keys() -> Iterator[Finding]:
 
 
 def _endpoint(text: str, base_url: str | None, timeout_s: float) -> Iterator[Finding]:
-    from pytest_bfcl.extensions.serving.checkup import check_up
+    from pytest_bfcl.extensions.serving.checkup import ALONE, check_up, self_description
+    from pytest_bfcl.extensions.serving.self_description import SelfDescription
+    from pytest_bfcl.models.spec import parse_spec
     from pytest_bfcl.session.serving.addresses import name_models
     from pytest_bfcl.settings import Settings
 
@@ -143,22 +146,26 @@ def _endpoint(text: str, base_url: str | None, timeout_s: float) -> Iterator[Fin
         if named != text:
             yield Finding("ok", f"{text} is {named}")
         answers = list(check_up(named, settings))
+        silent = answers[0].error is not None or parse_spec(named).provider in ALONE
+        told = SelfDescription() if silent else self_description(named, settings)
     except UsageError as error:
         yield Finding("problem", f"model {text}: {error}")
         return
-    yield from _judged(answers)
+    for line in told.lines():
+        yield Finding("ok", line)
+    yield from _judged(answers, told)
 
 
-def _judged(answers: list[Answered]) -> Iterator[Finding]:
+def _judged(answers: list[Answered], told: SelfDescription) -> Iterator[Finding]:
     """What the answers to a question that needs a tool say about model and server, alike ones in one line."""
     kinds: dict[tuple[Status, str], list[Answered]] = {}
     for answer in answers:
         kinds.setdefault(_kind(answer), []).append(answer)
     spec = answers[0].spec
     for (status, what), alike in kinds.items():
-        yield Finding(status, f"{spec} {_took(alike)}{what} ({_ways(alike)})", _advice(status, alike[0]))
+        yield Finding(status, f"{spec} {_took(alike)}{what} ({_ways(alike)})", _advice(status, alike[0], told))
     if len(kinds) == 1 and answers[0].error is None and answers[0].way.thinking is not None:
-        yield from _flags(spec)
+        yield from _flags(spec, told)
 
 
 def _kind(answer: Answered) -> tuple[Status, str]:
@@ -192,7 +199,7 @@ def _ways(alike: list[Answered]) -> str:
     return "; ".join(str(each.way) for each in alike)
 
 
-def _advice(status: Status, answer: Answered) -> str:
+def _advice(status: Status, answer: Answered, told: SelfDescription) -> str:
     """What to do about it: the flag that makes a server give calls and part thoughts."""
     from pytest_bfcl.models.spec import parse_spec
 
@@ -201,26 +208,34 @@ def _advice(status: Status, answer: Answered) -> str:
     if status != "problem":
         return ""
     named = parse_spec(answer.spec)
-    flags = "; ".join(_start_flags(answer.spec).values())
+    flags = "; ".join(_start_flags(answer.spec, told).values())
     said = f"it said {(answer.reply.text or '')[:60]!r}; " if answer.reply is not None else ""
+    asked = f"or ask {named.base}@prompt, which reads calls from the text"
+    if told.can and not all(told.can.get(word, True) for word in ("tools", "calls")):
+        return f"{said}by its own account it takes no tools: give it a chat template that does, {asked}"
     if answer.reply is not None and answer.reply.tool_calls:
-        return f"start the server so that it parts thoughts ({flags}), or take them out: --bfcl-think strip"
-    return (
-        f"{said}start the server so that it reads calls ({flags}), or ask {named.base}@prompt, which reads calls from "
-        "the text"
-    )
+        start = f"start the server so that it parts thoughts ({flags}), or " if flags else ""
+        return f"{start}take them out: --bfcl-think strip"
+    if not flags:
+        start = (
+            f"it was started with {told.calls or 'what reads calls'}: is that the model's format? --bfcl-decoder auto"
+        )
+        return f"{said}{start} reads calls that were left in the text; {asked}"
+    return f"{said}start the server so that it reads calls ({flags}), {asked}"
 
 
-def _flags(spec: str) -> Iterator[Finding]:
+def _flags(spec: str, told: SelfDescription) -> Iterator[Finding]:
     """What the server of a known family is best started with, when nothing is wrong."""
-    for flags in _start_flags(spec, known=True).values():
+    for flags in _start_flags(spec, told, known=True).values():
         yield Finding("ok", f"the table's flags for this model: {flags}")
 
 
-def _start_flags(spec: str, *, known: bool = False) -> dict[str, str]:
+def _start_flags(spec: str, told: SelfDescription, *, known: bool = False) -> dict[str, str]:
+    """Engine → flags that the server was not started with, as far as it says."""
     from pytest_bfcl.extensions.serving.checkup import start_flags
     from pytest_bfcl.models.spec import parse_spec
 
     named = parse_spec(spec)
     found = start_flags(named.provider, named.name)
-    return {engine: flags for engine, flags in found.items() if not known or "NAME" not in flags}
+    left = {engine: told.left(engine, flags) for engine, flags in found.items() if not known or "NAME" not in flags}
+    return {engine: flags for engine, flags in left.items() if flags}

@@ -55,11 +55,13 @@ def name_models(models: Sequence[str], settings: Settings) -> tuple[list[str], S
 
 def _named_spec(spec: ModelSpec, base_url: str | None, ports: Mapping[int, str]) -> Addressed:
     if spec.provider == AUTO:
-        servers = find_servers(ports) if base_url is None else list(filter(None, [ask_server(base_url, "named")]))
-        server, model = only_model(servers, spec.name)
-        return Addressed(replace(spec, provider=_provider(server.base_url), name=model), server.base_url)
+        given = [("", base_url)] if base_url is not None else _named_by_variables()
+        asked = (ask_server(url, name or "named", _key(name or _provider(url))) for name, url in given)
+        server, model = only_model(list(filter(None, asked)) if given else find_servers(ports), spec.name)
+        provider = next((name for name, url in given if name and url == server.base_url), _provider(server.base_url))
+        return Addressed(replace(spec, provider=provider, name=model), server.base_url)
     url = base_url or os.environ.get(f"{spec.provider.upper()}_BASE_URL") or LOCAL_SERVERS[spec.provider][0]
-    found = ask_server(url, LOCAL_SERVERS[spec.provider][1])
+    found = ask_server(url, LOCAL_SERVERS[spec.provider][1], _key(spec.provider))
     if found is None:
         raise UsageError(
             f"{spec.provider}: no server answers at {url}/models; start it, give --bfcl-base-url, "
@@ -67,6 +69,16 @@ def _named_spec(spec: ModelSpec, base_url: str | None, ports: Mapping[int, str])
         )
     server, model = only_model([found])
     return Addressed(replace(spec, name=model), base_url and server.base_url)
+
+
+def _named_by_variables() -> list[tuple[str, str]]:
+    """Providers and addresses that variables name: where one does, no port is guessed."""
+    urls = ((name, os.environ.get(f"{name.upper()}_BASE_URL", "")) for name in (*LOCAL_SERVERS, "openai"))
+    return [(name, url.rstrip("/")) for name, url in urls if url.strip()]
+
+
+def _key(provider: str) -> str | None:
+    return os.environ.get(f"{provider.upper()}_API_KEY", "").strip() or None
 
 
 def _provider(base_url: str) -> str:

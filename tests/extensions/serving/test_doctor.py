@@ -143,3 +143,49 @@ def test_a_server_that_hangs_is_a_problem_after_the_probes_own_time(capsys: pyte
     with server(hang) as url:
         assert main(["doctor", "--model", "vllm:m", "--base-url", url, "--timeout", "0.3"]) == 1
     assert "PROBLEM" in capsys.readouterr().out
+
+
+TOLD = {
+    "llama.cpp": (
+        "llamacpp:m", {"/props": {"build_info": "b7", "chat_template_caps": {"supports_tools": True}}},
+        "it is llama.cpp b7, has tools", "--jinja",
+    ),
+    "no tools": (
+        "llamacpp:m", {"/props": {"chat_template_caps": {"supports_tools": True, "supports_tool_calls": False}}},
+        "by its own account it takes no tools", "--jinja",
+    ),
+    "vLLM": (
+        "vllm:Qwen/Qwen3-8B",
+        {"/version": {"version": "0.33"}, "/v1/models": {"data": [{"id": "Qwen/Qwen3-8B", "owned_by": "vllm"}]},
+         "/server_info": {"args": [{"tool_call_parser": "hermes", "reasoning_parser": "qwen3"}]}},
+        "it is vLLM 0.33, reads calls with hermes, parts thoughts with qwen3", "-parser ",
+    ),
+    "SGLang": (
+        "sglang:Qwen/Qwen3-8B", {"/get_server_info": {"version": "0.5", "tool_call_parser": "qwen25"}},
+        "it is SGLang 0.5, reads calls with qwen25", "--tool-call-parser",
+    ),
+    "Ollama": (
+        "ollama:m", {"/api/version": {"version": "1"}, "/api/show": {"capabilities": ["completion"]}},
+        "it is Ollama 1, has no tools", "--",
+    ),
+    "nonsense": (
+        "vllm:m", {"/props": [1], "/server_info": {"a": {"tool_call_parser": "\x1b[2J"}}}, "instead of", "\x1b",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_what_a_server_says_of_itself_is_heard_before_advice(capsys: pytest.CaptureFixture[str], name: str) -> None:
+    spec, told, said, never = TOLD[name]
+
+    async def answer(request: web.Request) -> web.Response:
+        if request.path.endswith("/chat/completions"):
+            return web.json_response(completion({"content": HERMES % "echo"}, "stop"))
+        return web.json_response(told[request.path]) if request.path in told else web.Response(status=404)
+
+    with server(answer) as url:
+        main(["doctor", "--model", spec, "--base-url", url])
+    shown = capsys.readouterr().out
+    assert said in shown
+    advice = shown[shown.index(f"{spec.partition(':')[0]}:") :]
+    assert never not in advice.replace("--bfcl-", "")

@@ -10,7 +10,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.models import parse_spec
 from pytest_bfcl.session.serving import FoundServer, find_servers, only_model, suggested_parser
+from pytest_bfcl.session.serving.addresses import named_specs
 
 
 class Answering(BaseHTTPRequestHandler):
@@ -89,3 +91,15 @@ def test_one_model_is_used_and_several_are_listed() -> None:
 )
 def test_parsers_are_suggested_by_name(engine: str, model: str, parser: str | None) -> None:
     assert suggested_parser(engine, model) == parser
+
+
+def test_auto_takes_the_variables_that_name_a_server(
+    server: ThreadingHTTPServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.body = _models("Qwen/Qwen3-8B")  # type: ignore[attr-defined]
+    url = f"http://127.0.0.1:{server.server_address[1]}/v1"
+    for variable, provider in (("SGLANG_BASE_URL", "sglang"), ("OPENAI_BASE_URL", "openai")):
+        with monkeypatch.context() as patch:
+            patch.setenv(variable, f"{url}/")
+            (found,) = named_specs([parse_spec("auto:qwen")], ports={})
+        assert (found.spec.text, found.base_url) == (f"{provider}:Qwen/Qwen3-8B", url)
