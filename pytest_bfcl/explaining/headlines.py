@@ -86,6 +86,17 @@ class _Shown:
         return self.text(value_of(self.value), int(width or 90))
 
 
+@dataclass(frozen=True, slots=True)
+class _Clause:
+    """A part of a sentence with its own widths; most headlines name one of several, so it is made when it is named."""
+
+    made: Callable[[Any], str]
+    details: Details
+
+    def __str__(self) -> str:
+        return self.made(self.details)
+
+
 def _words(details: Details) -> dict[str, object]:
     """Place → what stands there, as far as it is told; ``otherwise`` is a whole sentence that needs less."""
     words: dict[str, object] = {"error": _Shown(_text, details.error)} if details.error else {}
@@ -95,9 +106,9 @@ def _words(details: Details) -> dict[str, object]:
         case CountDetails():
             return words | _words_of_count(details)
         case MatchDetails():
-            return words | {"unmatched": _unmatched(details)}
+            return words | {"unmatched": _Clause(_unmatched, details)}
         case UnreadDetails():
-            return words | {"unread": _unread(details), "called": _Shown(value_text, details.called)}
+            return words | {"unread": _Clause(_unread, details), "called": _Shown(value_text, details.called)}
         case UndueDetails():
             return words | {"calls": _Shown(_calls, details.called)}
         case TurnDetails():
@@ -121,14 +132,18 @@ def _words_of_call(details: CallDetails) -> dict[str, object]:
         "called_text": _Shown(_text, details.called),
         "expected_text": _Shown(_text, details.expected),
         "accepted": _Shown(allowed_text, details.expected),
-        "must_be": f"; it has to be {allowed_text(details.expected, 90)}" if details.expected else "",
+        "must_be": _Clause(_must_be, details),
         "why_unexpected": "is not documented" if unknown else "is not expected here",
     }
     if isinstance(details, ValueDetails):
-        words["broken_value"] = words["otherwise"] = _broken_value(details)
+        words["broken_value"] = words["otherwise"] = _Clause(_broken_value, details)
         if details.type:
             words["type"] = _Shown(_text, details.type)
     return words
+
+
+def _must_be(details: CallDetails) -> str:
+    return f"; it has to be {allowed_text(details.expected, 90)}" if details.expected else ""
 
 
 def _broken_value(details: ValueDetails) -> str:

@@ -8,7 +8,6 @@ mailed and opened from disk.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -140,15 +139,19 @@ class _Report:
         """The list of all results."""
         shards = Shards(self._folder)
         listing = Listing(self._models, self._context.known_issues, pages=self._full, shard=PAGES_A_SHARD)
-        for told in self._results():
+        for record in self._run.records():
             if until is not None and time.monotonic() > until:
                 raise TimeoutError
-            self.lines.append(told.record)
-            listing.add(told.record, beginning(told.asked[0]))
+            self.lines.append(record)
+            if not self._full and record["id"] in listing:  # the list shows what the first of an entry's records asked
+                listing.add(record, "")
+                continue
+            told = self._told(record)
+            listing.add(record, beginning(told.asked[0]))
             if not self._full:
                 continue
-            name = page_name(told.record, self._models)
-            if is_packed(told.record.get("outcome")):
+            name = page_name(record, self._models)
+            if is_packed(record.get("outcome")):
                 values = made_or_problem(lambda found: packed_values(found, self._context), told)
                 shards.add(name.removesuffix(".html"), values, told.functions)
             else:
@@ -160,10 +163,11 @@ class _Report:
             self._remove_others(self._written | shards.names)
         return listing
 
-    def _results(self) -> Iterator[EntryResult]:
-        transcripts = self._run.transcripts
-        for record in self._run.records():
-            yield EntryResult.of(record, self._questions(str(record["id"])), stored_of(transcripts, record))
+    def _told(self, record: Fields) -> EntryResult:
+        """A result with its entry and its conversation; a list needs the latter only where the entry is missing."""
+        entry = self._questions(str(record["id"]))
+        stored = stored_of(self._run.transcripts, record) if self._full or entry is None else None
+        return EntryResult.of(record, entry, stored)
 
     def _chain(self, name: str, told: EntryResult) -> None:
         """Write the page before this one with its outcome, now that it can link to this one."""

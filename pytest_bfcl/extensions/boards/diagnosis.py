@@ -20,7 +20,10 @@ IDS = "ids.txt"
 
 
 class Case(NamedTuple):
-    """A failed line as far as it is told: its trial, what it cost, and the sentence a report begins with."""
+    """A failed line as far as it is told: its trial and what it cost.
+
+    ``sentence`` is what a report begins with: of the first `EXAMPLES` cases of a cause, which are shown with it.
+    """
 
     entry_id: str
     category: str
@@ -151,7 +154,8 @@ def _of_model(model: str, lines: list[Fields]) -> Diagnosis:
             continue
         cause = cause_of(line, two_calls=two)
         found.keys[key] = cause.key
-        by_cause[cause.key].cases.append(_case(line, key))
+        cases = by_cause[cause.key].cases
+        cases.append(_case(line, key, told=len(cases) < EXAMPLES))
     counts = [count for count in by_cause.values() if count.cases]
     found.counts = sorted(counts, key=lambda count: (count.cause.key == "other", -len(count.cases)))
     return found
@@ -223,12 +227,12 @@ def _trial(line: Fields) -> tuple[str, str, int]:
     return str(line.get("category")), str(line.get("id")), int(line.get("repeat") or 1)
 
 
-def _case(line: Fields, key: tuple[str, str, int]) -> Case:
+def _case(line: Fields, key: tuple[str, str, int], *, told: bool) -> Case:
     category, entry_id, repeat = key
+    sentence = (headline(line) or str(line.get("reason"))) if told else ""
     return Case(
-        entry_id, category, repeat, headline(line) or str(line.get("reason")),
-        _total(line.get("output_tokens")), _total(line.get("latency_s")),
-    )  # fmt: skip
+        entry_id, category, repeat, sentence, _total(line.get("output_tokens")), _total(line.get("latency_s"))
+    )
 
 
 def _total(value: object) -> float:
