@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import chain, repeat
 from typing import Any
 
 from pytest_bfcl.runs.result_line import CallForm, ResultLine
@@ -47,31 +48,38 @@ def conduct_of(record: ResultLine, form: CallForm | None = None) -> Conduct:
     key = (str(record["id"]), str(record.get("category")))
     if record.get("outcome") not in ("passed", "failed"):
         return Conduct(*key, None)
-    outputs = _replies(record.get("output"))
-    reasoning = _leaves(record.get("reasoning"))
-    reasoning += [None] * (len(outputs) - len(reasoning))
-    silent = [bool(thought) for output, thought in zip(outputs, reasoning, strict=False) if not output]
-    native = [output for output in outputs if output and isinstance(output, list)]
+    output = record.get("output")
+    outputs = [step for turn in output if isinstance(turn, list) for step in turn] if _in_turns(output) else [output]
+    reasoning, attempts, words, latency, tokens = [
+        _leaves(value) if isinstance(value := record.get(name), list) else [value] for name in _OF_REPLIES
+    ]
+    reasoning_only = empty = native = False
+    for said, thought in zip(outputs or [None], chain(reasoning, repeat(None)), strict=False):
+        native = native or (isinstance(said, list) and bool(said))
+        reasoning_only = reasoning_only or (not said and bool(thought))
+        empty = empty or not (said or thought)
     return Conduct(
         *key,
         record["outcome"] == "passed",
-        called=(isinstance(outputs[0], list) and bool(outputs[0])) or _first_decoded(record.get("calls")),
+        called=(bool(outputs) and isinstance(outputs[0], list) and bool(outputs[0]))
+        or _first_decoded(record.get("calls")),
         form=record.get("call_form") or (form if native else {"calls": 0}),
         lost=bool((record.get("detail") or {}).get("lost_call")),
-        reasoning_only=any(silent),
-        empty=not all(silent),
-        retried=max(_figures(record.get("attempts")), default=1) > 1,
-        finish=frozenset([word for word in _leaves(record.get("finish_reasons")) if word and isinstance(word, str)]),
-        latency_s=_total(record.get("latency_s")),
-        output_tokens=_total(record.get("output_tokens")),
+        reasoning_only=reasoning_only,
+        empty=empty,
+        retried=(_total(attempts, max) or 1) > 1,
+        finish=frozenset([word for word in words if word and isinstance(word, str)]),
+        latency_s=_total(latency),
+        output_tokens=_total(tokens),
     )
 
 
-def _replies(output: Any) -> list[Any]:
-    """The replies of a line: one, or turns → steps → one; at least one, if an empty one."""
-    if not isinstance(output, list) or not output or isinstance(output[0], dict):
-        return [output]
-    return [step for turn in output if isinstance(turn, list) for step in turn] or [None]
+_OF_REPLIES = ("reasoning", "attempts", "finish_reasons", "latency_s", "output_tokens")
+
+
+def _in_turns(output: Any) -> bool:
+    """Whether a line has turns → steps → replies, and not one reply."""
+    return isinstance(output, list) and bool(output) and not isinstance(output[0], dict)
 
 
 def _first_decoded(calls: Any) -> bool:
@@ -82,22 +90,16 @@ def _first_decoded(calls: Any) -> bool:
 
 
 def _leaves(value: Any) -> list[Any]:
-    """What is told of one reply, or of those of turns and steps."""
+    """What is told of the replies of turns and steps."""
     if not isinstance(value, list):
         return [value]
     return [leaf for part in value for leaf in _leaves(part)]
 
 
-def _figures(value: Any) -> list[float]:
-    if isinstance(value, list):
-        return [figure for figure in _leaves(value) if isinstance(figure, int | float)]
-    return [value] if isinstance(value, int | float) else []
-
-
-def _total(value: Any) -> float | None:
+def _total(values: list[Any], of: Callable[[list[float]], float] = sum) -> float | None:
     """The sum over all replies, ``None`` where none has a figure."""
-    found = _figures(value)
-    return sum(found) if found else None
+    found = [figure for figure in values if isinstance(figure, int | float)]
+    return of(found) if found else None
 
 
 @dataclass(slots=True)

@@ -85,14 +85,15 @@ def cluster_of(entry_id: str, category: str) -> str:
 
 @dataclass(slots=True)
 class _Counted:
-    """Verdicts by cluster and by question. A question asked several times (repeats) is one question."""
+    """Verdicts by cluster and by question; ``sum`` of all. A question asked several times (repeats) is one question."""
 
     clusters: dict[str, list[int]] = field(default_factory=dict)
     questions: dict[str, list[int]] = field(default_factory=dict)
     total: int = 0
     distinct: int = 0
+    sum: int = 0
 
-    def count(self, cluster: str, question: str | None, value: int) -> None:
+    def count(self, cluster: str, value: int, question: str | None = None) -> None:
         """Add ``value`` to a cluster and a question; without ``question`` it is one of its own."""
         found = self.clusters.get(cluster)
         if found is None:
@@ -109,6 +110,7 @@ class _Counted:
         found[0] += value
         found[1] += 1
         self.total += 1
+        self.sum += value
 
     @property
     def question_count(self) -> int:
@@ -127,12 +129,12 @@ class _Counted:
 class Tally(_Counted):
     """Passed and counted entries of one category, by cluster and by question."""
 
-    passed: int = 0
+    add = _Counted.count
 
-    def add(self, cluster: str, passed: bool, question: str | None = None) -> None:
-        """Count one verdict; repeats of an entry share its ``question``."""
-        self.count(cluster, question, int(passed))
-        self.passed += passed
+    @property
+    def passed(self) -> int:
+        """Those that passed."""
+        return self.sum
 
     @property
     def accuracy(self) -> float | None:
@@ -283,14 +285,14 @@ class PairTally(_Counted):
 
     def add(self, cluster: str, before: bool, after: bool, question: str | None = None) -> None:
         """Count one pair; repeats of an entry share its ``question``."""
-        self.count(cluster, question, after - before)
+        self.count(cluster, after - before, question)
         self.improved += after and not before
         self.regressed += before and not after
 
     @property
     def difference(self) -> float:
         """Accuracy after minus accuracy before; 0 when nothing was paired."""
-        return (self.improved - self.regressed) / self.total if self.total else 0.0
+        return self.sum / self.total if self.total else 0.0
 
     def independent(self) -> float:
         """Variance of the difference if questions were independent: Bonett and Price's adjustment.

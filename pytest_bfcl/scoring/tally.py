@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any
-
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.runs.result_line import ResultLine
@@ -20,15 +18,28 @@ VERDICTS = ("passed", "failed")
 
 
 @dataclass(slots=True)
+class Share:
+    """How many of the verdicts under one reading passed."""
+
+    passed: int = 0
+    total: int = 0
+
+    @property
+    def accuracy(self) -> float | None:
+        """Share passed; ``None`` when nothing was counted."""
+        return self.passed / self.total if self.total else None
+
+
+@dataclass(slots=True)
 class CategoryTally:
-    """One category of one model. ``headline`` follows the run's rules, the other tallies are named by theirs."""
+    """One category of one model. ``headline`` follows the run's rules, the shares are named by theirs."""
 
     outcomes: Counter[str] = field(default_factory=Counter)
     headline: Tally = field(default_factory=Tally)
-    official: Tally = field(default_factory=Tally)
-    corrected: Tally = field(default_factory=Tally)
-    without_known_issues: Tally = field(default_factory=Tally)
-    verified: Tally = field(default_factory=Tally)
+    official: Share = field(default_factory=Share)
+    corrected: Share = field(default_factory=Share)
+    without_known_issues: Share = field(default_factory=Share)
+    verified: Share = field(default_factory=Share)
     known_issues: int = 0
     reviewed: int = 0
     """Records whose outcome on verified data is another one, or that it leaves out."""
@@ -39,19 +50,22 @@ class CategoryTally:
         outcome = str(record.get("outcome"))
         self.outcomes[outcome] += 1
         entry_id = str(record["id"])
-        cluster = cluster_of(entry_id, str(record.get("category")))
         official = record.get("official_outcome") or outcome
         verified = record.get("verified_outcome")
         self.reviewed += verified is not None
         self.known_issues += known_issue
-        _count(self.official, cluster, entry_id, official)
-        _count(self.corrected, cluster, entry_id, record.get("corrected_outcome"))
-        _count(self.verified, cluster, entry_id, verified or official)
+        for share, verdict in (
+            (self.official, official),
+            (self.corrected, record.get("corrected_outcome")),
+            (self.verified, verified or official),
+            (self.without_known_issues, None if known_issue else outcome),
+        ):
+            if verdict in VERDICTS:
+                share.passed += verdict == "passed"
+                share.total += 1
         if outcome in VERDICTS:
             passed = outcome == "passed"
-            self.headline.add(cluster, passed, entry_id)
-            if not known_issue:
-                self.without_known_issues.add(cluster, passed, entry_id)
+            self.headline.add(cluster_of(entry_id, str(record.get("category"))), passed, entry_id)
             count = self.repeats.get(entry_id)
             if count is None:
                 count = self.repeats[entry_id] = [0, 0]
@@ -67,11 +81,6 @@ class CategoryTally:
     def attempted(self) -> int:
         """Records that are not skipped."""
         return self.total - self.outcomes["skipped"]
-
-
-def _count(tally: Tally, cluster: str, question: str, outcome: Any) -> None:
-    if outcome in VERDICTS:
-        tally.add(cluster, outcome == "passed", question)
 
 
 @dataclass(slots=True)
@@ -166,19 +175,16 @@ class ModelTally:
             self.conduct.add(conduct_of(record))
             self.usage.add(record)
             self.remarks.add(record, category)
-            self._add_breakdown(record, category)
-            self._add_hallucination(record, category)
-            if record.get("outcome") in VERDICTS and "turn_credit" in (record.get("extra") or {}):
-                self.turns.setdefault(category, TurnTally()).add(record["extra"])
-            if category == "format_sensitivity" and record.get("outcome") in VERDICTS:
-                self.formats.add(configuration_of(str(record["id"])) or "?", record["outcome"] == "passed")
+            if record.get("outcome") in VERDICTS:
+                self._add_verdict(record, category)
         self.answered = self.answered or is_answered(record)
         detail = record.get("detail") or {}
         if lost := detail.get("lost_call"):
             self.lost_calls[str(lost)] += 1
         if ending := detail.get("ending"):
             self.endings[str(ending)] += 1
-        self.served.add(record)
+        if record.get("served"):
+            self.served.add(record)
         if record.get("outcome") in ("failed", "error"):
             self.tags[str(record.get("tag"))] += 1
             self.reasons[str(record.get("reason"))] += 1
@@ -208,17 +214,18 @@ class ModelTally:
         elif record.get("outcome") in VERDICTS:
             self.unpriced += 1
 
-    def _add_breakdown(self, record: ResultLine, category: str) -> None:
-        outcome = record.get("outcome")
-        if outcome not in VERDICTS:
-            return
+    def _add_verdict(self, record: ResultLine, category: str) -> None:
+        """Count what a judged line tells beyond its category's score."""
+        passed = record["outcome"] == "passed"
         for kind, name in breakdown_keys(record, category):
             cells = self.breakdown.setdefault(kind, {})
             if name not in cells:
                 cells[name] = Tally()
-            cells[name].add(str(record["id"]), outcome == "passed")
-
-    def _add_hallucination(self, record: ResultLine, category: str) -> None:
+            cells[name].add(str(record["id"]), passed)
+        if "turn_credit" in (record.get("extra") or {}):
+            self.turns.setdefault(category, TurnTally()).add(record["extra"])
+        if category == "format_sensitivity":
+            self.formats.add(configuration_of(str(record["id"])) or "?", passed)
         turns, with_calls = quiet_turns(record, category)
         if turns:
             count = self.hallucination.setdefault(category, [0, 0])
