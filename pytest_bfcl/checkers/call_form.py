@@ -14,8 +14,8 @@ from pytest_bfcl.json_types import Fields
 from pytest_bfcl.runs.result_line import CallForm
 from pytest_bfcl.syntax.errors import DecodeError
 from pytest_bfcl.syntax.native import parse_json
-from pytest_bfcl.tools.json_schema import is_valid
-from pytest_bfcl.tools.schemas import compile_tools, wire_names
+from pytest_bfcl.tools.json_schema import is_native, is_valid
+from pytest_bfcl.tools.schemas import compile_tools, surely_fits, wire_names
 
 __all__ = ["call_form", "native_calls"]
 
@@ -32,9 +32,9 @@ def call_form(functions: Sequence[Fields], output: object, language: Language = 
         return None
     form: CallForm = {"calls": len(calls)}
     names = wire_names(functions)
-    schemas = _schemas(typed_as_sent(functions, language), {names.get(name, name) for name, _ in calls})
+    documents = {doc.get("name"): doc for doc in functions}
     for name, arguments in calls:
-        if (fault := _fault(schemas.get(names.get(name, name)), arguments)) is not None:
+        if (fault := _fault(documents.get(names.get(name, name)), arguments, language)) is not None:
             form[fault] = form.get(fault, 0) + 1
     return form
 
@@ -50,15 +50,10 @@ def native_calls(output: object) -> Iterator[tuple[str, str]]:
             yield from native_calls(part)
 
 
-def _schemas(functions: Sequence[Fields], called: set[str]) -> dict[str, Fields]:
-    """Documented name → parameters as they are sent, of the functions that were called."""
-    documents = [doc for doc in functions if doc.get("name") in called]
-    tools = compile_tools(documents)
-    return {str(doc["name"]): tool["function"]["parameters"] for doc, tool in zip(documents, tools, strict=True)}
-
-
-def _fault(schema: Fields | None, arguments: str) -> Literal["unknown", "broken", "invalid"] | None:
-    if schema is None:
+def _fault(
+    document: Fields | None, arguments: str, language: Language
+) -> Literal["unknown", "broken", "invalid"] | None:
+    if document is None:
         return "unknown"
     try:
         values = parse_json(arguments)
@@ -66,4 +61,7 @@ def _fault(schema: Fields | None, arguments: str) -> Literal["unknown", "broken"
         return "broken"
     if not isinstance(values, dict):
         return "broken"
-    return None if is_valid(schema, values) else "invalid"
+    (sent,) = typed_as_sent([document], language)
+    if not is_native(sent) and surely_fits(sent.get("parameters") or {}, values):
+        return None
+    return None if is_valid(compile_tools([sent])[0]["function"]["parameters"], values) else "invalid"

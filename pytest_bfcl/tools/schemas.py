@@ -254,3 +254,54 @@ def _copy(value: object) -> Any:
     if isinstance(value, list):
         return [item if type(item) is str else _copy(item) for item in value]
     return value
+
+
+_SCALARS: Mapping[str, frozenset[type]] = {
+    "integer": frozenset((int,)),
+    "number": frozenset((int, float)),
+    "string": frozenset((str,)),
+    "boolean": frozenset((bool,)),
+}
+_ANNOTATIONS = frozenset(("type", "description", "default", "title", "format", "optional"))
+"""Keywords beside which a value's type is all that is asked."""
+
+
+def surely_fits(parameters: Fields, arguments: Fields) -> bool:
+    """Whether arguments are certainly valid under a document's parameters as `compile_tools` sends them.
+
+    It knows types, enumerations of texts and what is required, which most calls need; ``False`` says nothing, and a
+    validator has to decide.
+    """
+    properties, required = parameters.get("properties") or {}, parameters.get("required") or []
+    if type(properties) is not dict or type(required) is not list or not _OBJECT.issuperset(parameters):
+        return False
+    for name in required:
+        if type(name) is not str or name not in arguments:
+            return False
+    for name, value in arguments.items():
+        schema = properties.get(name)
+        word = schema.get("type") if type(schema) is dict else None
+        kind = JSON_TYPES.get(word) if type(word) is str else None
+        if kind is None:
+            return False
+        if kind == "object":
+            if type(value) is not dict or ("properties" in schema and not surely_fits(schema, value)):
+                return False
+            if "properties" not in schema and not _ANNOTATIONS.issuperset(schema):
+                return False
+            continue
+        told = schema.keys() - _ANNOTATIONS
+        if kind == "array":
+            items = schema.get("items", {"type": "string"})
+            word = items.get("type") if type(items) is dict and _ANNOTATIONS.issuperset(items) else None
+            kinds = _SCALARS.get(JSON_TYPES.get(word, "")) if type(word) is str else None
+            if kinds is None or type(value) is not list or not kinds.issuperset(map(type, value)) or told - {"items"}:
+                return False
+        elif type(value) not in _SCALARS[kind] or told - {"enum"}:
+            return False
+        elif told and (kind != "string" or type(schema["enum"]) is not list or value not in schema["enum"]):
+            return False
+    return True
+
+
+_OBJECT = _ANNOTATIONS | {"properties", "required"}

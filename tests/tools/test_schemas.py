@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import json
 
 import pytest
 
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.tools.schemas import FLOAT_SENTENCE, CompiledTools, compile_tools, wire_names
+from pytest_bfcl.tools.json_schema import is_valid
+from pytest_bfcl.tools.schemas import FLOAT_SENTENCE, CompiledTools, compile_tools, surely_fits, wire_names
 
 DOC = {
     "name": "shop.item.find",
@@ -161,3 +163,28 @@ def test_keys_stand_in_the_order_of_the_document():
     assert list(schema["properties"]["a"]) == ["items", "description", "type"]
     assert list(schema["properties"]["b"]) == ["type", "required", "properties"]
     assert list(schema["properties"]["b"]["properties"]["w"]) == ["description", "type", "format"]
+
+
+PROPERTIES = [
+    *({"type": word} for word in ("integer", "float", "String", "boolean", "dict", "tuple", "Boolean", 3)),
+    {"type": "string", "enum": ["x", "y"]}, {"type": "integer", "enum": [1, "x"]}, {"type": "string", "enum": "xyz"},
+    {"type": "integer", "minimum": 2}, {"type": "string", "pattern": "^y"}, {"type": "array", "maxItems": 0},
+    {"type": "array", "items": {"type": "integer"}}, {"type": "array", "items": {"type": "string", "enum": ["y"]}},
+    {"type": "array", "items": {"type": "array", "items": {"type": "integer"}}}, {"type": "array", "items": 1},
+    {"type": "dict", "properties": {"in": {"type": "integer"}}, "required": ["in"]},
+    {"type": "dict", "minProperties": 2}, {"type": "dict", "properties": {}, "additionalProperties": False}, {}, 7,
+]  # fmt: skip
+VALUES = [0, 1, 1.0, 2.5, True, None, "", "x", "y", [], [1], ["x"], [1, "x"], [[1]], {}, {"in": 1}, {"in": "x"}]
+
+
+def test_what_surely_fits_is_valid_as_it_is_sent() -> None:
+    sure = 0
+    for schema, value, required in itertools.product(PROPERTIES, VALUES, (["a"], ["a", "b"], [], "a", [["a"]])):
+        parameters = {"type": "dict", "properties": {"a": schema}, "required": required}
+        sent = compile_tools([{"name": "f", "parameters": parameters}])[0]["function"]["parameters"]
+        for arguments in ({"a": value}, {"a": value, "b": 1}, {}):
+            if surely_fits(parameters, arguments):
+                sure += 1
+                assert is_valid(sent, arguments), (schema, arguments)
+    assert sure > 100
+    assert surely_fits(DOC["parameters"], {"count": 2, "weight": 1.5, "who": "me", "bare": ["x"]})

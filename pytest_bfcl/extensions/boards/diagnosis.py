@@ -230,9 +230,7 @@ def _trial(line: Fields) -> tuple[str, str, int]:
 def _case(line: Fields, key: tuple[str, str, int], *, told: bool) -> Case:
     category, entry_id, repeat = key
     sentence = (headline(line) or str(line.get("reason"))) if told else ""
-    return Case(
-        entry_id, category, repeat, sentence, _total(line.get("output_tokens")), _total(line.get("latency_s"))
-    )
+    return Case(entry_id, category, repeat, sentence, _total(line.get("output_tokens")), _total(line.get("latency_s")))
 
 
 def _total(value: object) -> float:
