@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.runs.result_line import ResultLine

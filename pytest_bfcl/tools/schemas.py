@@ -297,9 +297,10 @@ def surely_fits(parameters: Fields, arguments: Fields) -> bool:
             kinds = _SCALARS.get(JSON_TYPES.get(word, "")) if type(word) is str else None
             if kinds is None or type(value) is not list or not kinds.issuperset(map(type, value)) or told - {"items"}:
                 return False
-        elif type(value) not in _SCALARS[kind] or told - {"enum"}:
+            continue
+        if type(value) not in _SCALARS[kind] or told - {"enum"}:
             return False
-        elif told and (kind != "string" or type(schema["enum"]) is not list or value not in schema["enum"]):
+        if told and (kind != "string" or type(schema["enum"]) is not list or value not in schema["enum"]):
             return False
     return True
 
