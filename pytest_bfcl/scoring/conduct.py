@@ -48,7 +48,7 @@ def conduct_of(record: ResultLine, form: CallForm | None = None) -> Conduct:
     key = (str(record["id"]), str(record.get("category")))
     if record.get("outcome") not in ("passed", "failed"):
         return Conduct(*key, None)
-    output = record.get("output")
+    output: Any = record.get("output")
     outputs = [step for turn in output if isinstance(turn, list) for step in turn] if _in_turns(output) else [output]
     reasoning, attempts, words, latency, tokens = [
         _leaves(value) if isinstance(value := record.get(name), list) else [value] for name in _OF_REPLIES

@@ -30,7 +30,7 @@ from pytest_bfcl.scoring.aggregate import CategoryScore, Term
 from pytest_bfcl.scoring.cost import Usage, cost_usd, deviation, mean, percentile95
 from pytest_bfcl.scoring.model_info import ModelInfo, find_info
 from pytest_bfcl.scoring.statistics import Tally, category_interval, interval, spread_of
-from pytest_bfcl.scoring.tally import CategoryTally, ModelTally
+from pytest_bfcl.scoring.tally import CategoryTally, ModelTally, Share
 
 LABEL_V3 = "mean of non-live, live and multi-turn (BFCL v3 style)"
 RERUN = "a rerun of entries that failed before (--lf): no score"
@@ -199,7 +199,7 @@ class ModelNumbers:
         """Accuracies under one reading; sizes are the data set's, so that excluded entries do not change weights."""
         scores = {}
         for name, found in self.categories.items():
-            tally: Tally = getattr(found, which)
+            tally: Tally | Share = getattr(found, which)
             if tally.accuracy is not None:
                 scores[name] = CategoryScore(tally.accuracy, self.plan.full.get(name) or tally.total)
         return scores

@@ -33,11 +33,11 @@ class Share:
 
 @dataclass(slots=True)
 class CategoryTally:
-    """One category of one model. ``headline`` follows the run's rules, the shares are named by theirs."""
+    """One category of one model. ``headline`` follows the run's rules, the others are named by theirs."""
 
     outcomes: Counter[str] = field(default_factory=Counter)
     headline: Tally = field(default_factory=Tally)
-    official: Share = field(default_factory=Share)
+    official: Tally = field(default_factory=Tally)
     corrected: Share = field(default_factory=Share)
     without_known_issues: Share = field(default_factory=Share)
     verified: Share = field(default_factory=Share)
@@ -56,7 +56,6 @@ class CategoryTally:
         self.reviewed += verified is not None
         self.known_issues += known_issue
         for share, verdict in (
-            (self.official, official),
             (self.corrected, record.get("corrected_outcome")),
             (self.verified, verified or official),
             (self.without_known_issues, None if known_issue else outcome),
@@ -64,9 +63,12 @@ class CategoryTally:
             if verdict in VERDICTS:
                 share.passed += verdict == "passed"
                 share.total += 1
+        cluster = cluster_of(entry_id, str(record.get("category")))
+        if official in VERDICTS:
+            self.official.add(cluster, official == "passed", entry_id)
         if outcome in VERDICTS:
             passed = outcome == "passed"
-            self.headline.add(cluster_of(entry_id, str(record.get("category"))), passed, entry_id)
+            self.headline.add(cluster, passed, entry_id)
             count = self.repeats.get(entry_id)
             if count is None:
                 count = self.repeats[entry_id] = [0, 0]

@@ -279,7 +279,7 @@ def surely_fits(parameters: Fields, arguments: Fields) -> bool:
         if type(name) is not str or name not in arguments:
             return False
     for name, value in arguments.items():
-        schema = properties.get(name)
+        schema: Any = properties.get(name)
         word = schema.get("type") if type(schema) is dict else None
         kind = JSON_TYPES.get(word) if type(word) is str else None
         if kind is None:

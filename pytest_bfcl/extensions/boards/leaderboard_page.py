@@ -31,6 +31,7 @@ from pytest_bfcl.scoring import aggregate
 from pytest_bfcl.scoring.aggregate import CategoryScore
 from pytest_bfcl.scoring.cost import mean, percentile95
 from pytest_bfcl.scoring.statistics import Tally, interval, spread_of
+from pytest_bfcl.scoring.tally import Share
 
 COLUMNS = ("non_live", "live", "multi_turn", "web_search", "memory", "irrelevance")
 TEMPLATE = "leaderboard.html.jinja"
@@ -310,7 +311,7 @@ def _float(value: float | None) -> float | None:
     return None if value is None else float(value)
 
 
-def _scores(tallies: Mapping[str, Tally]) -> dict[str, CategoryScore]:
+def _scores(tallies: Mapping[str, Tally | Share]) -> dict[str, CategoryScore]:
     return {
         name: CategoryScore(tally.accuracy, tally.total)
         for name, tally in tallies.items()

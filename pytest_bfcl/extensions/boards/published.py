@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.failures import UsageError
@@ -25,7 +25,8 @@ from pytest_bfcl.json_types import Fields
 from pytest_bfcl.plain_text import clean
 from pytest_bfcl.scoring import aggregate
 from pytest_bfcl.scoring.aggregate import CategoryScore
-from pytest_bfcl.scoring.statistics import Interval, Spread, Tally, cluster_of, spread_of
+from pytest_bfcl.scoring.statistics import Interval, Spread, Tally, spread_of
+from pytest_bfcl.scoring.tally import ModelTally
 from pytest_bfcl.session.published import FOLDER
 
 if TYPE_CHECKING:
@@ -233,14 +234,14 @@ def compared(board: PublishedBoard, model: str, tallies: Mapping[str, Tally]) ->
 
 def comparisons(board: PublishedBoard, records: Iterable[Fields]) -> list[Comparison]:
     """Every model of a run's lines beside the table, by official rules, as the table is."""
-    tallies: dict[str, dict[str, Tally]] = {}
+    tallies: dict[str, ModelTally] = {}
     for record in records:
-        verdict, category = record.get("official_outcome") or record.get("outcome"), str(record.get("category"))
-        if verdict in ("passed", "failed"):
-            model = tallies.setdefault(str(record.get("model") or "model"), {})
-            entry_id = str(record["id"])
-            model.setdefault(category, Tally()).add(cluster_of(entry_id, category), verdict == "passed", entry_id)
-    found = (compared(board, name, by_category) for name, by_category in tallies.items())
+        name = str(record.get("model") or "model")
+        tallies.setdefault(name, ModelTally(name, "")).add(cast("ResultLine", record))
+    found = (
+        compared(board, name, {category: each.official for category, each in tally.categories.items()})
+        for name, tally in tallies.items()
+    )
     return [each for each in found if each is not None]
 
 
