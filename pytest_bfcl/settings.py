@@ -55,7 +55,8 @@ def check_parameter(name: str) -> None:
     if not name or not name.replace("_", "").replace("-", "").replace(".", "").isalnum():
         raise ValueError(f"{name!r} is no name of a field")
     if name in _OURS:
-        raise ValueError(f"{name} is the run's own to set" + (" (--bfcl-stream)" if name == "stream" else ""))
+        whys = {"stream": " (--bfcl-stream)", "tools": ": an entry's functions are judged, free-form tools cannot be"}
+        raise ValueError(f"{name} is the run's own to set{whys.get(name, '')}")
 
 
 def check_header(name: str, value: str) -> None:

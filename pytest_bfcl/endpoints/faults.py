@@ -174,7 +174,8 @@ def http_fault(
     if _passes(status):
         kind = AdapterTrouble.TIMEOUT if status in (408, 504) else AdapterTrouble.SERVER
         return AdapterError(kind, message, status=status, retryable=True, retry_after_s=wait)
-    return AdapterError(AdapterTrouble.BAD_REQUEST, message, status=status)
+    keep = "--bfcl-reasoning keep gives reasoning back with every call" if "reasoning_content" in message else ""
+    return AdapterError(AdapterTrouble.BAD_REQUEST, message, advice=keep, status=status)
 
 
 class ErrorInBody(NamedTuple):
