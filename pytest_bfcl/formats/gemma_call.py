@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -36,17 +35,18 @@ class GemmaCalls:
         while position >= 0:
             position += len(self.opening)
             with kept.broken():
-                kept.pairs += [
-                    (name, typed_arguments(name, found, documents)) for name, found in [*self._block(text, position)]
-                ]
+                calls, position = self._block(text, position)
+                kept.pairs += [(name, typed_arguments(name, found, documents)) for name, found in calls]
             position = text.find(self.opening, position)
         return kept.read()
 
-    def _block(self, text: str, position: int) -> Iterator[tuple[str, Parsed]]:
-        """The calls of a block, which follow each other with or without signs; white space and nothing else ends it."""
+    def _block(self, text: str, position: int) -> tuple[list[tuple[str, Parsed]], int]:
+        """The calls of a block, which follow each other with or without signs, and where it ends."""
+        calls: list[tuple[str, Parsed]] = []
         ends = re.compile(rf"{re.escape(self.closing)}|{re.escape(self.opening)}|\{{")
         while True:
-            position = _HEAD.match(text, position).end()  # type: ignore[union-attr]
+            head = _HEAD.match(text, position)
+            position = head.end() if head else position
             found = ends.search(text, position)
             end = found.start() if found else len(text)
             name = text[position:end].strip()
@@ -55,7 +55,7 @@ class GemmaCalls:
             if text.startswith("{", position):
                 arguments, position = self._object(text, position + 1, 0)
             if name:
-                yield name, arguments
+                calls.append((name, arguments))
             position = _skipped(text, position, " ,;\n\t")
             if not text.startswith("call:", position):
                 break
@@ -63,6 +63,7 @@ class GemmaCalls:
         rest = "" if ended else TOKENS.sub("", text[position:].partition(self.closing)[0]).strip()
         if rest and not self.closing.startswith(rest):
             raise DecodeError("a call with text that is no argument")
+        return calls, position
 
     def _value(self, text: str, position: int, depth: int) -> tuple[Any, int]:
         if depth > MAX_DEPTH:

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_bfcl.formats.members import Pair
+from pytest_bfcl.formats.members import Kept, Pair
 from pytest_bfcl.formats.schema_types import Documents, typed_arguments
 from pytest_bfcl.syntax.errors import DecodeError
 from pytest_bfcl.syntax.limits import MAX_DEPTH
@@ -27,21 +27,31 @@ class NestedTags:
 
     def pairs(self, text: str, documents: Documents = ()) -> list[Pair]:
         """The calls; see `Notation`."""
-        pairs: list[Pair] = []
+        kept = Kept()
         sign = re.escape(self.sign)
         tag = re.compile(rf"{sign}<(/?)([^<>\s]+)(?:\s+name\s*=\s*(\"[^\"]*\"|'[^']*'|[^\s<>]+))?\s*>")
         name: str | None = None
         open_: list[tuple[str, _Element]] = []
-        start = 0
+        start, unread = 0, False
+
+        def ended() -> None:
+            """Keep the call that ends here; one with an element left open or a text beside elements is broken."""
+            with kept.broken():
+                if name is not None and (unread or len(open_) > 1):
+                    raise DecodeError("a call with text that is no argument")
+                if name is not None:
+                    kept.pairs.append((name, typed_arguments(name, _object(open_[0][1]), documents)))
+
         for found in tag.finditer(text):
             closing, key, named = found.groups()
             said = text[start : found.start()]
             start = found.end()
+            beside = not closing or key == "invoke" or (len(open_) > 1 and bool(open_[-1][1]))
+            unread = unread or (beside and bool(said.strip()))
             if key == "invoke":
-                if name is not None:
-                    pairs.append((name, typed_arguments(name, _object(open_[0][1]), documents)))
+                ended()
                 name = named.strip("\"'").strip() if named and not closing else None
-                open_ = [("", [])]
+                open_, unread = [("", [])], False
             elif name is None:
                 continue
             elif not closing:
@@ -51,9 +61,8 @@ class NestedTags:
             elif len(open_) > 1 and open_[-1][0] == key:
                 _, inside = open_.pop()
                 open_[-1][1].append((key, _value(inside, said)))
-        if name is not None and open_:
-            pairs.append((name, typed_arguments(name, _object(open_[0][1]), documents)))
-        return pairs
+        ended()
+        return kept.read()
 
 
 def _value(inside: _Element, said: str) -> Any:

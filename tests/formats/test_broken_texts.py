@@ -16,6 +16,8 @@ CODER = "<tool_call>\n<function=f>\n{}</function>\n</tool_call>".format
 READ: list[tuple[str, str, list[dict[str, Any]]]] = [
     ("gemma4", GEMMA("call:f{a:1}call:g{}, call:h{b:{c:2}}"), [{"f": {"a": 1}}, {"g": {}}, {"h": {"b": {"c": 2}}}]),
     ("gemma4", GEMMA('call:f{a:"x, \\"y\\"}",b:2}'), [{"f": {"a": 'x, "y"}', "b": 2}}]),
+    ("gemma4", GEMMA('call:f{a:<|"|>x <tool_call|><|tool_call>call:g{} y<|"|>}'),
+     [{"f": {"a": "x <tool_call|><|tool_call>call:g{} y"}}]),
     ("glm45", GLM("<arg_key>a</arg_key><arg_value>x<arg_key>b</arg_key><arg_value>y"), [{"f": {"a": "x", "b": "y"}}]),
     ("glm45", GLM("<arg_key>a</arg_key>x</arg_value>"), [{"f": {"a": "x"}}]),
     ("glm45", GLM("<arg_key>a<1></arg_key><arg_value>x</arg_value>"), [{"f": {"a<1>": "x"}}]),
@@ -37,6 +39,7 @@ BROKEN = {
     "gemma4": GEMMA("call:f{a:1} and more"),
     "dsml": DSML("a text"),
     "qwen-coder": CODER("<parameter=a>\n<parameter>x</parameter>\n</parameter>\n"),
+    "minimax-m3": ']<]minimax[><invoke name="f">]<]minimax[><a>x]<]minimax[><b>y]<]minimax[></b>]<]minimax[></invoke>',
     "glm45": GLM("<arg_key>a</arg_key><arg_key>b</arg_key><arg_value>x</arg_value>"),
     "minimax-m2": '<minimax:tool_call><invoke name="f"><parameter name="a">x</invoke></minimax:tool_call>',
 }
