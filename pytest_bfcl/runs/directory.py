@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, cast
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.runs.archives import NAMES, archive_digest
+from pytest_bfcl.runs.comparability import Purpose, comparability
 from pytest_bfcl.runs.damage import LeftOut
 from pytest_bfcl.runs.fields import is_whole
 from pytest_bfcl.runs.fingerprint import Fingerprint
@@ -125,11 +126,10 @@ class RunDirectory:
     def continue_(cls, path: Path, fingerprint: Fingerprint) -> RunDirectory:
         """Go on with an existing run. Raises `UsageError` listing what differs, or that another process writes it."""
         earlier = _read_fingerprint(path)
-        differences = earlier.differences(fingerprint)
-        if differences:
-            listed = "\n".join(f"  {difference}" for difference in differences)
+        found = comparability(earlier, fingerprint, Purpose.PARTS)
+        if found.refused:
             raise UsageError(
-                f"cannot continue {path}: it measured something else\n{listed}\n"
+                f"cannot continue {path}: it measured something else\n{found.listed()}\n"
                 "choose another --bfcl-out, or use the same settings as the existing run"
             )
         run = cls._begin(path, _joined(earlier, fingerprint))

@@ -299,51 +299,6 @@ class Fingerprint:
         """A copy with the run's end and state."""
         return replace(self, state=state, ended_at=utc_now())
 
-    def differences(self, other: Fingerprint, *, models: bool = True) -> list[str]:
-        """Why results of ``self`` and ``other`` must not be mixed; empty when they may be.
-
-        With ``models=False`` only data, rules and conditions are compared (two models on the same test).
-        """
-        found = _compare("data set", self.dataset, other.dataset)
-        found += _compare("data version", self.dataset_version, other.dataset_version)
-        found += _compare("data SHA-256", self.dataset_sha256[:12], other.dataset_sha256[:12])
-        for name in sorted({*self.files, *other.files}):
-            mine, theirs = self.files.get(name, "")[:12], other.files.get(name, "")[:12]
-            found += _compare(f"data file {name}", mine, theirs)
-        found += _compare("rules", self.rules, other.rules)
-        found += _compare("rules version", self.rules_version, other.rules_version)
-        for name in ("step_limit", "simulators"):
-            found += _compare(name.replace("_", " "), self.conditions.get(name), other.conditions.get(name))
-        found += self._provider_differences(other)
-        put, otherwise_put = (dict(each.conditions.get("transforms") or {}) for each in (self, other))
-        for name in sorted(put.keys() & otherwise_put.keys()):
-            found += _compare(f"words of {name}", put[name], otherwise_put[name])
-        if models:
-            for name in SPLITS:
-                found += _compare(name.replace("_", " "), *(each.conditions.get(name) for each in (self, other)))
-            # A server may move between two runs that are compared, not within one.
-            one, another = (dict(each.conditions.get("mcp") or {}) for each in (self, other))
-            for name in sorted(one.keys() & another.keys()):
-                found += _compare(f"MCP server {name}", one[name], another[name])
-            found += _compare("transforms", ", ".join(sorted(put)), ", ".join(sorted(otherwise_put)))
-        return found + self._model_differences(other) if models else found
-
-    def _provider_differences(self, other: Fingerprint) -> list[str]:
-        """Where both runs asked the outside, and were not told the same: by recordings, else by what was asked."""
-        found = []
-        for option, name in (("search", WEB), ("rest", REST)):
-            mine, theirs = self._provider(option), other._provider(option)
-            if not (self.uses(name) and other.uses(name)):
-                continue
-            if mine == theirs and not mine.startswith("replay"):
-                continue
-            kept, others = self.archives.get(name), other.archives.get(name)
-            if kept and others:
-                found += _compare(f"recorded {name}", kept[:12], others[:12])
-            else:
-                found += _compare(option, *(str(each.conditions.get(option) or "auto") for each in (self, other)))
-        return found
-
     def uses(self, name: str) -> bool:
         """Whether the run asked the outside by what is kept under ``name``; true while nothing is known of it."""
         if self.archives.get(name) or not self.counted:
@@ -355,33 +310,12 @@ class Fingerprint:
         ]
         return any(row.group == "web_search" if name == WEB else row.checker == "rest" for row in rows)
 
-    def _provider(self, option: str) -> str:
+    def provider(self, option: str) -> str:
         """Who answers: ``local`` or ``live``, or the recording."""
         choice = str(self.conditions.get(option) or "auto")
         if choice in ("auto", "record"):
             return "live" if self.dataset == "official" else "local"
         return "live" if choice == "serpapi" else choice
-
-    def _model_differences(self, other: Fingerprint) -> list[str]:
-        mine = {model.model: model for model in self.models}
-        theirs = {model.model: model for model in other.models}
-        found = _compare("models", ", ".join(sorted(mine)), ", ".join(sorted(theirs)))
-        for name in sorted(mine.keys() & theirs.keys()):
-            a, b = mine[name], theirs[name]
-            found += _compare(f"mode of {name}", a.mode, b.mode)
-            for parameter in sorted({*a.parameters, *b.parameters}):
-                found += _compare(f"{parameter} of {name}", a.parameters.get(parameter), b.parameters.get(parameter))
-            for what, field_name in _ASKED.items():
-                if field_name != "api" or (a.api is not None and b.api is not None):
-                    found += _compare(f"{what} of {name}", getattr(a, field_name), getattr(b, field_name))
-        return found
-
-
-_ASKED = {
-    "base URL": "base_url", "API": "api", "reasoning": "reasoning", "decoder": "decoder", "thoughts": "think",
-    "template": "template", "system prompt": "prompt_sha256",
-}  # fmt: skip
-"""What else must be the same of a model, in words; runs of before there was a choice have no API."""
 
 
 def _replayed(settings: Settings) -> dict[str, str]:
@@ -430,9 +364,3 @@ def _transforms(settings: Settings) -> dict[str, str]:
 def _short_model(model: ModelFingerprint) -> str:
     temperature = model.parameters.get("temperature")
     return model.model if temperature is None else f"{model.model} t={temperature:g}"
-
-
-def _compare(what: str, mine: object, theirs: object) -> list[str]:
-    if mine == theirs:
-        return []
-    return [f"{what}: {'none' if mine in (None, '') else mine} → {'none' if theirs in (None, '') else theirs}"]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
+from pytest_bfcl.runs.comparability import Purpose, comparability
 from pytest_bfcl.runs.directory import RunDirectory, is_run, join_selections, missing_shards, shards_of
 from pytest_bfcl.runs.fingerprint import Fingerprint
 from pytest_bfcl.runs.lines import OnDamaged
@@ -55,7 +56,7 @@ def merge_runs(runs: Sequence[Path], out: Path, on_damaged: OnDamaged | None = N
 
 def _refuse_unfit(first: RunDirectory, other: RunDirectory) -> None:
     one, another = first.fingerprint, other.fingerprint
-    found = one.differences(another)
+    found = [str(each) for each in comparability(one, another, Purpose.PARTS).refused]
     mine, theirs = _whole(one), _whole(another)
     found += [
         f"{name.replace('_', ' ')}: {_fact_text(mine.get(name))} → {_fact_text(theirs.get(name))}"

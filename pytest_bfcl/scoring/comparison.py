@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 
 from pytest_bfcl.dataset.categories import CATEGORIES, GROUPS
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
+from pytest_bfcl.runs.comparability import ENTRIES, Comparability, Purpose, comparability
 from pytest_bfcl.runs.damage import ALLOW, IncompleteError
 from pytest_bfcl.scoring import aggregate
 from pytest_bfcl.scoring.aggregate import ROW_OF_A_GROUP, Term
@@ -143,7 +144,7 @@ def compare_measurements(
     selection, errors) are left out and mentioned in the notes. Raises `IncompleteError` when results have gaps,
     unless ``allow_missing``: then the notes name them.
     """
-    notes = [*comparability(before, after, shared=shared), *gap_notes((before, after), allow_missing)]
+    notes = [*comparison_notes(before, after, shared=shared), *gap_notes((before, after), allow_missing)]
     first, second = before.models(rules), after.models(rules)
     pairs = pair_models(first, second)
     if not pairs:
@@ -178,7 +179,7 @@ def compare_models(
     return found
 
 
-def comparability(before: Measurement, after: Measurement, *, shared: bool = False) -> list[str]:
+def comparison_notes(before: Measurement, after: Measurement, *, shared: bool = False) -> list[str]:
     """What a reader must know before comparing two measurements; `UsageError` when it must not be done."""
     notes = [
         f"{measurement.label} does not say what it measured: that data and rules are the same is taken on trust"
@@ -187,21 +188,24 @@ def comparability(before: Measurement, after: Measurement, *, shared: bool = Fal
     ]
     if before.fingerprint is None or after.fingerprint is None:
         return notes
-    found = before.fingerprint.differences(after.fingerprint, models=False)
-    # Verdicts under both rule sets are in every line, whichever led the run.
-    differences = [text for text in found if not text.startswith("rules:")]
-    if len(differences) < len(found):
+    # Verdicts under both rule sets are in every line, whichever led the run; entries are compared in pairs.
+    led = replace(after.fingerprint, rules=before.fingerprint.rules)
+    if led.rules != after.fingerprint.rules:
         notes.append("the runs were led by different rules; both are read under the same ones here")
-    if not differences:
+    found = comparability(before.fingerprint, led, Purpose.MODELS, accept={ENTRIES})
+    if found.noted:
+        notes.append(found.sentence if not found.refused else Comparability((), found.noted).sentence)
+    if not found.refused:
         return notes
     names = {before.fingerprint.dataset, after.fingerprint.dataset}
     unrelated = len(names) > 1 and names & {"official", "bundled"}
-    listed = "\n".join(f"  {text}" for text in differences)
     if unrelated or not shared:
         advice = "these sets share ids, not questions" if unrelated else "--shared compares the entries both have"
-        raise UsageError(f"{before.label} and {after.label} cannot be compared: they differ in\n{listed}\n({advice})")
-    told = "; ".join(differences)
-    return [*notes, f"NOT the same test, only entries of the same id are compared: they differ in {told}"]
+        raise UsageError(
+            f"{before.label} and {after.label} cannot be compared: they differ in\n{found.listed()}\n({advice})"
+        )
+    differ = "; ".join(map(str, found.refused))
+    return [*notes, f"NOT the same test, only entries of the same id are compared: they differ in {differ}"]
 
 
 def _compared(

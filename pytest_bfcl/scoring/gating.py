@@ -13,7 +13,7 @@ from pytest_bfcl.failures import UsageError
 from pytest_bfcl.models import parse_spec
 from pytest_bfcl.runs.damage import IncompleteError
 from pytest_bfcl.runs.directory import same_results
-from pytest_bfcl.scoring.comparison import comparability, compare_measurements, gap_notes, pair_models
+from pytest_bfcl.scoring.comparison import compare_measurements, comparison_notes, gap_notes, pair_models
 from pytest_bfcl.scoring.expectations import Expectations
 from pytest_bfcl.scoring.gate_scope import everything
 from pytest_bfcl.scoring.gates import GateCheck, evaluate_gates, extent_of, parse_gate, unreachable
@@ -204,7 +204,7 @@ class Gates:
         named = f"--bfcl-baseline {self.options.baseline}"
         try:
             measurement = open_measurement(str(directory / str(self.options.baseline)), data)
-            comparability(measurement, Measurement("this run", lambda rules: {}, run))
+            comparison_notes(measurement, Measurement("this run", lambda rules: {}, run))
             gap_notes((measurement,), self.options.allow_missing, allow="--bfcl-allow-missing")
         except IncompleteError as error:
             raise UsageError(f"{named}: {error.message}") from None

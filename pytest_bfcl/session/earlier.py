@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields, Parsed
+from pytest_bfcl.runs.comparability import Purpose, comparability
 
 if TYPE_CHECKING:
     from pytest_bfcl.runs import Fingerprint
@@ -95,9 +96,9 @@ class EarlierParts:
         """Raise `UsageError` with the differences when the run measured something else."""
         if self.fingerprint is None:
             return
-        if differences := self.fingerprint.differences(now):
-            listed = "\n  ".join(differences)
-            raise UsageError(f"cannot continue {path}: it measured something else\n  {listed}")
+        found = comparability(self.fingerprint, now, Purpose.PARTS)
+        if found.refused:
+            raise UsageError(f"cannot continue {path}: it measured something else\n{found.listed()}")
 
     def to_dict(self) -> Parsed:
         """What a worker is told, in plain values."""

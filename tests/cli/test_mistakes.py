@@ -205,7 +205,7 @@ TABLE: list[tuple[str, int, str]] = [
     ("new mytool", 2, "pytest-bfcl new entry"),
     ("validate good", 2, "is a run directory, not data"),
     ("export good -o x.csv", 2, "--table x.csv"),
-    ("export good --official -o made", 0, "asked the own data: these are no leaderboard scores"),
+    ("export good --official -o made", 0, "no leaderboard scores, not comparable because of data set: official → own"),
     ("export good --format csv -o x", 2, "--table FILE.csv"),
     ("export good --format wandb -o x", 2, "--bfcl-sink wandb"),
     ("export good --format offical -o x", 2, "no format 'offical'"),

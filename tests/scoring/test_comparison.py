@@ -127,11 +127,13 @@ def test_runs_of_the_same_test_are_compared_and_gaps_are_said(tmp_path: Path) ->
     assert (found.before, found.after) == (SPEC, "openai:new@fc")
     assert len(found.regressed) == 2
     assert [note.split(str(tmp_path))[0] for note in found.notes] == [
+        "the same but for temperature: 0.001 → none (other answers); "
+        "system prompt: none → 000000000000 (other instructions)",
         "1 entries have a verdict only in ",
         "2 entries have a verdict only in ",
         "",
     ]
-    assert "not comparable" in found.notes[2]
+    assert "not comparable" in found.notes[3]
 
 
 def test_runs_of_different_tests_are_refused(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -11,6 +11,7 @@ from pytest_bfcl.extensions.boards.official_csv import ModelRow
 from pytest_bfcl.extensions.boards.ranking import Verdicts
 from pytest_bfcl.extensions.boards.standings import model_rows
 from pytest_bfcl.runs import RunDirectory
+from pytest_bfcl.runs.result_line import ResultLine
 from pytest_bfcl.scoring.cost import cost_usd
 from pytest_bfcl.scoring.measurements import Judged, Key
 from pytest_bfcl.scoring.model_info import ModelInfo, find_info, parse_model_info
@@ -62,12 +63,18 @@ class Contestant:
         return cost_usd(self.row.usage, self.info.input_price, self.info.output_price)
 
 
-def contestants(run: RunDirectory, infos: Infos, *, official: bool = False) -> list[Contestant]:
-    """The models of one run."""
+def contestants(
+    run: RunDirectory, infos: Infos, *, official: bool = False, only: Container[str] | None = None
+) -> list[Contestant]:
+    """The models of one run; ``only``: by these entries alone."""
+
+    def records() -> Iterator[ResultLine]:
+        return (each for each in plain_records(run) if only is None or each["id"] in only)
+
     tallies: dict[str, ModelTally] = {}
     verdicts: dict[str, dict[str, dict[Key, Judged]]] = {}
     reviewed = False
-    for record in plain_records(run):
+    for record in records():
         key = str(record.get("model") or "model")
         if key not in tallies:
             tallies[key] = ModelTally(key, str(record.get("mode") or ""))
@@ -77,7 +84,7 @@ def contestants(run: RunDirectory, infos: Infos, *, official: bool = False) -> l
         for rules, found in verdicts[key].items():
             found[str(record["id"]), int(record.get("repeat") or 1)] = Judged.of(record, rules)
     fingerprint = run.fingerprint
-    rows = {row.info.name: row for row in model_rows(plain_records(run), official=official, state=fingerprint.state)}
+    rows = {row.info.name: row for row in model_rows(records(), official=official, state=fingerprint.state)}
     summary = run.summary()
     told = summary.get("model_info") if summary else None
     infos = {**parse_model_info({"models": told}), **infos} if told else infos

@@ -22,6 +22,7 @@ from pytest_bfcl.reporting import rendering
 from pytest_bfcl.reporting.printing import Printer
 from pytest_bfcl.reporting.rendering import percent, points
 from pytest_bfcl.runs import RunDirectory
+from pytest_bfcl.runs.comparability import Comparability, Purpose, comparability
 from pytest_bfcl.scoring.summary import summarise
 
 if TYPE_CHECKING:
@@ -94,15 +95,19 @@ def _tests(found: Sequence[ReadRun]) -> tuple[list[int], list[str]]:
     numbers: list[int] = []
     notes: list[str] = []
     for run in found:
-        same = (n for n, test in enumerate(known) if not test.differences(run.fingerprint, models=False))
+        same = (n for n, test in enumerate(known) if not _other_test(test, run.fingerprint).refused)
         number = next(same, len(known))
         if number == len(known):
             known.append(run.fingerprint)
         if numbers and numbers[-1] != number:
-            told = "; ".join(known[numbers[-1]].differences(run.fingerprint, models=False))
-            notes.append(f"{run.label} measured something else than the run before it: {told}")
+            told = _other_test(known[numbers[-1]], run.fingerprint).sentence
+            notes.append(f"{run.label} and the run before it: {told}")
         numbers.append(number)
     return numbers, notes
+
+
+def _other_test(one: Fingerprint, other: Fingerprint) -> Comparability:
+    return comparability(one, other, Purpose.MODELS)
 
 
 def _read(path: Path, allow_missing: bool) -> ReadRun:

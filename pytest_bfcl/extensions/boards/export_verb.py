@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from pytest_bfcl import runs
 from pytest_bfcl.failures import FailureTag, UsageError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.printed import say
+from pytest_bfcl.runs.comparability import published_comparability
 from pytest_bfcl.runs.damage import LeftOut
 from pytest_bfcl.runs.wire_names import NAMES, Names
 
@@ -77,25 +78,45 @@ def run(args: argparse.Namespace) -> int:
     csv_only = args.csv_only or args.layout == "csv"
     sources = [_Source(path, args.data, args.spelling, args.decoder) for path in args.runs]
     names = _names(args.names, [model for source in sources for model in source.models]) if args.names else {}
+    _refuse_same_names(sources, names)
     standings = Standings(official=args.official)
     written: list[Path] = []
     for source in sorted(sources, key=lambda source: source.is_scores):  # what was evaluated comes first
         if not csv_only and not source.is_scores:
             written += source.export(args.out, names)
         source.add_to(standings, names)
-    for model, category in standings.replaced:
-        say(f"note: {model} has {category} in several runs; the last one counts", file=sys.stderr)
     rows = standings.rows(_infos(args, sources, names))
     written += write_csvs(rows, args.out if csv_only else args.out / "score", official=args.official)
     say(f"{len(written)} files for {len(rows)} {'model' if len(rows) == 1 else 'models'} written to {args.out}")
-    for source in sources:
-        if args.official and (part := source.part()):
-            say(f"note: {part}", file=sys.stderr)
+    notes = [part for source in sources if args.official and (part := source.part())]
+    for note in notes:
+        say(f"note: {note}", file=sys.stderr)
+    if notes:  # the columns of the leaderboard have no place for it
+        place = args.out if csv_only else args.out / "score"
+        (place / NOTES).write_text("".join(f"{note}\n" for note in notes), encoding="utf-8")
     unjudged = [error for source in sources for error in source.unjudged]
     for error in unjudged[:5]:
         say(f"not judged, left out: {error}", file=sys.stderr)
     damaged = tell_left_out("export", *(source.left_out for source in sources))
     return 1 if unjudged or damaged else 0
+
+
+NOTES = "NOT_COMPARABLE.txt"
+"""Beside CSV files whose numbers are no leaderboard scores: why."""
+
+
+def _refuse_same_names(sources: Sequence[_Source], names: Mapping[str, str]) -> None:
+    """Raise `UsageError` where two sources have the same category of one model: a file has one row for both."""
+    from pytest_bfcl.extensions.boards.standings import Standings
+
+    standings = Standings()
+    for source in sources if len(sources) > 1 else ():
+        source.add_to(standings, names)
+    if standings.replaced:
+        model, category = standings.replaced[0]
+        raise UsageError(
+            f"two of these have {category} of {model}: a table has one row a model\nexport them one by one"
+        )
 
 
 _OTHER_FORMATS = {
@@ -276,12 +297,11 @@ class _Source:
         """What keeps a run's CSV files from being the leaderboard's, in words; empty where nothing does."""
         if not runs.is_run(self.path):
             return ""
-        measured = runs.RunDirectory.open(self.path).fingerprint
-        if measured.dataset != "official":
-            return f"{self.path} asked the {measured.dataset} data: these are no leaderboard scores"
-        parts = [name for name in ("sample", "shard", "ids") if measured.selection.get(name)]
+        found = published_comparability(runs.RunDirectory.open(self.path).fingerprint)
+        if not found.refused:
+            return ""
         told = "percentages are of what was asked, categories without any entry count as zero"
-        return f"{self.path} asked a part of the entries ({', '.join(parts)}): {told}" if parts else ""
+        return f"{self.path}: no leaderboard scores, {found.sentence}; {told}"
 
     def infos(self) -> dict[str, ModelInfo]:
         """What the run itself was told about its models."""

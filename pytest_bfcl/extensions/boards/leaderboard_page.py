@@ -18,7 +18,7 @@ from pytest_bfcl.dataset.categories import GROUPS
 from pytest_bfcl.extensions.boards import TEMPLATES
 from pytest_bfcl.extensions.boards.contestants import RULES, Contestant, Infos, contestants, with_distinct_names
 from pytest_bfcl.extensions.boards.official_csv import official_value, write_csvs
-from pytest_bfcl.extensions.boards.published import Comparison, PublishedBoard, compared, refuse_other_data
+from pytest_bfcl.extensions.boards.published import Comparison, PublishedBoard, compared, refuse_other_test
 from pytest_bfcl.extensions.boards.published_table import published_values
 from pytest_bfcl.extensions.boards.ranking import Pair, Ranking, Reversals, Verdicts, ranking, reversals
 from pytest_bfcl.extensions.boards.scatter import Scatter, scatter
@@ -26,12 +26,13 @@ from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.reporting import charts, formulas, rendering
 from pytest_bfcl.runs import RunDirectory
+from pytest_bfcl.runs.comparability import ENTRIES, Purpose, comparability
 from pytest_bfcl.runs.damage import IncompleteError
 from pytest_bfcl.scoring import aggregate
 from pytest_bfcl.scoring.aggregate import CategoryScore
 from pytest_bfcl.scoring.cost import mean, percentile95
 from pytest_bfcl.scoring.statistics import Tally, interval, spread_of
-from pytest_bfcl.scoring.tally import Share
+from pytest_bfcl.scoring.tally import VERDICTS, Share
 
 COLUMNS = ("non_live", "live", "multi_turn", "web_search", "memory", "irrelevance")
 TEMPLATE = "leaderboard.html.jinja"
@@ -81,6 +82,7 @@ def write_leaderboard(
     official: bool = False,
     infos: Infos | None = None,
     allow_missing: bool = False,
+    shared: bool = False,
     board: PublishedBoard | None = None,
     tell: Callable[[str], object] = lambda line: None,
 ) -> list[Path]:
@@ -94,11 +96,16 @@ def write_leaderboard(
     opened = [run if isinstance(run, RunDirectory) else RunDirectory.open(run) for run in runs]
     if not opened:
         raise UsageError("name at least one run directory")
-    _check_same(opened)
+    notes = comparable_notes(opened, shared=shared)
     gaps = [gap for run in opened for gap in run.gaps()]
     if gaps and not allow_missing:
         raise IncompleteError(gaps)
-    found = [each for run in opened for each in contestants(run, infos or {}, official=official)]
+    only = _shared_ids(opened) if shared else None
+    found = [each for run in opened for each in contestants(run, infos or {}, official=official, only=only)]
+    if only is not None:
+        notes.append(f"ranked over the {len(only)} entries that every run has a verdict on")
+    for note in notes:
+        tell(note)
     found = with_distinct_names(found)
     made = [_linked(each, found, out) for each in boards(found, official=official)]
     beside = beside_board(board, found, opened[0])
@@ -111,6 +118,7 @@ def write_leaderboard(
     files = write_csvs([each.row for each in found], out, official=official)
     page = out / "index.html"
     values = board_values(made, found, opened[0], [path.name for path in files], official=official)
+    values["notices"] = [*values["notices"], *notes]
     values["published"] = published_values(board, beside) if board else None
     rendering.write_page(page, rendering.render(TEMPLATE, TEMPLATES, **values))
     return [page, *files]
@@ -131,10 +139,13 @@ def _linked(board: Board, found: Sequence[Contestant], out: Path) -> Board:
 
 
 def beside_board(board: PublishedBoard | None, found: Sequence[Contestant], first: RunDirectory) -> list[Comparison]:
-    """The models beside a published table. Raises `UsageError` where they measured something else."""
+    """The models beside a published table. Raises `UsageError` where they measured something else.
+
+    ``first``: one of the runs, which all measured the same.
+    """
     if board is None:
         return []
-    refuse_other_data(first.fingerprint.dataset)
+    refuse_other_test(first.fingerprint)
     made = [
         compared(board, each.info.name, {name: known.official for name, known in each.tally.categories.items()})
         for each in found
@@ -142,13 +153,36 @@ def beside_board(board: PublishedBoard | None, found: Sequence[Contestant], firs
     return [each for each in made if each is not None]
 
 
-def _check_same(runs: Sequence[RunDirectory]) -> None:
-    first = runs[0]
+def comparable_notes(runs: Sequence[RunDirectory], *, shared: bool = False) -> list[str]:
+    """What a reader of the ranking must know. Raises `UsageError` where runs cannot be ranked.
+
+    ``shared``: runs of other entries are accepted, and ranked over those that all have.
+    """
+    first, notes = runs[0], []
     for run in runs[1:]:
-        differences = first.fingerprint.differences(run.fingerprint, models=False)
-        if differences:
-            listed = "\n".join(f"  {difference}" for difference in differences)
-            raise UsageError(f"{first.path} and {run.path} measured different things and cannot be ranked\n{listed}")
+        found = comparability(first.fingerprint, run.fingerprint, Purpose.MODELS, accept={ENTRIES} if shared else ())
+        if found.refused:
+            entries = all(each.kind == ENTRIES for each in found.refused)
+            advice = "\n--shared ranks the entries that all have" if entries else ""
+            raise UsageError(
+                f"{first.path} and {run.path} measured different things and cannot be ranked\n{found.listed()}{advice}"
+            )
+        if found.noted:
+            notes.append(f"{first.path.name} and {run.path.name}: {found.sentence}")
+    return notes
+
+
+def _shared_ids(runs: Sequence[RunDirectory]) -> frozenset[str]:
+    """Entries that every model of every run has a verdict on. Raises `UsageError` where there are none."""
+    judged: dict[tuple[Path, str], set[str]] = {}
+    for run in runs:
+        for record in run.records():
+            if record.get("outcome") in VERDICTS:
+                judged.setdefault((run.path, str(record.get("model"))), set()).add(str(record["id"]))
+    shared = frozenset(set.intersection(*judged.values())) if judged else frozenset()
+    if not shared:
+        raise UsageError("these runs share no judged entry: nothing can be ranked")
+    return shared
 
 
 NEEDED = tuple(dict.fromkeys(aggregate.categories_in(aggregate.OVERALL)))

@@ -26,6 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("runs", nargs="+", type=Path, help="run directories, or folders holding them")
     parser.add_argument("-o", "--out", required=True, type=Path, metavar="DIR", help="where to write")
     parser.add_argument("--allow-missing", action="store_true", help="rank results with gaps, too")
+    parser.add_argument("--shared", action="store_true", help="accept runs of other entries: rank those that all have")
     parser.add_argument("--official", action="store_true", help="the reference's arithmetic and CSV format")
     parser.add_argument("--history", action="store_true", help="scores over dated runs instead of a ranking")
     parser.add_argument("--board", type=Path, metavar="FILE.csv", help="a published data_overall.csv to stand beside")
@@ -48,8 +49,8 @@ def run(args: argparse.Namespace) -> int:
     infos = read_model_info(args.model_info) if args.model_info else {}
     runs = [RunDirectory.open(path) for path in find_runs(args.runs)]
     page, *files = write_leaderboard(
-        runs, args.out, official=args.official, infos=infos, allow_missing=args.allow_missing, tell=say,
-        board=read_board(args.board) if args.board else None,
+        runs, args.out, official=args.official, infos=infos, allow_missing=args.allow_missing, shared=args.shared,
+        tell=say, board=read_board(args.board) if args.board else None,
     )  # fmt: skip
     tell_left_out("leaderboard", *(run.left_out for run in runs))
     say(f"{page} and {len(files)} CSV files")

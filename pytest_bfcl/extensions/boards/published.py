@@ -23,6 +23,8 @@ from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.plain_text import clean
+from pytest_bfcl.runs.comparability import published_comparability
+from pytest_bfcl.runs.fingerprint import Fingerprint
 from pytest_bfcl.scoring import aggregate
 from pytest_bfcl.scoring.aggregate import CategoryScore
 from pytest_bfcl.scoring.statistics import Interval, Spread, Tally, spread_of
@@ -116,8 +118,12 @@ class PublishedBoard:
 
     def tell(self, summary: Summary, lines: Iterable[ResultLine]) -> None:
         """Say of each model of a run where it would stand (`pytest_bfcl.session.published.Board`)."""
+        measured = published_comparability(Fingerprint.from_dict(dict(summary["fingerprint"])))
         for found in comparisons(self, lines):
-            summary["models"][found.model]["published"] = found.sentence
+            told = f"{found.sentence}; {measured.sentence}" if measured.noted else found.sentence
+            if measured.refused:
+                told = f"not shown beside {self.description}: {measured.sentence}"
+            summary["models"][found.model]["published"] = told
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +206,17 @@ def refuse_other_data(dataset: str) -> None:
         raise UsageError(
             f"a published leaderboard is of the official data, and this run measured {dataset or 'unknown data'}: "
             "leave --bfcl-board (--board) out, or name --bfcl-data official"
+        )
+
+
+def refuse_other_test(run: Fingerprint) -> None:
+    """Raise `UsageError` where a run did not measure what published leaderboards do."""
+    refuse_other_data(run.dataset)
+    found = published_comparability(run)
+    if found.refused:
+        raise UsageError(
+            f"this run does not stand beside a published leaderboard: not comparable\n{found.listed()}\n"
+            "run whole categories of --bfcl-data official by the official settings, or leave --board out"
         )
 
 

@@ -18,6 +18,7 @@ from pytest_bfcl.extensions.boards.published import (
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.reporting.rendering import environment
 from pytest_bfcl.reporting.sections import Section
+from pytest_bfcl.runs.comparability import published_comparability
 from pytest_bfcl.scoring.robustness import plain_records
 from pytest_bfcl.scoring.statistics import Interval, interval
 
@@ -71,7 +72,9 @@ def _table(group: Sequence[Comparison]) -> Table:
 def published(run: RunDirectory, lines: Sequence[Fields]) -> Section | None:
     """The section of a run that keeps a table. Raises `UsageError` where it is damaged."""
     board = kept(run.path)
-    return None if board is None else section_of(board, run)
+    if board is None or published_comparability(run.fingerprint).refused:
+        return None  # the summary says why
+    return section_of(board, run)
 
 
 def section_of(board: PublishedBoard, run: RunDirectory) -> Section:

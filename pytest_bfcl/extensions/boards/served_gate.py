@@ -10,7 +10,7 @@ from pytest_bfcl.extensions.boards.served_runs import ServedRun, conducts_of, op
 from pytest_bfcl.extensions.boards.verification import by_entry, verify
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.runs.directory import same_results
-from pytest_bfcl.scoring.comparison import comparability
+from pytest_bfcl.scoring.comparison import comparison_notes
 from pytest_bfcl.scoring.gates import GateCheck
 from pytest_bfcl.scoring.measurements import Measurement
 
@@ -53,7 +53,7 @@ def _open(text: str, run: Fingerprint, data: DataSet, directory: Path, out: Path
     if out is not None and same_results(out, directory / text.partition("#")[0]):
         raise UsageError(f"--bfcl-verify {text} is the run itself: name a run of the model elsewhere")
     try:
-        comparability(found.measurement, Measurement("this run", lambda rules: {}, run))
+        comparison_notes(found.measurement, Measurement("this run", lambda rules: {}, run))
     except UsageError as error:
         told = str(error).replace("cannot be compared", "measured something else")
         raise UsageError(f"--bfcl-verify {text}: {told}") from None

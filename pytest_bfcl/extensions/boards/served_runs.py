@@ -11,7 +11,7 @@ from pytest_bfcl.extensions.boards.verification import MARGIN, Run, Verification
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.runs.directory import same_results
 from pytest_bfcl.runs.result_line import ResultLine
-from pytest_bfcl.scoring.comparison import comparability
+from pytest_bfcl.scoring.comparison import comparison_notes
 from pytest_bfcl.scoring.conduct import Conduct, conduct_of
 from pytest_bfcl.scoring.measurements import Measurement, open_measurement
 from pytest_bfcl.scoring.served import is_same_model, name_of
@@ -95,7 +95,7 @@ def verify_runs(served: ServedRun, references: Sequence[ServedRun], margin: floa
     for reference in references:
         if _is_itself(served, reference):
             raise UsageError(f"{reference.label} is the run itself, which serves the model as it does: name another")
-        notes += comparability(reference.measurement, served.measurement, shared=True)
+        notes += comparison_notes(reference.measurement, served.measurement, shared=True)
         if reference.mode != served.mode:
             notes.append(f"{reference.label} was asked in mode {reference.mode}, {served.label} in {served.mode}")
         if not is_same_model(name_of(reference.model), name_of(served.model)):

@@ -13,6 +13,7 @@ from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.dataset.expansion import sort_key
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import JsonObject
+from pytest_bfcl.runs.comparability import Purpose, comparability
 from pytest_bfcl.runs.fingerprint import Fingerprint
 from pytest_bfcl.scoring.measurements import Judged, Key
 from pytest_bfcl.scoring.statistics import Interval, Tally, category_interval, cluster_of, spread_of, student975, wilson
@@ -118,8 +119,9 @@ def refuse_mixed(runs: Sequence[tuple[str, str, Fingerprint | None]]) -> None:
                 "(compare puts two models side by side)"
             )
         if measured is not None and fingerprint is not None:
-            if differences := measured.differences(fingerprint, models=False):
-                raise UsageError(f"{first} and {label} did not measure the same: {'; '.join(differences)}")
+            found = comparability(measured, fingerprint, Purpose.REPEATS)
+            if found.refused:
+                raise UsageError(f"{first} and {label} are not runs of one model on one test\n{found.listed()}")
         elif (measured is None) != (fingerprint is None):
             raise UsageError(
                 f"only one of {first} and {label} says what it measured: name runs, or official folders, not both"

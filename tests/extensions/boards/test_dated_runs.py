@@ -97,7 +97,7 @@ def test_changed_data_ends_a_line_and_is_said(tmp_path: Path) -> None:
     assert [point.joined for point in line.points] == [False, True, False, True]
     (note,) = found.notes
     assert note.startswith(
-        "night-03 measured something else than the run before it: data version: 2026.3.23 → 2027.1.1"
+        "night-03 and the run before it: not comparable because of data version: 2026.3.23 → 2027.1.1"
     )
     later = read_histories([*paths, night(tmp_path, 5, WORSE, dataset_sha256="cd" * 32, dataset_version="2027.1.1")])
     parallel = next(line for line in lines_of(later) if line.name == "parallel")

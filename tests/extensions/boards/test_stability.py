@@ -99,8 +99,8 @@ def test_the_verb_writes_what_it_is_asked_for(tmp_path: Path, capsys: pytest.Cap
     ("change", "told"),
     [
         ({"model": "openai:b@fc"}, "stability is about runs of one model"),
-        ({"sha256": "cd" * 32}, "did not measure the same: data SHA-256"),
-        ({"dataset": "bundled"}, "did not measure the same: data set"),
+        ({"sha256": "cd" * 32}, "are not runs of one model on one test\n  data SHA-256"),
+        ({"dataset": "bundled"}, "are not runs of one model on one test\n  data set"),
     ],
 )
 def test_runs_of_other_models_and_data_are_refused(

@@ -1,0 +1,253 @@
+"""Whether two numbers are the same measurement: the one rule that every command asks (docs/gates.md).
+
+The answer is *the same*, *the same but for …* (printed with both numbers) or *not comparable because …* (refused).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import Any
+
+from pytest_bfcl.json_types import Fields
+from pytest_bfcl.runs.archives import REST, WEB
+from pytest_bfcl.runs.fingerprint import SPLITS, Fingerprint, ModelFingerprint
+from pytest_bfcl.settings import STEP_LIMIT
+
+
+class Purpose(Enum):
+    """Why two numbers stand together, and so what must be the same."""
+
+    PARTS = "parts of one run"
+    """A run is resumed, or parts are merged: everything."""
+    REPEATS = "runs of one model"
+    """The same model on the same test: only the server may be another one."""
+    MODELS = "models on one test"
+    """A comparison or a ranking: the test; how each model was asked is printed."""
+    PUBLISHED = "a published leaderboard"
+    """Official data, official rules, whole categories."""
+
+
+ENTRIES = "entries"
+TEST = "test"
+MODEL = "model"
+SERVER = "server"
+"""What a difference is about: which entries, the rest of the test, how the model was asked, who served it."""
+
+_REFUSED: Mapping[Purpose, frozenset[str]] = {
+    Purpose.PARTS: frozenset((TEST, MODEL, SERVER)),  # which entries a part has is its own
+    Purpose.REPEATS: frozenset((TEST, MODEL, ENTRIES)),
+    Purpose.MODELS: frozenset((TEST, ENTRIES)),
+    Purpose.PUBLISHED: frozenset((TEST, ENTRIES)),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One thing that two measurements do not share; ``effect``: what it may do to the number."""
+
+    kind: str
+    text: str
+    effect: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.text} ({self.effect})" if self.effect else self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Comparability:
+    """The answer for two measurements: ``refused`` differences, and ``noted`` ones."""
+
+    refused: tuple[Difference, ...] = ()
+    noted: tuple[Difference, ...] = ()
+
+    @property
+    def same(self) -> bool:
+        """Whether nothing differs."""
+        return not self.refused and not self.noted
+
+    @property
+    def sentence(self) -> str:
+        """The answer in words."""
+        if self.refused:
+            return f"not comparable because of {'; '.join(map(str, self.refused))}"
+        return f"the same but for {'; '.join(map(str, self.noted))}" if self.noted else "the same measurement"
+
+    def listed(self) -> str:
+        """The refused differences, a line each."""
+        return "\n".join(f"  {each}" for each in self.refused)
+
+
+def comparability(
+    one: Fingerprint, other: Fingerprint, purpose: Purpose, *, accept: Container[str] = ()
+) -> Comparability:
+    """Whether numbers of two runs may stand together; ``accept``: kinds that the user accepts (``--shared``)."""
+    refused = _REFUSED[purpose]
+    parts = purpose is Purpose.PARTS
+    found = list(_differences(one, other, parts=parts))
+    if parts:  # nothing is compared: what a difference does to numbers does not matter
+        found = [replace(each, effect="") for each in found]
+    return Comparability(
+        tuple(each for each in found if each.kind in refused and each.kind not in accept),
+        tuple(each for each in found if not (each.kind in refused and each.kind not in accept)),
+    )
+
+
+def published_comparability(run: Fingerprint) -> Comparability:
+    """Whether a run's numbers may stand beside a published leaderboard."""
+    like_board = replace(
+        run, dataset="official", dataset_version=run.dataset_version.partition("+")[0], rules="official",
+        models=tuple(replace(each, prompt_sha256=None) for each in run.models), selection={},
+        conditions={
+            name: value for name, value in run.conditions.items() if name not in ("transforms", *SPLITS)
+        } | {"step_limit": STEP_LIMIT},
+    )  # fmt: skip
+    if run.dataset == "official":
+        like_board = replace(like_board, dataset_sha256=run.dataset_sha256)
+    found = list(_differences(like_board, run, parts=False))
+    found = [each for each in found if not each.text.startswith("models:")]
+    prompts = [each.model for each in run.models if each.prompt_sha256 is not None]
+    if prompts:
+        found.append(Difference(TEST, f"own system prompt of {', '.join(prompts)}", _EFFECTS["system prompt"]))
+    refused = tuple(each for each in found if each.kind in _REFUSED[Purpose.PUBLISHED])
+    return Comparability(refused, tuple(each for each in found if each not in refused))
+
+
+_EFFECTS = {
+    "data set": "other questions and answers",
+    "data version": "other questions and answers",
+    "data SHA-256": "other questions and answers",
+    "rules": "another judgement of the same answers",
+    "rules version": "another judgement of the same answers",
+    "step limit": "fewer steps end more conversations early",
+    "simulators": "tools may answer differently",
+    "search": "searches may find other pages",
+    "REST": "services may answer differently",
+    "transforms": "the same entries in other words",
+    "entries": "easier or harder questions",
+    "split": "easier or harder questions",
+    "trained on": "the model may know the answers",
+    "mode": "native calls and calls in text are two abilities",
+    "system prompt": "other instructions",
+    "decoder": "calls in texts are read differently",
+    "template": "another prompt",
+    "thoughts": "texts are read differently",
+    "reasoning": "another history",
+    "API": "another way through the server",
+    "base URL": "another server",
+    "repeat": "more answers to the same questions",
+}
+"""Dimension → what a difference may do to the number."""
+
+
+def _difference(kind: str, what: str, mine: object, theirs: object, effect: str = "") -> Iterator[Difference]:
+    if mine != theirs:
+        said = [("none" if each in (None, "", {}) else str(each)) for each in (mine, theirs)]
+        said = [each[:12] if _DIGEST.fullmatch(each) else each for each in said]
+        yield Difference(kind, f"{what}: {said[0]} → {said[1]}", effect or _EFFECTS.get(what, ""))
+
+
+def _differences(one: Fingerprint, other: Fingerprint, *, parts: bool) -> Iterator[Difference]:
+    for what, fact in _TEST.items():
+        yield from _difference(TEST, what, fact(one), fact(other))
+    for name in sorted({*one.files, *other.files}):
+        yield from _difference(TEST, f"data file {name}", *(each.files.get(name, "")[:12] for each in (one, other)))
+    yield from _provider_differences(one, other)
+    put, others = (dict(each.conditions.get("transforms") or {}) for each in (one, other))
+    for name in sorted(put.keys() & others.keys()):
+        yield from _difference(TEST, f"words of {name}", put[name], others[name])
+    for name in SPLITS:
+        kind = TEST if parts else ENTRIES if name == "split" else MODEL
+        facts = (_split_text(each.conditions.get(name)) for each in (one, other))
+        yield from _difference(kind, name.replace("_", " "), *facts)
+    if parts:
+        yield from _difference(TEST, "transforms", ", ".join(sorted(put)), ", ".join(sorted(others)))
+        # A server may move between two runs that are compared, not within one.
+        servers = [dict(each.conditions.get("mcp") or {}) for each in (one, other)]
+        for name in sorted(servers[0].keys() & servers[1].keys()):
+            yield from _difference(TEST, f"MCP server {name}", servers[0][name], servers[1][name])
+    else:
+        yield from _difference(ENTRIES, "entries", entries_text(one), entries_text(other))
+    yield from _model_differences(one.models, other.models, parts=parts)
+
+
+_DIGEST = re.compile("[0-9a-f]{64}")
+_TEST: Mapping[str, Callable[[Fingerprint], object]] = {
+    "data set": lambda run: run.dataset,
+    "data version": lambda run: run.dataset_version,
+    "data SHA-256": lambda run: run.dataset_sha256[:12],
+    "rules": lambda run: run.rules,
+    "rules version": lambda run: run.rules_version,
+    "step limit": lambda run: run.conditions.get("step_limit"),
+    "simulators": lambda run: run.conditions.get("simulators"),
+}
+
+
+def entries_text(run: Fingerprint) -> str:
+    """Which entries of each category a run asked, in words; ``all`` where nothing chose among them."""
+    chosen, found = run.selection, []
+    if sample := chosen.get("sample"):
+        found.append(f"sample of {sample}, seed {run.conditions.get('seed', 0)}")
+    if shard := chosen.get("shard"):
+        found.append(f"shard {shard}")
+    if ids := chosen.get("ids"):
+        listed = sorted(map(str, ids)) if isinstance(ids, list) else [str(ids)]
+        found.append(f"{len(listed)} ids ({hashlib.sha256(chr(10).join(listed).encode()).hexdigest()[:8]})")
+    if chosen.get("last_failed"):
+        found.append("entries that had failed")
+    return ", ".join(found) or "all"
+
+
+def _split_text(facts: Any) -> str:
+    if not isinstance(facts, Mapping):
+        return ""
+    return f"{facts.get('part')} part of {facts.get('name')} ({str(facts.get('sha256'))[:8]})"
+
+
+def _provider_differences(one: Fingerprint, other: Fingerprint) -> Iterator[Difference]:
+    """Where both runs asked the outside, and did not get the same: by recordings, else by what was asked."""
+    for option, name, said in (("search", WEB, "search"), ("rest", REST, "REST")):
+        mine, theirs = one.provider(option), other.provider(option)
+        if not (one.uses(name) and other.uses(name)) or (mine == theirs and not mine.startswith("replay")):
+            continue
+        kept, others = one.archives.get(name), other.archives.get(name)
+        if kept and others:
+            yield from _difference(TEST, f"recorded {name}", kept[:12], others[:12], _EFFECTS[said])
+        else:
+            asked = (str(each.conditions.get(option) or "auto") for each in (one, other))
+            yield from _difference(TEST, said, *asked)
+
+
+_ASKED = {
+    "API": (MODEL, "api"), "reasoning": (MODEL, "reasoning"), "decoder": (MODEL, "decoder"),
+    "thoughts": (MODEL, "think"), "template": (MODEL, "template"), "system prompt": (MODEL, "prompt_sha256"),
+    "base URL": (SERVER, "base_url"),
+}  # fmt: skip
+"""How a model was asked, in words: the kind of a difference, the fingerprint's field."""
+
+
+def _model_differences(
+    mine: Sequence[ModelFingerprint], theirs: Sequence[ModelFingerprint], *, parts: bool
+) -> Iterator[Difference]:
+    known, others = ({each.model: each for each in models} for models in (mine, theirs))
+    if parts:
+        yield from _difference(MODEL, "models", ", ".join(sorted(known)), ", ".join(sorted(others)))
+    pairs: list[tuple[str, ModelFingerprint, ModelFingerprint]] = [
+        (f" of {name}", known[name], others[name]) for name in sorted(known.keys() & others.keys())
+    ]
+    if not pairs and not parts and len(known) == len(others) == 1:
+        pairs = [("", next(iter(known.values())), next(iter(others.values())))]
+    for whose, a, b in pairs:
+        yield from _difference(MODEL, f"mode{whose}", a.mode, b.mode, _EFFECTS["mode"])
+        yield from _parameters(whose, a.parameters, b.parameters)
+        for what, (kind, field) in _ASKED.items():
+            if field != "api" or (a.api is not None and b.api is not None):
+                yield from _difference(kind, f"{what}{whose}", getattr(a, field), getattr(b, field), _EFFECTS[what])
+
+
+def _parameters(whose: str, mine: Fields, theirs: Fields) -> Iterator[Difference]:
+    for name in sorted({*mine, *theirs}):
+        yield from _difference(MODEL, f"{name}{whose}", mine.get(name), theirs.get(name), "other answers")
