@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from pytest_bfcl.conversation.journal import HeldSnapshots as HeldSnapshots
     from pytest_bfcl.conversation.journal import Journal as Journal
     from pytest_bfcl.conversation.journal import Snapshots as Snapshots
-    from pytest_bfcl.conversation.lookahead import Job as Job
     from pytest_bfcl.conversation.lookahead import LookAhead as LookAhead
     from pytest_bfcl.conversation.lookahead import RunStopped as RunStopped
     from pytest_bfcl.conversation.played import PlayedConversation as PlayedConversation
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 _HOMES = {
     "Budget": "budget",
     "HeldSnapshots": "journal",
-    "Job": "lookahead",
     "Journal": "journal",
     "LookAhead": "lookahead",
     "ModeSwitch": "switching",

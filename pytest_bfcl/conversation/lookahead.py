@@ -11,9 +11,9 @@ import asyncio
 import heapq
 import itertools
 import math
-from collections.abc import Awaitable, Callable, Hashable, Iterable
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Awaitable, Callable, Hashable, Iterable, Sequence
+from functools import partial
+from typing import Generic, Protocol, TypeVar
 
 from pytest_bfcl.failures import AdapterError, BenchmarkError, HarnessError
 from pytest_bfcl.transcript import Transcript
@@ -23,19 +23,23 @@ WINDOW_FACTOR = 16
 CANCEL_LIMIT_S = 0.9
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
-    """One conversation to be had.
+class Job(Protocol):
+    """One conversation to be had; a run's are its trials."""
 
-    ``key`` names it (model, repeat, entry id or whatever the caller uses); ``payload`` is the caller's. ``depends_on``
-    are keys of jobs that must have ended before. ``cost`` is the expected number of requests: 1 for a single turn, more
-    for conversations that execute calls.
-    """
+    @property
+    def key(self) -> Hashable:
+        """What names it."""
 
-    key: Hashable
-    payload: Any = None
-    depends_on: tuple[Hashable, ...] = ()
-    cost: float = 1.0
+    @property
+    def needs(self) -> Sequence[Hashable]:
+        """Keys of jobs that must have ended before."""
+
+    @property
+    def cost(self) -> float:
+        """The expected number of requests: 1 for a single turn, more for conversations that execute calls."""
+
+
+AnyJob = TypeVar("AnyJob", bound=Job)
 
 
 class RunStopped(Exception):
@@ -46,30 +50,25 @@ class RunStopped(Exception):
         self.reason = reason
 
 
-ConverseJob = Callable[[Job], Awaitable[Transcript]]
 StopReason = Callable[[], str | None]
 
 
-class _Slot:
-    """A job and where it stands."""
+class _Slot(Generic[AnyJob]):
+    """A job and where it stands in the plan."""
 
-    def __init__(self, job: Job, position: int) -> None:
+    def __init__(self, job: AnyJob, position: int) -> None:
         self.job = job
+        self.key = job.key
+        self.needs = job.needs
         self.position = position
-        self.critical = job.cost
+        self.cost = self.critical = job.cost
         self.blocked_by: set[Hashable] = set()
-        self.dependents: list[_Slot] = []
+        self.dependents: list[_Slot[AnyJob]] = []
         self.admitted = False  # counted into the window
         self.passed = False  # no longer counted: taken, or its item was passed over
         self.demanded = False  # somebody waits for it, or for one that depends on it
         self.started = False
         self.future: asyncio.Future[Transcript] | None = None
-
-    def promise(self, loop: asyncio.AbstractEventLoop) -> asyncio.Future[Transcript]:
-        """The future that will hold the transcript or what went wrong."""
-        if self.future is None:
-            self.future = loop.create_future()
-        return self.future
 
     def fail(self, error: Exception) -> None:
         """Put what went wrong into the promise; nobody may ask, and asyncio must not print it then."""
@@ -78,7 +77,7 @@ class _Slot:
             self.future.exception()
 
 
-class LookAhead:
+class LookAhead(Generic[AnyJob]):
     """Starts planned conversations early and hands each transcript to the one who asks for it.
 
     Order: a job that is being waited for comes first; then up to half of the places go to the jobs with the longest way
@@ -89,24 +88,24 @@ class LookAhead:
 
     def __init__(
         self,
-        converse_job: ConverseJob,
+        hold: Callable[[AnyJob], Awaitable[Transcript]],
         *,
         concurrency: int,
         window: int | None = None,
         stop_reason: StopReason | None = None,
     ) -> None:
-        self._converse = converse_job
+        self._hold = hold
         self._concurrency = max(1, concurrency)
         self._window = max(self._concurrency, window if window is not None else WINDOW_FACTOR * self._concurrency)
         self._stop_reason = stop_reason or (lambda: None)
-        self._slots: dict[Hashable, _Slot] = {}
-        self._planned: list[_Slot] = []
+        self._slots: dict[Hashable, _Slot[AnyJob]] = {}
+        self._planned: list[_Slot[AnyJob]] = []
         self._ended: dict[Hashable, BenchmarkError | None] = {}
         self._admitted = 0  # position up to which jobs were admitted into the window
         self._outstanding = 0  # admitted jobs whose transcripts were neither taken nor passed over
         self._base = 0  # positions below were taken or passed over
-        self._in_order: list[tuple[float, int, _Slot]] = []
-        self._longest: list[tuple[float, int, _Slot]] = []
+        self._in_order: list[tuple[float, int, _Slot[AnyJob]]] = []
+        self._longest: list[tuple[float, int, _Slot[AnyJob]]] = []
         self._serial = itertools.count()
         self._running: dict[asyncio.Task[None], bool] = {}  # task → whether it was started out of order
         self._early = 0  # running tasks that were started out of order
@@ -116,7 +115,7 @@ class LookAhead:
 
     # -- planning ------------------------------------------------------------------------------------------------
 
-    def plan(self, jobs: Iterable[Job]) -> None:
+    def plan(self, jobs: Iterable[AnyJob]) -> None:
         """Add jobs in item order. Keys already planned are ignored; dependencies outside the plan count as done."""
         added = []
         for job in jobs:
@@ -126,47 +125,48 @@ class LookAhead:
             self._slots[job.key] = slot
             self._planned.append(slot)
             added.append(slot)
-        for slot in added:
+        chained = [slot for slot in added if slot.needs]
+        for slot in chained:
             self._link(slot)
-        self._measure_chains(added)
+        if chained:
+            self._measure_chains(added)
         for slot in added:
             if slot.dependents:  # a link of a chain: started early, wherever its item stands, outside the window
                 slot.passed = True
                 self._admit(slot)
         self._pump()
 
-    def _link(self, slot: _Slot) -> None:
-        for key in slot.job.depends_on:
+    def _link(self, slot: _Slot[AnyJob]) -> None:
+        for key in slot.needs:
             before = self._slots.get(key)
             if before is not None and before is not slot and key not in self._ended:
                 slot.blocked_by.add(key)
                 before.dependents.append(slot)
 
     @staticmethod
-    def _measure_chains(added: list[_Slot]) -> None:
+    def _measure_chains(added: list[_Slot[AnyJob]]) -> None:
         """Give every job the cost of the longest way through its dependents, itself included."""
         waiting = {id(slot): len(slot.dependents) for slot in added}
         ready = [slot for slot in added if not slot.dependents]
-        by_key = {slot.job.key: slot for slot in added}
+        by_key = {slot.key: slot for slot in added}
         while ready:
             slot = ready.pop()
             for key in slot.blocked_by:
                 before = by_key.get(key)
                 if before is None:
                     continue
-                before.critical = max(before.critical, before.job.cost + slot.critical)
+                before.critical = max(before.critical, before.cost + slot.critical)
                 waiting[id(before)] -= 1
                 if waiting[id(before)] == 0:
                     ready.append(before)
 
     # -- taking --------------------------------------------------------------------------------------------------
 
-    async def transcript(self, key: Hashable, job: Callable[[], Job] | None = None) -> Transcript:
+    async def transcript(self, key: Hashable, job: AnyJob | None = None) -> Transcript:
         """The transcript of a job, waiting for it; its memory is released.
 
-        A key outside the plan (or taken before) is run on demand and needs ``job``, which makes it. Raises what the
-        conversation raised, `RunStopped` if it was not started because the run is stopping, `HarnessError` for an
-        unknown key.
+        A key outside the plan (or taken before) is run on demand and needs ``job``. Raises what the conversation
+        raised, `RunStopped` if it was not started because the run is stopping, `HarnessError` for an unknown key.
         """
         self._loop = asyncio.get_running_loop()
         promise = self.ask(key, job)
@@ -176,7 +176,7 @@ class LookAhead:
             if promise.done():
                 self._release(key)
 
-    def ask(self, key: Hashable, job: Callable[[], Job] | None = None) -> asyncio.Future[Transcript]:
+    def ask(self, key: Hashable, job: AnyJob | None = None) -> asyncio.Future[Transcript]:
         """What will hold the transcript: for callers that run the loop themselves until it is done, then `take` it.
 
         It must not be cancelled. Needs `plan` or `transcript` to have been called inside the loop before.
@@ -186,12 +186,16 @@ class LookAhead:
         if slot is None:
             if job is None:
                 raise HarnessError(HarnessTrouble.LOOKAHEAD, f"no conversation is planned for {key!r}")
-            slot = self._on_demand(job())
-        self._pass_over(slot)
-        promise = slot.promise(self._loop)
-        self._demand(slot)
+            slot = self._on_demand(job)
+        while self._base <= slot.position:  # items report in order: those before were skipped, or are deselected
+            self._let_go(self._planned[self._base])
+            self._base += 1
+        if slot.future is None:
+            slot.future = self._loop.create_future()
+        if not slot.started:
+            self._demand(slot)
         self._pump()
-        return promise
+        return slot.future
 
     def take(self, key: Hashable) -> Transcript | None:
         """The transcript of a job that was asked for and is over, else ``None``; raises what the job raised."""
@@ -252,14 +256,13 @@ class LookAhead:
 
     # -- scheduling ----------------------------------------------------------------------------------------------
 
-    def _on_demand(self, job: Job) -> _Slot:
-        slot = _Slot(job, -1)
-        self._slots[job.key] = slot
+    def _on_demand(self, job: AnyJob) -> _Slot[AnyJob]:
+        slot = self._slots[job.key] = _Slot(job, -1)
         self._link(slot)
         slot.passed = True
         return slot
 
-    def _demand(self, slot: _Slot) -> None:
+    def _demand(self, slot: _Slot[AnyJob]) -> None:
         """Put a job, and what it depends on, at the head of the queue."""
         stack = [slot]
         while stack:
@@ -271,25 +274,19 @@ class LookAhead:
                 self._enqueue(current)
             stack.extend(self._slots[key] for key in current.blocked_by if key in self._slots)
 
-    def _pass_over(self, slot: _Slot) -> None:
-        """Items report in order: jobs before this one were skipped or deselected and hold no place in the window."""
-        while self._base <= slot.position:
-            self._let_go(self._planned[self._base])
-            self._base += 1
-
-    def _let_go(self, slot: _Slot) -> None:
+    def _let_go(self, slot: _Slot[AnyJob]) -> None:
         if slot.admitted and not slot.passed:
             self._outstanding -= 1
         slot.passed = True
 
-    def _admit(self, slot: _Slot) -> None:
+    def _admit(self, slot: _Slot[AnyJob]) -> None:
         slot.admitted = True
         if not slot.passed:
             self._outstanding += 1
         if not slot.blocked_by:
             self._enqueue(slot)
 
-    def _enqueue(self, slot: _Slot) -> None:
+    def _enqueue(self, slot: _Slot[AnyJob]) -> None:
         """Make a job eligible; one that is demanded goes before all others."""
         order = -math.inf if slot.demanded else slot.position
         heapq.heappush(self._in_order, (order, next(self._serial), slot))
@@ -317,13 +314,13 @@ class LookAhead:
                 return
             self._start(*following, self._loop)
 
-    def _next(self) -> tuple[_Slot, bool] | None:
+    def _next(self) -> tuple[_Slot[AnyJob], bool] | None:
         """The job to start now: the next in item order, unless the longest ones have less than their places.
 
         The second value says whether the job is one of the longest, started out of order.
         """
         for heap in (self._in_order, self._longest):
-            while heap and (heap[0][2].started or self._slots.get(heap[0][2].job.key) is not heap[0][2]):
+            while heap and (heap[0][2].started or self._slots.get(heap[0][2].key) is not heap[0][2]):
                 heapq.heappop(heap)
         waited_for = bool(self._in_order) and self._in_order[0][0] < 0
         few_left = len(self._planned) - self._begun <= 2 * self._concurrency
@@ -332,41 +329,42 @@ class LookAhead:
             return heapq.heappop(self._longest)[2], True
         return (heapq.heappop(self._in_order)[2], False) if self._in_order else None
 
-    def _start(self, slot: _Slot, early: bool, loop: asyncio.AbstractEventLoop) -> None:
+    def _start(self, slot: _Slot[AnyJob], early: bool, loop: asyncio.AbstractEventLoop) -> None:
         slot.started = True
         self._begun += 1
-        slot.promise(loop)
-        task = loop.create_task(self._run(slot), name=f"bfcl {slot.job.key}")
+        if slot.future is None:
+            slot.future = loop.create_future()
+        task = loop.create_task(self._run(slot, slot.future))
         self._running[task] = early
         self._early += early
-        task.add_done_callback(lambda done: self._finish(slot, done))
+        task.add_done_callback(partial(self._finish, slot))
 
-    async def _run(self, slot: _Slot) -> None:
+    async def _run(self, slot: _Slot[AnyJob], promise: asyncio.Future[Transcript]) -> None:
         """Hold the conversation; its failure concerns its own item only and goes into the promise."""
-        promise = slot.promise(asyncio.get_running_loop())
         try:
-            for key in slot.job.depends_on:
+            for key in slot.needs:
                 trouble = self._ended.get(key)
                 if trouble is not None:
-                    raise _dependent_error(slot.job, key, trouble)
-            transcript = await self._converse(slot.job)
+                    raise _dependent_error(slot.key, key, trouble)
+            transcript = await self._hold(slot.job)
         except Exception as error:
-            self._ended[slot.job.key] = error if isinstance(error, BenchmarkError) else None
+            self._ended[slot.key] = error if isinstance(error, BenchmarkError) else None
             slot.fail(error)
         else:
-            self._ended[slot.job.key] = None
+            self._ended[slot.key] = None
             if not promise.done():
                 promise.set_result(transcript)
 
-    def _finish(self, slot: _Slot, task: asyncio.Task[None]) -> None:
+    def _finish(self, slot: _Slot[AnyJob], task: asyncio.Task[None]) -> None:
         self._early -= self._running.pop(task)
         if not task.cancelled():
             task.exception()  # Ctrl-C in the middle of a step: asyncio must not print it once more
         else:
-            self._ended.setdefault(slot.job.key, None)
-            slot.promise(task.get_loop()).cancel()
+            self._ended.setdefault(slot.key, None)
+            if slot.future is not None:
+                slot.future.cancel()
         for dependent in slot.dependents:
-            dependent.blocked_by.discard(slot.job.key)
+            dependent.blocked_by.discard(slot.key)
             if not dependent.blocked_by and (dependent.admitted or dependent.demanded):
                 self._enqueue(dependent)
         self._pump()
@@ -384,9 +382,9 @@ class LookAhead:
                 slot.fail(RunStopped(reason))
 
 
-def _dependent_error(job: Job, key: Hashable, trouble: BenchmarkError) -> BenchmarkError:
+def _dependent_error(name: Hashable, key: Hashable, trouble: BenchmarkError) -> BenchmarkError:
     """A question whose write stage could not be run is our trouble too, not the model's."""
-    text = f"{job.key}: {key}, which must come first, could not be run: {trouble.message}"
+    text = f"{name}: {key}, which must come first, could not be run: {trouble.message}"
     advice = trouble.advice or "continue the run: what was answered is not asked again"
     if isinstance(trouble, AdapterError):
         return AdapterError(trouble.kind, text, advice=advice, status=trouble.status)

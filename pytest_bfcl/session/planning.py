@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.session.trial import Trial, TrialKey
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def plan_trials(
     chosen = {trial.key: trial for trial in trials}
     planned: set[TrialKey] = set()
     for trial in chosen.values():
-        for stage_id in needed_stages(trial, earlier):
+        for stage_id in needed_stages(trial, earlier) if CATEGORIES[trial.category].backend else ():
             key = trial.key_of(stage_id)
             if key not in planned:
                 planned.add(key)

@@ -50,12 +50,10 @@ class Proofs:
         self._made: dict[str, asyncio.Future[None]] = {}
 
     async def require(self, entry: Entry, texts: Texts, search: object = None) -> None:
-        """Come back if the entry is proved; ``search`` is the provider behind its web tools, if it has any.
+        """Come back if the entry, which `is_at_risk`, is proved; ``search`` is the provider behind its web tools.
 
         Raises `HarnessError` (kind ``unearned``), or what its server raises.
         """
-        if not is_at_risk(entry):
-            return
         found = self._made.get(entry.id)
         if found is None or found.cancelled():
             found = self._made[entry.id] = asyncio.ensure_future(self._prove(entry, texts, search))

@@ -6,6 +6,7 @@ it lines. What it makes of them is the same: run directory, counts, summary, gat
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -22,12 +23,12 @@ from pytest_bfcl.session.closing import (
     handed_over,
     measurement_of,
     settled_models,
+    sizes_by_category,
     summarised,
     with_facts,
 )
 from pytest_bfcl.session.published import Board, named_board, run_board
 from pytest_bfcl.session.result import RunResult
-from pytest_bfcl.session.taken_lines import TakenLines
 
 if TYPE_CHECKING:
     from pytest_bfcl.json_types import Fields
@@ -36,19 +37,24 @@ if TYPE_CHECKING:
     from pytest_bfcl.scoring.model_info import ModelInfo
     from pytest_bfcl.session.contender import Contender
     from pytest_bfcl.session.earlier import EarlierParts
+    from pytest_bfcl.session.events import Answered
     from pytest_bfcl.session.run_data import RunData
+    from pytest_bfcl.session.sinks import Sinks
     from pytest_bfcl.settings import Settings
 
+Listener = Callable[["ResultLine", "str | None"], None]
+"""Told of every line, with its text where that is known."""
 
-class Run(TakenLines):
+
+class Run:
     """One run. ``path`` is its directory, ``None`` keeps it in memory; ``model_info`` is the content of such a file,
     ``infos`` what it says of models.
 
     The settings' ``sinks`` are told of lines from the first on. Raises `UsageError` for one that nobody offers.
 
     ``writes``: whether this process keeps what it takes (workers of a session do not, nor does a dry run); one that
-    does has ``gates``. ``directory`` is open from the first line on; ``notes`` are for people; ``unkept`` says what
-    could not be written at the end.
+    does has ``gates``. ``planned`` is how many lines there will be, 0 until that is known. ``directory`` is open from
+    the first line on; ``notes`` are for people; ``unkept`` says what could not be written at the end.
     """
 
     def __init__(
@@ -65,7 +71,10 @@ class Run(TakenLines):
         writes: bool = True,
         hands_over: bool = False,
     ) -> None:
-        super().__init__(data, settings, earlier, path, writes=writes)
+        self.data = data
+        self.settings = settings
+        self.earlier = earlier
+        self.path = path
         self.contenders = contenders
         self.gates = gates
         self.model_info = model_info or {}
@@ -74,6 +83,17 @@ class Run(TakenLines):
         self.summary: Summary | None = None
         self.notes: list[str] = []
         self.unkept: str | None = None
+        self.listeners: list[Listener] = []
+        self.counts: Counter[str] = Counter()
+        self.skips: Counter[str] = Counter()
+        self.cost_usd = 0.0
+        self.planned = 0
+        self._entries: set[tuple[str, str]] = set()
+        self._asked: set[tuple[str, str]] = set()
+        self._answered = False
+        self._sinks: Sinks | None = None
+        self._opening = threading.Lock()
+        self._writes = writes
         self._published: Board | None = None
         self._hands_over = hands_over
         """Whether lines are held for `result`: those of a run that is small so far."""
@@ -82,6 +102,10 @@ class Run(TakenLines):
         self._whole = False
         self._ended: Fingerprint | None = None
         self._began = time.monotonic()
+        if writes and settings.sinks:
+            from pytest_bfcl.session.sinks import check_sinks
+
+            check_sinks(settings.sinks)
 
     @property
     def folder(self) -> Path:
@@ -163,7 +187,41 @@ class Run(TakenLines):
                 self._held, self._hands_over = [], False
         if self._tally is not None:
             self._tally.add(line)
-        self._count(line, text)
+        self.counts[line["outcome"]] += 1
+        self.cost_usd += line.get("cost_usd") or 0.0
+        if line["outcome"] == "skipped":
+            self.skips[str(line["detail"].get("error"))] += 1
+        self._entries.add((line["id"], line["category"]))
+        if line["model"]:
+            self._asked.add((line["model"], line["mode"]))
+        self._answered = self._answered or got_an_answer(line)
+        if self._sinks is None and self._writes and self.settings.sinks:
+            self._open_sinks()
+        for listener in self.listeners:
+            listener(line, text)
+
+    def _open_sinks(self) -> Sinks:
+        from pytest_bfcl.session.sinks import SinkRun, Sinks
+
+        with self._opening:
+            if self._sinks is None:
+                name = self.path.name if self.path is not None else self.settings.label or "run"
+                facts = self.fingerprint().to_dict()
+                self._sinks = Sinks(self.settings.sinks, SinkRun(name, self.path, dict(facts), self.planned))
+                self.listeners.append(self._sinks.take)
+            return self._sinks
+
+    @property
+    def on_answer(self) -> Callable[[Answered], None] | None:
+        """What is to be told of every reply, from any thread; ``None`` where no sink is."""
+        return (lambda event: self._open_sinks().answered(event)) if self.settings.sinks and self._writes else None
+
+    @property
+    def spent_out(self) -> str | None:
+        """Why no more may be asked: the budget is spent."""
+        if (limit := self.settings.budget_usd) is None or self.cost_usd < limit:
+            return None
+        return f"budget of {limit:g} USD reached ({self.cost_usd:.4f} spent)"
 
     def switched(self, contender: Contender) -> None:
         """A model is asked in its other mode from now on: the run says so at once."""
@@ -257,6 +315,17 @@ class Run(TakenLines):
             write()
         except HarnessError as error:
             self.unkept = self.unkept or error.message
+
+    def _sizes(self) -> dict[str, int]:
+        """Entries per category, in this part of the run and in earlier ones."""
+        names = {key.entry_id for key in self.earlier.settled | self.earlier.errored}
+        found = {*self._entries, *self._of_earlier(names).items()}
+        return sizes_by_category(found, self.settings.transforms)
+
+    def _of_earlier(self, names: Iterable[str]) -> dict[str, str]:
+        """Id → category of entries that earlier parts name."""
+        found = ((name, self.data.category_of(name)) for name in names)
+        return {name: category for name, category in found if category is not None}
 
     def _records(self) -> Iterable[ResultLine]:
         return self._held if self.directory is None else self.directory.records()

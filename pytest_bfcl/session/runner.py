@@ -11,13 +11,13 @@ from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import TYPE_CHECKING
 
-from pytest_bfcl.conversation import Job, LookAhead, RunStopped, converse
+from pytest_bfcl.conversation import LookAhead, RunStopped, converse
 from pytest_bfcl.failures import AdapterError, BenchmarkError, EntrySkipped, HarnessError
 from pytest_bfcl.selection.splits import is_in
 from pytest_bfcl.session.contender import Contender, is_stored
 from pytest_bfcl.session.events import answered_event
 from pytest_bfcl.session.outside import Outside
-from pytest_bfcl.session.proof import Proofs
+from pytest_bfcl.session.proof import Proofs, is_at_risk
 from pytest_bfcl.session.records import errored_record, judged_record, skipped_record
 from pytest_bfcl.session.store import Store
 from pytest_bfcl.session.trial import Trial, TrialKey
@@ -76,7 +76,7 @@ class Runner:
         self._note = note or (lambda text: None)
         self._on_switch = on_switch
         self.on_answer: Callable[[Answered], None] | None = None
-        self._ahead: LookAhead | None = None
+        self._ahead: LookAhead[Trial] | None = None
         self._entries: dict[TrialKey, Entry] = {}
         self._unkept: str | None = None
         self._hurried = False
@@ -96,20 +96,16 @@ class Runner:
 
     async def plan(self, trials: Iterable[Trial]) -> None:
         """Have these trials held ahead, in this order, from now on; those already planned are ignored."""
-        self._look_ahead().plan(map(self._job, trials))
+        self._look_ahead().plan(trials)
 
-    def _look_ahead(self) -> LookAhead:
+    def _look_ahead(self) -> LookAhead[Trial]:
         if self._ahead is None:
             self._ahead = LookAhead(
-                lambda job: self._hold(job.payload),
+                self.hold,
                 concurrency=self.settings.concurrency * (len(self.contenders) if self.settings.paced else 1),
                 stop_reason=self.stop_reason,
             )
         return self._ahead
-
-    def _job(self, trial: Trial) -> Job:
-        depends = tuple(map(trial.key_of, trial.depends_on))
-        return Job(trial.key, trial, depends, trial.expected_requests)
 
     # -- conversations -------------------------------------------------------------------------------------------
 
@@ -119,22 +115,18 @@ class Runner:
         Raises `AdapterError`, `HarnessError` and `EntrySkipped` as `converse` does, `RunStopped` when it was not begun
         because the run is stopping.
         """
-        return await (self._ahead or self._look_ahead()).transcript(trial.key, lambda: self._job(trial))
+        return await (self._ahead or self._look_ahead()).transcript(trial.key, trial)
 
     def ask(self, trial: Trial) -> asyncio.Future[Transcript]:
         """What will hold the conversation: for callers that run the loop themselves until it is done, then `take` it.
 
         It must not be cancelled; `plan` must have been awaited in the loop before.
         """
-        return self._look_ahead().ask(trial.key, lambda: self._job(trial))
+        return (self._ahead or self._look_ahead()).ask(trial.key, trial)
 
     def take(self, trial: Trial) -> Transcript | None:
         """The conversation of a trial that was asked for and is over, else ``None``; raises what it raised."""
         return self._ahead.take(trial.key) if self._ahead is not None else None
-
-    async def hold(self, trial: Trial) -> Transcript:
-        """The conversation held now, beside those held ahead (for a model that lives for one trial only)."""
-        return await self._hold(trial)
 
     def discard(self, trial: Trial) -> None:
         """The trial is over, or nobody will ask for it: let go of its entry and its conversation."""
@@ -149,7 +141,8 @@ class Runner:
             entry = self._entries[trial.key] = trial.load()
         return entry
 
-    async def _hold(self, trial: Trial) -> Transcript:
+    async def hold(self, trial: Trial) -> Transcript:
+        """The conversation held now: the look-ahead's, or beside it for a model that lives for one trial only."""
         entry = self.entry(trial)
 
         async def with_model(model: Model) -> Transcript:
@@ -170,7 +163,7 @@ class Runner:
             )
 
         try:
-            if trial.contender.is_measured:
+            if is_at_risk(entry) and trial.contender.is_measured:
                 await self._proofs.require(entry, trial.data.texts, self.outside.search(entry, trial.data))
             async with self._place(trial.contender) if self.settings.paced else _ANYWHERE:
                 transcript = await trial.contender.switch.converse(entry, with_model)
@@ -203,7 +196,12 @@ class Runner:
         Raises `RunStopped` where the run has to stop: what was answered by then is journaled.
         """
         listed = list(trials)
-        await self.plan(t for t in listed if not self.skip_reason(t.category, t.data, t.contender))
+        skipped: dict[tuple[str, int, Contender], bool] = {}
+        for trial in listed:
+            kind = (trial.category, trial.key.data, trial.contender)
+            if kind not in skipped:
+                skipped[kind] = self.outside.skip_reason(trial.category, trial.data, trial.contender) is not None
+        await self.plan([t for t in listed if not skipped[t.category, t.key.data, t.contender]])
         for trial in listed:
             record = await self.record(trial)
             yield record
@@ -219,10 +217,11 @@ class Runner:
 
     async def record(self, trial: Trial) -> ResultLine:
         """The trial's line, whatever came of it. Raises `RunStopped` when the run is stopping."""
-        if why := self.skip_reason(trial.category, trial.data, trial.contender):
+        if why := self.outside.skip_reason(trial.category, trial.data, trial.contender):
             return self.skipped(trial, why)
         try:
-            return self.judged(trial, await self.transcript(trial))
+            ahead = self._ahead or self._look_ahead()
+            return self.judged(trial, await ahead.transcript(trial.key, trial))
         except EntrySkipped as skipped:
             return self.skipped(trial, skipped.message)
         except BenchmarkError as error:

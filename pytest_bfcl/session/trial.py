@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -86,7 +87,12 @@ class Trial:
             return []
 
     @property
-    def expected_requests(self) -> float:
+    def needs(self) -> Sequence[TrialKey]:
+        """Keys of those trials, for the same contender and repeat."""
+        return [self.key_of(stage) for stage in self.depends_on] if CATEGORIES[self.category].backend else ()
+
+    @property
+    def cost(self) -> float:
         """About how many requests it takes; only the order of starting depends on it."""
         turns: int | None = None
         if self.given is not None:

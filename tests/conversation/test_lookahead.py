@@ -5,14 +5,24 @@ import gc
 import random
 import time
 from collections import Counter
+from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
-from pytest_bfcl.conversation import Job, LookAhead, RunStopped
+from pytest_bfcl.conversation import LookAhead, RunStopped
 from pytest_bfcl.conversation.planning import expected_requests
 from pytest_bfcl.failures import AdapterError, HarnessError
 from pytest_bfcl.transcript import Transcript
 from tests.patience import patience
+
+
+@dataclass(frozen=True)
+class Job:
+    key: Any
+    payload: Any = None
+    needs: tuple[Any, ...] = ()
+    cost: float = 1.0
 
 
 class Held:
@@ -208,7 +218,7 @@ def test_failures_nobody_asks_for_are_silent():
 def test_on_demand_and_unknown_keys():
     async def work(ahead):
         for _ in range(2):
-            assert (await ahead.transcript("later", lambda: Job("later", None, ("w",)))).entry_id == "later"
+            assert (await ahead.transcript("later", Job("later", None, ("w",)))).entry_id == "later"
         with pytest.raises(HarnessError, match="no conversation is planned for 'nobody'"):
             await ahead.transcript("nobody")
 

@@ -227,7 +227,7 @@ def trial(item: Any, data: Any) -> Trial:
 def test_trials_of_references_and_of_entries() -> None:
     index = open_dataset("bundled").index
     stateful, memory, plain = (index(name)[0] for name in ("multi_turn_base", "memory_kv", "simple_python"))
-    assert [trial(ref, Data()).expected_requests for ref in (stateful, memory, plain)] == [9.0, 4.0, 1.0]
+    assert [trial(ref, Data()).cost for ref in (stateful, memory, plain)] == [9.0, 4.0, 1.0]
     assert [trial(ref, Data()).depends_on for ref in (memory, plain)] == [["stage"], []]
     assert trial(memory, Data(HarnessError("data", "x"))).depends_on == []
     assert trial(plain, Data()).place == f"{plain.path}, line {plain.line}"
@@ -241,10 +241,7 @@ def test_trials_of_references_and_of_entries() -> None:
     entry = Entry(id="memory_kv_0-a-0", category="memory_kv", question=[[]], depends_on=["s"])
     given = trial(entry, Data())
     assert (given.load(), given.depends_on, given.place) == (entry, ["s"], None)
-    assert (
-        trial(Entry(id="multi_turn_base_0", category="multi_turn_base", question=[[], []]), Data()).expected_requests
-        == 6.0
-    )
+    assert trial(Entry(id="multi_turn_base_0", category="multi_turn_base", question=[[], []]), Data()).cost == 6.0
     assert str(given.key) == "memory_kv_0-a-0"
     assert given.key_of("other")[1:3] == ("oracle:", 2)
 
