@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from enum import StrEnum
+from functools import lru_cache
 
 from pytest_bfcl.bodies import NO_TROUBLE, Trouble
 from pytest_bfcl.failures import AdapterError, Verdict
@@ -151,7 +152,12 @@ def normal_form(word: str) -> str:
 
 def ending_of(word: object, api: str = "any") -> Ending:
     """The class of a word; trouble for none, and for one that the table of the API does not have."""
-    return ENDINGS[api].get(normal_form(word), Ending.TROUBLE) if isinstance(word, str) else Ending.TROUBLE
+    return _kind_of(word[:WORD_LIMIT], api) if isinstance(word, str) else Ending.TROUBLE
+
+
+@lru_cache(maxsize=256)
+def _kind_of(word: str, api: str) -> Ending:
+    return ENDINGS[api].get(normal_form(word), Ending.TROUBLE)
 
 
 def ended(
@@ -202,7 +208,7 @@ def _problem(reply: Reply, kind: Ending, *, reasoned: bool = False) -> str | Non
         return TROUBLE
     if kind in _PROBLEMS:
         return kind.value
-    if has_answer(reply):
+    if reply.tool_calls or has_answer(reply):
         return None
     if kind is Ending.REFUSED:
         return Ending.FILTERED.value

@@ -86,6 +86,12 @@ class Verdict:
     reason: str | None = None
     detail: Fields = field(default_factory=dict)
     details: Details | None = field(default=None, compare=False, repr=False)
+    outcome: str = field(init=False, compare=False, repr=False)
+    """``passed``, ``failed`` or ``error``, as in ``results.jsonl``."""
+
+    def __post_init__(self) -> None:
+        wrong = "failed" if self.tag is not None and self.tag.counts else "error"
+        object.__setattr__(self, "outcome", "passed" if self.valid else wrong)
 
     @classmethod
     def passed(cls) -> Verdict:
@@ -107,13 +113,6 @@ class Verdict:
     def with_detail(self, **more: Any) -> Verdict:
         """The same verdict with more detail."""
         return Verdict(self.valid, self.tag, self.reason, {**self.detail, **more}, self.details)
-
-    @property
-    def outcome(self) -> str:
-        """``passed``, ``failed`` or ``error``, as in ``results.jsonl``."""
-        if self.valid:
-            return "passed"
-        return "failed" if self.tag is not None and self.tag.counts else "error"
 
 
 _PASSED = Verdict(True)

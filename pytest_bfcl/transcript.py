@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 from pytest_bfcl.json_types import Parsed
@@ -30,6 +31,7 @@ CALLS_A_STEP = 500
 _ILLEGAL = re.compile(r"[^A-Za-z0-9_-]")
 
 
+@lru_cache(maxsize=4096)
 def wire_name(name: str) -> str:
     """The function name as providers accept it: dots and other illegal characters become ``_``, 64 characters."""
     return _ILLEGAL.sub("_", name)[:64]

@@ -35,15 +35,16 @@ class Ends:
     """
 
     def __init__(self, transcript: Transcript) -> None:
-        self.places: list[Place] = [
-            (number, problem, step.reply)
-            for number, turn in enumerate(transcript.turns)
-            for step in turn.steps
-            if (problem := _problem_of(step.reply))
-        ]
+        self.places: list[Place] = []
         self.turns = len(transcript.turns)
-        self.begun = [step.reply for step in transcript.steps if step.reply.tool_calls and step.reply.finish_reason]
-        self.worst = self._worst()
+        self.begun: list[Reply] = []
+        for number, turn in enumerate(transcript.turns):
+            for step in turn.steps:
+                if problem := _problem_of(step.reply):
+                    self.places.append((number, problem, step.reply))
+                if step.reply.tool_calls and step.reply.finish_reason:
+                    self.begun.append(step.reply)
+        self.worst = self._worst() if self.places else None
 
     def weighed(self, verdict: Verdict, *, quiet: bool = False) -> Verdict:
         """The checker's verdict in the light of the endings (docs/answers.md); ``quiet``: no call is right.
@@ -82,8 +83,6 @@ class Ends:
 
     def _worst(self) -> Place | None:
         """The reply because of which the whole cannot pass, whatever else was said."""
-        if not self.places:
-            return None
         for kind in (TROUBLE, MALFORMED_CALL):
             found = next((place for place in self.places if place[1] == kind), None)
             if found is not None:

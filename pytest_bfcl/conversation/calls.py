@@ -16,13 +16,14 @@ if TYPE_CHECKING:
 
 def fill_calls(entry: Entry, transcript: Transcript) -> Transcript:
     """Set ``calls`` (or ``error``) of every step that has neither; the same transcript comes back."""
-    for step in transcript.steps:
-        if step.calls is not None or step.error is not None:
-            continue
-        try:
-            step.calls = _calls(entry, transcript, step.reply)
-        except DecodeError as error:
-            step.error = str(error)
+    for turn in transcript.turns:
+        for step in turn.steps:
+            if step.calls is not None or step.error is not None:
+                continue
+            try:
+                step.calls = _calls(entry, transcript, step.reply)
+            except DecodeError as error:
+                step.error = str(error)
     return transcript
 
 

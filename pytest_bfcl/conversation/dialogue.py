@@ -49,14 +49,15 @@ class Dialogue:
         self.settings = settings
         self.texts = texts
         # Templates and decoders ask for no more of a model than a speaker has.
-        self.speech = Speech.of(cast("Model", model), settings.for_model(model.spec))
+        own = settings.for_model(model.spec)
+        self.speech = Speech.of(cast("Model", model), own)
         self.native = model.mode == "fc" and not self.speech.plain
         self.called = 0
         self.heard = 0
         self.ended = False
         self.messages: list[Message] = []
         self.functions = prompts.offered_functions(entry, texts)
-        self.parameters = settings.for_model(model.spec).sent_parameters()
+        self.parameters = own.sent_parameters()
         self.transcript = Transcript(
             entry.id,
             entry.category,
@@ -191,7 +192,7 @@ class Dialogue:
             self._end()
             return
         opening = self.opening() if index == 0 else list(self.entry.question[index])
-        self._begin([*opening, *self._hand_over(index)])
+        self._begin([*opening, *self._hand_over(index)] if index in self.entry.missed_function else opening)
 
     def _begin(self, messages: list[Message]) -> None:
         if self.speech.family is not None:
@@ -226,9 +227,7 @@ class Dialogue:
 
     def _hand_over(self, index: int) -> list[Message]:
         """The user message that offers held-out functions (multi_turn spec §2.4)."""
-        held_out = self.entry.missed_function.get(index)
-        if held_out is None:
-            return []
+        held_out = self.entry.missed_function[index]
         if self.native:
             self.functions = [*self.functions, *held_out]
             return [{"role": "user", "content": self.texts.additional_functions_fc}]
@@ -241,9 +240,12 @@ class Dialogue:
             self.heard += len(call.name) + len(call.arguments)
         heard = self.speech.reply_messages(raw, self.called, self.functions)
         if heard is None:
-            said = self.speech.with_calls(reply, self.called, self.functions) if self.native else reply
+            in_text = self.native and not reply.tool_calls
+            said = self.speech.with_calls(reply, self.called, self.functions) if in_text else reply
             message = history.assistant_message(self.model, said, turn, step)
-            heard = [history.with_thoughts(message, raw, reply, self.model, self.settings.reasoning)]
+            if raw is not reply:
+                message = history.with_thoughts(message, raw, reply, self.model, self.settings.reasoning)
+            heard = [message]
         self.messages += heard
 
     def _show_results(self, step: Step) -> None:

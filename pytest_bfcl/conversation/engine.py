@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import time
 from collections.abc import AsyncIterator, Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from pytest_bfcl import entry_points
 from pytest_bfcl.conversation.dialogue import OVERFLOW, Dialogue
@@ -59,13 +59,14 @@ async def converse(
     Raises `AdapterError` when the provider could not be asked, `HarnessError` for defects of data or harness,
     `EntrySkipped` when a retired entry lacks a recording.
     """
-    if is_executed(entry) and services is None:
+    executed = is_executed(entry)
+    if executed and services is None:
         with Services.of(settings, official=entry.official) as own:
             return await converse(
                 entry, model, settings=settings, texts=texts, journal=journal, repeat=repeat, services=own,
                 on_reply=on_reply,
             )  # fmt: skip
-    called = services if is_executed(entry) else None
+    called = services if executed else None
     recorded = getattr(model, "transcript_for", None)
     transcript: Transcript | None = None
     try:
@@ -75,12 +76,19 @@ async def converse(
                 await asyncio.to_thread(called.require, entry)
             held = _served(entry, settings, model) if entry.mcp is not None else contextlib.nullcontext((entry, None))
             async with held as (offered, world):
-                kind = PlayedConversation if hasattr(model, "play") else _Conversation
-                conversation = kind(offered, model, settings, texts, journal, repeat, on_reply)
-                transcript = conversation.transcript
+                played: PlayedConversation | None = None
+                if hasattr(model, "play"):
+                    played = PlayedConversation(offered, model, settings, texts, journal, repeat, on_reply)
+                dialogue = played or Dialogue(offered, model, settings, texts, repeat)
+                transcript = dialogue.transcript
                 if world is not None:
                     world.keep_in(transcript)
-                await conversation.run(snapshots, search, world)
+                started = time.perf_counter()
+                try:
+                    dialogue.open(snapshots, search, world)
+                    await (played.run() if played is not None else _ask_through(dialogue, journal, on_reply))
+                finally:
+                    transcript.duration_s = time.perf_counter() - started
                 if world is not None:
                     await world.finish()
         if called is not None:
@@ -115,87 +123,64 @@ def _broken_off(transcript: Transcript | None) -> Transcript | None:
     return transcript
 
 
-class _Conversation:
-    """One conversation with a model that has to be awaited: the steps are `Dialogue`'s, the waiting is ours."""
+async def _ask_through(dialogue: Dialogue, journal: Journal | None, on_reply: Callable[[Reply], None] | None) -> None:
+    """All steps of a conversation that is open: ask once, carry out what was called, until it has ended."""
+    from pytest_bfcl.runs import Requests
 
-    def __init__(
-        self,
-        entry: Entry,
-        model: Model,
-        settings: Settings,
-        texts: Texts,
-        journal: Journal | None,
-        repeat: int,
-        on_reply: Callable[[Reply], None] | None,
-    ) -> None:
-        self.model = model
-        self.journal = journal
-        self.on_reply = on_reply
-        self.requests: Requests | None = None
-        self.dialogue = Dialogue(entry, model, settings, texts, repeat)
-        self.transcript = self.dialogue.transcript
-
-    async def run(self, snapshots: Snapshots | None, search: Any, world: World | None = None) -> Transcript:
-        """All turns of the entry."""
-        started = time.perf_counter()
-        try:
-            self.dialogue.open(snapshots, search, world)
-            while not self.dialogue.ended:
-                await self._step()
-        finally:
-            self.transcript.duration_s = time.perf_counter() - started
-        return self.transcript
-
-    async def _step(self) -> None:
-        """Ask once and carry out what was called."""
-        dialogue = self.dialogue
-        step = dialogue.hear(OVERFLOW if dialogue.too_long else await self._next_reply())
+    requests = None if journal is None else Requests(dialogue.transcript.started_at)
+    while not dialogue.ended:
+        reply = OVERFLOW if dialogue.too_long else await _next_reply(dialogue, requests, journal, on_reply)
+        step = dialogue.hear(reply)
         for text in dialogue.due_calls(step):
             step.results.append(await dialogue.world.execute(text))
         dialogue.go_on(step)
         if step.results and (functions := await dialogue.world.new_functions()) is not None:
             dialogue.offer(functions)
 
-    # -- asking --------------------------------------------------------------------------------------------------
 
-    async def _next_reply(self) -> Reply:
-        request = self.dialogue.request()
-        if self.journal is None:
-            return await self._live(request)
-        from pytest_bfcl.runs import ReplyKey, Requests
+async def _next_reply(
+    dialogue: Dialogue,
+    requests: Requests | None,
+    journal: Journal | None,
+    on_reply: Callable[[Reply], None] | None,
+) -> Reply:
+    """The reply to the next request: the journal's, else the model's, which is kept before anything is made of it."""
+    request = dialogue.request()
+    if journal is None or requests is None:
+        return await _live(dialogue, request, on_reply)
+    from pytest_bfcl.runs import ReplyKey
 
-        requests = self.requests = self.requests or Requests(self.transcript.started_at)
-        digest = requests.digest(request.messages, request.functions, request.parameters)
-        turn, step = request.turn, request.step
-        key = ReplyKey(self.model.spec, self.model.mode, request.entry.id, request.repeat, turn, step, digest)
-        reply = self.journal.find(key)
-        if reply is None or problem_of(reply) == TROUBLE:  # such a reply never counts, whoever kept it
-            reply = await self._live(request)
-            self.journal.record(key, reply, requests.delta(request.messages, request.functions))
-        requests.answered(reply, turn, step)
-        return reply
+    digest = requests.digest(request.messages, request.functions, request.parameters)
+    turn, step, model = request.turn, request.step, dialogue.model
+    key = ReplyKey(model.spec, model.mode, request.entry.id, request.repeat, turn, step, digest)
+    reply = journal.find(key)
+    if reply is None or problem_of(reply) == TROUBLE:  # such a reply never counts, whoever kept it
+        reply = await _live(dialogue, request, on_reply)
+        journal.record(key, reply, requests.delta(request.messages, request.functions))
+    requests.answered(reply, turn, step)
+    return reply
 
-    async def _live(self, request: Request) -> Reply:
-        # A user's own model may hand on what its client library gave.
+
+async def _live(dialogue: Dialogue, request: Request, on_reply: Callable[[Reply], None] | None) -> Reply:
+    # A user's own model may hand on what its client library gave.
+    model = cast("Model", dialogue.model)
+    try:
         try:
-            reply = read_result(await self._generate(request))
-        except BenchmarkError:
-            raise
-        except Exception as error:
-            if (trouble := fixture_error(error)) is None:  # a defect of ours
-                raise
-            raise trouble from error
-        if self.on_reply is not None:
-            self.on_reply(reply)
-        return reply
-
-    async def _generate(self, request: Request) -> Reply:
-        try:
-            return await self.model.generate(request)
+            result = await model.generate(request)
         except AdapterError as error:
-            if error.kind != AdapterTrouble.BAD_REQUEST or not self.dialogue.answer_dangling_calls():
+            if error.kind != AdapterTrouble.BAD_REQUEST or not dialogue.answer_dangling_calls():
                 raise
             # Calls that did not decode have no result message. Lenient endpoints accept that history, as the
             # reference sends it; strict ones refuse it, which must not count as our trouble.
-            request.messages = list(self.dialogue.messages)
-            return await self.model.generate(request)
+            request.messages = list(dialogue.messages)
+            result = await model.generate(request)
+        reply = read_result(result)
+    except BenchmarkError:
+        raise
+    except Exception as error:
+        if (trouble := fixture_error(error)) is None:  # a defect of ours
+            raise
+        raise trouble from error
+    if on_reply is not None:
+        on_reply(reply)
+    return reply

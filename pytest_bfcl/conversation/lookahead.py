@@ -305,12 +305,11 @@ class LookAhead(Generic[AnyJob]):
             self._admit(self._planned[self._admitted])
             self._admitted += 1
         while self._longest and len(self._running) < self._concurrency:
-            stopped = self._stop_reason()
-            if stopped is not None:
-                self._refuse(stopped)
-                return
             following = self._next()
             if following is None:
+                return
+            if (stopped := self._stop_reason()) is not None:
+                self._refuse(stopped)
                 return
             self._start(*following, self._loop)
 

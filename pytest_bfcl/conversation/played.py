@@ -10,10 +10,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 from pytest_bfcl.conversation import history
 from pytest_bfcl.conversation.dialogue import Dialogue
@@ -21,12 +20,11 @@ from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.simulators import ERROR_PREFIX
 from pytest_bfcl.tools.schemas import compile_tools, wire_names
-from pytest_bfcl.transcript import Message, Reply, Step, ToolCall, Transcript
+from pytest_bfcl.transcript import Message, Reply, Step, ToolCall
 from pytest_bfcl.troubles import AdapterTrouble
 
 if TYPE_CHECKING:
-    from pytest_bfcl.conversation.journal import Journal, Snapshots
-    from pytest_bfcl.conversation.world import World
+    from pytest_bfcl.conversation.journal import Journal
     from pytest_bfcl.dataset import Entry, Texts
     from pytest_bfcl.models.base import Model
     from pytest_bfcl.runs import ReplyKey
@@ -81,14 +79,12 @@ class PlayedConversation(Dialogue):
 
     # -- the whole -----------------------------------------------------------------------------------------------
 
-    async def run(self, snapshots: Snapshots | None, search: Any, world: World | None = None) -> Transcript:
-        """All turns, from the journal if it has them, else played by the agent.
+    async def run(self) -> None:
+        """All turns of a conversation that is open, from the journal if it has them, else played by the agent.
 
         Raises `AdapterError` for an agent that breaks off, hangs, or leaves turns out.
         """
-        started = time.perf_counter()
         try:
-            self.open(snapshots, search, world)
             recorded = self._recorded()
             if recorded is not None:
                 await self._repeat(recorded)
@@ -99,8 +95,6 @@ class PlayedConversation(Dialogue):
                 self._keep()
         finally:
             self.over.set()
-            self.transcript.duration_s = time.perf_counter() - started
-        return self.transcript
 
     async def _play(self) -> None:
         limit = self.settings.timeout_s * (self.settings.step_limit + 1) * self.all_turns

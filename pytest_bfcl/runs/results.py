@@ -101,26 +101,7 @@ def skipped_record(
 
 def conversation_fields(transcript: Transcript, *, nested: bool) -> Conversation:
     """What happened, in the result line's shapes: plain for single turn, turns → steps → value when ``nested``."""
-    turns = [turn.steps for turn in transcript.turns]
-    first = None if nested else next(chain.from_iterable(turns), None)
-    told: Parsed = {
-        "output": [[step.reply.output for step in steps] for steps in turns]
-        if nested
-        else first and first.reply.output,
-        "calls": [[_stored_calls(step) for step in steps] for steps in turns]
-        if nested
-        else first and _stored_calls(first),
-        "underscore_names": transcript.underscore_names,
-    }
-    seen = [[list(step.results) for step in steps] for steps in turns]
-    told["tool_results"] = seen if nested or any(map(any, seen)) else None  # single turns: where calls were carried out
-    for field, name, always in OF_REPLIES:
-        value: Any = getattr(first.reply, name) if first is not None else None
-        if nested:
-            values = [[getattr(step.reply, name) for step in steps] for steps in turns]
-            value = values if any(each is not None for each in chain.from_iterable(values)) else None
-        if value is not None or always:
-            told[field] = value
+    told = _of_turns(transcript) if nested else _of_one_reply(transcript)
     if "served" in told:
         told["served"] = _listed_served(told["served"])
     fields = cast(Conversation, told)
@@ -138,6 +119,40 @@ def conversation_fields(transcript: Transcript, *, nested: bool) -> Conversation
     if transcript.other_reading is not None:
         fields["other_reading"] = transcript.other_reading._asdict()
     return fields
+
+
+def _of_turns(transcript: Transcript) -> Parsed:
+    turns = [turn.steps for turn in transcript.turns]
+    told: Parsed = {
+        "output": [[step.reply.output for step in steps] for steps in turns],
+        "calls": [[_stored_calls(step) for step in steps] for steps in turns],
+        "underscore_names": transcript.underscore_names,
+        "tool_results": [[list(step.results) for step in steps] for steps in turns],
+    }
+    for field, name, always in OF_REPLIES:
+        values = [[getattr(step.reply, name) for step in steps] for steps in turns]
+        if any(each is not None for each in chain.from_iterable(values)):
+            told[field] = values
+        elif always:
+            told[field] = None
+    return told
+
+
+def _of_one_reply(transcript: Transcript) -> Parsed:
+    first = next((step for turn in transcript.turns for step in turn.steps), None)
+    told: Parsed = {
+        "output": first and first.reply.output,
+        "calls": first and _stored_calls(first),
+        "underscore_names": transcript.underscore_names,
+        "tool_results": None,
+    }
+    if first is not None and first.results:  # where calls were carried out
+        told["tool_results"] = [[list(step.results) for step in turn.steps] for turn in transcript.turns]
+    for field, name, always in OF_REPLIES:
+        value = getattr(first.reply, name) if first is not None else None
+        if value is not None or always:
+            told[field] = value
+    return told
 
 
 OF_REPLIES = (

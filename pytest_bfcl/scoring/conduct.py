@@ -98,7 +98,9 @@ def _leaves(value: Any) -> list[Any]:
 
 def _total(values: list[Any], of: Callable[[list[float]], float] = sum) -> float | None:
     """The sum over all replies, ``None`` where none has a figure."""
-    found = [figure for figure in values if isinstance(figure, int | float)]
+    if len(values) == 1 and not isinstance(values[0], int | float):
+        return None
+    found = [figure for figure in values if isinstance(figure, int | float)] if len(values) > 1 else values
     return of(found) if found else None
 
 
