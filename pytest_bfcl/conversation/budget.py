@@ -47,7 +47,8 @@ class Budget:
 
     def charge(self, reply: Reply) -> None:
         """Count one live reply."""
-        self.spent_usd += reply_cost(reply, self.price) or 0.0
+        if self.price.input is not None or self.price.output is not None:
+            self.spent_usd += reply_cost(reply, self.price) or 0.0
 
     def stop_reason(self) -> str | None:
         """Why no further conversation should start, or ``None``."""

@@ -115,7 +115,7 @@ class Dialogue:
 
     def hear(self, raw: Reply) -> Step:
         """Take a reply with its thoughts in it: it is read, remembered and recorded."""
-        reply = self.speech.read(raw)
+        reply = raw if raw.text is None else self.speech.read(raw)
         turns = self.transcript.turns
         self._remember(raw, reply, len(turns) - 1, len(turns[-1].steps))
         step = Step(reply)
@@ -238,7 +238,9 @@ class Dialogue:
         self.heard += len(reply.text or "") + len(reply.reasoning or "")
         for call in reply.tool_calls:
             self.heard += len(call.name) + len(call.arguments)
-        heard = self.speech.reply_messages(raw, self.called, self.functions)
+        heard = None
+        if self.speech.family is not None:
+            heard = self.speech.reply_messages(raw, self.called, self.functions)
         if heard is None:
             in_text = self.native and not reply.tool_calls
             said = self.speech.with_calls(reply, self.called, self.functions) if in_text else reply

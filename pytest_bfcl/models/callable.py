@@ -144,7 +144,7 @@ def read_result(result: object) -> Reply:
             f"the model fixture returned {type(result).__name__}, which is not a reply: {error}",
             advice="return text, a list of {name, arguments}, a Reply, or what your client library gave",
         ) from None
-    if problem_of(reply) == TROUBLE:
+    if (reply.problem or reply.finish_reason) and problem_of(reply) == TROUBLE:
         raise UnknownEnding(reply.finish_reason)
     return reply
 

@@ -125,8 +125,7 @@ class Conversations:
         return source
 
     def _transcript(self, item: EntryItem, model: object, loop: Loop, source: Source) -> Transcript:
-        contender = item.contender if source.own else self._lent(item, model, source)
-        if contender is not item.contender:
+        if not source.own and (contender := self._lent(item, model, source)) is not item.contender:
             self._lent_trials[item] = item.trial_of(contender)
         trial = self._lent_trials.get(item, item.trial)
         elsewhere = self.model_loop not in (None, loop.loop) and not source.own

@@ -247,7 +247,7 @@ class EntryItem(pytest.Function):
     @cached_property
     def trial(self) -> Trial:
         """This item for the runner."""
-        return self.trial_of(self.contender)
+        return Trial.of(self.ref, self.variant.contender, self.file.dataset, self.variant.repeat)
 
     def trial_of(self, contender: Contender) -> Trial:
         """The same when the model is asked through a user's object."""

@@ -94,7 +94,8 @@ class Outcomes:
         from pytest_bfcl.explaining.terminal import failure_text
 
         tag, reason, detail = FailureTag(str(record["tag"])), str(record["reason"]), record["detail"]
-        entry, transcript = cast("Entry", item.funcargs["bfcl_entry"]), _transcript(item)
+        entry = cast("Entry", item.funcargs["bfcl_entry"])
+        transcript = cast("Transcript", item.funcargs["bfcl_transcript"])
         text = failure_text(
             entry,
             transcript,
@@ -148,8 +149,9 @@ class Outcomes:
 
     def _judge(self, item: EntryItem) -> None:
         trial = self._conversations.trial_of(item)
-        record = item.stash[RECORD] = self._runner.judged(trial, _transcript(item))
-        item.user_properties += [(name, str(value)) for name in ("tag", "reason") if (value := record[name])]
+        record = item.stash[RECORD] = self._runner.judged(trial, cast("Transcript", item.funcargs["bfcl_transcript"]))
+        if record["reason"]:
+            item.user_properties += [("tag", str(record["tag"])), ("reason", str(record["reason"]))]
         if record["outcome"] == "error":
             detail = record["detail"]
             kind = str(record["reason"]).partition(":")[2] or "checker"
@@ -188,13 +190,12 @@ class Outcomes:
             place = (str(item.ref.path), item.ref.line)
             message = f"{record['tag']} {record['reason']}"
             report.longrepr = FailureRepr(str(call.excinfo.value.msg), message, place)
-        return self._with_record(report, record)
+        item.stash[RECORD] = record
+        return self.decided(item, report)
 
     def decided(self, item: EntryItem, report: pytest.TestReport) -> pytest.TestReport:
-        """The report that decides a judged item, with its record."""
-        return self._with_record(report, item.stash[RECORD])
-
-    def _with_record(self, report: pytest.TestReport, record: ResultLine) -> pytest.TestReport:
+        """The report that decides an item, with its record."""
+        record = item.stash[RECORD]
         report.bfcl = json_line(record)[:-1].decode()  # type: ignore[attr-defined]
         self._fresh = record
         return report
@@ -220,7 +221,3 @@ class Outcomes:
         """The record put on the last report, once: in one process it need not be parsed again."""
         fresh, self._fresh = self._fresh, None
         return fresh
-
-
-def _transcript(item: EntryItem) -> Transcript:
-    return cast("Transcript", item.funcargs["bfcl_transcript"])

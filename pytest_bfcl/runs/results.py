@@ -139,7 +139,7 @@ def _of_turns(transcript: Transcript) -> Parsed:
 
 
 def _of_one_reply(transcript: Transcript) -> Parsed:
-    first = next((step for turn in transcript.turns for step in turn.steps), None)
+    first = next(chain.from_iterable([turn.steps for turn in transcript.turns]), None)
     told: Parsed = {
         "output": first and first.reply.output,
         "calls": first and _stored_calls(first),

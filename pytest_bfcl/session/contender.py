@@ -264,7 +264,7 @@ class Contender:
         for each in (self, *self._lent.values()):
             if each._switch is not None and (reason := stop_reason(each._switch.model)):
                 return reason
-        return self.users_trouble.reason or self.budget.stop_reason()
+        return self.users_trouble.reason or (None if self.budget.limit_usd is None else self.budget.stop_reason())
 
     async def aclose(self) -> None:
         """Close the adapters that were made; lent ones are their owners' to close."""
