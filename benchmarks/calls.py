@@ -16,6 +16,7 @@ import sys
 import tempfile
 import threading
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import FrameType
 
@@ -36,15 +37,26 @@ def main() -> int:
     if args.one:
         sys.__stdout__.write("\n" + json.dumps(_counted(args.one[0], int(args.one[1]))) + "\n")
         return 0
-    for how in HOW:
-        few, many = (_in_process_of_its_own(how, count) for count in (FEW, MANY))
-        calls, rooms = ((many[what] - few[what]) / (MANY - FEW) for what in ("calls", "rooms"))
+    for how, (calls, rooms, names) in measured().items():
         print(f"{how}: {calls:.0f} calls of ours and {rooms:.0f} changes of room for one more entry")
-        more = Counter(many["names"])
-        more.subtract(few["names"])
-        for name, count in more.most_common(args.top):
+        for name, count in names.most_common(args.top):
             print(f"{count / (MANY - FEW):8.2f}  {name}")
     return 0
+
+
+def measured() -> dict[str, tuple[float, float, Counter[str]]]:
+    """How → calls and changes of room for one more entry, and by name the calls of all entries more."""
+    asked = [(how, count) for how in HOW for count in (FEW, MANY)]
+    with ThreadPoolExecutor(2) as pool:
+        told = dict(zip(asked, pool.map(lambda each: _in_process_of_its_own(*each), asked), strict=True))
+    found = {}
+    for how in HOW:
+        few, many = told[how, FEW], told[how, MANY]
+        calls, rooms = ((many[what] - few[what]) / (MANY - FEW) for what in ("calls", "rooms"))
+        names = Counter(many["names"])
+        names.subtract(few["names"])
+        found[how] = (calls, rooms, names)
+    return found
 
 
 def _in_process_of_its_own(how: str, count: int) -> dict:  # type: ignore[type-arg]

@@ -1,0 +1,16 @@
+"""How long the way of one entry is: calls and changes of room, as ``benchmarks/calls.py`` counts them."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+
+BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "calls.py"
+MOST = {"run": (282, 59), "plugin": (328, 73)}
+"""Calls of ours and changes of room for one more single-turn entry. Whoever makes the way shorter lowers them."""
+
+
+def test_one_more_entry_takes_no_more_calls_than_it_did() -> None:
+    found = runpy.run_path(str(BENCHMARK))["measured"]()
+    ways = {how: (round(calls), round(rooms)) for how, (calls, rooms, _) in found.items()}
+    assert {how: tuple(map(max, ways[how], MOST[how])) for how in ways} == MOST
