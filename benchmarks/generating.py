@@ -20,7 +20,8 @@ def measured(count: int, processes: int) -> None:
         folder = Path(place) / "tasks"
         began = time.monotonic()
         assert (
-            main(["generate", "--n", str(count), "--seed", "7", "-o", str(folder), "--processes", str(processes)]) == 0
+            main(["new", "tasks", "--n", str(count), "--seed", "7", "-o", str(folder), "--processes", str(processes)])
+            == 0
         )
         took = time.monotonic() - began
         kinds = json.loads((folder / "generation.json").read_text())["kinds"]

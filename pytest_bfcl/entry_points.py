@@ -18,13 +18,14 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 Kind = Literal[
-    "verbs", "checks", "feeders", "fixtures", "models", "apis", "categories", "checkers", "decoders", "handlers",
-    "parsers", "searches", "engines", "simulators", "simulator_sets", "listeners", "exporters", "sinks", "transforms",
-    "gates", "worlds", "fetched", "boards", "sections", "sessions", "hosts",
+    "verbs", "forms", "checks", "feeders", "fixtures", "models", "apis", "categories", "checkers", "decoders",
+    "handlers", "parsers", "searches", "engines", "simulators", "simulator_sets", "listeners", "exporters", "sinks",
+    "transforms", "gates", "worlds", "fetched", "boards", "sections", "sessions", "hosts",
 ]  # fmt: skip
 """What can be added, the group's name without its prefix.
 
 - ``verbs``: a module of the console script (`pytest_bfcl.cli`).
+- ``forms``: the same under ``VERB.FORM``: a further form of a verb, ``pytest-bfcl VERB FORM …``.
 - ``checks``: items beside the entries, ``bfcl/<name>.jsonl`` (`pytest_bfcl.plugin.check_sets`).
 - ``feeders``: where conversations are held and lines judged, if not here (`pytest_bfcl.session.feeders`).
 - ``fixtures``: what the fixture ``ask`` is (`pytest_bfcl.plugin.own_tests`).

@@ -16,44 +16,44 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest_bfcl
-from pytest_bfcl.cli import available
+from pytest_bfcl.cli import commands
 
 NAMED = re.compile(r'needs? .*pip install ("pytest-bfcl\[\w+\]"|"?[\w<.-]+"?)')
 SCORED = "--model lexical: --data bundled --categories simple_java,irrelevance --report none"
 USES: dict[str, tuple[str, ...]] = {
     "doctor": ("",),
     "models": ("",),
-    "schema": ("",),
+    "validate schema": ("",),
     "run": (f"{SCORED} -o one", f"{SCORED} --shard 1/2 -o parts/1", f"{SCORED} --shard 2/2 -o parts/2"),
     "merge": ("parts -o two",),
-    "report": ("one --data bundled",),
+    "export report": ("one --data bundled",),
     "compare": ("one two",),
     "verify": ("two --reference one", "--table one"),
-    "stability": ("one two",),
+    "compare stability": ("one two",),
     "leaderboard": ("one two -o board", "one two --history -o history"),
     "explain": ("one", "one --against two"),
     "export": ("one -o folder", "one --table run.csv", "one --format badge -o badges", "one --format otel -o spans"),
     "score": ("folder --data bundled", "one/results.jsonl --data bundled"),
-    "prove": ("folder --data bundled",),
-    "site": ("one two -o site",),
+    "score prove": ("folder --data bundled",),
+    "view site": ("one two -o site",),
     "view": ("one --no-open",),
     "new": ("entry --from-json tools.json -o own.jsonl",),
-    "import": ("chatlog log.jsonl -o candidates.jsonl",),
+    "new log": ("chatlog log.jsonl -o candidates.jsonl",),
     "validate": ("candidates.jsonl --no-proof",),
-    "split": ("bundled -o split.json",),
-    "contamination": ("log.jsonl --against bundled",),
+    "new split": ("bundled -o split.json",),
+    "validate training": ("log.jsonl --against bundled",),
     "comment": ("one --against two",),
-    "baseline": ("-o base",),
-    "generate": ("--simulators TicketAPI --n 2 -o made",),
-    "audit": ("bundled --categories simple_java",),
-    "audit-parser": ("vllm:hermes --lines log.jsonl",),
-    "wire": ("--list",),
+    "comment baseline": ("-o base",),
+    "new tasks": ("--simulators TicketAPI --n 2 -o made",),
+    "validate audit": ("bundled --categories simple_java",),
+    "doctor parser": ("vllm:hermes --lines log.jsonl",),
+    "doctor wire": ("--list",),
     "mcp": ("TicketAPI --http 0",),
     "fetch": ("--from absent.whl --force",),
 }
 """Verb → what it is given, in this order: later ones use what earlier ones wrote."""
-LACKING = ("fetch", "baseline", "contamination", "audit-parser", "view", "mcp")
-CODES = {**dict.fromkeys(LACKING, (2,)), "prove": (0, 1, 2), "validate": (0, 1), "verify": (0, 1, 3)}
+LACKING = ("fetch", "comment baseline", "validate training", "doctor parser", "view", "mcp")
+CODES = {**dict.fromkeys(LACKING, (2,)), "score prove": (0, 1, 2), "validate": (0, 1), "verify": (0, 1, 3)}
 """Exit codes; of all others 0, or 1 with a verdict. Those with 2 alone lack something here."""
 
 
@@ -73,7 +73,7 @@ def faults_of_imports() -> list[str]:
 
 def faults_of_verbs(folder: Path) -> list[str]:
     """Verbs that end in a traceback or another code than they should, or are not tried here."""
-    faults = [f"{verb}: not tried" for verb in available() if verb not in USES]
+    faults = [f"{verb}: not tried" for verb in commands() if verb not in USES]
     functions = [{"name": "ring", "description": "Ring.", "parameters": {"type": "object", "properties": {}}}]
     (folder / "tools.json").write_text(json.dumps(functions))
     called = {"id": "1", "type": "function", "function": {"name": "ring", "arguments": "{}"}}
@@ -82,7 +82,7 @@ def faults_of_verbs(folder: Path) -> list[str]:
     (folder / "log.jsonl").write_text(json.dumps({"messages": said, "tools": tools}) + "\n")
     for verb, uses in USES.items():
         for words in ("--help", *uses):
-            command = [sys.executable, "-m", "pytest_bfcl", verb, *shlex.split(words)]
+            command = [sys.executable, "-m", "pytest_bfcl", *verb.split(), *shlex.split(words)]
             done = subprocess.run(
                 command, cwd=folder, capture_output=True, text=True, encoding="utf-8", timeout=300, check=False
             )

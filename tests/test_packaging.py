@@ -177,9 +177,9 @@ def test_what_is_missing_or_too_much_is_found(dist: Path) -> None:
 
 def test_every_verb_is_tried_with_the_core_alone() -> None:
     """And what is missing has to be named with what installs it."""
-    from pytest_bfcl.cli import available
+    from pytest_bfcl.cli import commands
 
     script = runpy.run_path(str(ROOT / "scripts" / "core_alone.py"))
-    assert set(script["USES"]) == set(available())
+    assert set(script["USES"]) == set(commands())
     assert script["NAMED"].search('looking at runs needs the package starlette: pip install "pytest-bfcl[view]"')
     assert not script["NAMED"].search("No module named 'rich'")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import gc
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -29,16 +29,31 @@ if TYPE_CHECKING:
 VERBS = {
     "fetch": "put the official data into the cache",
     "run": "run models without pytest",
-    "report": "write the HTML report of a run again",
     "merge": "join the parts of a sharded run",
     "models": "list providers and what they need",
 }
 """The verbs of the core, a module each, with a line of help."""
 
-USUAL = ("fetch", "run", "score", "compare", "leaderboard", "report", "explain", "export", "view")
+FORMS = {"export.report": "pytest_bfcl.cli.report"}
+"""Further forms of verbs that the core brings: ``VERB.FORM`` → the module."""
+
+USUAL = ("fetch", "run", "score", "compare", "leaderboard", "explain", "export", "view")
 """The verbs that help lists first, whoever brings them."""
 
 OTHERS_VERBS = {
+    "site": "pytest-bfcl view site RUN… -o DIR",
+    "stability": "pytest-bfcl compare stability RUN…",
+    "report": "pytest-bfcl export report RUN",
+    "prove": "pytest-bfcl score prove FOLDER",
+    "audit": "pytest-bfcl validate audit DATA",
+    "schema": "pytest-bfcl validate schema",
+    "contamination": "pytest-bfcl validate training FILE --against official",
+    "import": "pytest-bfcl new log FILE -o FILE",
+    "generate": "pytest-bfcl new tasks -o DIR",
+    "split": "pytest-bfcl new split DATA -o FILE",
+    "baseline": "pytest-bfcl comment baseline -o DIR",
+    "wire": "pytest --model SPEC -m wire runs the checks; pytest-bfcl doctor wire --list explains them",
+    "audit-parser": "pytest-bfcl doctor parser vllm:NAME",
     "evaluate": "pytest --model PROVIDER:NAME asks and judges in one run; outputs you have: pytest-bfcl score PATH",
     "eval": "outputs you have: pytest-bfcl score PATH; a model: pytest --model PROVIDER:NAME",
     "scores": "pytest-bfcl leaderboard RUN… -o DIR",
@@ -92,6 +107,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     verb, *rest = words or [""]
     try:
         with no_collections():
+            if rest and rest[0] in forms_of(verb):
+                form, *rest = rest
+                verb = f"{verb} {form}"
             module = verb_module(verb)
     except UsageError as error:
         say(f"pytest-bfcl {verb}: {error}", file=sys.stderr)
@@ -118,8 +136,25 @@ def available() -> dict[str, str]:
     return {name: told[name] for name in (*(name for name in USUAL if name in told), *told)}
 
 
+def forms_of(verb: str) -> Mapping[str, Callable[[], ModuleType]]:
+    """The further forms of a verb: the word behind it → what loads the module."""
+    found = {name: partial(import_module, module) for name, module in FORMS.items()}
+    for name, point in entry_points.offered("forms").items():
+        found.setdefault(name, partial(entry_points.load, point, "verb"))
+    return {name.removeprefix(f"{verb}."): load for name, load in found.items() if name.startswith(f"{verb}.")}
+
+
+def commands() -> list[str]:
+    """Every verb, and every ``VERB FORM``, of this installation."""
+    verbs = list(available())
+    return [*verbs, *(f"{verb} {form}" for verb in verbs for form in forms_of(verb))]
+
+
 def verb_module(verb: str) -> ModuleType | None:
-    """The module of a verb, ours or another package's; ``None``: there is no such verb. Raises `UsageError`."""
+    """The module of a verb, or of a ``VERB FORM``; ``None``: there is no such verb. Raises `UsageError`."""
+    head, _, form = verb.partition(" ")
+    if form:
+        return forms_of(head)[form]()
     if verb in VERBS:
         return import_module(f"pytest_bfcl.cli.{verb.replace('-', '_')}")
     point = None if not verb or verb.startswith("-") else entry_points.find("verbs", verb)
@@ -131,6 +166,11 @@ def verb_parser(verb: str, module: ModuleType, width: int | None = None) -> argp
     parser = Parser(prog=f"pytest-bfcl {verb}", description=module.__doc__)
     parser.formatter_class = partial(argparse.RawDescriptionHelpFormatter, width=width)
     module.add_arguments(parser)
+    forms = {name: load().SUMMARY for name, load in forms_of(verb).items()}
+    if forms:
+        listed = "\n".join(f"  {verb} {name:<10} {text}" for name, text in forms.items())
+        parser.epilog = f"{parser.epilog}\n\n" if parser.epilog else ""
+        parser.epilog += f"further forms:\n{listed}"
     return parser
 
 

@@ -16,7 +16,7 @@ HABITS: list[tuple[str, str, str]] = [
     ("explain", r"arguments: --(baseline|base|compare)\b", "--against BEFORE"),
     ("explain", r"--cause: invalid choice", "pytest-bfcl explain RUN lists what was found"),
     ("report", r"arguments: [^-]", "one run at a time; pytest-bfcl compare A B puts two side by side"),
-    ("report", r"arguments: (-o|--out)\b", "it stands in the run, RUN/index.html; pytest-bfcl site writes elsewhere"),
+    ("report", r"arguments: (-o|--out)\b", "it stands in the run; pytest-bfcl view site writes elsewhere"),
     ("report", r"arguments: (--open|--serve|--port)\b", "pytest-bfcl view RUN opens it in a browser"),
     ("report", r"arguments: --format\b", "pytest-bfcl export RUN --format NAME -o DIR"),
     ("score", r"arguments: --model\b", "score judges outputs you have; pytest --model SPEC asks a model"),

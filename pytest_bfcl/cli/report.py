@@ -11,6 +11,8 @@ from pathlib import Path
 
 from pytest_bfcl.printed import say
 
+SUMMARY = "write the HTML report of a run again"
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the verb."""

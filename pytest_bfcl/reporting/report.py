@@ -70,7 +70,7 @@ def write_report_and_say(
 
     ``asked`` is what ``--bfcl-report`` says; trouble with the report must not hide the results.
     """
-    command = f"pytest-bfcl report {run.path} writes"
+    command = f"pytest-bfcl export report {run.path} writes"
     try:
         categories = (found for model in summary_of(run)["models"].values() for found in model["categories"].values())
         results = sum(found["total"] for found in categories)

@@ -76,7 +76,7 @@ OPTIONS: tuple[Option, ...] = (
            ".jsonl of own words; repeatable", metavar="NAME", many=True),
     Option("mode", "native calls (fc), calls written as text (prompt), or auto", default=_ELSE.mode,
            choices=("auto", "fc", "prompt"), setting="mode", listed=False),
-    Option("split", "run one part of a split that `pytest-bfcl split` wrote (default: its test part)",
+    Option("split", "run one part of a split that `pytest-bfcl new split` wrote (default: its test part)",
            metavar="FILE[:train|:test]", file=True, listed=False),
     Option("trained-on", "the split whose training part the models were trained on: such entries are marked",
            metavar="FILE", file=True, listed=False),
@@ -187,7 +187,7 @@ OPTIONS: tuple[Option, ...] = (
     Option("out", "run directory (default: reports/<time>-<model>); naming an existing run continues it",
            metavar="DIR"),
     Option("report", "HTML report: none, index (summary and list), or full (a page for every entry, too; default, "
-           f"beyond {MOST_PAGES:,} results index); pytest-bfcl report RUN writes it later", default=None,
+           f"beyond {MOST_PAGES:,} results index); pytest-bfcl export report RUN writes it later", default=None,
            choices=LEVELS),
     Option("model-info", "TOML file: display name, link, organisation, licence, prices", metavar="FILE", file=True),
     Option("sink", "tell others of the run while it goes on: wandb, otel, or another package's; comma-separated or "

@@ -282,7 +282,9 @@ class RunDirectory:
         except ValueError as error:
             problem = str(error)
         if problem is not None:
-            raise UsageError(f"{path} is damaged ({problem}); delete it: `pytest-bfcl report` summarises the run again")
+            raise UsageError(
+                f"{path} is damaged ({problem}); delete it: `pytest-bfcl export report` summarises the run again"
+            )
         return cast(Summary, loaded)
 
     @property

@@ -29,10 +29,10 @@ By = Literal["family", "content", "strict"]
 """What holds entries together (`pytest_bfcl.extensions.training.families`)."""
 KINDS: tuple[By, ...] = get_args(By)
 
-FORMAT = "pytest-bfcl split 1"
+FORMAT = "pytest-bfcl new split 1"
 _LIMIT = 64_000_000
 """Bytes of a file that are read; the official set takes 150,000."""
-_AGAIN = "write it again with `pytest-bfcl split`"
+_AGAIN = "write it again with `pytest-bfcl new split`"
 
 
 class Measured(Protocol):
@@ -169,7 +169,7 @@ def check_data(part: SplitPart, data: Measured) -> None:
     mine = f"{made['name']} {made['version']} ({made['sha256'][:8]})"
     raise UsageError(
         f"the split {part['name']} was made of {mine}, not of {data.name} {data.version} ({data.sha256[:8]}): "
-        "name that data, or split this one (`pytest-bfcl split`)"
+        "name that data, or split this one (`pytest-bfcl new split`)"
     )
 
 

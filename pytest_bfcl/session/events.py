@@ -2,8 +2,8 @@
 
 ``opened`` and ``planned`` come first, then ``answered`` for replies and a ``line`` for every line of ``results.jsonl``
 that is kept, then ``notice`` and ``gate`` where there is something to tell, last ``closed``.
-`pytest-bfcl schema event` prints the JSON Schema; fields and events may be added (readers pass over what they do not
-know), none is taken away or changes its meaning within a version of the package's first number.
+`pytest-bfcl validate schema event` prints the JSON Schema. Fields and events may be added: readers ignore those they do
+not know. None is taken away or changes its meaning within a major version.
 """
 
 from __future__ import annotations

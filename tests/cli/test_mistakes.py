@@ -44,7 +44,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path
 
 
-VERBS = ("compare", "leaderboard", "merge", "export", "report", "score", "validate")
+VERBS = ("compare", "leaderboard", "merge", "export", "export report", "score", "validate")
 NOT_RUNS = ("nosuch", "corrupt", "strange", "listed", "other")
 NO_RUNS = len(VERBS) * len(NOT_RUNS)
 
@@ -55,7 +55,7 @@ def test_what_is_no_run_is_said_in_one_line(
     folder: Path, capsys: pytest.CaptureFixture[str], verb: str, name: str
 ) -> None:
     out = ["-o", str(folder / "made")] if verb in ("leaderboard", "merge", "export") else []
-    assert main([verb, str(folder / name), *out]) == 2
+    assert main([*verb.split(), str(folder / name), *out]) == 2
     said = capsys.readouterr().err.strip()
     assert said.startswith(f"pytest-bfcl {verb}: ")
     assert "\n" not in said
@@ -66,7 +66,7 @@ def test_what_is_no_run_is_said_in_one_line(
 @pytest.mark.parametrize("out", ["own.jsonl", "own.jsonl/below"])
 def test_a_file_in_the_way_of_a_folder(folder: Path, capsys: pytest.CaptureFixture[str], verb: str, out: str) -> None:
     before = folder.joinpath("own.jsonl").read_bytes()
-    assert main([verb, str(folder / "good"), "-o", str(folder / out)]) == 2
+    assert main([*verb.split(), str(folder / "good"), "-o", str(folder / out)]) == 2
     assert "own.jsonl" in capsys.readouterr().err
     assert folder.joinpath("own.jsonl").read_bytes() == before
 
@@ -76,17 +76,17 @@ def test_a_leaderboard_does_not_replace_a_runs_report(folder: Path, capsys: pyte
     assert "choose another folder" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("verb", ["compare", "leaderboard", "merge", "report"])
+@pytest.mark.parametrize("verb", ["compare", "leaderboard", "merge", "export report"])
 def test_odd_result_lines_are_left_out(folder: Path, capsys: pytest.CaptureFixture[str], verb: str) -> None:
     out = ["-o", str(folder / "made")] if verb in ("leaderboard", "merge") else []
     runs = [str(folder / "odd")] + ([str(folder / "good")] if verb == "compare" else [])
-    assert main([verb, *runs, *out]) == 1
+    assert main([*verb.split(), *runs, *out]) == 1
     said = capsys.readouterr().err
     assert "Traceback" not in said
     assert f"13 damaged lines of {folder / 'odd' / 'results.jsonl'} left out, the first: line " in said
     if verb in ("compare", "leaderboard"):
         assert "--allow-missing" in said
-        assert main([verb, *runs, *out, "--allow-missing"]) == 0
+        assert main([*verb.split(), *runs, *out, "--allow-missing"]) == 0
 
 
 TABLE: list[tuple[str, int, str]] = [
@@ -122,20 +122,20 @@ TABLE: list[tuple[str, int, str]] = [
     ("leaderboard", 2, "required: runs, -o/--out"),
     ("leaderboard good", 2, "required: -o/--out"),
     ("leaderboard good -o made --model-info nosuch.toml", 2, "nosuch.toml"),
-    ("report", 2, "required"),
-    ("report nosuch", 2, "nosuch"),
-    ("report good --nosuch", 2, "unrecognized arguments: --nosuch"),
+    ("export report", 2, "required"),
+    ("export report nosuch", 2, "nosuch"),
+    ("export report good --nosuch", 2, "unrecognized arguments: --nosuch"),
     ("models --modle x", 2, "did you mean '--model'?"),
     ("models opnai", 2, "unrecognized arguments: opnai"),
     ("models --model opnai:x", 2, "did you mean 'openai'?"),
     ("doctor --time x", 2, "invalid float"),
     ("fetch --forse", 2, "did you mean '--force'?"),
     ("fetch --from nosuch.whl", 2, "nosuch.whl"),
-    ("schema extra", 2, "invalid choice: 'extra'"),
+    ("validate schema extra", 2, "invalid choice: 'extra'"),
     ("new --kindd x", 2, "new"),
-    ("import nosuch.jsonl", 2, "import"),
-    ("import chatlg own.jsonl", 2, "invalid choice: 'chatlg'"),
-    ("import chatlog own.jsonl", 2, "no conversation: "),
+    ("new log nosuch.jsonl", 2, "cannot read nosuch.jsonl"),
+    ("new log chatlg own.jsonl", 2, "invalid choice: 'chatlg'"),
+    ("new log chatlog own.jsonl", 2, "no conversation: "),
     ("score wide.jsonl --data bundled", 2, "this is UTF-16, JSON lines are UTF-8"),
     ("score null.jsonl --data bundled", 2, "this is no text"),
     ("score blank.jsonl --data bundled", 2, "holds no lines to judge"),
@@ -143,25 +143,25 @@ TABLE: list[tuple[str, int, str]] = [
     ("validate wide.jsonl", 1, "this is UTF-16"),
     ("validate blank.jsonl", 1, "the file holds no entries"),
     ("validate own.jsonl nosuch.jsonl", 2, "no data at"),
-    ("stability", 2, "required: RUN"),
-    ("stability nosuch", 2, "nosuch does not exist"),
-    ("stability good --smoke x", 2, "invalid int value"),
-    ("audit nosuch.jsonl", 2, "no data at"),
-    ("audit bundled --rules nosuch", 2, "unknown rule 'nosuch'"),
-    ("audit bundled --runs nosuch", 2, "nosuch"),
-    ("audit bundled --categories multiturn", 2, "did you mean 'multi_turn'"),
+    ("compare stability", 2, "required: RUN"),
+    ("compare stability nosuch", 2, "nosuch does not exist"),
+    ("compare stability good --smoke x", 2, "invalid int value"),
+    ("validate audit nosuch.jsonl", 2, "no data at"),
+    ("validate audit bundled --rules nosuch", 2, "unknown rule 'nosuch'"),
+    ("validate audit bundled --runs nosuch", 2, "nosuch"),
+    ("validate audit bundled --categories multiturn", 2, "did you mean 'multi_turn'"),
     ("new entry", 2, "is required"),
     ("new entry --from-python nosuch_module:f", 2, "nosuch_module"),
     ("new entry --from-openapi own.jsonl", 2, "no OpenAPI document"),
     ("new entry --from-json nosuch.json", 2, "nosuch.json"),
     ("new entry --from-json own.jsonl --kind simpl", 2, "invalid choice: 'simpl'"),
-    ("wire", 2, "name a run directory, or use --list"),
-    ("wire good", 2, "no wire checks in good"),
-    ("wire --api chatt", 2, "invalid choice"),
+    ("doctor wire", 2, "name a run directory, or use --list"),
+    ("doctor wire good", 2, "no wire checks in good"),
+    ("doctor wire --api chatt", 2, "invalid choice"),
     ("mcp", 2, "mcp"),
-    ("report good --level half", 2, "invalid choice: 'half'"),
-    ("schema -o empty", 2, "Is a directory"),
-    ("split", 2, "required: DATA"),
+    ("export report good --level half", 2, "invalid choice: 'half'"),
+    ("validate schema -o empty", 2, "Is a directory"),
+    ("new split", 2, "required: DATA"),
     ("fetch --version 1.2", 2, "version 1.2 is not known to this release"),
     ("doctor --modle x", 2, "did you mean '--model'?"),
     ("evaluate --model gpt-4o", 2, "outputs you have: pytest-bfcl score PATH"),
@@ -191,17 +191,17 @@ TABLE: list[tuple[str, int, str]] = [
     ("explain good good", 2, "pytest-bfcl explain RUN --against BEFORE"),
     ("explain good/run.json", 2, "is a file of a run: name its directory"),
     ("explain good --cause dates", 2, "invalid choice: 'dates'"),
-    ("report good good", 2, "pytest-bfcl compare A B"),
-    ("report good -o x", 2, "RUN/index.html"),
-    ("report good/results.jsonl", 2, "is a file: name the run's directory"),
+    ("export report good good", 2, "pytest-bfcl compare A B"),
+    ("export report good -o x", 2, "view site writes elsewhere"),
+    ("export report good/results.jsonl", 2, "is a file: name the run's directory"),
     ("score --model gpt-4o", 2, "pytest --model SPEC asks a model"),
     ("score good", 2, "which is not at hand as it was then: name it with --data PATH"),
     ("models gpt-4o", 2, "--model PROVIDER:NAME tells about one"),
     ("doctor http://localhost:1", 2, "--base-url URL"),
-    ("wire --model openai:m", 2, "-m wire"),
+    ("doctor wire --model openai:m", 2, "-m wire"),
     ("fetch official", 2, "it fetches the official data alone"),
     ("leaderboard good", 2, "-o says where to write"),
-    ("split bundled --test 2 -o x", 2, "--train SHARE"),
+    ("new split bundled --test 2 -o x", 2, "--train SHARE"),
     ("new mytool", 2, "pytest-bfcl new entry"),
     ("validate good", 2, "is a run directory, not data"),
     ("export good -o x.csv", 2, "--table x.csv"),

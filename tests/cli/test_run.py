@@ -67,7 +67,7 @@ def test_parts_of_the_data(tmp_path: Path) -> None:
     main([*words, str(tmp_path / "sample"), "--sample", "6", "--seed", "2", *some])
     assert len(stored(tmp_path / "sample")) == 6
     split = tmp_path / "bundled.split.json"
-    assert main(["split", "bundled", "--seed", "1", "-o", str(split)]) == 0
+    assert main(["new", "split", "bundled", "--seed", "1", "-o", str(split)]) == 0
     main([*words, str(tmp_path / "part"), "--split", str(split), "--trained-on", str(split), *some])
     part = set(Split.read(split).ids("test"))
     assert {name for name, _, _ in stored(tmp_path / "part")} == {

@@ -57,7 +57,7 @@ def make_run(path: Path) -> Path:
 GARBAGE = (b"{\n", b"\x00" * 50, b"[1]\n", b"null\n", b"\xff\xfe\n", b"[" * 5000 + b"\n", b'{"id":1}\n')
 
 VERBS: dict[str, tuple[str, ...]] = {
-    "report": ("report", "RUN", "--markdown"),
+    "report": ("export", "report", "RUN", "--markdown"),
     "merge": ("merge", "RUN", "-o", "OUT"),
     "leaderboard": ("leaderboard", "RUN", "GOOD", "-o", "OUT"),
     "leaderboard --allow-missing": ("leaderboard", "RUN", "GOOD", "-o", "OUT", "--official", "--allow-missing"),
@@ -71,13 +71,35 @@ VERBS: dict[str, tuple[str, ...]] = {
 """Every verb that reads a run, with the words of its command line."""
 
 PAGES: dict[str, tuple[str, ...]] = {
-    "report index": ("report", "RUN", "--level", "index"),
-    "stability": ("stability", "RUN", "GOOD", "--html", "OUT/s.html", "--json", "OUT/s.json", "--never", "OUT/n.json"),
-    "site": ("site", "RUN", "GOOD", "-o", "OUT"),
+    "report index": ("export", "report", "RUN", "--level", "index"),
+    "stability": (
+        "compare",
+        "stability",
+        "RUN",
+        "GOOD",
+        "--html",
+        "OUT/s.html",
+        "--json",
+        "OUT/s.json",
+        "--never",
+        "OUT/n.json",
+    ),
+    "site": ("view", "site", "RUN", "GOOD", "-o", "OUT"),
     "export --table": ("export", "RUN", "--table", "OUT/t.csv"),
     "leaderboard --history": ("leaderboard", "RUN", "GOOD", "--history", "-o", "OUT"),
     "compare --html": ("compare", "GOOD", "RUN", "--allow-missing", "--html", "OUT/c.html", "--markdown", "OUT/c.md"),
-    "audit --runs": ("audit", "bundled", "--runs", "RUN", "GOOD", "--categories", "memory_kv,live_simple", "-o", "OUT"),
+    "audit --runs": (
+        "validate",
+        "audit",
+        "bundled",
+        "--runs",
+        "RUN",
+        "GOOD",
+        "--categories",
+        "memory_kv,live_simple",
+        "-o",
+        "OUT",
+    ),
 }
 """Verbs that make pages and tables of what the others read."""
 

@@ -49,7 +49,7 @@ assert pytest.main([*{ASK!r}, "first", "-m", "simple_python or multi_turn_base",
 RUN = "run --model oracle: --data bundled --categories simple_python,multi_turn_base --shard"
 for words in (
     "--help", f"{{RUN}} 1/2 -o part1", f"{{RUN}} 2/2 -o part2", "merge part1 part2 -o second",
-    "report first --data bundled", "models",
+    "export report first --data bundled", "models",
 ):
     code = main(words.split())
     assert code == 0, (words, code)
@@ -76,7 +76,7 @@ print(json.dumps(found))
 """
 BUNDLED = "--bfcl-data bundled --bfcl-out none"
 MISSING = (
-    ("pytest-bfcl audit", 2, "no verb 'audit'"),
+    ("pytest-bfcl validate audit", 2, "no verb 'validate'"),
     ("pytest-bfcl leaderboard", 2, "no verb 'leaderboard'"),
     (f"pytest --model lexical: {BUNDLED}", 4, "unknown provider 'lexical'"),
     (f"pytest --model openai:gpt --bfcl-api completions --bfcl-base-url http://127.0.0.1:1 {BUNDLED}", 4,
@@ -86,7 +86,7 @@ MISSING = (
     (f"pytest --model vllm:m {BUNDLED} --bfcl-serve", 4, "--bfcl-serve is not in this installation"),
     (f"pytest --model vllm:m {BUNDLED} --bfcl-simulators reference", 4,
      "--bfcl-simulators reference is not in this installation"),
-    (f"pytest --model vllm:m {BUNDLED} --bfcl-decoder hermes", 4,
+    (f"pytest --model vllm:m {BUNDLED} --bfcl-decoder handler:hermes", 4,
      "the handler's reading of hermes is not in this installation"),
     (f"pytest --model oracle: {BUNDLED} -rs --bfcl-categories exec_simple,chatable", 0,  # its entries are known
      "retired categories are judged by an extension that is not installed here … 24 skipped"),
@@ -106,9 +106,9 @@ def test_what_is_missing_is_said(core: Path) -> None:
 def test_a_declared_part_that_is_gone_is_one_sentence(core: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     info = core / "pytest_bfcl-0.dist-info" / "entry_points.txt"
     before = info.read_text()
-    info.write_text(f"{before}[pytest_bfcl.verbs]\naudit = pytest_bfcl.extensions.lab.auditing.verb\n")
+    info.write_text(f"{before}[pytest_bfcl.forms]\nvalidate.audit = pytest_bfcl.extensions.lab.auditing.verb\n")
     try:
-        done = run(core, "-m", "pytest_bfcl", "audit")
+        done = run(core, "-m", "pytest_bfcl", "validate", "audit")
         assert done.returncode == 2
         assert done.stderr.count("\n") == 1
         assert "No module named 'pytest_bfcl.extensions'" in done.stderr

@@ -32,7 +32,7 @@ def test_a_session_writes_what_the_verb_does(project: Project, workers: tuple[st
         "index.html", "multiple_0-r2.html", "multiple_0.html", "simple_python_1-r2.html", "simple_python_1.html",
     ]  # fmt: skip
     assert len(made) == 23
-    assert main(["report", str(project.path / "run"), "--data", "bench"]) == 0
+    assert main(["export", "report", str(project.path / "run"), "--data", "bench"]) == 0
     assert report_of(project.path / "run") == made
 
 
@@ -44,7 +44,7 @@ def test_levels_and_continuing(project: Project) -> None:
     project.run("--bfcl-report=index")
     assert list(report_of(run)) == ["index.html"]
     assert "entries" not in [path.name for path in run.iterdir()]
-    assert main(["report", str(run), "--data", "bench", "--level", "full"]) == 0
+    assert main(["export", "report", str(run), "--data", "bench", "--level", "full"]) == 0
     whole = report_of(run)
     assert len(whole) == 12
     project.run()  # nothing is left to ask: the report is made from what is stored
@@ -57,7 +57,9 @@ def test_the_default_writes_no_pages_of_very_many_entries(project: Project, monk
     monkeypatch.setattr(settings, "MOST_PAGES", 10)
     result = project.run()
     assert list(report_of(project.path / "run")) == ["index.html"]
-    result.stdout.fnmatch_lines(["bfcl: the report has no pages of its 11 entries: pytest-bfcl report * writes them"])
+    result.stdout.fnmatch_lines(
+        ["bfcl: the report has no pages of its 11 entries: pytest-bfcl export report * writes them"]
+    )
     asked = project.run("--bfcl-report=full", out="asked")
     assert len(report_of(project.path / "asked")) == 12
     asked.stdout.no_fnmatch_line("*has no pages*")
@@ -80,7 +82,7 @@ def test_an_interrupted_run_has_a_report_unless_it_takes_long(
         result.stdout.no_fnmatch_line("*no report yet*")
     else:
         assert made == {}
-        result.stdout.fnmatch_lines(["bfcl: no report yet, it would take longer than 0 s: pytest-bfcl report *"])
+        result.stdout.fnmatch_lines(["bfcl: no report yet, it would take longer than 0 s: pytest-bfcl export report *"])
 
 
 def test_trouble_with_the_disk_is_told(project: Project) -> None:

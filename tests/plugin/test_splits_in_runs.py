@@ -29,7 +29,7 @@ def halves(project: Project) -> tuple[Project, Split]:
     write_lines(project.path / "bench/simple_python.jsonl", [entry(f"simple_python_{n}", n) for n in range(14)])
     live = [entry(f"live_simple_{n}-{n}-0", 20 + n) for n in range(6)]
     write_lines(project.path / "bench/live_simple.jsonl", live)
-    command = ["split", "bench", "--train", "0.5", "--seed", "7", "-o", "half.json"]
+    command = ["new", "split", "bench", "--train", "0.5", "--seed", "7", "-o", "half.json"]
     assert main(command) == 0
     return project, Split.read(project.path / "half.json")
 

@@ -74,7 +74,7 @@ def test_what_never_passed_is_expected_to_fail(pytester: pytest.Pytester, folder
     for name in ("one", "two"):
         arguments = (*COMMON, "--model", "scripted:script.json", "--bfcl-out", name)
         assert pytester.runpytest_inprocess(*arguments).ret == 1
-    assert main(["stability", "one", "two", "--never", "never.json"]) == 0
+    assert main(["compare", "stability", "one", "two", "--never", "never.json"]) == 0
     assert len(json.loads((folder / "never.json").read_text())["failures"]) == len(IDS)
     expected = (*COMMON, "--model", "scripted:script.json", "--bfcl-expected", "never.json")
     done = pytester.runpytest_inprocess(*expected, "--bfcl-out", "three")
@@ -82,4 +82,4 @@ def test_what_never_passed_is_expected_to_fail(pytester: pytest.Pytester, folder
     done.assert_outcomes(xfailed=len(IDS))
     verdicts = folder / "verdicts.jsonl"
     verdicts.write_text("".join(json.dumps({"id": name, "valid": False}) + "\n" for name in IDS))
-    assert main(["stability", str(verdicts), str(verdicts), "--never", "other.json"]) == 2
+    assert main(["compare", "stability", str(verdicts), str(verdicts), "--never", "other.json"]) == 2

@@ -168,7 +168,7 @@ def test_a_run_without_summary_gets_one_for_its_report(tmp_path: Path, data: Dat
 def test_the_verb(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     made = [record(f"multiple_{n}", "multiple", "m@fc", "failed" if n else "passed") for n in range(4)]
     run = stored_run(tmp_path / "run", made)
-    assert main(["report", str(run), "--markdown"]) == 0
+    assert main(["export", "report", str(run), "--markdown"]) == 0
     assert "| multiple | 1 / 4 | 25.0 % |" in capsys.readouterr().out
     assert (run / "entries" / "multiple_1.html").is_file()
 

@@ -129,8 +129,8 @@ _OTHER_FORMATS = {
     "wandb": "a sink, while the run goes on: pytest … --bfcl-sink wandb",
     "mlflow": "it takes traces: --format otel, or --bfcl-sink otel while the run goes on",
     "langfuse": "it takes traces: --format otel, or --bfcl-sink otel while the run goes on",
-    "html": "pytest-bfcl report RUN",
-    "markdown": "pytest-bfcl report RUN --markdown",
+    "html": "pytest-bfcl export report RUN",
+    "markdown": "pytest-bfcl export report RUN --markdown",
     "huggingface": "hf-eval-results",
 }
 """Formats that are not exporters: where they are to be had."""

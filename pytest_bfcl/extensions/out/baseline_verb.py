@@ -1,6 +1,6 @@
 """Fetch the main branch's run from GitLab's artefacts, to compare with: the latest successful job of the same name.
 
-  pytest-bfcl baseline -o reports/main
+  pytest-bfcl comment baseline -o reports/main
 
 The first time there is none: it says so and ends with 0, nothing is written. It reads CI_API_V4_URL, CI_PROJECT_ID,
 CI_DEFAULT_BRANCH, CI_JOB_NAME and CI_JOB_TOKEN of the job. On GitHub the action keeps the run in the cache instead.

@@ -1,6 +1,6 @@
 """Turn recorded conversations into entries for review.
 
-  pytest-bfcl import conversations.jsonl -o candidates.jsonl
+  pytest-bfcl new log conversations.jsonl -o candidates.jsonl
 
 Reads what APIs, proxies and tracers record: messages and tools, requests and responses (OpenAI, Responses, Anthropic,
 Gemini, litellm), spans (OpenTelemetry, Phoenix, OpenLLMetry), Langfuse exports, rows of xLAM and ACEBench. Every

@@ -1,7 +1,7 @@
 """Look for a benchmark's questions, calls, tools and results in training data, by content.
 
-  pytest-bfcl contamination train.jsonl --against official
-  pytest-bfcl contamination data/ more.parquet --against mine.jsonl --mark contaminated.split.json
+  pytest-bfcl validate training train.jsonl --against official
+  pytest-bfcl validate training data/ more.parquet --against mine.jsonl --mark contaminated.split.json
 
 TRAIN are JSON lines, JSON, Parquet or Arrow files, or folders of them (saved Hugging Face data sets), with any columns.
 Exit code 0 when no entry's question or calls are found, 1 when some are.

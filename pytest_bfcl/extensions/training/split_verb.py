@@ -1,7 +1,7 @@
 """Split data into entries to train on and entries to test with; what belongs together stays together.
 
-  pytest-bfcl split mine.jsonl --train 0.8 --seed 7 -o mine.split.json
-  pytest-bfcl split bundled -o bundled.split.json
+  pytest-bfcl new split mine.jsonl --train 0.8 --seed 7 -o mine.split.json
+  pytest-bfcl new split bundled -o bundled.split.json
   pytest --model vllm:mine --bfcl-data bundled --bfcl-split bundled.split.json
 
 Entries that share a base, a scenario, a question or a function are one family and go to one part.

@@ -127,7 +127,7 @@ def tasks(
 
     Args:
         data: ``bundled``, ``official``, or a path, as for ``--bfcl-data``.
-        split: A file that ``pytest-bfcl split`` wrote of this data.
+        split: A file that ``pytest-bfcl new split`` wrote of this data.
         part: Its part, ``train`` or ``test``.
         categories: Categories and groups; default: all that are scored, without memory and web search, whose entries
             need more than themselves (a chain of earlier conversations, a provider). Named, memory questions begin with
@@ -142,7 +142,7 @@ def tasks(
     if opened.official and split is None:
         raise UsageError(
             "the official entries are a test set: split them first and say which part is trained on\n"
-            "  pytest-bfcl split official -o official.split.json\n"
+            "  pytest-bfcl new split official -o official.split.json\n"
             "  tasks('official', split='official.split.json')   (or train on 'bundled', or on entries of your own)"
         )
     if part not in PARTS:
@@ -153,7 +153,7 @@ def tasks(
     elif opened.name != "bundled" and (copied := _copied(opened)):
         raise UsageError(
             f"{len(copied)} entries of {opened.name} ask what the official set asks, {copied[0]} first: that is a test "
-            "set, under whatever names\n  pytest-bfcl contamination FILE --against official   tells which"
+            "set, under whatever names\n  pytest-bfcl validate training FILE --against official   tells which"
         )
     names = _categories(opened, categories)
     refs = [ref for name in names for ref in opened.index(name) if made is None or made.part_of(ref.id) == part]

@@ -101,7 +101,7 @@ class _Writer:
 
     def write(self) -> None:
         """Everything, the first page last: a site that was not finished has none."""
-        self._write(MARK, json.dumps({"made": "pytest-bfcl site"}).encode())
+        self._write(MARK, json.dumps({"made": "pytest-bfcl view site"}).encode())
         for name, text in frame.assets().items():
             self._write(f"assets/{name}", text.encode())
         runs = list(self._usable())

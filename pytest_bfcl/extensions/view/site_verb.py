@@ -1,6 +1,6 @@
 """Write the pages of `pytest-bfcl view` as files: for a CI artefact or a project's site; opens from disk.
 
-  pytest-bfcl site runs/* -o public/bfcl
+  pytest-bfcl view site runs/* -o public/bfcl
 
 Runs, reports, every entry, all answers side by side, comparisons, leaderboard, history, stability and findings. Lists
 and comparisons need no script. Exit code 1 when a run could not be shown.
@@ -42,7 +42,7 @@ class Progress:
             redrawn(text, sys.stderr)
         elif time.monotonic() - self._said >= EVERY_S:
             self._said = time.monotonic()
-            say(f"pytest-bfcl site: {text}", file=sys.stderr, flush=True)
+            say(f"pytest-bfcl view site: {text}", file=sys.stderr, flush=True)
 
     def end(self) -> None:
         """Leave the terminal's line empty."""
@@ -73,6 +73,6 @@ def run(args: argparse.Namespace) -> int:
     page = write_site(store, args.out, progress)
     progress.end()
     for each in refused:
-        say(f"pytest-bfcl site: not shown: {each.path}: {each.why}", file=sys.stderr)
+        say(f"pytest-bfcl view site: not shown: {each.path}: {each.why}", file=sys.stderr)
     say(page)
     return 1 if refused else 0

@@ -162,7 +162,7 @@ def test_run_leaderboard_report_and_site_show_it(tmp_path: Path, official: Any, 
     assert main(["leaderboard", run, "--board", board, "-o", str(tmp_path / "lb")]) == 0
     assert "would stand above Others 90.00" in capsys.readouterr().out
     assert page in (tmp_path / "lb/index.html").read_text(encoding="utf-8")
-    assert main(["site", run, "--board", board, "-o", str(tmp_path / "site")]) == 0
+    assert main(["view", "site", run, "--board", board, "-o", str(tmp_path / "site")]) == 0
     for name in ("leaderboard.html", "run/run/index.html"):
         assert page in (tmp_path / "site" / name).read_text(encoding="utf-8")
     assert main(["run", "--model", "oracle:", "--data", "bundled", "--board", board, "-o", f"{run}2"]) == 2
@@ -176,7 +176,7 @@ def test_a_table_that_is_gone_or_damaged_at_the_end_costs_nothing(tmp_path: Path
     assert "beside b.csv" in capsys.readouterr().out
     board.unlink()
     (run / "board/b.csv").write_text("no table")
-    assert main(["report", str(run)]) == 0
+    assert main(["export", "report", str(run)]) == 0
     assert "The section published is not shown" in (run / "index.html").read_text(encoding="utf-8")
     assert main([*asked, "--sample", "3"]) == 0  # goes on with the run
     assert "the published table is not shown" in "".join(capsys.readouterr())

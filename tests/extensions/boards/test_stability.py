@@ -84,7 +84,7 @@ def test_the_verb_writes_what_it_is_asked_for(tmp_path: Path, capsys: pytest.Cap
         path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
         runs.append(str(path))
     files = {name: tmp_path / name for name in ("never", "page.html", "all.json", "smoke")}
-    argv = ["stability", *runs, "--never", str(files["never"]), "--html", str(files["page.html"])]
+    argv = ["compare", "stability", *runs, "--never", str(files["never"]), "--html", str(files["page.html"])]
     argv += ["--json", str(files["all.json"]), "--smoke", "2", "--smoke-out", str(files["smoke"])]
     assert main(argv) == 0
     assert files["never"].read_text(encoding="utf-8") == f"{CATEGORY}_2\n"
@@ -92,7 +92,7 @@ def test_the_verb_writes_what_it_is_asked_for(tmp_path: Path, capsys: pytest.Cap
     assert f"{CATEGORY}_1" in files["page.html"].read_text(encoding="utf-8")
     assert json.loads(files["all.json"].read_text(encoding="utf-8"))["entries"]["flaky"] == [f"{CATEGORY}_1"]
     assert "noise floor" in capsys.readouterr().out
-    assert main(["stability", *runs, "--smoke-out", "x"]) == 2
+    assert main(["compare", "stability", *runs, "--smoke-out", "x"]) == 2
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_runs_of_other_models_and_data_are_refused(
         lines = [record("simple_python_0", "simple_python", kept.pop("model"))]
         stored_run(tmp_path / name, lines, **kept)
     runs = [str(tmp_path / name) for name in ("a", "b")]
-    assert main(["stability", *runs]) == 2
+    assert main(["compare", "stability", *runs]) == 2
     assert told in capsys.readouterr().err
 
 
@@ -129,7 +129,7 @@ def recorded(name: str, folder: Path) -> str:
 def test_recorded_runs_of_one_model_under_three_servers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     old, fixed, same = (recorded(name, tmp_path) for name in ("server-0.11", "server-fixed-1", "server-fixed-2"))
     out = tmp_path / "stability.json"
-    if main(["stability", fixed, same, "--json", str(out)]) == 2:
+    if main(["compare", "stability", fixed, same, "--json", str(out)]) == 2:
         pytest.skip("no official data: run `pytest-bfcl fetch`")
     row = json.loads(out.read_text(encoding="utf-8"))["categories"]["multi_turn_base"]
     assert (row["entries"], row["flaky"], row["accuracies"]) == (200, 30, [0.62, 0.62])

@@ -216,7 +216,7 @@ def test_the_verb(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file.write_text("".join(json.dumps(line) + "\n" for line in lines))
 
     def told(*arguments: str) -> tuple[int, str]:
-        code = main(["audit-parser", *arguments, "--lines", str(file)])
+        code = main(["doctor", "parser", *arguments, "--lines", str(file)])
         return code, capsys.readouterr().out
 
     code, shown = told("vllm:right")
@@ -229,7 +229,7 @@ def test_the_verb(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert r'{" | "\"" | ' in shown
     code, shown = told("vllm:right", "--decoder", "vllm:right+stream", "--json")
     assert [json.loads(line)["failing"] for line in shown.splitlines()] == [0, 0]
-    assert main(["audit-parser", "hermes", "--lines", str(file)]) == 2
+    assert main(["doctor", "parser", "hermes", "--lines", str(file)]) == 2
     assert "vllm:hermes or sglang:hermes" in capsys.readouterr().err
 
 

@@ -147,7 +147,7 @@ def zipped(*files: tuple[str, str]) -> bytes:
 def test_the_main_branchs_run_is_fetched(
     runs: Path, forge: Forge, on_gitlab: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = ["baseline", "-o", str(tmp_path / "base")]
+    words = ["comment", "baseline", "-o", str(tmp_path / "base")]
     assert main(words) == 0
     assert "no baseline yet" in capsys.readouterr().out
     assert not (tmp_path / "base").exists()
@@ -161,7 +161,7 @@ def test_the_main_branchs_run_is_fetched(
     assert main(["compare", str(tmp_path / "base"), str(runs / "main")]) == 0
     assert main(words) == 2  # nothing is overwritten
     forge.artifacts = zipped(("other.txt", "x"))
-    assert main(["baseline", "-o", str(tmp_path / "more")]) == 2
+    assert main(["comment", "baseline", "-o", str(tmp_path / "more")]) == 2
     forge.artifacts = b"no zip"
-    assert main(["baseline", "-o", str(tmp_path / "more")]) == 2
+    assert main(["comment", "baseline", "-o", str(tmp_path / "more")]) == 2
     assert not (tmp_path / "more").exists()

@@ -171,13 +171,13 @@ def test_files_of_acebench(tmp_path: Path) -> None:
 
 def test_the_entries_can_be_used_and_are_told_to_be_unread(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source, made = log(tmp_path / "log.jsonl", CONVERSATION), tmp_path / "made.jsonl"
-    assert main(["import", str(source), "-o", str(made)]) == 0
+    assert main(["new", "log", str(source), "-o", str(made)]) == 0
     assert "4 entries, none of them reviewed" in capsys.readouterr().err
     assert main(["validate", str(made)]) == 0
     shown = capsys.readouterr().out
     assert shown.count("nobody has read this entry") == 4
     assert main(["validate", str(made), "--strict"]) == 1
-    assert main(["import", "chatlog", str(source), "-o", str(made)]) == 2, "what is there is not written over"
+    assert main(["new", "log", "chatlog", str(source), "-o", str(made)]) == 2, "what is there is not written over"
 
 
 @pytest.mark.parametrize("line", ["{", "7", '{"messages": 3}', '{"messages": [{}]}', '{"messages": [1]}'])

@@ -132,5 +132,5 @@ def test_an_entry_from_python_and_json_is_appended(tmp_path: Path, monkeypatch: 
     ([], json_schema()), (["result"], result_line_schema()), (["event"], event_schema()),
 ], ids=["entry", "result", "event"])  # fmt: skip
 def test_the_schemas_are_printed(words: list[str], schema: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["schema", *words]) == 0
+    assert main(["validate", "schema", *words]) == 0
     assert json.loads(capsys.readouterr().out) == schema

@@ -64,7 +64,7 @@ def test_the_official_set_needs_a_split(official_dir: Any, tmp_path: Any) -> Non
         tasks("official")
     assert str(caught.value).count("\n") < 5
     file = tmp_path / "official.split.json"
-    assert main(["split", "official", "--seed", "3", "-o", str(file)]) == 0
+    assert main(["new", "split", "official", "--seed", "3", "-o", str(file)]) == 0
     parts = [
         tasks("official", split=file, part=part, categories=["simple_java"])  # type: ignore[arg-type]
         for part in ("train", "test")

@@ -154,7 +154,9 @@ def test_the_verb_counts_marks_and_fails(tmp_path: Path, capsys: pytest.CaptureF
     other = {"prompt": "something else that nobody asks here"}
     lines = [*({"prompt": shouted(said(entry))} for entry in LONG[:6]), other]
     train.write_text("\n".join(map(json.dumps, lines)))
-    assert main(["contamination", str(train), "--against", "bundled", "--mark", str(mark), "--json", str(out)]) == 1
+    assert (
+        main(["validate", "training", str(train), "--against", "bundled", "--mark", str(mark), "--json", str(out)]) == 1
+    )
     told = capsys.readouterr().out
     assert "7 rows against" in told
     assert f"{train}:1" in told
@@ -164,8 +166,8 @@ def test_the_verb_counts_marks_and_fails(tmp_path: Path, capsys: pytest.CaptureF
     assert set(split.ids("train")) == set(found["contaminated"])
     split.check(OURS)
     train.write_text(json.dumps(other))
-    assert main(["contamination", str(train), "--against", "bundled"]) == 0
-    assert main(["contamination", str(tmp_path / "nothing"), "--against", "bundled"]) == 2
+    assert main(["validate", "training", str(train), "--against", "bundled"]) == 0
+    assert main(["validate", "training", str(tmp_path / "nothing"), "--against", "bundled"]) == 2
 
 
 @pytest.mark.slow

@@ -145,12 +145,12 @@ def test_the_verb(
 ) -> None:
     monkeypatch.setenv("PYTEST_BFCL_CACHE", str(tmp_path / "cache"))
     names = [str(folder / name) for name in ("night-1", "night-2", "broken")]
-    assert main(["site", *names, "-o", str(tmp_path / "out")]) == 1
+    assert main(["view", "site", *names, "-o", str(tmp_path / "out")]) == 1
     said = capsys.readouterr()
     assert said.out.strip() == str(tmp_path / "out" / "index.html")
     assert "broken" in said.err
-    assert main(["site", str(folder / "night-1"), "-o", str(tmp_path / "one")]) == 0
-    assert main(["site", str(folder / "foreign"), "-o", str(tmp_path / "none")]) == 2
-    assert main(["site", str(folder / "nowhere"), "-o", str(tmp_path / "none")]) == 2
+    assert main(["view", "site", str(folder / "night-1"), "-o", str(tmp_path / "one")]) == 0
+    assert main(["view", "site", str(folder / "foreign"), "-o", str(tmp_path / "none")]) == 2
+    assert main(["view", "site", str(folder / "nowhere"), "-o", str(tmp_path / "none")]) == 2
     assert "no folder" in capsys.readouterr().err
     assert main(["view", "--no-open", "--port", "99999"]) == 2

@@ -85,7 +85,9 @@ def test_our_own_reader_of_streams(tmp_path: Path, capsys: pytest.CaptureFixture
         lines = [f"data: {json.dumps(each, ensure_ascii=False)}{end}{end}" for each in [*chunks, "[DONE]"]]
         text = "".join(lines).replace('"[DONE]"', "[DONE]")
         (tmp_path / "streams.jsonl").write_text(json.dumps({"text": text}) + "\n")
-        assert main(["wire", "--parser", f"{HERE}:chat_stream", "--lines", str(tmp_path / "streams.jsonl")]) == 0
+        assert (
+            main(["doctor", "wire", "--parser", f"{HERE}:chat_stream", "--lines", str(tmp_path / "streams.jsonl")]) == 0
+        )
         assert "every split comes to the same" in capsys.readouterr().out
 
 
@@ -98,7 +100,7 @@ def test_every_format_of_a_family_can_be_written() -> None:
 
 def test_the_verb(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("pytest_bfcl.extensions.wire.cutting.SHRINK_S", 0.2)
-    assert main(["wire", "--parser", f"{HERE}:Leaks"]) == 1
+    assert main(["doctor", "wire", "--parser", f"{HERE}:Leaks"]) == 1
     told = capsys.readouterr().out
     assert "hermes, in every split: 14" in told
     assert f"rule    {RULES['split_calls']}" in told
@@ -112,5 +114,5 @@ def test_the_verb(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatc
         ("--parser", f"{HERE}:Right", "--format", "herms"): "hermes",
         ("--parser", f"{HERE}:Right", "--lines", str(tmp_path / "none")): "cannot read",
     }.items():
-        assert main(["wire", *words]) == 2, words
+        assert main(["doctor", "wire", *words]) == 2, words
         assert why in capsys.readouterr().err

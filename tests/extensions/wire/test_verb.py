@@ -1,4 +1,4 @@
-"""``pytest-bfcl wire``: every check explained, the page of a run written again."""
+"""``pytest-bfcl doctor wire``: every check explained, the page of a run written again."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.extensions.wire.test_page import records
 
 
 def test_every_check_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["wire", "--list"]) == 0
+    assert main(["doctor", "wire", "--list"]) == 0
     said = capsys.readouterr().out
     for check in all_checks():
         assert f"  {check.name}  (" in said
@@ -21,7 +21,7 @@ def test_every_check_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_one_api(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["wire", "--list", "--api", "chat"]) == 0
+    assert main(["doctor", "wire", "--list", "--api", "chat"]) == 0
     said = capsys.readouterr().out
     assert "events_sequence" not in said
     assert f"{len(checks_for('chat'))} checks" in said
@@ -29,10 +29,10 @@ def test_one_api(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_the_page_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / LINES_FILE).write_text("".join(f"{record.line}\n" for record in records("id per chunk")))
-    assert main(["wire", str(tmp_path)]) == 1
+    assert main(["doctor", "wire", str(tmp_path)]) == 1
     assert (tmp_path / PAGE_FILE).is_file()
-    assert main(["wire", str(tmp_path / "nowhere")]) == 2
-    assert main(["wire"]) == 2
+    assert main(["doctor", "wire", str(tmp_path / "nowhere")]) == 2
+    assert main(["doctor", "wire"]) == 2
     assert "no wire checks" in capsys.readouterr().err
 
 

@@ -14,7 +14,7 @@ def known_issues_toml(defects: Iterable[Defect], dataset: str) -> str:
 
     ``dataset`` is the version the entries were seen in. The sentences are the rules': no text of the data is in them.
     """
-    lines = ["# Found by `pytest-bfcl audit`; review each before it becomes a known issue."]
+    lines = ["# Found by `pytest-bfcl validate audit`; review each before it becomes a known issue."]
     told: set[str] = set()
     for defect in defects:
         for entry_id in (defect.id, *defect.others):

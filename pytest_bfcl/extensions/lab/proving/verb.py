@@ -1,6 +1,6 @@
 """Judge the answers of official folders again and hold every verdict against the one in their score files.
 
-  pytest-bfcl prove bfcl-run/ -o proof.md
+  pytest-bfcl score prove bfcl-run/ -o proof.md
 
 A folder holds result/ and score/ as BFCL writes them, of any release. One result file beside its score/ will do; an
 archive (.zip, .tar, .tar.gz, .tar.bz2, .tar.xz) or a revision of a git repository (REPO@REVISION, or REPO alone for the

@@ -66,4 +66,4 @@ def difficulty_of(facts: Facts, kind: str) -> int:
 
 def numbers_for(seed: int, number: int, attempt: int) -> Random:
     """The random numbers of one attempt at one task: the same wherever and whenever it is made."""
-    return Random(f"pytest-bfcl generate 1/{seed}/{number}/{attempt}")
+    return Random(f"pytest-bfcl new tasks 1/{seed}/{number}/{attempt}")

@@ -1,9 +1,9 @@
 """Make tasks to train on: worlds, calls that feed each other, and requests, each one proved.
 
-  pytest-bfcl generate --simulators TradingBot,TravelAPI --n 1000 --seed 7 -o tasks
-  pytest-bfcl generate --n 10000 --seed 7 -o tasks --processes auto
-  pytest-bfcl generate --from-openapi petstore.yaml --n 200 --seed 7 -o tasks
-  pytest-bfcl generate --n 500 --seed 7 -o tasks --model openai:gpt-4o-mini   # requests in its words, recorded
+  pytest-bfcl new tasks --simulators TradingBot,TravelAPI --n 1000 --seed 7 -o tasks
+  pytest-bfcl new tasks --n 10000 --seed 7 -o tasks --processes auto
+  pytest-bfcl new tasks --from-openapi petstore.yaml --n 200 --seed 7 -o tasks
+  pytest-bfcl new tasks --n 500 --seed 7 -o tasks --model openai:gpt-4o-mini   # requests in its words, recorded
 
 The same options give the same bytes, with any number of processes. The folder is data like any other:
 `pytest --model … --bfcl-data tasks`, `--bfcl-ids tasks/curriculum.txt` for the order from easy to hard.

@@ -157,7 +157,7 @@ def checks_of(
 
     named = {name.partition("[")[0] for name in only or ()}
     if unknown := named - {check.name for check in all_checks()}:
-        raise UsageError(f"not found: bfcl/wire.jsonl::{min(unknown)}; pytest-bfcl wire --list names every check")
+        raise UsageError(f"not found: bfcl/wire.jsonl::{min(unknown)}; pytest-bfcl doctor wire --list names all")
     earlier = read_lines(run)
     found: list[tuple[Contender, Sequence[str]]] = []
     for contender in contenders:

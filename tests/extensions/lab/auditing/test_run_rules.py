@@ -93,7 +93,7 @@ def test_the_verb_says_that_runs_of_one_model_prove_nothing(tmp_path: Path, caps
     for name in "abc":
         (tmp_path / f"{name}.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
     runs = [str(tmp_path / f"{name}.jsonl") for name in "abc"]
-    assert main(["audit", "bundled", "--categories", "simple_python", "--runs", *runs]) == 0
+    assert main(["validate", "audit", "bundled", "--categories", "simple_python", "--runs", *runs]) == 0
     printed = " ".join(capsys.readouterr().out.split())
     assert "3 runs of 1 family of models (gpt) prove nothing about an entry" in printed
     assert "0 defects, 0 to read" in printed

@@ -33,7 +33,7 @@ REPOSITORY = Path(__file__).resolve().parents[4]
 ABOUT = (
     "Made by `make proof`: every recorded output, conversation and reply is judged, played or decoded again and held "
     "against what the reference (bfcl-eval 2026.3.23, unless said otherwise) made of it. "
-    "`pytest-bfcl prove FOLDER` does the same for the `result/` and `score/` folders of anyone's BFCL run.",
+    "`pytest-bfcl score prove FOLDER` does the same for the `result/` and `score/` folders of anyone's BFCL run.",
     "What counts as equal: verdict, error type and the error types of every call tried; of conversations also the "
     "turn; of simulators every result and state but free wording; of replies the decoded calls in every notation; of "
     "prompts and score tables every byte. See [fidelity.md](fidelity.md) for the exceptions (a) to (d).",

@@ -158,7 +158,7 @@ def test_the_verb_tells_and_fails_on_what_is_not_explained(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out, told = tmp_path / "out" / "proof.md", tmp_path / "proof.json"
-    arguments = ["prove", str(folder), "--data", "bundled", "-o", str(out), "--json", str(told)]
+    arguments = ["score", "prove", str(folder), "--data", "bundled", "-o", str(out), "--json", str(told)]
     assert main(arguments) == 0
     assert "0 differences are not explained" in capsys.readouterr().out
     assert str(tmp_path) not in out.read_text()
@@ -176,7 +176,7 @@ def test_what_cannot_be_proved_is_refused(folder: Path, data: DataSet, tmp_path:
         prove_folder(folder, data)
     with pytest.raises(UsageError, match="holds no score files"):
         prove_folder(tmp_path / "absent", data)
-    assert main(["prove", str(tmp_path / "absent")]) == 2
+    assert main(["score", "prove", str(tmp_path / "absent")]) == 2
 
 
 def test_markdown_counts_and_lists_bounded() -> None:
@@ -219,7 +219,7 @@ def test_one_file_and_an_archive_are_proved_as_the_folder_is(folder: Path, data:
     assert part.name.endswith(", multiple")
     assert part.differences == []
     packed = shutil.make_archive(str(tmp_path / "packed"), "gztar", folder)
-    assert main(["prove", packed, "--data", "bundled", "-o", str(tmp_path / "proof.md")]) == 0
+    assert main(["score", "prove", packed, "--data", "bundled", "-o", str(tmp_path / "proof.md")]) == 0
     assert r", multi\_turn\_base |" in (tmp_path / "proof.md").read_text()
 
 

@@ -232,7 +232,7 @@ def test_a_folder_of_tasks_is_data_like_any_other(
     """Without the official set, of which it is said that nothing was held against it."""
     monkeypatch.setenv("PYTEST_BFCL_CACHE", str(tmp_path / "cache"))
     folder = tmp_path / "tasks"
-    words = ["generate", "--simulators", "TicketAPI,MessageAPI", "--n", "5", "--seed", "11", "-o", str(folder)]
+    words = ["new", "tasks", "--simulators", "TicketAPI,MessageAPI", "--n", "5", "--seed", "11", "-o", str(folder)]
     assert main(words) == 0
     told = capsys.readouterr().out
     assert "written: 5 tasks" in told
@@ -258,7 +258,7 @@ def test_a_folder_of_tasks_is_data_like_any_other(
 def test_mistakes_are_one_sentence(
     words: list[str], told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["generate", "--n", "2", "-o", str(tmp_path / "out"), *words]) == 2
+    assert main(["new", "tasks", "--n", "2", "-o", str(tmp_path / "out"), *words]) == 2
     captured = capsys.readouterr()
     assert told in captured.err + captured.out
     assert not (tmp_path / "out").exists()
@@ -268,7 +268,7 @@ def test_mistakes_are_one_sentence(
 def test_processes_do_not_matter(tmp_path: Path) -> None:
     """Nor where the border between them lies."""
     for name, more in (("one", []), ("two", ["--processes", "2"])):
-        assert main(["generate", "--n", "45", "--seed", "5", "-o", str(tmp_path / name), *more]) == 0
+        assert main(["new", "tasks", "--n", "45", "--seed", "5", "-o", str(tmp_path / name), *more]) == 0
     files = sorted(path.name for path in (tmp_path / "one").iterdir())
     assert files == sorted(path.name for path in (tmp_path / "two").iterdir())
     for name in files:
