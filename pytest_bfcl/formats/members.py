@@ -30,20 +30,28 @@ TOKENS = re.compile(
 """What ends a message; a server cuts it off, a recorded text may hold it."""
 
 
+MAX_BROKEN = 20
+"""Broken calls of one reply, beyond which nothing in it is read."""
+
+
 class Kept:
     """The calls of a reply, and the first trouble: a broken call beside a good one is left out, as servers do."""
 
     def __init__(self) -> None:
         self.pairs: list[Pair] = []
         self._trouble: DecodeError | None = None
+        self._broken = 0
 
     @contextmanager
     def broken(self) -> Iterator[None]:
-        """Go on behind a call that cannot be read."""
+        """Go on behind a call that cannot be read. Raises `DecodeError` behind `MAX_BROKEN` of them."""
         try:
             yield
         except DecodeError as trouble:
             self._trouble = self._trouble or trouble
+            self._broken += 1
+            if self._broken > MAX_BROKEN:
+                raise
 
     def read(self) -> list[Pair]:
         """The good calls. Raises the `DecodeError` of a broken one where no call is good."""

@@ -24,6 +24,7 @@ from pytest_bfcl.syntax.limits import MAX_CALLS
 from pytest_bfcl.syntax.native import leading_json, parse_json
 from pytest_bfcl.syntax.python_syntax import decode_python
 
+_OVER = re.compile(rf"(?:\s|{TOKENS.pattern})*+\Z")
 _GAP = re.compile(r"(?:[\s,;]|```(?:json|python)?)*", re.IGNORECASE)
 _CLOSINGS = ("<|close|>call<|sep|>", "<｜tool_call_end｜>", "<|eom|>")
 _LISTED = re.compile(r"\[\s*[A-Za-z_][\w.-]*\(")
@@ -112,8 +113,8 @@ class JsonCalls:
             try:
                 value, position = leading_json(text, position)
             except DecodeError:
-                end = text.find(self.closing, position) if self.closing else -1
-                end = end if end >= 0 else len(text)
+                signs = (sign for sign in (self.closing, *self.opening) if sign)
+                end = min((at for sign in signs if (at := text.find(sign, position)) >= 0), default=len(text))
                 value, position = _quoted(text[position:end]), end
             pairs += self._pairs(value)
             position = _skipped(text, position)
@@ -123,7 +124,7 @@ class JsonCalls:
 
     def _ended(self, text: str, position: int) -> bool:
         """Whether the tag closes here, another opens, or the text ends."""
-        return text.startswith((self.closing, *self.opening), position) or not TOKENS.sub("", text[position:]).strip()
+        return text.startswith((self.closing, *self.opening), position) or _OVER.match(text, position) is not None
 
     def _pairs(self, value: object) -> Iterable[Pair]:
         if not self.keyed:
