@@ -93,6 +93,12 @@ def pytest_configure(config: pytest.Config) -> None:
             marks.register(config)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Conftests below the arguments are read from now on, and may define an option ``--model``."""
+    pytest_internals.release(session.config, "--model", "bfcl_model")
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
     """Say what is meant when entries are named without a model, or as no file is, and nobody else collects them."""

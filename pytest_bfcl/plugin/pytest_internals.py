@@ -35,6 +35,16 @@ def add_first_unless_taken(parser: pytest.Parser, name: str, group: str, **attri
         shown.insert(0, shown.pop())
 
 
+def release(config: pytest.Config, name: str, dest: str) -> None:
+    """Give a short name of ours free once the command line is read: a conftest found later may have its own."""
+    parser = getattr(config, "_parser", None)
+    known = getattr(getattr(parser, "optparser", None), "_option_string_actions", {})
+    action = known.get(name)
+    if action is not None and action.dest == dest:
+        del known[name]
+        action.option_strings = [each for each in action.option_strings if each != name]
+
+
 def import_as_python_does(pluginmanager: pytest.PytestPluginManager, package: str) -> None:
     """Spare a plugin's package the rewriting of its assertions: compiling hundreds of modules anew takes seconds."""
     hook = pluginmanager.rewrite_hook

@@ -86,6 +86,34 @@ def test_another_plugin_may_own_the_short_option(project: Project) -> None:
     result.assert_outcomes(passed=11)
 
 
+HOSTS = {
+    "option of its own": 'parser.addoption("--model", default="theirs")',
+    "in a group": 'parser.getgroup("llm").addoption("--model", action="append", default=[])',
+    "with a short name": 'parser.addoption("-M", "--model", dest="the_model")',
+    "choices": 'parser.addoption("--model", choices=["small", "large"], default="small")',
+    "a flag": 'parser.addoption("--model", action="store_true")',
+    "other names of ours": 'parser.addoption("--models", default="x"); parser.addini("model", "theirs")',
+    "guarded": """
+            try:
+                parser.addoption("--model", default="theirs")
+            except ValueError:
+                pass""",
+}
+
+
+@pytest.mark.parametrize("theirs", HOSTS.values(), ids=HOSTS)
+@pytest.mark.parametrize("place", [".", "sub", "sub/deeper"])
+def test_a_hosts_conftest_with_an_option_of_that_name_stays_green(project: Project, theirs: str, place: str) -> None:
+    """At the root, or in a folder that is read after the command line."""
+    folder = project.path / place
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "conftest.py").write_text(f"def pytest_addoption(parser):\n            {theirs.lstrip()}\n")
+    (folder / "test_theirs.py").write_text("def test_theirs(): pass\n")
+    result = project.run("-p", "no:cacheprovider", str(project.path), model=None, data=None, out=None)
+    result.assert_outcomes(passed=1)
+    assert result.ret == 0
+
+
 def test_the_model_may_come_from_the_ini_file(project: Project) -> None:
     project.pytester.makeini(
         """
