@@ -12,6 +12,7 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import TYPE_CHECKING
 
 from pytest_bfcl.conversation import LookAhead, RunStopped, converse
+from pytest_bfcl.endpoints.descriptors import room_for
 from pytest_bfcl.failures import AdapterError, BenchmarkError, EntrySkipped, HarnessError
 from pytest_bfcl.selection.splits import is_in
 from pytest_bfcl.session.contender import Contender, is_stored
@@ -100,9 +101,13 @@ class Runner:
 
     def _look_ahead(self) -> LookAhead[Trial]:
         if self._ahead is None:
+            wanted = self.settings.concurrency * (len(self.contenders) if self.settings.paced else 1)
+            room, said = room_for(wanted)
+            if said:
+                self._note(said)
             self._ahead = LookAhead(
                 self.hold,
-                concurrency=self.settings.concurrency * (len(self.contenders) if self.settings.paced else 1),
+                concurrency=room,
                 stop_reason=self.stop_reason,
             )
         return self._ahead
