@@ -4,7 +4,7 @@ held.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -22,6 +22,10 @@ class Rule:
 
     text: str
     where: str
+
+
+Judges = Mapping[str, Callable[[Probe], Awaitable[None]]]
+"""What judges a rule, by its name in ``rules.toml``."""
 
 
 @dataclass(frozen=True, slots=True)

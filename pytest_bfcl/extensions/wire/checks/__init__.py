@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Mapping
+from typing import Any
 
 from pytest_bfcl.extensions.wire import matrix
 from pytest_bfcl.extensions.wire.check import Check
@@ -22,8 +23,9 @@ from pytest_bfcl.extensions.wire.checks import (
     schemas,
     sdks,
 )
+from pytest_bfcl.extensions.wire.rulebook import checks_of, of_messages
 
-GROUPS = {
+GROUPS: Mapping[str, Any] = {
     "arguments": arguments,
     "calls": calls,
     "tools": schemas,
@@ -43,11 +45,11 @@ GROUPS = {
 
 def all_checks() -> tuple[Check, ...]:
     """Every check of every API."""
-    own = (replace(check, group=name) for name, module in GROUPS.items() for check in module.CHECKS)
-    return (*matrix.checks(), *(blocks.shared(check) for check in own))
+    own = (check for name, module in GROUPS.items() for check in checks_of(name, module.JUDGES))
+    return (*matrix.checks(), *own)
 
 
 def checks_for(api: str) -> tuple[Check, ...]:
     """The checks of an API, in order."""
     found = (check for check in all_checks() if api in check.apis)
-    return tuple(map(blocks.of_messages, found)) if api == "anthropic" else tuple(found)
+    return tuple(map(of_messages, found)) if api == "anthropic" else tuple(found)

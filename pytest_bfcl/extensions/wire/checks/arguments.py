@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 
-from pytest_bfcl.extensions.wire.check import Check, Rule
-from pytest_bfcl.extensions.wire.checks.basics import BASICS
+from pytest_bfcl.extensions.wire.check import Judges
 from pytest_bfcl.extensions.wire.differences import Wanted
 from pytest_bfcl.extensions.wire.exchange import Exchange
 from pytest_bfcl.extensions.wire.not_held import Broke
@@ -14,7 +13,6 @@ from pytest_bfcl.extensions.wire.requests import Tool
 from pytest_bfcl.extensions.wire.tasks import NOTHING, TEXT, Json, dictate, note, schema
 from pytest_bfcl.formats.families import family_of
 
-JSON_TEXT = "OpenAI API reference, function.arguments, “in JSON format”; RFC 8259"
 Judge = Callable[[Probe], Awaitable[None]]
 
 
@@ -116,89 +114,22 @@ NESTED_TYPES: Json = {
 }
 
 
-def _check(name: str, text: str, judge: Judge, after: tuple[str, ...] = (), where: str = JSON_TEXT) -> Check:
-    return Check(name, Rule(text, where), judge, (*BASICS, *after))
-
-
-CHECKS = (
-    _check(
-        "arguments_numbers",
-        "Whole, negative, decimal and small numbers arrive as numbers of the same value; whole "
-        "numbers beyond 2^53 are not rounded, and the last one is there.",
-        values(NUMBER_TYPES, NUMBERS),
-        where=f"{JSON_TEXT} §6",
-    ),
-    _check(
-        "arguments_booleans",
-        "true and false arrive as booleans.",
-        values({"on": {"type": "boolean"}, "off": {"type": "boolean"}}, {"on": True, "off": False}),
-    ),
-    _check(
-        "arguments_null",
-        "null arrives as null and is not left out.",
-        values({"nothing": {"type": ["string", "null"]}}, {"nothing": None}),
-    ),
-    _check(
-        "arguments_nested",
-        "Objects and lists inside one another arrive as such, empty ones too.",
-        values(NESTED_TYPES, NESTED),
-    ),
-    _check("arguments_empty", "A call without arguments has the arguments {}, not an empty text or null.", _empty),
-    _check(
-        "arguments_unicode",
-        "Letters of other scripts arrive unchanged.",
-        texts("{} Grüße, 世界, שלום, नमस्ते, Ελλάδα"),
-        where=f"{JSON_TEXT} §8",
-    ),
-    _check(
-        "arguments_surrogates",
-        "Characters beyond U+FFFF (emoji) arrive whole; no event holds half of one.",
-        _surrogates,
-        ("arguments_unicode",),
-        where=f"{JSON_TEXT} §8.2",
-    ),
-    _check(
-        "unicode_boundaries",
-        "Wherever a stream is cut into deltas, no character is cut: eight texts, each shifted by one character.",
-        _unicode_boundaries,
-        ("arguments_unicode", "arguments_surrogates"),
-        where=f"{JSON_TEXT} §8",
-    ),
-    _check(
-        "arguments_quotes",
-        "Double and single quotes inside a text arrive unchanged.",
-        texts("""{} said "no" and 'yes' and "" and ''"""),
-    ),
-    _check(
-        "arguments_backslashes",
-        "Backslashes inside a text arrive unchanged.",
-        texts(r"C:\new\table\{} \\server\u0041 \" end\\"),
-    ),
-    _check(
-        "arguments_newlines",
-        "Line ends and tabs inside a text arrive unchanged.",
-        texts("{}\nsecond\n\n\tfourth\r\nfifth"),
-    ),
-    _check(
-        "arguments_braces",
-        "Braces, brackets, colons and commas inside a text do not end the call.",
-        texts('{} } ], "a": {"b": [1, 2}, ] ```'),
-    ),
-    _check(
-        "arguments_markup",
-        "Angle brackets and ampersands inside a text arrive unchanged, without entities.",
-        texts('{} <b class="x">1 &lt; 2 && 3 > 2</b> &amp;'),
-    ),
-    _check(
-        "arguments_blanks",
-        "Blanks at both ends of a text and runs of them arrive unchanged.",
-        texts("  {}   three blanks  "),
-    ),
-    _check(
-        "arguments_number_text",
-        "A text that looks like a number, a date or a boolean stays a text.",
-        values({"a": TEXT, "b": TEXT, "c": TEXT}, {"a": "007", "b": "true", "c": "1e5"}),
-    ),
-    _check("arguments_marks", "The marks with which models write calls arrive unchanged inside a text.", _marks),
-    _check("arguments_long", "Arguments of 20,000 characters arrive whole.", _long),
-)
+JUDGES: Judges = {
+    "arguments_numbers": values(NUMBER_TYPES, NUMBERS),
+    "arguments_booleans": values({"on": {"type": "boolean"}, "off": {"type": "boolean"}}, {"on": True, "off": False}),
+    "arguments_null": values({"nothing": {"type": ["string", "null"]}}, {"nothing": None}),
+    "arguments_nested": values(NESTED_TYPES, NESTED),
+    "arguments_empty": _empty,
+    "arguments_unicode": texts("{} Grüße, 世界, שלום, नमस्ते, Ελλάδα"),
+    "arguments_surrogates": _surrogates,
+    "unicode_boundaries": _unicode_boundaries,
+    "arguments_quotes": texts("""{} said "no" and 'yes' and "" and ''"""),
+    "arguments_backslashes": texts(r"C:\new\table\{} \\server\u0041 \" end\\"),
+    "arguments_newlines": texts("{}\nsecond\n\n\tfourth\r\nfifth"),
+    "arguments_braces": texts('{} } ], "a": {"b": [1, 2}, ] ```'),
+    "arguments_markup": texts('{} <b class="x">1 &lt; 2 && 3 > 2</b> &amp;'),
+    "arguments_blanks": texts("  {}   three blanks  "),
+    "arguments_number_text": values({"a": TEXT, "b": TEXT, "c": TEXT}, {"a": "007", "b": "true", "c": "1e5"}),
+    "arguments_marks": _marks,
+    "arguments_long": _long,
+}

@@ -8,33 +8,6 @@ from pytest_bfcl.extensions.wire.replies import Reply
 from pytest_bfcl.extensions.wire.tasks import dictate, note
 from pytest_bfcl.json_types import Fields
 
-BASICS = (
-    "answers",
-    "call_recognised",
-    "call_id",
-    "call_type",
-    "arguments_text",
-    "arguments_parse",
-    "arguments_dictated",
-    "stream_events",
-    "delta_index",
-    "delta_id",
-    "delta_name",
-    "stream_calls",
-    "stream_arguments",
-    "events_items",
-    "events_arguments",
-    "blocks_message",
-    "blocks_fields",
-    "blocks_input",
-    "blocks_stream",
-    "blocks_order",
-    "blocks_indexes",
-    "blocks_deltas",
-    "blocks_inputs",
-)
-"""What a check about anything finer builds on."""
-
 
 async def thoughts(probe: Probe) -> tuple[Fields, ...]:
     """The reasoning of a call, asked once: an endpoint may refuse calls in a history that have none."""

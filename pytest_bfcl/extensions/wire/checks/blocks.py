@@ -6,8 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from pytest_bfcl.extensions.wire.chat import Json
-from pytest_bfcl.extensions.wire.check import Check, Rule
-from pytest_bfcl.extensions.wire.checks import arguments
+from pytest_bfcl.extensions.wire.check import Judges
 from pytest_bfcl.extensions.wire.checks.basics import called
 from pytest_bfcl.extensions.wire.checks.results import begun, look_up, says
 from pytest_bfcl.extensions.wire.exchange import Exchange
@@ -17,11 +16,8 @@ from pytest_bfcl.extensions.wire.not_held import Broke, LikelyBroke, NotCalled, 
 from pytest_bfcl.extensions.wire.probe import Probe
 from pytest_bfcl.extensions.wire.replies import LENGTH, STOP, Reply
 from pytest_bfcl.extensions.wire.requests import Request, ToolCalls, ToolResult
-from pytest_bfcl.extensions.wire.rules import blocks
-from pytest_bfcl.extensions.wire.rules.blocks import MESSAGE, THINKING, TOOLS
 from pytest_bfcl.extensions.wire.tasks import LOOK_UP, dictate, write
 
-ERRORS = "Anthropic API reference, Errors: error shapes"
 BUDGET = 1024
 """The smallest budget for thinking that the API takes."""
 
@@ -165,160 +161,28 @@ def _text(request: Request) -> str:
     return str(getattr(request.turns[0], "text", ""))
 
 
-SHARED = {
-    **dict.fromkeys((check.name for check in arguments.CHECKS), f"{TOOLS}: input"),
-    **dict.fromkeys(
-        (
-            "calls_one",
-            "calls_five",
-            "choice_required_lists",
-            "calls_same_twice",
-            "calls_after_empty",
-            "text_before",
-            "parallel_off",
-        ),
-        f"{TOOLS}: parallel tool use",
+JUDGES: Judges = {
+    "blocks_thinking_back": _thinking_back,
+    "blocks_result_error": _like_a_result(lambda reply, word: [_result(reply, f"the value is {word}", is_error=True)]),
+    "blocks_result_text": _like_a_result(
+        lambda reply, word: [
+            _result(reply, f"the value is {word}"),
+            {"type": "text", "text": "Now write what I asked for."},
+        ]
     ),
-    **dict.fromkeys(("tools_1", "tools_64", "tools_200", "name_dashes", "name_64"), f"{TOOLS}: tools"),
-    **dict.fromkeys(
-        (
-            "schema_deep",
-            "schema_recursive",
-            "schema_any_of",
-            "schema_ref",
-            "schema_enum_numbers",
-            "schema_type_lists",
-            "schema_items",
-            "schema_pattern",
-            "schema_further",
-            "schema_limits",
-            "schema_enum",
-            "schema_long_description",
-            "schema_none",
-            "schemas_generated",
-        ),
-        f"{TOOLS}: input_schema",
+    "blocks_system": _system,
+    "blocks_paused": _paused,
+    "blocks_stop_sequence": _stop_sequence,
+    "blocks_limit": _limit,
+    "blocks_error_form": _refused(lambda body: {**body, "messages": "none"}, "a request without messages"),
+    "blocks_missing_result": _refused(_unanswered, "a call without its result"),
+    "blocks_unknown_result": _refused(
+        lambda body: {
+            **body,
+            "messages": [
+                {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "toolu_01nobody", "content": "7"}]}
+            ],
+        },
+        "a result for no call",
     ),
-    **dict.fromkeys(
-        (
-            "ids_accepted",
-            "ids_unique",
-            "result_string",
-            "result_parts",
-            "result_empty",
-            "result_error",
-            "results_reordered",
-            "results_kept",
-            "result_answered",
-            "conversation_20",
-            "history_text",
-        ),
-        f"{TOOLS}: tool_result",
-    ),
-    **dict.fromkeys(("role_system", "role_user", "user_parts"), f"{MESSAGE}: messages, system"),
-    **dict.fromkeys(("usage_grows", "cut_in_call", "fault_unknown_tool", "fault_choice", "fault_tool"), MESSAGE),
-    "choice_auto": f"{TOOLS}: tool_choice auto",
-    "crosstalk": MESSAGE,
-    "disconnect": MESSAGE,
-    "measures": MESSAGE,
 }
-"""Checks of the other APIs that hold here, too; where they are written."""
-
-
-def shared(check: Check) -> Check:
-    """A check of the other APIs, for this one as well where its rule is the same."""
-    if check.name not in SHARED:
-        return check
-    streams = ("blocks_stream",) if "stream_events" in check.after else ()
-    return replace(check, apis=(*check.apis, "anthropic"), after=(*check.after, *streams))
-
-
-def of_messages(check: Check) -> Check:
-    """A check as this API has it: its rule is written elsewhere."""
-    where = SHARED.get(check.name) or blocks.SHARED.get(check.name)
-    return check if where is None else replace(check, rule=Rule(check.rule.text, where))
-
-
-def _check(
-    name: str, text: str, where: str, judge: Callable[[Probe], Awaitable[None]], *, optional: bool = False
-) -> Check:
-    after = (
-        "answers",
-        "call_recognised",
-        "blocks_message",
-        "blocks_fields",
-        "blocks_input",
-        "blocks_thinking",
-        "blocks_stream",
-    )
-    return Check(name, Rule(text, where), judge, after, ("anthropic",), optional)
-
-
-CHECKS = (
-    _check(
-        "blocks_thinking_back",
-        "Thinking blocks go back unchanged, with their signatures, before a tool_result.",
-        f"{THINKING}: preserving thinking blocks",
-        _thinking_back,
-        optional=True,
-    ),
-    _check(
-        "blocks_result_error",
-        "A tool_result with is_error is taken as any other.",
-        f"{TOOLS}: is_error",
-        _like_a_result(lambda reply, word: [_result(reply, f"the value is {word}", is_error=True)]),
-    ),
-    _check(
-        "blocks_result_text",
-        "Text may follow tool_result blocks in the same message.",
-        f"{TOOLS}: tool results first",
-        _like_a_result(
-            lambda reply, word: [
-                _result(reply, f"the value is {word}"), {"type": "text", "text": "Now write what I asked for."}
-            ]
-        ),
-    ),
-    _check("blocks_system", "The system text may be a list of text blocks.", f"{MESSAGE}: system", _system),
-    _check(
-        "blocks_paused",
-        "A conversation that ends with the assistant's message, as after pause_turn, is gone on with.",
-        "Anthropic documentation, Handling stop reasons: pause_turn",
-        _paused,
-        optional=True,
-    ),
-    _check(
-        "blocks_stop_sequence",
-        "A stop sequence ends the text, does not stand in it, and is told as stop_sequence.",
-        f"{MESSAGE}: stop_sequences",
-        _stop_sequence,
-        optional=True,
-    ),
-    _check("blocks_limit", "max_tokens cuts the answer, and stop_reason then is max_tokens.", MESSAGE, _limit),
-    _check(
-        "blocks_error_form",
-        "A wrong request is refused with a 4xx and {type: error, error: {type, message}}.",
-        ERRORS,
-        _refused(lambda body: {**body, "messages": "none"}, "a request without messages"),
-    ),
-    _check(
-        "blocks_missing_result",
-        "A tool_use without its tool_result in the next message is refused.",
-        f"{TOOLS}: every tool_use needs a tool_result",
-        _refused(_unanswered, "a call without its result"),
-    ),
-    _check(
-        "blocks_unknown_result",
-        "A tool_result for a call that nobody made is refused.",
-        f"{TOOLS}: tool_use_id",
-        _refused(
-            lambda body: {
-                **body,
-                "messages": [
-                    {"role": "user", "content": [
-                        {"type": "tool_result", "tool_use_id": "toolu_01nobody", "content": "7"}]}
-                ],
-            },
-            "a result for no call",
-        ),
-    ),
-)  # fmt: skip

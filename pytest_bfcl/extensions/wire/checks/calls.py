@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
-from pytest_bfcl.extensions.wire.check import Check, Rule
-from pytest_bfcl.extensions.wire.checks.basics import BASICS
+from pytest_bfcl.extensions.wire.check import Judges
 from pytest_bfcl.extensions.wire.differences import EXACT, Match, Wanted, compare
 from pytest_bfcl.extensions.wire.not_held import Broke, NotCalled
 from pytest_bfcl.extensions.wire.probe import Probe, together
@@ -14,8 +13,6 @@ from pytest_bfcl.extensions.wire.replies import Reply
 from pytest_bfcl.extensions.wire.requests import Tool
 from pytest_bfcl.extensions.wire.tasks import LOOK_UP, NOTE, NOTHING, PING, TEXT, dictate, note, schema
 
-PARALLEL = "OpenAI, Function calling guide, Parallel function calling; API reference, tool_calls"
-CHOICE = "OpenAI API reference, Chat Completions / Responses, tool_choice"
 Judge = Callable[[Probe], Awaitable[None]]
 
 FIVE = (NOTE, PING, LOOK_UP, Tool("set_name", schema({"name": TEXT}), "Sets a name."),
@@ -107,62 +104,14 @@ async def _required_lists(probe: Probe) -> None:
     await probe.weigh(list(zip(requests, replies, strict=True)), lambda reply: compare(wanted, reply))
 
 
-_TWO = ("calls_unstreamed", "calls_one")
-CHECKS = (
-    Check(
-        "calls_one",
-        Rule("One call, with five tools to choose from, arrives in both forms.", PARALLEL),
-        parallel(1),
-        BASICS,
-    ),
-    Check(
-        "calls_five", Rule("Five calls in one answer arrive in both forms.", PARALLEL), parallel(5), (*BASICS, *_TWO)
-    ),
-    Check(
-        "calls_same_twice",
-        Rule("Two calls of the same function with different arguments arrive as two calls.", PARALLEL),
-        _same_twice,
-        (*BASICS, *_TWO),
-    ),
-    Check(
-        "calls_after_empty",
-        Rule("A call after one without arguments keeps its own.", PARALLEL),
-        _after_empty,
-        (*BASICS, *_TWO, "arguments_empty"),
-    ),
-    Check(
-        "text_before",
-        Rule("Text that the model writes before a call is kept.", "OpenAI API reference, message.content"),
-        _text_before,
-        (*BASICS, "stream_text"),
-    ),
-    Check(
-        "text_after",
-        Rule("Text that the model writes after a call is kept.", "OpenAI API reference, message.content"),
-        _text_after,
-        (*BASICS, "stream_text"),
-    ),
-    Check(
-        "choice_auto",
-        Rule("tool_choice auto is the same as none given: the model decides.", f"{CHOICE}: auto is the default"),
-        _auto,
-        BASICS,
-    ),
-    Check(
-        "choice_required_lists",
-        Rule("tool_choice required goes together with arguments that are lists.", f"{CHOICE}: required"),
-        _required_lists,
-        (*BASICS, "choice_required", "choice_required_stream", "arguments_nested"),
-        optional=True,
-    ),
-    Check(
-        "parallel_off",
-        Rule(
-            "With parallel_tool_calls false an answer holds at most one call.",
-            "OpenAI API reference, parallel_tool_calls",
-        ),
-        _parallel_off,
-        (*BASICS, *_TWO),
-        optional=True,
-    ),
-)
+JUDGES: Judges = {
+    "calls_one": parallel(1),
+    "calls_five": parallel(5),
+    "calls_same_twice": _same_twice,
+    "calls_after_empty": _after_empty,
+    "text_before": _text_before,
+    "text_after": _text_after,
+    "choice_auto": _auto,
+    "choice_required_lists": _required_lists,
+    "parallel_off": _parallel_off,
+}

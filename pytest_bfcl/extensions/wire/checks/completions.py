@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from pytest_bfcl.extensions.wire.chat import Json, choices_of
-from pytest_bfcl.extensions.wire.check import Check, Rule
+from pytest_bfcl.extensions.wire.check import Judges
 from pytest_bfcl.extensions.wire.exchange import DONE, loads
 from pytest_bfcl.extensions.wire.not_held import Broke, LikelyBroke, NotCalled
 from pytest_bfcl.extensions.wire.probe import Probe, together
 from pytest_bfcl.extensions.wire.replies import LENGTH, STOP, Reply
 from pytest_bfcl.extensions.wire.requests import Request
 
-OBJECT = "OpenAI API reference, Completions, The completion object"
-CREATE = "OpenAI API reference, Completions, Create completion"
 PROMPT = "The numbers in order: one, two, three, four, five,"
 
 
@@ -207,43 +205,20 @@ async def _wrong(probe: Probe) -> None:
         raise Broke("the error is no object with error.message", exchange, proof=exchange.received[:400])
 
 
-def _check(
-    name: str, text: str, judge: Callable[[Probe], Awaitable[None]], *after: str, where: str = CREATE,
-    optional: bool = False,
-) -> Check:  # fmt: skip
-    roots = () if name == "text_answers" else ("text_answers",)
-    return Check(name, Rule(text, where), judge, (*roots, *after), ("completions",), optional)
-
-
-CHECKS = (
-    _check(
-        "text_answers",
-        "A prompt is answered with a text_completion: id, model, created, and choices with index and text.",
-        _replies,
-        where=OBJECT,
-    ),
-    _check("text_finish", "The finish reason is stop or length.", _finish, "text_stream", where=OBJECT),
-    _check("text_usage", "usage counts prompt, completion, and both together.", _usage, where=OBJECT),
-    _check("text_stream", "A stream is an event stream of JSON objects that ends with [DONE].", _stream),
-    _check(
-        "text_chunks", "Every chunk is a text_completion with the same id, and its choices have a text.", _chunks,
-        "text_stream", where=OBJECT,
-    ),
-    _check("text_finish_last", "A stream has one finish reason, and no text after it.", _finish_last, "text_stream"),
-    _check("text_stream_text", "The texts of a stream join to the unstreamed text.", _stream_text, "text_stream"),
-    _check(
-        "text_stream_usage", "A stream that is asked for usage tells it, with the same prompt tokens.", _stream_usage,
-        "text_stream", "text_usage",
-    ),
-    _check("text_limit", "max_tokens cuts the text, and the finish reason then is length.", _limit, "text_finish",
-           "text_stream"),
-    _check("text_stop", "A stop sequence ends the text and does not stand in it.", _stop, "text_finish", "text_stream",
-           optional=True),
-    _check("text_echo", "With echo the text begins with the prompt.", _echo, "text_stream", optional=True),
-    _check("text_n", "n choices have the indexes 0 to n - 1.", _several, optional=True),
-    _check("text_prompts", "Two prompts have two choices.", _prompts, optional=True),
-    _check("text_logprobs", "logprobs, where there are any, have a number up to 0 for every token of the text.",
-           _logprobs, where=OBJECT, optional=True),
-    _check("text_errors", "A wrong request is refused with a 4xx and an object with error.message.", _wrong,
-           where="OpenAI API reference, Error codes"),
-)  # fmt: skip
+JUDGES: Judges = {
+    "text_answers": _replies,
+    "text_finish": _finish,
+    "text_usage": _usage,
+    "text_stream": _stream,
+    "text_chunks": _chunks,
+    "text_finish_last": _finish_last,
+    "text_stream_text": _stream_text,
+    "text_stream_usage": _stream_usage,
+    "text_limit": _limit,
+    "text_stop": _stop,
+    "text_echo": _echo,
+    "text_n": _several,
+    "text_prompts": _prompts,
+    "text_logprobs": _logprobs,
+    "text_errors": _wrong,
+}

@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from pytest_bfcl.extensions.wire.chat import choices_of
-from pytest_bfcl.extensions.wire.check import Check, Rule
-from pytest_bfcl.extensions.wire.checks.basics import BASICS, called
+from pytest_bfcl.extensions.wire.check import Judges
+from pytest_bfcl.extensions.wire.checks.basics import called
 from pytest_bfcl.extensions.wire.differences import EXACT, Match, compare
 from pytest_bfcl.extensions.wire.not_held import Broke, NotCalled, Suspected
 from pytest_bfcl.extensions.wire.probe import AGAIN, Probe, together
@@ -16,12 +16,6 @@ from pytest_bfcl.extensions.wire.requests import Request
 from pytest_bfcl.extensions.wire.tasks import dictate, note, write
 from pytest_bfcl.json_types import Parsed
 
-FINISH = "OpenAI API reference, Chat Completions, finish_reason; Responses, status and incomplete_details"
-USAGE = "OpenAI API reference, Chat Completions / Responses, usage"
-LIMIT = "OpenAI API reference, max_tokens / max_completion_tokens / max_output_tokens; finish_reason length"
-REASONING = (
-    "Responses, output: reasoning items; vLLM, SGLang and DeepSeek documentation, reasoning_content beside content"
-)
 Judge = Callable[[Probe], Awaitable[None]]
 
 
@@ -130,72 +124,13 @@ async def _seed(probe: Probe) -> None:
     await probe.dictated(dictate(*wanted, extra={"seed": 7}), wanted)
 
 
-CHECKS = (
-    Check(
-        "usage_grows",
-        Rule("Usage grows with the prompt.", USAGE),
-        _usage_grows,
-        ("answers", "call_recognised", "usage_present", "usage_plausible"),
-    ),
-    Check(
-        "cut_in_call",
-        Rule("An answer that max_tokens cuts inside a call ends with length, not as if it were complete.", LIMIT),
-        cut(stream=False),
-        ("answers", "call_recognised", "finish_calls"),
-    ),
-    Check(
-        "cut_in_call_stream",
-        Rule("A stream that max_tokens cuts inside a call ends with length, not as if it were complete.", LIMIT),
-        cut(stream=True),
-        (*BASICS, "cut_in_call", "stream_finish", "finish_last"),
-    ),
-    Check(
-        "max_completion_tokens",
-        Rule("max_completion_tokens, the newer name of the limit, cuts as max_tokens does.", LIMIT),
-        cut(stream=False, name="max_completion_tokens"),
-        ("answers", "call_recognised", "finish_calls", "cut_in_call"),
-        ("chat",),
-        optional=True,
-    ),
-    Check(
-        "stop",
-        Rule(
-            "A stop sequence ends a text and is not part of it; it does no harm to calls.",
-            "OpenAI API reference, Chat Completions, stop",
-        ),
-        _stop,
-        (*BASICS, "stream_text", "finish_stop", "stream_finish"),
-        ("chat",),
-        optional=True,
-    ),
-    Check(
-        "n",
-        Rule(
-            "With n = 2 there are two choices, 0 and 1, each with its call, in both forms.",
-            "OpenAI API reference, Chat Completions, n",
-        ),
-        _n,
-        BASICS,
-        ("chat",),
-        optional=True,
-    ),
-    Check(
-        "logprobs",
-        Rule(
-            "Logprobs that are asked for come with a text, and do no harm to calls.",
-            "OpenAI API reference, Chat Completions, logprobs",
-        ),
-        _logprobs,
-        BASICS,
-        ("chat",),
-        optional=True,
-    ),
-    Check(
-        "seed",
-        Rule("A seed does no harm to calls.", "OpenAI API reference, Chat Completions, seed"),
-        _seed,
-        BASICS,
-        ("chat",),
-        optional=True,
-    ),
-)
+JUDGES: Judges = {
+    "usage_grows": _usage_grows,
+    "cut_in_call": cut(stream=False),
+    "cut_in_call_stream": cut(stream=True),
+    "max_completion_tokens": cut(stream=False, name="max_completion_tokens"),
+    "stop": _stop,
+    "n": _n,
+    "logprobs": _logprobs,
+    "seed": _seed,
+}

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
 
-from pytest_bfcl.extensions.wire.check import Check, Rule
+from pytest_bfcl.extensions.wire.check import Judges
 from pytest_bfcl.extensions.wire.checks.basics import called, thoughts
 from pytest_bfcl.extensions.wire.exchange import Exchange
 from pytest_bfcl.extensions.wire.not_held import Broke
@@ -16,7 +16,6 @@ from pytest_bfcl.extensions.wire.requests import Message, Request, Tool, ToolCal
 from pytest_bfcl.extensions.wire.tasks import LOOK_UP, NOTE, dictate
 from pytest_bfcl.json_types import Fields
 
-ERRORS = "OpenAI API reference, Errors; RFC 9110 §15.5: a client's mistake is a 4xx"
 Judge = Callable[[Probe], Awaitable[None]]
 Body = Callable[[Probe, tuple[Fields, ...]], Any]
 
@@ -98,60 +97,13 @@ _IDS = (
     "must be followed",
     "tool message",
 )
-CHECKS = (
-    Check(
-        "fault_body",
-        Rule("A body that is no JSON is a 4xx that says so.", ERRORS),
-        refused(_broken_body, "json", "pars", "decod", "body", "syntax"),
-        ("answers",),
-    ),
-    Check(
-        "fault_missing_result",
-        Rule(
-            "A history in which a call has no result is a 4xx that says so.",
-            f"{ERRORS}; OpenAI, Function calling guide: every call needs its result",
-        ),
-        refused(history(MADE, Message("user", "Go on.")), *_IDS),
-        ("answers",),
-    ),
-    Check(
-        "fault_unknown_tool",
-        Rule(
-            "A history that calls a tool which is not offered any more is answered, or is a 4xx that names it.", ERRORS
-        ),
-        refused(history(UNKNOWN, RESULT), "gone_tool", "tool", "function", or_answered=True),
-        ("answers", "result_string"),
-    ),
-    Check(
-        "fault_history_arguments",
-        Rule("A history whose call has arguments that are no JSON is answered, or is a 4xx that says so.", ERRORS),
-        refused(history(BROKEN, RESULT), "json", "argument", "pars", "decod", or_answered=True),
-        ("answers", "result_string"),
-    ),
-    Check(
-        "fault_unknown_id",
-        Rule("A result for a call that nobody made is a 4xx that says so, or is answered.", ERRORS),
-        refused(history(FOREIGN), "call_zz", *_IDS, or_answered=True),
-        ("answers",),
-    ),
-    Check(
-        "fault_choice",
-        Rule("tool_choice naming a function that is not offered is a 4xx that says so.", ERRORS),
-        refused(_other_choice, "gone_tool", "tool_choice", "tool choice", "not found", "tool"),
-        ("answers",),
-    ),
-    Check(
-        "fault_tool",
-        Rule("A tool without a function is a 4xx that says so.", ERRORS),
-        refused(_broken_tool, "function", "name", "tool"),
-        ("answers",),
-    ),
-    Check(
-        "error_form",
-        Rule(
-            "The body of an error is an object error with a message.", "OpenAI API reference, Errors, the error object"
-        ),
-        _error_form,
-        ("answers", "fault_body"),
-    ),
-)
+JUDGES: Judges = {
+    "fault_body": refused(_broken_body, "json", "pars", "decod", "body", "syntax"),
+    "fault_missing_result": refused(history(MADE, Message("user", "Go on.")), *_IDS),
+    "fault_unknown_tool": refused(history(UNKNOWN, RESULT), "gone_tool", "tool", "function", or_answered=True),
+    "fault_history_arguments": refused(history(BROKEN, RESULT), "json", "argument", "pars", "decod", or_answered=True),
+    "fault_unknown_id": refused(history(FOREIGN), "call_zz", *_IDS, or_answered=True),
+    "fault_choice": refused(_other_choice, "gone_tool", "tool_choice", "tool choice", "not found", "tool"),
+    "fault_tool": refused(_broken_tool, "function", "name", "tool"),
+    "error_form": _error_form,
+}

@@ -6,10 +6,7 @@ import asyncio
 import json
 from importlib.util import find_spec
 
-from pytest_bfcl.extensions.wire.check import Check, Rule
-from pytest_bfcl.extensions.wire.checks import schemas
-from pytest_bfcl.extensions.wire.checks.basics import BASICS
-from pytest_bfcl.extensions.wire.checks.schemas import SCHEMAS, VALUES
+from pytest_bfcl.extensions.wire.check import Judges
 from pytest_bfcl.extensions.wire.differences import Wanted, compare
 from pytest_bfcl.extensions.wire.fuzzing import Pair, drawn
 from pytest_bfcl.extensions.wire.not_held import Broke, LikelyBroke, NotCalled, Suspected
@@ -107,11 +104,6 @@ async def _smallest(probe: Probe, count: int, seed: str, first: Pair, end: Broke
     return kind(why, *end.exchanges, proof=end.proof)
 
 
-CHECKS = (
-    Check(
-        "schemas_generated",
-        Rule("Whatever keywords of JSON Schema a tool has, a call that fits them arrives as it was dictated.", SCHEMAS),
-        _schemas,
-        (*BASICS, *VALUES, *(check.name for check in schemas.CHECKS if check.name.startswith("schema_"))),
-    ),
-)
+JUDGES: Judges = {
+    "schemas_generated": _schemas,
+}

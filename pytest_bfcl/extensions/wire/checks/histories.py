@@ -5,17 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from pytest_bfcl.extensions.wire.check import Check, Rule
-from pytest_bfcl.extensions.wire.checks.basics import BASICS
-from pytest_bfcl.extensions.wire.checks.results import TOOL_MESSAGE, begun, look_up, returned, weighed
+from pytest_bfcl.extensions.wire.check import Judges
+from pytest_bfcl.extensions.wire.checks.results import begun, look_up, returned, weighed
 from pytest_bfcl.extensions.wire.differences import EXACT, Match, compare
 from pytest_bfcl.extensions.wire.not_held import NotCalled
 from pytest_bfcl.extensions.wire.probe import Probe, together
 from pytest_bfcl.extensions.wire.replies import Reply
 from pytest_bfcl.extensions.wire.requests import Message, Request, ToolCalls, ToolResult, Verbatim
 from pytest_bfcl.extensions.wire.tasks import LOOK_UP, NOTE, dictate, note, order
-
-ASSISTANT = "OpenAI API reference, Chat Completions, messages, Assistant message; Responses, input, Item"
 
 
 async def _user_parts(probe: Probe) -> None:
@@ -73,34 +70,9 @@ async def _answered(probe: Probe) -> None:
     await probe.weigh(list(zip(requests, replies, strict=True)), result_match)
 
 
-_GIVEN = (*BASICS, "stream_text", "result_string", "ids_accepted")
-CHECKS = (
-    Check(
-        "user_parts",
-        Rule("A user message given as a list of text parts reaches the model, every part.", f"{ASSISTANT}: content"),
-        _user_parts,
-        (*BASICS, "result_parts"),
-    ),
-    Check(
-        "history_text",
-        Rule("Calls in the history may stand beside text.", f"{ASSISTANT}: content, tool_calls"),
-        _text_beside,
-        _GIVEN,
-    ),
-    Check(
-        "message_back",
-        Rule(
-            "The server's own message, with its text and its reasoning, is taken back as it stands, and its result "
-            "reaches the model.",
-            ASSISTANT,
-        ),
-        _message_back,
-        (*_GIVEN, "message_form", "history_text"),
-    ),
-    Check(
-        "result_answered",
-        Rule("After a result the answer has text or a call: not reasoning alone, not nothing.", TOOL_MESSAGE),
-        _answered,
-        (*BASICS, "stream_text", "events_text", "ids_accepted"),
-    ),
-)
+JUDGES: Judges = {
+    "user_parts": _user_parts,
+    "history_text": _text_beside,
+    "message_back": _message_back,
+    "result_answered": _answered,
+}

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from pytest_bfcl.extensions.wire.check import Check, Rule
-from pytest_bfcl.extensions.wire.checks.basics import BASICS
+from pytest_bfcl.extensions.wire.check import Judges
 from pytest_bfcl.extensions.wire.checks.histories import given_items
 from pytest_bfcl.extensions.wire.checks.results import begun, returned, weighed
 from pytest_bfcl.extensions.wire.differences import compare
@@ -15,8 +14,6 @@ from pytest_bfcl.extensions.wire.probe import Probe, together
 from pytest_bfcl.extensions.wire.replies import Reply
 from pytest_bfcl.extensions.wire.requests import Request, ToolResult, Verbatim
 from pytest_bfcl.extensions.wire.tasks import CODE_WORD, NOTE, dictate, note, told_directly
-
-CREATE = "OpenAI API reference, Responses, Create a model response"
 
 
 async def _instructions(probe: Probe) -> None:
@@ -64,33 +61,8 @@ def _reasoning(reply: Reply) -> list[dict[str, Any]]:
     return [item for item in items if isinstance(item, dict) and item.get("type") == "reasoning"]
 
 
-CHECKS = (
-    Check(
-        "instructions",
-        Rule("instructions reach the model together with tools.", f"{CREATE}: instructions"),
-        _instructions,
-        BASICS,
-        ("responses",),
-    ),
-    Check(
-        "previous_response",
-        Rule(
-            "An answer that follows another by previous_response_id knows its calls.", f"{CREATE}: previous_response_id"
-        ),
-        _previous,
-        (*BASICS, "stream_text", "result_string"),
-        ("responses",),
-        optional=True,
-    ),
-    Check(
-        "encrypted_reasoning",
-        Rule(
-            "When encrypted reasoning is asked for, every reasoning item has it, and is taken back.",
-            f"{CREATE}: include, reasoning.encrypted_content",
-        ),
-        _encrypted,
-        (*BASICS, "ids_accepted"),
-        ("responses",),
-        optional=True,
-    ),
-)
+JUDGES: Judges = {
+    "instructions": _instructions,
+    "previous_response": _previous,
+    "encrypted_reasoning": _encrypted,
+}

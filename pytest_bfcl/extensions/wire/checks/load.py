@@ -7,8 +7,7 @@ import time
 from collections.abc import Sequence
 from math import comb
 
-from pytest_bfcl.extensions.wire.check import Check, Rule
-from pytest_bfcl.extensions.wire.checks.basics import BASICS
+from pytest_bfcl.extensions.wire.check import Judges
 from pytest_bfcl.extensions.wire.differences import Wanted, compare
 from pytest_bfcl.extensions.wire.not_held import Broke, LikelyBroke, NotCalled
 from pytest_bfcl.extensions.wire.probe import Probe
@@ -107,25 +106,7 @@ async def _disconnect(probe: Probe) -> None:
         raise NotCalled("the answers were complete before anybody could leave", *left[:1])
 
 
-CHECKS = (
-    Check(
-        "crosstalk",
-        Rule(
-            f"{AT_ONCE} requests at once get the answers they get one after another; none holds another's words.",
-            "HTTP semantics, RFC 9110 §3.3: every request stands alone",
-        ),
-        _crosstalk,
-        ("answers", "stream_events"),
-        alone=True,
-    ),
-    Check(
-        "disconnect",
-        Rule(
-            "When clients leave in the middle of a stream, the server stops working for them and has room for others.",
-            "RFC 9110 §9.3 and common sense; vLLM, SGLang and llama.cpp abort such requests",
-        ),
-        _disconnect,
-        (*BASICS, "crosstalk"),
-        alone=True,
-    ),
-)
+JUDGES: Judges = {
+    "crosstalk": _crosstalk,
+    "disconnect": _disconnect,
+}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pytest_bfcl.extensions.wire.check import Check, Rule
+from pytest_bfcl.extensions.wire.check import Judges
 from pytest_bfcl.extensions.wire.probe import Probe, together
 from pytest_bfcl.extensions.wire.replies import Reply
 from pytest_bfcl.extensions.wire.requests import Request, Tool
@@ -79,15 +79,6 @@ def fits(name: object, values: object) -> bool:
     return tool is not None and isinstance(values, dict) and is_valid(tool.parameters or {}, values)
 
 
-CHECKS = (
-    Check(
-        "measures",
-        Rule(
-            "No rule but figures: the share of calls whose arguments satisfy the schema, and precision, recall and "
-            "F1 of calling when a call is due, over the same questions unstreamed and streamed.",
-            "JSON Schema 2020-12; F1 as in information retrieval",
-        ),
-        _measures,
-        ("answers", "stream_events"),
-    ),
-)
+JUDGES: Judges = {
+    "measures": _measures,
+}

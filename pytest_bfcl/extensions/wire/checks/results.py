@@ -6,8 +6,8 @@ import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
-from pytest_bfcl.extensions.wire.check import Check, Rule
-from pytest_bfcl.extensions.wire.checks.basics import BASICS, called, thoughts
+from pytest_bfcl.extensions.wire.check import Judges
+from pytest_bfcl.extensions.wire.checks.basics import called, thoughts
 from pytest_bfcl.extensions.wire.differences import EXACT, Match, Wanted, compare
 from pytest_bfcl.extensions.wire.not_held import Broke, NotCalled
 from pytest_bfcl.extensions.wire.probe import Probe, together
@@ -15,11 +15,6 @@ from pytest_bfcl.extensions.wire.replies import Call, Reply
 from pytest_bfcl.extensions.wire.requests import Message, Request, Role, ToolCalls, ToolResult
 from pytest_bfcl.extensions.wire.tasks import CODE_WORD, LOOK_UP, NOTE, dictate, note, told_directly
 
-TOOL_MESSAGE = (
-    "OpenAI API reference, Chat Completions, messages, Tool message; Responses, input, Function tool call output"
-)
-ID = "OpenAI API reference, tool_calls[].id and tool_call_id; Responses, call_id"
-ROLES = "OpenAI API reference, Chat Completions, messages; Responses, input: roles"
 Judge = Callable[[Probe], Awaitable[None]]
 
 
@@ -188,100 +183,19 @@ def word_from(role: Role) -> Judge:
     return judge
 
 
-_GIVEN = (*BASICS, "result_string", "ids_accepted")
-CHECKS = (
-    Check(
-        "ids_accepted",
-        Rule("An id that the server gave, streamed or not, is taken back with a result.", ID),
-        _ids_accepted,
-        BASICS,
-    ),
-    Check(
-        "ids_unique",
-        Rule("The calls of a conversation's steps have different ids.", ID),
-        _ids_unique,
-        (*BASICS, "ids_in_answer", "ids_accepted"),
-    ),
-    Check(
-        "ids_foreign",
-        Rule(
-            "Ids from other servers (histories move between providers) are taken.",
-            f"{ID}: a text, no form is asked for",
-        ),
-        _ids_foreign,
-        (*_GIVEN,),
-    ),
-    Check(
-        "result_string",
-        Rule("A result given as a text reaches the model.", f"{TOOL_MESSAGE}: content, string"),
-        _string,
-        (*BASICS, "ids_accepted", "stream_text"),
-    ),
-    Check(
-        "result_parts",
-        Rule(
-            "A result given as a list of text parts reaches the model, every part.",
-            f"{TOOL_MESSAGE}: content, array of content parts",
-        ),
-        like_a_string(_parts),
-        _GIVEN,
-    ),
-    Check(
-        "results_kept",
-        Rule("Results of earlier turns reach the model when the user has gone on speaking.", TOOL_MESSAGE),
-        _kept,
-        (*_GIVEN, "role_user", "result_answered"),
-    ),
-    Check("result_empty", Rule("An empty result is taken.", f"{TOOL_MESSAGE}: content"), _empty, _GIVEN),
-    Check(
-        "result_large",
-        Rule(
-            "A result of 100,000 characters reaches the model to its end, or a 4xx says that it is too long.",
-            f"{TOOL_MESSAGE}: content",
-        ),
-        like_a_string(_large),
-        _GIVEN,
-        optional=True,
-    ),
-    Check(
-        "result_error",
-        Rule("A result that is an error, written as JSON, reaches the model.", f"{TOOL_MESSAGE}: content"),
-        like_a_string(_error),
-        _GIVEN,
-    ),
-    Check(
-        "results_reordered",
-        Rule(
-            "Results belong to calls by id, in whatever order they are given.",
-            f"{TOOL_MESSAGE}: tool_call_id, “tool call that this message is responding to”",
-        ),
-        _reordered,
-        (*_GIVEN, "calls_unstreamed", "ids_in_answer"),
-    ),
-    Check(
-        "conversation_20",
-        Rule("Twenty steps of call and result, every other one streamed, work like the first.", TOOL_MESSAGE),
-        _conversation,
-        (*_GIVEN, "ids_unique"),
-        chain=STEPS,
-    ),
-    Check(
-        "role_system",
-        Rule("A system message reaches the model together with tools.", f"{ROLES}, system"),
-        word_from("system"),
-        BASICS,
-    ),
-    Check(
-        "role_developer",
-        Rule("A developer message reaches the model together with tools.", f"{ROLES}, developer"),
-        word_from("developer"),
-        BASICS,
-        optional=True,
-    ),
-    Check(
-        "role_user",
-        Rule("Earlier messages of user and assistant reach the model together with tools.", f"{ROLES}, user"),
-        word_from("user"),
-        BASICS,
-    ),
-)
+JUDGES: Judges = {
+    "ids_accepted": _ids_accepted,
+    "ids_unique": _ids_unique,
+    "ids_foreign": _ids_foreign,
+    "result_string": _string,
+    "result_parts": like_a_string(_parts),
+    "results_kept": _kept,
+    "result_empty": _empty,
+    "result_large": like_a_string(_large),
+    "result_error": like_a_string(_error),
+    "results_reordered": _reordered,
+    "conversation_20": _conversation,
+    "role_system": word_from("system"),
+    "role_developer": word_from("developer"),
+    "role_user": word_from("user"),
+}

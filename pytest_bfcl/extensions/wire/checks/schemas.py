@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from pytest_bfcl.extensions.wire.check import Check, Rule
-from pytest_bfcl.extensions.wire.checks.basics import BASICS
+from pytest_bfcl.extensions.wire.check import Judges
 from pytest_bfcl.extensions.wire.differences import Wanted, compare
 from pytest_bfcl.extensions.wire.probe import Probe, together
 from pytest_bfcl.extensions.wire.requests import Tool
 from pytest_bfcl.extensions.wire.tasks import NOTE, TEXT, Json, dictate, schema
 
-TOOLS = "OpenAI API reference, Chat Completions / Responses, tools"
-SCHEMAS = f"{TOOLS}, parameters, “described as a JSON Schema object”; JSON Schema 2020-12"
-NAMES = f"{TOOLS}, function.name: a-z, A-Z, 0-9, underscores and dashes, at most 64 characters"
 Judge = Callable[[Probe], Awaitable[None]]
 
 
@@ -126,128 +122,25 @@ ODD_SCHEMA: Json = schema({"label": TEXT, **{key: {} for key in ODD_KEYS}})
 LONG = "Sets something up. " + "The value is kept until it is changed; nothing else happens. " * 130
 
 
-VALUES = (
-    "calls_one",
-    "arguments_numbers",
-    "arguments_booleans",
-    "arguments_null",
-    "arguments_nested",
-    "arguments_empty",
-)
-"""What arrives under any schema, or under none."""
-_AFTER = {"schema_type_lists": ("arguments_number_text",)}
-
-
-def _check(name: str, text: str, where: str, judge: Judge, *, optional: bool = False) -> Check:
-    return Check(name, Rule(text, where), judge, (*BASICS, *VALUES, *_AFTER.get(name, ())), optional=optional)
-
-
-CHECKS = (
-    _check("tools_1", "One tool: its call arrives.", TOOLS, one_of(1)),
-    _check("tools_64", "64 tools: the call of the last one arrives.", TOOLS, one_of(64)),
-    _check(
-        "tools_200",
-        "200 tools: the call of the last one arrives, or a 4xx says how many are allowed.",
-        TOOLS,
-        one_of(200),
-        optional=True,
-    ),
-    _check(
-        "schema_deep",
-        "A schema nested eleven levels deep is taken, and its call arrives.",
-        SCHEMAS,
-        tool(schema({"label": TEXT, "tree": DEEP_SCHEMA}), {"tree": DEEP}),
-    ),
-    _check(
-        "schema_recursive",
-        "A schema that refers to itself ($defs, $ref) is taken, and its call arrives.",
-        SCHEMAS,
-        tool(RECURSIVE, TREE),
-    ),
-    _check(
-        "schema_any_of",
-        "A schema with anyOf is taken; values keep the type that was chosen.",
-        SCHEMAS,
-        tool(ANY_OF, {"to": {"number": 5}, "when": "12"}),
-    ),
-    _check(
-        "schema_ref",
-        "A schema whose parts are named in $defs and referred to is taken; what stands there keeps its types.",
-        SCHEMAS,
-        tool(SHARED, PLACES),
-    ),
-    _check(
-        "schema_enum_numbers",
-        "Enums of numbers and of mixed values are taken; the values keep their types.",
-        SCHEMAS,
-        tool(ENUM_NUMBERS, {"level": 3, "ratio": 1.5, "mixed": 7}),
-    ),
-    _check(
-        "schema_type_lists",
-        "A list of types is taken, and a value of any of them arrives as it is.",
-        SCHEMAS,
-        tool(TYPE_LISTS, {"amount": 7, "unit": "7", "more": None}),
-    ),
-    _check(
-        "schema_items",
-        "minItems and maxItems are taken, and the whole list arrives.",
-        SCHEMAS,
-        tool(schema({"label": TEXT, "sizes": MANY}), {"sizes": [3, 1, 2]}),
-    ),
-    _check(
-        "schema_pattern",
-        "A pattern is taken, and a text that matches it arrives unchanged.",
-        SCHEMAS,
-        tool(schema({"label": TEXT, "code": CODE}), {"code": "NO-007"}),
-    ),
-    _check(
-        "schema_further",
-        "additionalProperties may be a schema: keys of one's own choice arrive, inside and outside.",
-        SCHEMAS,
-        tool(FURTHER, {"counts": {"red": 1, "light blue": 2}, "own": "kept"}),
-    ),
-    _check(
-        "schema_limits",
-        "Limits of numbers and texts, formats and const are taken; values at their edges arrive.",
-        SCHEMAS,
-        tool(LIMITS, LIMITED),
-    ),
-    _check(
-        "schema_enum",
-        "A schema with enum is taken; signs and blanks in its values survive.",
-        SCHEMAS,
-        tool(ENUM, {"unit": "K / kelvin", "level": 2}),
-    ),
-    _check(
-        "schema_long_description",
-        "A description of 8,000 characters is taken, and the call arrives.",
-        TOOLS,
-        tool(schema({"label": TEXT}), {}, description=LONG),
-    ),
-    _check(
-        "schema_odd_keys",
-        "Property names with signs, blanks and other letters survive.",
-        SCHEMAS,
-        tool(ODD_SCHEMA, ODD_KEYS),
-    ),
-    _check(
-        "schema_none",
-        "A tool without parameters is taken; leaving them out means an empty list of parameters.",
-        f"{TOOLS}, parameters: “omitting parameters defines a function with an empty parameter list”",
-        tool(None, {}, name="get_status", key=None),
-    ),
-    _check(
-        "name_dots",
-        "A name with dots comes back unchanged, or a 4xx refuses it.",
-        NAMES,
-        tool_named("files.v2.save"),
-        optional=True,
-    ),
-    _check("name_dashes", "A name with dashes comes back unchanged.", NAMES, tool_named("save-the-file")),
-    _check(
-        "name_64",
-        "A name of 64 characters comes back whole.",
-        NAMES,
-        tool_named("save_" + "a_very_long_name_" * 3 + "12345678"),
-    ),
-)
+JUDGES: Judges = {
+    "tools_1": one_of(1),
+    "tools_64": one_of(64),
+    "tools_200": one_of(200),
+    "schema_deep": tool(schema({"label": TEXT, "tree": DEEP_SCHEMA}), {"tree": DEEP}),
+    "schema_recursive": tool(RECURSIVE, TREE),
+    "schema_any_of": tool(ANY_OF, {"to": {"number": 5}, "when": "12"}),
+    "schema_ref": tool(SHARED, PLACES),
+    "schema_enum_numbers": tool(ENUM_NUMBERS, {"level": 3, "ratio": 1.5, "mixed": 7}),
+    "schema_type_lists": tool(TYPE_LISTS, {"amount": 7, "unit": "7", "more": None}),
+    "schema_items": tool(schema({"label": TEXT, "sizes": MANY}), {"sizes": [3, 1, 2]}),
+    "schema_pattern": tool(schema({"label": TEXT, "code": CODE}), {"code": "NO-007"}),
+    "schema_further": tool(FURTHER, {"counts": {"red": 1, "light blue": 2}, "own": "kept"}),
+    "schema_limits": tool(LIMITS, LIMITED),
+    "schema_enum": tool(ENUM, {"unit": "K / kelvin", "level": 2}),
+    "schema_long_description": tool(schema({"label": TEXT}), {}, description=LONG),
+    "schema_odd_keys": tool(ODD_SCHEMA, ODD_KEYS),
+    "schema_none": tool(None, {}, name="get_status", key=None),
+    "name_dots": tool_named("files.v2.save"),
+    "name_dashes": tool_named("save-the-file"),
+    "name_64": tool_named("save_" + "a_very_long_name_" * 3 + "12345678"),
+}

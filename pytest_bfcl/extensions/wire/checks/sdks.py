@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from importlib.util import find_spec
 
-from pytest_bfcl.extensions.wire.check import Check, Rule
+from pytest_bfcl.extensions.wire.check import Judges
 from pytest_bfcl.extensions.wire.checks.completions import PROMPT
 from pytest_bfcl.extensions.wire.differences import Wanted
 from pytest_bfcl.extensions.wire.not_held import LikelyBroke, NotCalled
@@ -48,23 +48,6 @@ def _proof(reply: Reply) -> bytes:
     return reply.exchange.received[:4000]
 
 
-CHECKS = (
-    Check(
-        "sdk_reads",
-        Rule(
-            "The official client (openai; anthropic for Messages) finds the same calls, text and end in the bytes.",
-            "openai-python and anthropic-sdk-python, the reading of answers and streams",
-        ),
-        _same,
-        (
-            "answers", "message_form", "call_recognised", "call_id", "call_type", "arguments_text", "arguments_parse",
-            "stream_events", "chunk_form", "finish_last", "delta_index", "delta_id", "delta_type", "delta_name",
-            "delta_arguments", "finish_calls", "finish_stop", "stream_calls", "events_names", "events_sequence",
-            "events_begin", "events_items", "events_arguments", "events_completed", "events_text",
-            "blocks_message", "blocks_fields", "blocks_input", "blocks_stream", "blocks_names", "blocks_order",
-            "blocks_indexes", "blocks_start", "blocks_deltas", "blocks_inputs", "blocks_stop_reason",
-            "blocks_end", "text_answers", "text_stream", "text_chunks", "text_finish",
-        ),
-        ("chat", "responses", "completions", "anthropic"),
-    ),
-)  # fmt: skip
+JUDGES: Judges = {
+    "sdk_reads": _same,
+}

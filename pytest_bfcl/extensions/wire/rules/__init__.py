@@ -1,20 +1,21 @@
-"""Every rule that an answer is judged by, in one table: a row names the rule and the function that judges.
+"""Every rule that an answer is judged by: ``rules.toml`` says what it is, a function of its name judges.
 
-To add one: a function from `Judged` to findings, and a `Row` in the ``ROWS`` of the module that owns its subject.
+To add one: a line there, and a function from `Judged` to findings in the ``JUDGES`` of the module of its subject.
 """
 
 from __future__ import annotations
 
+from pytest_bfcl.extensions.wire.row import Finding, Form, Found, Row
+from pytest_bfcl.extensions.wire.rulebook import rows_of
 from pytest_bfcl.extensions.wire.rules import blocks, calls, endings, events, messages, streams, texts
-from pytest_bfcl.extensions.wire.rules.row import Finding, Form, Found, Row
 
-_OF_OPENAI = {
-    "answers": (*messages.ROWS, *calls.ROWS, *texts.ROWS),
-    "streams": streams.ROWS,
-    "events": events.ROWS,
-    "endings": endings.ROWS,
+GROUPS = {
+    "answers": rows_of("answers", messages.JUDGES, calls.JUDGES, texts.JUDGES),
+    "streams": rows_of("streams", streams.JUDGES),
+    "events": rows_of("events", events.JUDGES),
+    "endings": rows_of("endings", endings.JUDGES),
+    "messages": rows_of("messages", blocks.JUDGES),
 }
-GROUPS = {group: tuple(map(blocks.shared, rows)) for group, rows in _OF_OPENAI.items()} | {"messages": blocks.ROWS}
 """Group of the report → its rules."""
 ROWS: tuple[Row, ...] = tuple(row for rows in GROUPS.values() for row in rows)
 

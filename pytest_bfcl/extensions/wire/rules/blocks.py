@@ -3,58 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Any
 
 from pytest_bfcl.extensions.wire.cells import Judged
-from pytest_bfcl.extensions.wire.check import Rule
 from pytest_bfcl.extensions.wire.exchange import DONE, loads
 from pytest_bfcl.extensions.wire.messages import DELTAS, ENDS, Json, blocks_of
+from pytest_bfcl.extensions.wire.row import Found, RowJudges, wrong
 from pytest_bfcl.extensions.wire.rules.messages import is_count, is_text
-from pytest_bfcl.extensions.wire.rules.row import Form, Found, Row, wrong
 from pytest_bfcl.json_types import Fields
-
-MESSAGE = "Anthropic API reference, Messages, Create a message"
-TOOLS = "Anthropic documentation, Tool use, How to implement tool use"
-STREAMING = "Anthropic documentation, Streaming Messages"
-THINKING = "Anthropic documentation, Extended thinking"
-
-
-_EVENTS = ("blocks_stream", "blocks_order", "blocks_indexes", "blocks_deltas", "blocks_inputs")
-_ROOTS = ("blocks_message", "blocks_fields", "blocks_input")
-SHARED = {
-    "answers": MESSAGE,
-    "call_recognised": f"{TOOLS}: tool_use",
-    "calls_unstreamed": f"{TOOLS}: parallel tool use",
-    "arguments_dictated": f"{TOOLS}: input",
-    "stream_calls": STREAMING,
-    "stream_arguments": f"{STREAMING}: input JSON delta",
-    "names_offered": f"{TOOLS}: tools",
-    "arguments_schema": f"{TOOLS}: input_schema",
-    "strict": "Anthropic documentation, Structured outputs: strict tool use",
-    "choice_required": f"{TOOLS}: tool_choice any",
-    "choice_required_stream": f"{TOOLS}: tool_choice any",
-    "choice_function": f"{TOOLS}: tool_choice tool",
-    "choice_function_stream": f"{TOOLS}: tool_choice tool",
-    "choice_none": f"{TOOLS}: tool_choice none",
-    "ids_in_answer": f"{TOOLS}: tool_use, id",
-    "content_markers": f"{TOOLS}: tool_use blocks stand beside text",
-    "stream_markers": f"{TOOLS}: tool_use blocks stand beside text",
-    "stream_text": STREAMING,
-    "reasoning_apart": f"{THINKING}: thinking blocks",
-    "finish_calls": f"{MESSAGE}: stop_reason tool_use",
-    "finish_stop": f"{MESSAGE}: stop_reason end_turn",
-    "stream_finish": f"{STREAMING}: message_delta",
-}
-"""Rules of the other APIs that hold here, too; where they are written."""
-
-
-def shared(row: Row) -> Row:
-    """A row of the other APIs, for this one as well where its rule is the same."""
-    if row.name not in SHARED:
-        return row
-    after = _ROOTS if row.form == "unstreamed" else (*_ROOTS, *_EVENTS)
-    return replace(row, apis=(*row.apis, "anthropic"), after=(*row.after, *after))
 
 
 def final(judged: Judged) -> Json | None:
@@ -294,108 +250,20 @@ def _end(found: list[Json]) -> Iterator[str]:
     yield from _counts(told[-1].get("usage"), "output_tokens")
 
 
-def _row(
-    name: str, text: str, where: str, judge: Callable[[Judged], Found], form: Form = "unstreamed", *after: str
-) -> Row:
-    roots = ("answers",) if form == "unstreamed" else ("blocks_stream",)
-    return Row(
-        name,
-        Rule(text, where),
-        judge,
-        form,
-        (*roots, *after) if name not in roots else ("answers",),
-        ("anthropic",),
-        gate=name == "blocks_stream",
-    )
-
-
-ROWS = (
-    _row(
-        "blocks_message",
-        "A message has id, type message, role assistant, model, content (a list of blocks with types) and "
-        "stop_sequence, a text or null.",
-        MESSAGE,
-        _of_message(_form),
-    ),
-    _row("blocks_fields", "A text block has a text; a tool_use block an id and a name.", MESSAGE, _of_message(_blocks)),
-    _row("blocks_input", "The input of a tool_use block is an object, not a text.", TOOLS, _of_message(_input)),
-    _row(
-        "blocks_thinking",
-        "A thinking block has its text and a signature, with which it can be given back.",
-        THINKING,
-        _of_message(_thinking),
-    ),
-    _row("blocks_usage", "usage tells input_tokens and output_tokens.", MESSAGE, _of_message(_usage)),
-    _row(
-        "blocks_stop_reason",
-        "stop_reason is a word the API has: end_turn, max_tokens, stop_sequence, tool_use, pause_turn, refusal, "
-        "model_context_window_exceeded.",
-        f"{MESSAGE}: stop_reason",
-        _words,
-        "both",
-    ),
-    _row(
-        "blocks_stream",
-        "A stream is text/event-stream of JSON objects with a type, each ended by an empty line, without [DONE].",
-        STREAMING,
-        _sse,
-        "streamed",
-    ),
-    _row("blocks_names", "The line event: of every event is the type in its data.", STREAMING, _names, "streamed"),
-    _row(
-        "blocks_order",
-        "A stream is message_start, content blocks, message_delta, message_stop, each in its place; ping anywhere.",
-        f"{STREAMING}: event types",
-        _of_events(_order),
-        "streamed",
-    ),
-    _row(
-        "blocks_indexes",
-        "Content blocks are started, filled and stopped one after another, with the indexes 0, 1, …",
-        f"{STREAMING}: content block events",
-        _of_events(_of_blocks),
-        "streamed",
-    ),
-    _row(
-        "blocks_start",
-        "message_start has the message with empty content, no stop_reason, and usage.input_tokens.",
-        f"{STREAMING}: event types",
-        _of_events(_start),
-        "streamed",
-        "blocks_order",
-    ),
-    _row(
-        "blocks_deltas",
-        "Deltas fit their block: text_delta, input_json_delta, thinking_delta or signature_delta, with its text.",
-        f"{STREAMING}: content block delta types",
-        _of_events(_deltas),
-        "streamed",
-        "blocks_indexes",
-    ),
-    _row(
-        "blocks_inputs",
-        "A streamed call starts with id, name and the input {}; its input_json_deltas join to a JSON object.",
-        f"{STREAMING}: input JSON delta",
-        _of_events(_inputs),
-        "streamed",
-        "blocks_indexes",
-        "blocks_deltas",
-    ),
-    _row(
-        "blocks_signatures",
-        "A streamed thinking block ends with one signature_delta.",
-        f"{THINKING}: streaming thinking",
-        _of_events(_signatures),
-        "streamed",
-        "blocks_deltas",
-        "blocks_thinking",
-    ),
-    _row(
-        "blocks_end",
-        "message_delta tells the stop_reason and usage.output_tokens.",
-        f"{STREAMING}: event types",
-        _of_events(_end),
-        "streamed",
-        "blocks_order",
-    ),
-)
+JUDGES: RowJudges = {
+    "blocks_message": _of_message(_form),
+    "blocks_fields": _of_message(_blocks),
+    "blocks_input": _of_message(_input),
+    "blocks_thinking": _of_message(_thinking),
+    "blocks_usage": _of_message(_usage),
+    "blocks_stop_reason": _words,
+    "blocks_stream": _sse,
+    "blocks_names": _names,
+    "blocks_order": _of_events(_order),
+    "blocks_indexes": _of_events(_of_blocks),
+    "blocks_start": _of_events(_start),
+    "blocks_deltas": _of_events(_deltas),
+    "blocks_inputs": _of_events(_inputs),
+    "blocks_signatures": _of_events(_signatures),
+    "blocks_end": _of_events(_end),
+}

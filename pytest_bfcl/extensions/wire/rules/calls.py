@@ -3,16 +3,10 @@
 from __future__ import annotations
 
 from pytest_bfcl.extensions.wire.cells import Judged
-from pytest_bfcl.extensions.wire.check import Rule
 from pytest_bfcl.extensions.wire.differences import lost_call, same_but_signs
 from pytest_bfcl.extensions.wire.replies import CALLS, LENGTH, Call, Reply
-from pytest_bfcl.extensions.wire.rules.messages import BOTH_OBJECTS
-from pytest_bfcl.extensions.wire.rules.row import Found, Row, wrong
+from pytest_bfcl.extensions.wire.row import Found, RowJudges, wrong
 from pytest_bfcl.tools.json_schema import argument_problem
-
-EQUAL = "OpenAI API reference, Chat Completions / Responses, Streaming: the same answer, sent in parts"
-CHOICE = "OpenAI API reference, Chat Completions / Responses, tool_choice"
-PARALLEL = "OpenAI, Function calling guide, Parallel function calling; API reference, tool_calls"
 
 
 def _whole(judged: Judged) -> bool:
@@ -159,140 +153,21 @@ def _own_ids(judged: Judged) -> Found:
     return wrong(f"two calls of one answer have the same id {ids[0]:.80}" if len(set(ids)) < len(ids) else "")
 
 
-_ROOTS = ("answers", "arguments_text", "arguments_parse")
-_STREAM = ("stream_events", "delta_index", "delta_name", "delta_arguments", "events_items", "events_arguments")
-ROWS = (
-    Row(
-        "call_recognised",
-        Rule(
-            "A call that the model made stands once in tool_calls (Responses: a function_call item) with the "
-            "function's name, not in the text.",
-            f"{BOTH_OBJECTS}: tool_calls, output",
-        ),
-        _recognised,
-        after=("answers",),
-    ),
-    Row(
-        "arguments_text",
-        Rule(
-            "The arguments are a text with JSON in it, not an object.", f"{BOTH_OBJECTS}: arguments, “in JSON format”"
-        ),
-        _text,
-        after=("answers", "call_recognised"),
-    ),
-    Row(
-        "arguments_parse",
-        Rule(
-            "The arguments of a complete call parse as JSON and are an object.", f"{BOTH_OBJECTS}: arguments; RFC 8259"
-        ),
-        _parse,
-        after=("answers", "arguments_text", "calls_unstreamed"),
-    ),
-    Row(
-        "calls_unstreamed",
-        Rule("Two calls of an unstreamed answer are both there, in the model's order.", PARALLEL),
-        _two,
-        after=("answers", "arguments_text", "call_recognised"),
-    ),
-    Row(
-        "arguments_dictated",
-        Rule("Arguments that were dictated arrive as they were, however a call is asked for.", BOTH_OBJECTS),
-        _dictated,
-        after=(*_ROOTS, "call_recognised", "calls_unstreamed"),
-    ),
-    Row(
-        "stream_calls",
-        Rule("Streamed and unstreamed answers hold the same calls in the same order.", EQUAL),
-        _there,
-        "streamed",
-        ("answers", "call_recognised", "calls_unstreamed", *_STREAM),
-    ),
-    Row(
-        "stream_arguments",
-        Rule("The deltas of a call's arguments join to the text of the unstreamed answer.", EQUAL),
-        lambda judged: _parse(judged) or _dictated(judged),
-        "streamed",
-        (*_ROOTS, "call_recognised", "calls_unstreamed", "arguments_dictated", "stream_calls", *_STREAM),
-    ),
-    Row(
-        "names_offered",
-        Rule("Only functions that were offered are called, by the names under which they were.", BOTH_OBJECTS),
-        _offered,
-        "both",
-        ("answers", "call_recognised", "stream_calls", "choice_function", "choice_function_stream", *_STREAM),
-    ),
-    Row(
-        "arguments_schema",
-        Rule(
-            "The arguments of a call are valid under the schema that was sent with its function.",
-            "OpenAI API reference, tools, parameters; JSON Schema 2020-12",
-        ),
-        _schema,
-        "both",
-        (*_ROOTS, "arguments_dictated", "stream_arguments", *_STREAM),
-    ),
-    Row(
-        "strict",
-        Rule(
-            "A tool with strict: true gives arguments that fit its schema exactly.",
-            "OpenAI, Function calling guide, Strict mode",
-        ),
-        _strict,
-        "both",
-        (*_ROOTS, "arguments_dictated", "stream_arguments", *_STREAM),
-        optional=True,
-    ),
-    Row(
-        "choice_required",
-        Rule(
-            "With tool_choice required there is at least one call, as right as where the model decides.",
-            f"{CHOICE}: required",
-        ),
-        _required,
-        after=("call_recognised",),
-        optional=True,
-    ),
-    Row(
-        "choice_required_stream",
-        Rule("With tool_choice required a stream holds at least one call, as right.", f"{CHOICE}: required"),
-        _required,
-        "streamed",
-        ("choice_required", "stream_calls", *_STREAM),
-        optional=True,
-    ),
-    Row(
-        "choice_function",
-        Rule(
-            "With tool_choice naming a function exactly that one is called, once, as right as where the model decides.",
-            f"{CHOICE}: forces the model to call that function",
-        ),
-        _named,
-        after=("call_recognised", "calls_unstreamed"),
-        optional=True,
-    ),
-    Row(
-        "choice_function_stream",
-        Rule(
-            "With tool_choice naming a function a stream calls exactly that one, once, as right.",
-            f"{CHOICE}: forces the model to call that function",
-        ),
-        _named,
-        "streamed",
-        ("choice_function", "stream_calls", *_STREAM),
-        optional=True,
-    ),
-    Row(
-        "choice_none",
-        Rule("With tool_choice none there is no call, neither in tool_calls nor raw in the text.", f"{CHOICE}: none"),
-        _none,
-        "both",
-        optional=True,
-    ),
-    Row(
-        "ids_in_answer",
-        Rule("The calls of one answer have different ids.", "OpenAI API reference, tool_calls[].id; call_id"),
-        _own_ids,
-        "both",
-        ("answers", "call_id", "stream_events", "delta_id", "delta_index"),
-    ),
-)
+JUDGES: RowJudges = {
+    "call_recognised": _recognised,
+    "arguments_text": _text,
+    "arguments_parse": _parse,
+    "calls_unstreamed": _two,
+    "arguments_dictated": _dictated,
+    "stream_calls": _there,
+    "stream_arguments": lambda judged: _parse(judged) or _dictated(judged),
+    "names_offered": _offered,
+    "arguments_schema": _schema,
+    "strict": _strict,
+    "choice_required": _required,
+    "choice_required_stream": _required,
+    "choice_function": _named,
+    "choice_function_stream": _named,
+    "choice_none": _none,
+    "ids_in_answer": _own_ids,
+}

@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 from pytest_bfcl.extensions.wire.cells import Judged
-from pytest_bfcl.extensions.wire.check import Rule
 from pytest_bfcl.extensions.wire.replies import CALLS, LENGTH, STOP
-from pytest_bfcl.extensions.wire.rules.calls import EQUAL
-from pytest_bfcl.extensions.wire.rules.row import Found, Row, wrong
-
-FINISH = "OpenAI API reference, Chat Completions, finish_reason; Responses, status and incomplete_details"
-USAGE = "OpenAI API reference, Chat Completions / Responses, usage"
+from pytest_bfcl.extensions.wire.row import Found, RowJudges, wrong
 
 
 def _calls(judged: Judged) -> Found:
@@ -78,47 +73,11 @@ def _pairs(calls: object) -> object:
     return [(call.name, call.arguments) for call in calls]  # type: ignore[attr-defined]
 
 
-ROWS = (
-    Row(
-        "finish_calls",
-        Rule("An answer with calls ends with tool_calls (Responses: status completed).", FINISH),
-        _calls,
-        after=("answers", "call_recognised"),
-    ),
-    Row(
-        "finish_stop",
-        Rule("An answer that is a text ends with stop (Responses: status completed), tools or not.", FINISH),
-        _stop,
-        after=("answers", "call_recognised"),
-    ),
-    Row(
-        "stream_finish",
-        Rule("Streamed and unstreamed answers end for the same reason.", EQUAL),
-        _streamed,
-        "streamed",
-        ("answers", "stream_events", "stream_calls", "finish_calls", "finish_stop", "finish_last"),
-    ),
-    Row(
-        "usage_present",
-        Rule("An answer tells its usage: tokens in, out and in all, as whole numbers.", USAGE),
-        _present,
-        after=("answers",),
-    ),
-    Row(
-        "usage_plausible",
-        Rule("Usage adds up and is not zero.", USAGE),
-        _sums,
-        after=("answers", "usage_present"),
-    ),
-    Row(
-        "stream_usage",
-        Rule(
-            "A stream that is asked for usage tells it: the same prompt tokens as unstreamed, and as many for the "
-            "same answer.",
-            "OpenAI API reference, Chat Completions, stream_options.include_usage; Responses, response.completed",
-        ),
-        _stream_usage,
-        "streamed",
-        ("answers", "stream_events", "stream_calls", "stream_arguments", "usage_present", "usage_plausible"),
-    ),
-)
+JUDGES: RowJudges = {
+    "finish_calls": _calls,
+    "finish_stop": _stop,
+    "stream_finish": _streamed,
+    "usage_present": _present,
+    "usage_plausible": _sums,
+    "stream_usage": _stream_usage,
+}

@@ -6,12 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from pytest_bfcl.extensions.wire.cells import Judged
-from pytest_bfcl.extensions.wire.check import Rule
 from pytest_bfcl.extensions.wire.responses import ENDS, Json, calls_of
+from pytest_bfcl.extensions.wire.row import Found, RowJudges, wrong
 from pytest_bfcl.extensions.wire.rules.messages import is_text, response_fields
-from pytest_bfcl.extensions.wire.rules.row import Found, Row, wrong
 
-EVENTS = "OpenAI API reference, Responses, Streaming events"
 Facts = Callable[[list[Json]], str | None]
 
 
@@ -180,71 +178,16 @@ def _completed(found: list[Json]) -> str | None:
     return None if kinds[0] == kinds[1] else f"the items done are {kinds[0]}, those of the final response {kinds[1]}"
 
 
-def _row(name: str, text: str, judge: Callable[[Judged], Found], *after: str) -> Row:
-    return Row(name, Rule(text, EVENTS), judge, "streamed", ("answers", "stream_events", *after), ("responses",))
-
-
-ROWS = (
-    _row("events_names", "The line event: of every event is the type in its data.", _names),
-    _row("events_sequence", "sequence_number counts the events from 0.", event_rule(_sequence)),
-    _row(
-        "events_begin",
-        "The first event is response.created, the last one response.completed.",
-        event_rule(_begin),
-    ),
-    _row(
-        "events_response",
-        "Every response object in a stream has the same id, the last one all that an unstreamed one has.",
-        event_rule(_response),
-        "message_form",
-        "events_begin",
-    ),
-    _row(
-        "events_items",
-        "Every item is added, filled and done, with output_index 0, 1, … in order.",
-        event_rule(_items),
-    ),
-    _row(
-        "events_item_ids",
-        "All events of an item tell the same id, and no other item has it.",
-        event_rule(_item_ids),
-        "events_items",
-        "item_ids",
-    ),
-    _row(
-        "events_call_ids",
-        "call_id is there and the same when a call is added and when it is done.",
-        event_rule(_call_ids),
-        "events_items",
-        "call_id",
-    ),
-    _row(
-        "events_arguments",
-        "The deltas of the arguments join to what function_call_arguments.done says.",
-        event_rule(_arguments),
-        "events_items",
-        "arguments_text",
-    ),
-    _row(
-        "events_parts",
-        "Every text part is added before its deltas and done after them, with the whole text.",
-        event_rule(_parts),
-        "events_items",
-        "events_text",
-    ),
-    _row(
-        "events_text",
-        "The deltas of a text join to what output_text.done says.",
-        event_rule(_text),
-        "events_items",
-    ),
-    _row(
-        "events_completed",
-        "The final response holds the same items and calls as those that were done.",
-        event_rule(_completed),
-        "events_items",
-        "events_arguments",
-        "events_begin",
-        "events_call_ids",
-    ),
-)
+JUDGES: RowJudges = {
+    "events_names": _names,
+    "events_sequence": event_rule(_sequence),
+    "events_begin": event_rule(_begin),
+    "events_response": event_rule(_response),
+    "events_items": event_rule(_items),
+    "events_item_ids": event_rule(_item_ids),
+    "events_call_ids": event_rule(_call_ids),
+    "events_arguments": event_rule(_arguments),
+    "events_parts": event_rule(_parts),
+    "events_text": event_rule(_text),
+    "events_completed": event_rule(_completed),
+}

@@ -7,12 +7,8 @@ from typing import Any
 
 from pytest_bfcl.extensions.wire.cells import Judged
 from pytest_bfcl.extensions.wire.chat import choices_of, function_of
-from pytest_bfcl.extensions.wire.check import Rule
-from pytest_bfcl.extensions.wire.rules.row import Found, Row, wrong
+from pytest_bfcl.extensions.wire.row import Found, RowJudges, wrong
 from pytest_bfcl.json_types import Fields
-
-CHAT_OBJECT = "OpenAI API reference, Chat Completions, The chat completion object"
-BOTH_OBJECTS = f"{CHAT_OBJECT}; Responses, The response object"
 
 
 def is_text(value: object) -> bool:
@@ -73,9 +69,6 @@ def _message_fields(message: Fields) -> Iterator[str]:
             yield f"a call is {call!r:.40}, no object"
         elif set(function_of(call)) - {"name", "arguments"}:
             yield "a function object has other fields than name and arguments"
-
-
-STATUSES = ("completed", "failed", "in_progress", "cancelled", "queued", "incomplete")
 
 
 def response_fields(body: Fields) -> Iterator[str]:
@@ -178,65 +171,12 @@ def _call_type(judged: Judged) -> Found:
     return wrong(f"a call's type is {odd.kind!r:.40}, not {kind!r}" if odd else "")
 
 
-ROWS = (
-    Row(
-        "answers",
-        Rule(
-            "A request with tools is answered with 200 and a JSON object that has choices (Responses: output).",
-            BOTH_OBJECTS,
-        ),
-        _replies,
-        gate=True,
-    ),
-    Row(
-        "message_form",
-        Rule(
-            "The answer has id, object, model and the time of its creation; every choice its index, in order; the "
-            "message's role is assistant and its content text or null; a function has name and arguments.",
-            BOTH_OBJECTS,
-        ),
-        _message_form,
-        after=("answers",),
-    ),
-    Row(
-        "served_model",
-        Rule("The model that answers is the one that was asked, or a version of it.", f"{BOTH_OBJECTS}: model"),
-        _served_model,
-        "both",
-        ("answers", "stream_events", "message_form", "chunk_form"),
-    ),
-    Row(
-        "call_id",
-        Rule(
-            "Every call has an id (Responses: call_id), a text that is not empty.",
-            f"{BOTH_OBJECTS}: tool_calls[].id, call_id",
-        ),
-        _call_id,
-        after=("answers", "call_recognised"),
-    ),
-    Row(
-        "call_type",
-        Rule("Every call says its type: function (Responses: function_call).", f"{BOTH_OBJECTS}: tool_calls[].type"),
-        _call_type,
-        after=("answers", "call_recognised"),
-    ),
-    Row(
-        "item_ids",
-        Rule("Every output item has an id of its own.", "OpenAI API reference, Responses, The response object: output"),
-        _item_ids,
-        "both",
-        ("answers", "stream_events", "events_items"),
-        ("responses",),
-    ),
-    Row(
-        "item_status",
-        Rule(
-            "Messages and calls in a completed response are completed.",
-            "OpenAI API reference, Responses, The response object: output, status",
-        ),
-        _item_status,
-        "both",
-        ("answers", "stream_events", "events_items"),
-        ("responses",),
-    ),
-)
+JUDGES: RowJudges = {
+    "answers": _replies,
+    "message_form": _message_form,
+    "served_model": _served_model,
+    "call_id": _call_id,
+    "call_type": _call_type,
+    "item_ids": _item_ids,
+    "item_status": _item_status,
+}

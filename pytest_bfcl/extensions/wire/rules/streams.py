@@ -8,14 +8,9 @@ from typing import Any
 
 from pytest_bfcl.extensions.wire.cells import Judged
 from pytest_bfcl.extensions.wire.chat import Json, call_deltas, choices_of, deltas_of, function_of
-from pytest_bfcl.extensions.wire.check import Api, Rule
 from pytest_bfcl.extensions.wire.exchange import DONE, loads
+from pytest_bfcl.extensions.wire.row import Found, RowJudges, wrong
 from pytest_bfcl.extensions.wire.rules.messages import is_count, is_text, is_time
-from pytest_bfcl.extensions.wire.rules.row import Found, Row, wrong
-
-CHUNK = "OpenAI API reference, Chat Completions, The chat completion chunk object"
-SSE = "WHATWG HTML standard, Server-sent events"
-CALL_DELTA = f"{CHUNK}: delta.tool_calls[]"
 
 
 def _events(judged: Judged) -> Found:
@@ -156,79 +151,14 @@ def _usage_last(judged: Judged) -> Found:
     return wrong("" if empty else "the chunk with the usage has choices that are not empty", repr(found[-1]).encode())
 
 
-def _row(name: str, text: str, where: str, judge: Callable[[Judged], Found], *after: str) -> Row:
-    apis: tuple[Api, ...] = ("chat",)
-    return Row(name, Rule(text, where), judge, "streamed", ("answers", "stream_events", *after), apis)
-
-
-ROWS = (
-    Row(
-        "stream_events",
-        Rule(
-            "A stream is text/event-stream; every event ends with an empty line and its data is a JSON object; the "
-            "last one is [DONE] (Responses: response.completed).",
-            f"{SSE}; {CHUNK}: “terminated by a data: [DONE] message”",
-        ),
-        _events,
-        "streamed",
-        ("answers",),
-        gate=True,
-    ),
-    _row(
-        "chunk_form",
-        "Every chunk has the same id, object chat.completion.chunk, model and the time of its creation; every choice "
-        "in it an index and a delta; the role is assistant.",
-        f"{CHUNK}: id, “each chunk has the same ID”",
-        _chunk_form,
-    ),
-    _row(
-        "finish_last",
-        "A stream has one finish reason, and neither text nor calls after it.",
-        f"{CHUNK}: finish_reason",
-        _finish_last,
-    ),
-    _row(
-        "delta_index",
-        "Every call delta has an index; the first call has 0, the next 1, and so on; a new call never takes an old "
-        "index.",
-        f"{CALL_DELTA}.index",
-        deltas(_index),
-    ),
-    _row(
-        "delta_id",
-        "The first delta of a call tells its id; later ones do not tell it again, and never another.",
-        f"{CALL_DELTA}.id",
-        _once("id", lambda delta: delta.get("id")),
-        "call_id",
-        "delta_index",
-    ),
-    _row(
-        "delta_type",
-        "The first delta of a call tells its type, function; later ones do not tell it again.",
-        f"{CALL_DELTA}.type",
-        _once("type", lambda delta: delta.get("type")),
-        "call_type",
-        "delta_index",
-    ),
-    _row(
-        "delta_name",
-        "The first delta of a call tells the whole name; later ones tell none: clients add the pieces up.",
-        f"{CALL_DELTA}.function.name",
-        _once("name", lambda delta: function_of(delta).get("name")),
-        "delta_index",
-    ),
-    _row(
-        "delta_arguments",
-        "The arguments of every call delta are a text, a piece of the whole.",
-        f"{CALL_DELTA}.function.arguments",
-        deltas(_pieces),
-        "arguments_text",
-    ),
-    _row(
-        "usage_last",
-        "Usage stands in one chunk, the last before [DONE], whose choices are empty.",
-        "OpenAI API reference, Chat Completions, stream_options.include_usage",
-        _usage_last,
-        "stream_usage",
-    ),
-)
+JUDGES: RowJudges = {
+    "stream_events": _events,
+    "chunk_form": _chunk_form,
+    "finish_last": _finish_last,
+    "delta_index": deltas(_index),
+    "delta_id": _once("id", lambda delta: delta.get("id")),
+    "delta_type": _once("type", lambda delta: delta.get("type")),
+    "delta_name": _once("name", lambda delta: function_of(delta).get("name")),
+    "delta_arguments": deltas(_pieces),
+    "usage_last": _usage_last,
+}

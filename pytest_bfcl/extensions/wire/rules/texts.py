@@ -7,19 +7,15 @@ from collections.abc import Iterator
 
 from pytest_bfcl.extensions.wire.cells import Judged
 from pytest_bfcl.extensions.wire.chat import REASONING as REASONING_FIELDS
-from pytest_bfcl.extensions.wire.check import Rule
 from pytest_bfcl.extensions.wire.differences import lost_call
 from pytest_bfcl.extensions.wire.replies import LENGTH, Call, Reply
-from pytest_bfcl.extensions.wire.rules.calls import EQUAL
-from pytest_bfcl.extensions.wire.rules.messages import BOTH_OBJECTS
-from pytest_bfcl.extensions.wire.rules.row import Found, Row, wrong
+from pytest_bfcl.extensions.wire.row import Found, RowJudges, wrong
 from pytest_bfcl.extensions.wire.tasks import message_text
 from pytest_bfcl.formats.detection import sign_in
 
 REASONING = (
     "Responses, output: reasoning items; vLLM, SGLang and DeepSeek documentation, reasoning_content beside content"
 )
-APART = f"{BOTH_OBJECTS}: content is “the contents of the message”, calls stand apart"
 _DETAILS = ("reasoning_details",)
 """Reasoning in a form of its own, beside a text."""
 THINKS = ("<think>", "</think>", "<thinking>", "<|channel|>analysis", "[THINK]", "<seed:think>", "◁think▷")
@@ -123,46 +119,10 @@ def _text(judged: Judged) -> Found:
     return wrong("" if reply.text.strip() == text else f"the text is {reply.text!a:.120}", weighed=True)
 
 
-ROWS = (
-    Row(
-        "content_markers",
-        Rule(
-            "The text of an unstreamed answer holds none of the marks with which the model writes calls, and no copy "
-            "of them; nor does the reasoning.",
-            APART,
-        ),
-        _markers,
-        after=("answers", "call_recognised", "calls_unstreamed"),
-    ),
-    Row(
-        "stream_markers",
-        Rule(
-            "The text of a streamed answer holds none of the marks with which the model writes calls, and no copy of "
-            "them; nor does the reasoning.",
-            APART,
-        ),
-        _streamed_markers,
-        "streamed",
-        ("answers", "stream_events", "stream_calls", "content_markers"),
-    ),
-    Row(
-        "stream_text",
-        Rule("The deltas of the text join to the text of the unstreamed answer.", EQUAL),
-        _text,
-        "streamed",
-        ("answers", "stream_events", "events_items", "events_text", "stream_reasoning", "stream_markers"),
-    ),
-    Row(
-        "reasoning_apart",
-        Rule("Reasoning stands in a field of its own, not in the content, and holds no call.", REASONING),
-        _apart,
-        after=("answers",),
-    ),
-    Row(
-        "stream_reasoning",
-        Rule("Streamed, reasoning stands in the field where it stands unstreamed.", REASONING),
-        _streamed,
-        "streamed",
-        ("answers", "stream_events", "events_items", "reasoning_apart"),
-    ),
-)
+JUDGES: RowJudges = {
+    "content_markers": _markers,
+    "stream_markers": _streamed_markers,
+    "stream_text": _text,
+    "reasoning_apart": _apart,
+    "stream_reasoning": _streamed,
+}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -28,6 +28,10 @@ class Finding:
 
 Found = Sequence[Finding] | None
 """What a rule says of an answer: faults, none (it held), or ``None``: nothing to judge here."""
+
+
+RowJudges = Mapping[str, Callable[[Judged], Found]]
+"""What judges an answer, by the rule's name in ``rules.toml``."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,66 @@
+"""Reads ``rules.toml``: what every rule is, where it is written, where it holds; modules have what judges it."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from pytest_bfcl.extensions.wire.check import OPENAI, Check, Judges, Rule
+from pytest_bfcl.extensions.wire.row import Row, RowJudges
+from pytest_bfcl.json_types import Parsed
+
+_ROOTS = ("blocks_message", "blocks_fields", "blocks_input")
+_EVENTS = ("blocks_stream", "blocks_order", "blocks_indexes", "blocks_deltas", "blocks_inputs")
+
+
+@cache
+def _book() -> Parsed:
+    return tomllib.loads(Path(__file__).with_name("rules.toml").read_text(encoding="utf-8"))
+
+
+def basics() -> tuple[str, ...]:
+    """What a check about anything finer builds on."""
+    return tuple(_book()["basics"])
+
+
+def checks_of(group: str, judges: Judges) -> tuple[Check, ...]:
+    """A group's checks. Those of the other APIs that Messages has, too, build on its streams as well."""
+    found = []
+    for name, said in _book()["checks"][group].items():
+        given = _given(said)
+        if "messages" in said and "stream_events" in given["after"]:
+            given["after"] += ("blocks_stream",)
+        more = {key: said[key] for key in ("alone", "streamed", "chain") if key in said}
+        found.append(Check(name, Rule(said["text"], said["where"]), judges[name], group=group, **given, **more))
+    return tuple(found)
+
+
+def rows_of(group: str, *judges: RowJudges) -> tuple[Row, ...]:
+    """A group's rows; the same."""
+    judging: RowJudges = {name: judge for each in judges for name, judge in each.items()}
+    found = []
+    for name, said in _book()["rows"][group].items():
+        given, form = _given(said), said.get("form", "unstreamed")
+        if "messages" in said:
+            given["after"] += _ROOTS if form == "unstreamed" else (*_ROOTS, *_EVENTS)
+        rule = Rule(said["text"], said["where"])
+        found.append(Row(name, rule, judging[name], form, gate=said.get("gate", False), **given))
+    return tuple(found)
+
+
+def of_messages(check: Check) -> Check:
+    """A check as Messages has it: its rule is written elsewhere."""
+    groups = (group for kind in ("checks", "rows") for group in _book()[kind].values())
+    said: Mapping[str, Any] = next((group[check.name] for group in groups if check.name in group), {})
+    return replace(check, rule=Rule(check.rule.text, said.get("messages", check.rule.where)))
+
+
+def _given(said: Mapping[str, Any]) -> Parsed:
+    listed = (basics() if name == "@basics" else (name,) for name in said.get("after", ()))
+    apis = (*said.get("apis", OPENAI), *(("anthropic",) if "messages" in said else ()))
+    after = tuple(name for each in listed for name in each)
+    return {"after": after, "apis": apis, "optional": said.get("optional", False)}
