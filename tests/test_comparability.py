@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import pytest
 
+from pytest_bfcl.cli import main
 from pytest_bfcl.extensions.boards.dated_runs import read_histories
 from pytest_bfcl.extensions.boards.leaderboard_page import write_leaderboard
-from pytest_bfcl.extensions.boards.published import refuse_other_test
-from pytest_bfcl.extensions.boards.stability import refuse_mixed
+from pytest_bfcl.extensions.boards.stability import repeat_notes
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.runs import Fingerprint, RunDirectory
 from pytest_bfcl.runs.comparability import Purpose, comparability, published_comparability
 from pytest_bfcl.runs.merge import merge_runs
 from pytest_bfcl.scoring.comparison import comparison_notes
 from pytest_bfcl.scoring.measurements import Measurement
-from tests.extensions.boards.test_export import line
+from pytest_bfcl.scoring.summary import summarise
 from tests.runs.samples import SPEC, fingerprint
+from tests.scoring.samples import line
 
 HASH = "e" * 64
 BASE = fingerprint(
@@ -61,32 +64,40 @@ DEVIATIONS: dict[str, dict[str, Any]] = {
     "system prompt": model(prompt_sha256=HASH),
     "base URL": model(base_url="http://elsewhere"),
     "release": {"plugin_version": "9.9"},
+    "profile": {"profile": "openai 1"},
+    "repeat": condition(repeat=3),
 }
 R, N, S = "refused", "noted", "same"
 EXPECTED: dict[str, tuple[str, ...]] = {
-    #                compare board history stability resume merge published
-    "data":          (R,     R,    N,      R,        R,     R,    R),
-    "version":       (R,     R,    N,      R,        R,     R,    S),
-    "verified":      (R,     R,    N,      R,        R,     R,    R),
-    "rules":         (N,     R,    N,      R,        R,     R,    R),
-    "rules version": (R,     R,    N,      R,        R,     R,    S),
-    "steps":         (R,     R,    N,      R,        R,     R,    R),
-    "simulators":    (R,     R,    N,      R,        R,     R,    S),
-    "sample":        (N,     R,    N,      R,        S,     R,    R),
-    "shard":         (N,     R,    N,      R,        S,     R,    R),
-    "ids":           (N,     R,    N,      R,        S,     R,    R),
-    "split":         (N,     R,    N,      R,        R,     R,    R),
-    "trained on":    (N,     N,    S,      R,        R,     R,    N),
-    "temperature":   (N,     N,    S,      R,        R,     R,    S),
-    "parameter":     (N,     N,    S,      R,        R,     R,    S),
-    "decoder":       (N,     N,    S,      R,        R,     R,    S),
-    "template":      (N,     N,    S,      R,        R,     R,    S),
-    "thinking":      (N,     N,    S,      R,        R,     R,    S),
-    "system prompt": (N,     N,    S,      R,        R,     R,    R),
-    "base URL":      (N,     N,    S,      S,        R,     R,    S),
-    "release":       (S,     S,    S,      S,        S,     S,    S),
+    #                pair board history stability resume merge published
+    "data":          (R,  R,    N,      R,        R,     R,    R),
+    "version":       (R,  R,    N,      R,        R,     R,    R),
+    "verified":      (R,  R,    N,      R,        R,     R,    R),
+    "rules":         (N,  R,    N,      R,        R,     R,    R),
+    "rules version": (R,  R,    N,      R,        R,     R,    R),
+    "steps":         (R,  R,    N,      R,        R,     R,    R),
+    "simulators":    (R,  R,    N,      R,        R,     R,    S),
+    "sample":        (N,  R,    N,      R,        S,     R,    R),
+    "shard":         (N,  R,    N,      R,        S,     R,    R),
+    "ids":           (N,  R,    N,      R,        S,     R,    R),
+    "split":         (N,  R,    N,      R,        R,     R,    R),
+    "trained on":    (N,  N,    N,      R,        R,     R,    N),
+    "temperature":   (N,  N,    N,      R,        R,     R,    N),
+    "parameter":     (N,  N,    N,      R,        R,     R,    N),
+    "decoder":       (N,  N,    N,      R,        R,     R,    N),
+    "template":      (N,  N,    N,      R,        R,     R,    N),
+    "thinking":      (N,  N,    N,      R,        R,     R,    N),
+    "system prompt": (N,  N,    N,      R,        R,     R,    R),
+    "base URL":      (N,  N,    N,      N,        R,     R,    S),
+    "release":       (N,  N,    N,      N,        S,     S,    S),
+    "profile":       (N,  N,    N,      N,        S,     S,    N),
+    "repeat":        (N,  N,    N,      N,        S,     R,    N),
 }  # fmt: skip
-"""What each door does with a run that differs from another in one thing alone."""
+"""What each door does with a run that differs from another in one thing alone.
+
+``pair`` are all commands that compare two runs entry by entry (`PAIRS`). A published board was asked at its makers'
+servers with the simulators of the reference, which ours equal, and has no release of ours.
+"""
 
 Door = Callable[[Fingerprint, Fingerprint, Path], str]
 
@@ -112,12 +123,11 @@ def ranked(one: Fingerprint, other: Fingerprint, folder: Path) -> str:
 def dated(one: Fingerprint, other: Fingerprint, folder: Path) -> str:
     later = replace(other, started_at="2099-01-01T00:00:00Z")
     found = read_histories([stored(folder, "a", one), stored(folder, "b", later)])
-    return N if any("not comparable" in each for each in found.notes) else S
+    return N if any("comparable" in each or "but for" in each for each in found.notes) else S
 
 
 def repeated(one: Fingerprint, other: Fingerprint, folder: Path) -> str:
-    refuse_mixed([("a", SPEC, one), ("b", SPEC, other)])
-    return S
+    return N if repeat_notes([("a", SPEC, one), ("b", SPEC, other)]) else S
 
 
 def resumed(one: Fingerprint, other: Fingerprint, folder: Path) -> str:
@@ -131,12 +141,12 @@ def merged(one: Fingerprint, other: Fingerprint, folder: Path) -> str:
 
 
 def published(one: Fingerprint, other: Fingerprint, folder: Path) -> str:
-    refuse_other_test(other)
-    return N if published_comparability(other).noted else S
+    found = published_comparability(other, BASE.dataset_version)
+    return R if found.refused else N if found.noted else S
 
 
 DOORS: dict[str, Door] = {
-    "compare": compared, "leaderboard": ranked, "history": dated, "stability": repeated, "resume": resumed,
+    "pair": compared, "leaderboard": ranked, "history": dated, "stability": repeated, "resume": resumed,
     "merge": merged, "published": published,
 }  # fmt: skip
 
@@ -150,6 +160,82 @@ def test_no_cell_is_silent(door: str, deviation: str, tmp_path: Path) -> None:
     except UsageError:
         found = R
     assert found == expected
+
+
+PAIRS = {
+    "compare": ["compare", "a", "b"],
+    "explain": ["explain", "b", "--against", "a"],
+    "verify": ["verify", "b", "--reference", "a"],
+    "comment": ["comment", "b", "--against", "a"],
+}
+"""Commands that hold one run against another, entry by entry."""
+
+
+@pytest.mark.parametrize("command", PAIRS)
+@pytest.mark.parametrize("deviation", DEVIATIONS)
+def test_every_command_prints_what_the_rule_says(
+    command: str, deviation: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, run, outcome in (("a", BASE, "passed"), ("b", replace(BASE, **DEVIATIONS[deviation]), "failed")):
+        with RunDirectory.create(tmp_path / name, run) as made:
+            made.append({**line("parallel_1", "parallel", outcome), "output": ""})
+            made.write_summary(summarise(made.records(), fingerprint=run.to_dict()))
+    capsys.readouterr()
+    code = main(PAIRS[command])
+    told = "".join(capsys.readouterr())
+    refused = "cannot be compared: they differ in" in told
+    assert refused == (code == 2 or "Not compared with the main branch" in told)
+    assert not (refused and "The score fell" in told)  # a comment still shows the run alone
+    noted = "the same but for" in told or "led by different rules" in told
+    assert (R if refused else N if noted else S) == EXPECTED[deviation][0]
+
+
+PURPOSES = {Purpose.MODELS: 1, Purpose.REPEATS: 3, Purpose.PARTS: 4, Purpose.SHARDS: 5}
+
+
+@pytest.mark.parametrize("purpose", PURPOSES)
+def test_two_deviations_are_what_the_graver_is(purpose: Purpose) -> None:
+    for one, other in combinations(DEVIATIONS, 2):
+        found = comparability(replace(BASE, **DEVIATIONS[one]), replace(BASE, **DEVIATIONS[other]), purpose)
+        cells = {EXPECTED[name][PURPOSES[purpose]] for name in (one, other)}
+        wanted = next(each for each in (R, N, S) if each in cells)
+        assert (R if found.refused else N if found.noted and wanted != S else S) == wanted, (one, other)
+        assert found.sentence.count(" → ") >= len(found.refused)
+
+
+MARKED = ("sample", "steps", "verified", "system prompt", "rules")
+
+
+@pytest.mark.parametrize("deviation", MARKED)
+@pytest.mark.parametrize("form", ["every-eval-ever", "hf-eval-results", "lm-eval", "inspect", "badge", "latex",
+                                  "markdown", "official"])  # fmt: skip
+def test_what_is_exported_carries_its_mark(
+    form: str, deviation: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = replace(BASE, **DEVIATIONS[deviation])
+    folder, out = stored(tmp_path, "a", run), tmp_path / "out"
+    with RunDirectory.continue_(folder, run) as made:
+        made.write_summary(summarise(made.records(), fingerprint=run.to_dict()))
+    words = ["--official"] if form == "official" else ["--format", form]
+    code = main(["export", str(folder), *words, "-o", str(out)])
+    if form == "hf-eval-results" and run.dataset == "official":
+        assert code == 2  # its rows have no place for it
+        assert "rows on the Hub cannot say so" in capsys.readouterr().err
+        return
+    assert code == 0
+    marked = "n = 1" if form in ("badge", "hf-eval-results") else "not comparable"
+    assert any(marked in text for text in texts(out))
+
+
+def texts(folder: Path) -> Iterator[str]:
+    """The files below a folder; archives are opened."""
+    for path in folder.rglob("*"):
+        if path.suffix == ".eval":
+            with ZipFile(path) as log:
+                yield log.read("header.json").decode()
+        elif path.is_file():
+            yield path.read_text(encoding="utf-8")
 
 
 def test_every_difference_says_what_it_may_do_to_the_number() -> None:

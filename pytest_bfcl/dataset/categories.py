@@ -210,3 +210,9 @@ def category_of(entry_id: str) -> str:
 
 def _begun(head: str) -> Iterator[str]:
     return (name for name in CATEGORIES if head.startswith(name) and not head[len(name) : len(name) + 1].isalnum())
+
+
+def is_write_stage(category: str) -> bool:
+    """Whether a category's entries only fill a memory: they are asked and never judged."""
+    row = CATEGORIES.get(category)
+    return row is not None and row.group == "memory_prereq"

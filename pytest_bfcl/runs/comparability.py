@@ -14,7 +14,7 @@ from typing import Any
 
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.runs.archives import REST, WEB
-from pytest_bfcl.runs.fingerprint import SPLITS, Fingerprint, ModelFingerprint
+from pytest_bfcl.runs.fingerprint import RULES_VERSION, SPLITS, Fingerprint, ModelFingerprint
 from pytest_bfcl.settings import STEP_LIMIT
 
 
@@ -22,7 +22,9 @@ class Purpose(Enum):
     """Why two numbers stand together, and so what must be the same."""
 
     PARTS = "parts of one run"
-    """A run is resumed, or parts are merged: everything."""
+    """A run is resumed: everything but the entries."""
+    SHARDS = "shards of one whole"
+    """Runs are merged: everything but which shard it is."""
     REPEATS = "runs of one model"
     """The same model on the same test: only the server may be another one."""
     MODELS = "models on one test"
@@ -35,10 +37,13 @@ ENTRIES = "entries"
 TEST = "test"
 MODEL = "model"
 SERVER = "server"
-"""What a difference is about: which entries, the rest of the test, how the model was asked, who served it."""
+ORIGIN = "origin"
+"""What a difference is about: which entries, the rest of the test, how the model was asked, who served it, where the
+run is from (release, profile, repeats; always printed, never refused)."""
 
 _REFUSED: Mapping[Purpose, frozenset[str]] = {
     Purpose.PARTS: frozenset((TEST, MODEL, SERVER)),  # which entries a part has is its own
+    Purpose.SHARDS: frozenset((TEST, MODEL, SERVER, ENTRIES)),
     Purpose.REPEATS: frozenset((TEST, MODEL, ENTRIES)),
     Purpose.MODELS: frozenset((TEST, ENTRIES)),
     Purpose.PUBLISHED: frozenset((TEST, ENTRIES)),
@@ -86,8 +91,10 @@ def comparability(
 ) -> Comparability:
     """Whether numbers of two runs may stand together; ``accept``: kinds that the user accepts (``--shared``)."""
     refused = _REFUSED[purpose]
-    parts = purpose is Purpose.PARTS
+    parts = purpose in (Purpose.PARTS, Purpose.SHARDS)
     found = list(_differences(one, other, parts=parts))
+    if purpose is Purpose.SHARDS:
+        found += _shard_differences(one, other)
     if parts:  # nothing is compared: what a difference does to numbers does not matter
         found = [replace(each, effect="") for each in found]
     return Comparability(
@@ -96,17 +103,19 @@ def comparability(
     )
 
 
-def published_comparability(run: Fingerprint) -> Comparability:
-    """Whether a run's numbers may stand beside a published leaderboard."""
+def published_comparability(run: Fingerprint, version: str = "") -> Comparability:
+    """Whether a run's numbers may stand beside a published leaderboard of this data version; empty: it is not known.
+
+    A leaderboard is a measurement, too: whole categories of the official data, official rules, 20 steps, and each
+    model as the reference's command line asks it. It has no release of ours, and its servers are the makers'.
+    """
     like_board = replace(
-        run, dataset="official", dataset_version=run.dataset_version.partition("+")[0], rules="official",
-        models=tuple(replace(each, prompt_sha256=None) for each in run.models), selection={},
+        run, dataset="official", dataset_version=version or run.dataset_version.partition("+")[0], rules="official",
+        rules_version=RULES_VERSION, models=tuple(map(_as_reference, run.models)), selection={}, profile="",
         conditions={
             name: value for name, value in run.conditions.items() if name not in ("transforms", *SPLITS)
-        } | {"step_limit": STEP_LIMIT},
+        } | {"step_limit": STEP_LIMIT, "repeat": 1},
     )  # fmt: skip
-    if run.dataset == "official":
-        like_board = replace(like_board, dataset_sha256=run.dataset_sha256)
     found = list(_differences(like_board, run, parts=False))
     found = [each for each in found if not each.text.startswith("models:")]
     prompts = [each.model for each in run.models if each.prompt_sha256 is not None]
@@ -114,6 +123,19 @@ def published_comparability(run: Fingerprint) -> Comparability:
         found.append(Difference(TEST, f"own system prompt of {', '.join(prompts)}", _EFFECTS["system prompt"]))
     refused = tuple(each for each in found if each.kind in _REFUSED[Purpose.PUBLISHED])
     return Comparability(refused, tuple(each for each in found if each not in refused))
+
+
+def _as_reference(model: ModelFingerprint) -> ModelFingerprint:
+    """A model as the reference's command line asks it; one that takes no temperature has none there either."""
+    parameters = {"temperature": TEMPERATURE} if "temperature" in model.parameters else {}
+    return replace(
+        model, parameters=parameters, prompt_sha256=None, reasoning="reference", decoder=None, template=None,
+        think="auto",
+    )  # fmt: skip
+
+
+TEMPERATURE = 0.001
+"""Of the reference's command line."""
 
 
 _EFFECTS = {
@@ -139,6 +161,8 @@ _EFFECTS = {
     "API": "another way through the server",
     "base URL": "another server",
     "repeat": "more answers to the same questions",
+    "release": "an earlier release may have judged otherwise",
+    "profile": "its options are compared one by one",
 }
 """Dimension → what a difference may do to the number."""
 
@@ -171,6 +195,9 @@ def _differences(one: Fingerprint, other: Fingerprint, *, parts: bool) -> Iterat
             yield from _difference(TEST, f"MCP server {name}", servers[0][name], servers[1][name])
     else:
         yield from _difference(ENTRIES, "entries", entries_text(one), entries_text(other))
+        yield from _difference(ORIGIN, "transforms", ", ".join(sorted(put)), ", ".join(sorted(others)))
+        for name in ("repeat", "release", "profile"):
+            yield from _difference(ORIGIN, name, _ORIGIN[name](one), _ORIGIN[name](other))
     yield from _model_differences(one.models, other.models, parts=parts)
 
 
@@ -184,6 +211,41 @@ _TEST: Mapping[str, Callable[[Fingerprint], object]] = {
     "step limit": lambda run: run.conditions.get("step_limit"),
     "simulators": lambda run: run.conditions.get("simulators"),
 }
+
+
+_ORIGIN: Mapping[str, Callable[[Fingerprint], object]] = {
+    "repeat": lambda run: run.conditions.get("repeat") or 1,
+    "release": lambda run: run.plugin_version,
+    "profile": lambda run: run.profile,
+}
+
+
+def _shard_differences(one: Fingerprint, other: Fingerprint) -> Iterator[Difference]:
+    """What shards were taken from: everything that was asked for but which shard it is; lists in one order."""
+
+    def whole(run: Fingerprint) -> Fields:
+        facts = {**run.selection, **{name: run.conditions.get(name) for name in ("repeat", "seed")}}
+        shards = facts.pop("shard", None) or ()
+        parts = [shards] if isinstance(shards, str) else shards
+        return {**facts, "shards": sorted({str(part).partition("/")[2] for part in parts})}
+
+    mine, theirs = whole(one), whole(other)
+    for name in sorted({*mine, *theirs}):
+        yield from _difference(ENTRIES, name.replace("_", " "), _members(mine.get(name)), _members(theirs.get(name)))
+
+
+def _members(value: object) -> object:
+    """A fact of a selection in a line: of thousands of ids a few, and the digest of all."""
+    if not isinstance(value, list | tuple):
+        return value
+    members = sorted(map(str, value))
+    text = ", ".join(members[:SHOWN])
+    digest = hashlib.sha256(chr(10).join(members).encode()).hexdigest()[:8]
+    return text if len(members) <= SHOWN else f"{text} … ({len(members)} in all, {digest})"
+
+
+SHOWN = 5
+"""Members of a list in a message."""
 
 
 def entries_text(run: Fingerprint) -> str:

@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.runs.comparability import Purpose, comparability
 from pytest_bfcl.runs.directory import RunDirectory, is_run, join_selections, missing_shards, shards_of
 from pytest_bfcl.runs.fingerprint import Fingerprint
@@ -18,9 +17,6 @@ from pytest_bfcl.runs.result_line import EntryKey
 from pytest_bfcl.runs.results import is_settled, record_key
 from pytest_bfcl.runs.snapshots import damaged_snapshots
 from pytest_bfcl.runs.transcripts import Transcripts
-
-SHOWN = 5
-"""Members of a list in a message."""
 
 
 class UnfitError(UsageError):
@@ -55,33 +51,11 @@ def merge_runs(runs: Sequence[Path], out: Path, on_damaged: OnDamaged | None = N
 
 
 def _refuse_unfit(first: RunDirectory, other: RunDirectory) -> None:
-    one, another = first.fingerprint, other.fingerprint
-    found = [str(each) for each in comparability(one, another, Purpose.PARTS).refused]
-    mine, theirs = _whole(one), _whole(another)
-    found += [
-        f"{name.replace('_', ' ')}: {_fact_text(mine.get(name))} → {_fact_text(theirs.get(name))}"
-        for name in sorted({*mine, *theirs})
-        if mine.get(name) != theirs.get(name)
-    ]
-    if found:
-        listed = "\n".join(f"  {difference}" for difference in found)
-        raise UnfitError(f"{first.path} and {other.path} are not parts of one run: nothing was merged\n{listed}")
-
-
-def _whole(fingerprint: Fingerprint) -> Parsed:
-    """What a part was taken from: everything that was asked for but which part it is; lists in one order."""
-    facts = {**fingerprint.selection, **{name: fingerprint.conditions.get(name) for name in ("repeat", "seed")}}
-    found = {name: sorted(map(str, value)) if isinstance(value, list) else value for name, value in facts.items()}
-    parts = shards_of(found.pop("shard", None))
-    return found | {"shards": sorted({part.partition("/")[2] for part in parts})}
-
-
-def _fact_text(value: object) -> str:
-    """A fact of a selection in a line: of thousands of ids a few."""
-    if isinstance(value, list):
-        more = f" … ({len(value)} in all)" if len(value) > SHOWN else ""
-        return (", ".join(map(str, value[:SHOWN])) or "none") + more
-    return "none" if value is None else str(value)
+    found = comparability(first.fingerprint, other.fingerprint, Purpose.SHARDS)
+    if found.refused:
+        raise UnfitError(
+            f"{first.path} and {other.path} are not parts of one run: nothing was merged\n{found.listed()}"
+        )
 
 
 def _joined(runs: Sequence[RunDirectory]) -> Fingerprint:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_bfcl import runs
-from pytest_bfcl.dataset.categories import CATEGORIES, category_of
+from pytest_bfcl.dataset.categories import category_of, is_write_stage
 from pytest_bfcl.failures import FailureTag, UsageError
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.runs.damage import LeftOut
@@ -71,8 +71,7 @@ def by_model(records: Iterable[Fields], rules: str = "official") -> dict[str, di
     models: dict[str, dict[Key, Judged]] = {}
     for record in records:
         judged = Judged.of(record, rules)
-        row = CATEGORIES.get(judged.category)
-        if row is None or row.group != "memory_prereq":
+        if not is_write_stage(judged.category):
             key = (judged.id, int(record.get("repeat") or 1))
             models.setdefault(str(record.get("model") or ""), {})[key] = judged
     return models

@@ -139,12 +139,15 @@ def _lists(comparison: Comparison) -> Iterator[tuple[str, list[Change]]]:
 # Markdown.
 
 
-def comparison_markdown(found: Sequence[Changed], margin: float = 0.0) -> str:
-    """All comparisons as GitHub Markdown, the first changes of each with words; ends in a newline."""
-    return "\n\n".join(block for each in found for block in _markdown(each, margin)) + "\n"
+def comparison_markdown(found: Sequence[Changed], margin: float = 0.0, *, most: int | None = None) -> str:
+    """All comparisons as GitHub Markdown, the first changes of each with words; ends in a newline.
+
+    ``most``: entries that each list names; all where it is ``None``.
+    """
+    return "\n\n".join(block for each in found for block in _markdown(each, margin, most)) + "\n"
 
 
-def _markdown(changed: Changed, margin: float) -> Iterator[str]:
+def _markdown(changed: Changed, margin: float, most: int | None) -> Iterator[str]:
     comparison = changed.comparison
     yield f"### {cell(title(comparison))}"
     for note in comparison.notes:
@@ -153,9 +156,14 @@ def _markdown(changed: Changed, margin: float) -> Iterator[str]:
     yield _table(HEAD, [tuple(map(cell, row_cells(row))) for row in table_rows(comparison)])
     yield counts(comparison)
     for heading, changes in _lists(comparison):
+        unnamed = 0 if most is None else max(0, len(changes) - most)
+        changes = changes[:most]
+        if unnamed:
+            heading = f"{heading}: {unnamed} more are not named here"
         first = changes[:TOLD]
         yield f"**{heading}**"
-        yield "\n".join(f"- {cell(change.text)}<br>{cell(changed.words(change))}" for change in first)
+        if first:
+            yield "\n".join(f"- {cell(change.text)}<br>{cell(changed.words(change))}" for change in first)
         if rest := changes[TOLD:]:
             opened = " open" if len(changes) <= SHOWN else ""
             yield f"<details{opened}><summary>{heading}: {len(rest)} more</summary>"

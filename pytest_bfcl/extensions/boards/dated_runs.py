@@ -102,6 +102,8 @@ def _tests(found: Sequence[ReadRun]) -> tuple[list[int], list[str]]:
         if numbers and numbers[-1] != number:
             told = _other_test(known[numbers[-1]], run.fingerprint).sentence
             notes.append(f"{run.label} and the run before it: {told}")
+        elif numbers and (found_now := _other_test(found[len(numbers) - 1].fingerprint, run.fingerprint)).noted:
+            notes.append(f"{run.label} and the run before it: {found_now.sentence}")
         numbers.append(number)
     return numbers, notes
 

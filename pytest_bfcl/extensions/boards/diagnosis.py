@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from pytest_bfcl.dataset.categories import is_write_stage
 from pytest_bfcl.explaining.headlines import headline
 from pytest_bfcl.extensions.boards.causes import CAUSES, Cause, cause_of, holds_two_calls
 from pytest_bfcl.json_types import Fields, Parsed, leaves
@@ -136,7 +137,7 @@ def diagnose(lines: Iterable[Fields]) -> list[Diagnosis]:
     """The models of a run, in the order of their first lines; lines that were not judged say nothing."""
     held: dict[str, list[Fields]] = defaultdict(list)
     for line in lines:
-        if line.get("outcome") in ("passed", "failed"):
+        if line.get("outcome") in ("passed", "failed") and not is_write_stage(str(line.get("category"))):
             held[str(line.get("model"))].append(line)
     return [_of_model(model, found) for model, found in held.items()]
 

@@ -48,6 +48,11 @@ def run(args: argparse.Namespace) -> int:
     if args.json is not None:
         write_file(args.json, json.dumps([each.to_json() for each in found], indent=1) + "\n")
     if args.against:
+        from pytest_bfcl.scoring.comparison import comparison_notes
+        from pytest_bfcl.scoring.measurements import open_measurement
+
+        for note in comparison_notes(open_measurement(args.against), open_measurement(args.run)):
+            say(note)
         before = _one(_diagnoses(args.against), args.against)
         for line in change_lines(before, _one(found, args.run)):
             say(line)

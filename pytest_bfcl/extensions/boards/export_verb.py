@@ -130,7 +130,6 @@ _OTHER_FORMATS = {
     "mlflow": "it takes traces: --format otel, or --bfcl-sink otel while the run goes on",
     "langfuse": "it takes traces: --format otel, or --bfcl-sink otel while the run goes on",
     "html": "pytest-bfcl export report RUN",
-    "markdown": "pytest-bfcl export report RUN --markdown",
     "huggingface": "hf-eval-results",
 }
 """Formats that are not exporters: where they are to be had."""

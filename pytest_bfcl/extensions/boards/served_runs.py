@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_bfcl.dataset.categories import CATEGORIES
+from pytest_bfcl.dataset.categories import is_write_stage
 from pytest_bfcl.extensions.boards.verification import MARGIN, Run, Verification, by_entry, verify
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.runs.directory import same_results
@@ -41,11 +41,6 @@ class ServedRun:
         """The run as it was named."""
         return self.measurement.label
 
-    @property
-    def mode(self) -> str:
-        """How it was asked: ``fc`` or ``prompt``."""
-        return self.model.rpartition("@")[2]
-
 
 def conducts_of(records: Iterable[ResultLine], find: Find = nowhere) -> Iterator[Conduct]:
     """The conducts of lines that were asked; the write stages of memory entries are left out.
@@ -55,8 +50,7 @@ def conducts_of(records: Iterable[ResultLine], find: Find = nowhere) -> Iterator
     from pytest_bfcl.checkers.call_form import call_form, native_calls
 
     for record in records:
-        row = CATEGORIES.get(str(record.get("category")))
-        if record.get("outcome") == "skipped" or (row is not None and row.group == "memory_prereq"):
+        if record.get("outcome") == "skipped" or is_write_stage(str(record.get("category"))):
             continue
         form = None
         if "call_form" not in record and next(native_calls(record.get("output")), None) is not None:
@@ -95,12 +89,12 @@ def verify_runs(served: ServedRun, references: Sequence[ServedRun], margin: floa
     for reference in references:
         if _is_itself(served, reference):
             raise UsageError(f"{reference.label} is the run itself, which serves the model as it does: name another")
-        notes += comparison_notes(reference.measurement, served.measurement, shared=True)
-        if reference.mode != served.mode:
-            notes.append(f"{reference.label} was asked in mode {reference.mode}, {served.label} in {served.mode}")
+        notes += comparison_notes(reference.measurement, served.measurement)
+        modes = [each.model.rpartition("@")[2] for each in (reference, served)]
+        if modes[0] != modes[1]:
+            notes.append(f"{reference.label} was asked in mode {modes[0]}, {served.label} in {modes[1]}")
         if not is_same_model(name_of(reference.model), name_of(served.model)):
             notes.append(f"{reference.label} names its model {reference.model}, {served.label} {served.model}")
-        notes += _parameters(reference, served)
     if any(map(_is_unread, (served, *references))):
         notes.append("calls of lines that do not tell their form, and whose data is not here, are not looked at")
     label = " and ".join(reference.label for reference in references)
@@ -122,18 +116,3 @@ def _is_itself(served: ServedRun, reference: ServedRun) -> bool:
     one, other = served.measurement.folder, reference.measurement.folder
     same_model = served.model == reference.model
     return one is not None and other is not None and same_model and same_results(one, other)
-
-
-def _parameters(reference: ServedRun, served: ServedRun) -> Iterator[str]:
-    """Sampling parameters that differ: then a difference may be theirs."""
-    asked = []
-    for run in (reference, served):
-        known = run.measurement.fingerprint
-        models = [] if known is None else [each for each in known.models if each.model == run.model]
-        asked.append(models[0].parameters if models else {})
-    for name in sorted({*asked[0], *asked[1]}):
-        if asked[0].get(name) != asked[1].get(name):
-            yield (
-                f"{name} is {asked[0].get(name)} in {reference.label} and {asked[1].get(name)} in {served.label}: a "
-                "difference may be of that, not of the server"
-            )

@@ -109,9 +109,13 @@ def stability(runs: Mapping[str, Mapping[Key, Judged]]) -> Stability:
     return Stability(tuple(tries), tuple(entries), rows, len(everything) - len(entries))
 
 
-def refuse_mixed(runs: Sequence[tuple[str, str, Fingerprint | None]]) -> None:
-    """Raise `UsageError` unless these (label, model, what it measured) are runs of one model on one data set."""
+def repeat_notes(runs: Sequence[tuple[str, str, Fingerprint | None]]) -> list[str]:
+    """What has to be printed with runs (label, model, what it measured) of one model on one test.
+
+    Raises `UsageError` where they are not.
+    """
     first, model, measured = runs[0]
+    notes = []
     for label, other, fingerprint in runs[1:]:
         if other != model:
             raise UsageError(
@@ -122,10 +126,13 @@ def refuse_mixed(runs: Sequence[tuple[str, str, Fingerprint | None]]) -> None:
             found = comparability(measured, fingerprint, Purpose.REPEATS)
             if found.refused:
                 raise UsageError(f"{first} and {label} are not runs of one model on one test\n{found.listed()}")
+            if found.noted:
+                notes.append(f"{first} and {label} are {found.sentence}")
         elif (measured is None) != (fingerprint is None):
             raise UsageError(
                 f"only one of {first} and {label} says what it measured: name runs, or official folders, not both"
             )
+    return notes
 
 
 def _category(name: str, entries: Sequence[EntryRecord]) -> CategoryStability:

@@ -40,13 +40,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the table, write the files asked for."""
-    from pytest_bfcl.extensions.boards.stability import refuse_mixed, smoke_set, stability
+    from pytest_bfcl.extensions.boards.stability import repeat_notes, smoke_set, stability
     from pytest_bfcl.extensions.boards.stability_text import print_stability, stability_html
 
     if args.smoke_out is not None and args.smoke is None:
         raise UsageError("--smoke-out needs --smoke N, the number of entries")
     runs = [_Run(text, args) for text in args.runs]
-    refuse_mixed([(run.text, run.model, run.measurement.fingerprint) for run in runs])
+    for note in repeat_notes([(run.text, run.model, run.measurement.fingerprint) for run in runs]):
+        say(note)
     found = stability({run.text: run.verdicts for run in runs})
     if not found.entries:
         raise UsageError("no entry was judged in every run")

@@ -6,7 +6,8 @@ import json
 from html import escape
 from pathlib import Path
 
-from pytest_bfcl.extensions.out.finished import Finished, Score, file_name
+from pytest_bfcl.extensions.out.finished import Finished, file_name
+from pytest_bfcl.scoring.score_record import headline_record
 
 _COLOURS = ((0.8, "#2e7d32", "green"), (0.6, "#7a6a00", "yellow"), (0.0, "#b3261e", "red"))
 _CHARACTER = 7.2
@@ -17,13 +18,15 @@ def export(finished: Finished, folder: Path) -> list[Path]:
     """Two files a model: the overall score where it is claimed, else the share of all entries asked."""
     written = []
     for model in finished.models:
-        score = _badge_score(finished, model)
+        score = headline_record(finished.scores(model))
         if score is None:
             continue
         label = f"{finished.benchmark} {score.name}" if score.name != "overall" else finished.benchmark
         message = f"{100 * score.value:.1f} %"
         if score.interval95 is not None:
             message += f" ({100 * score.interval95[0]:.0f}–{100 * score.interval95[1]:.0f})"
+        if score.why or not score.is_whole:
+            message += f", {score.basis}"
         _, colour, name = next(each for each in _COLOURS if score.value >= each[0])
         stem = file_name(model)
         svg, told = folder / f"{stem}.svg", folder / f"{stem}.badge.json"
@@ -31,11 +34,6 @@ def export(finished: Finished, folder: Path) -> list[Path]:
         told.write_text(json.dumps({"schemaVersion": 1, "label": label, "message": message, "color": name}) + "\n")
         written += [svg, told]
     return written
-
-
-def _badge_score(finished: Finished, model: str) -> Score | None:
-    scores = {score.name: score for score in finished.scores(model)}
-    return next((scores[name] for name in ("overall", "all", "all_scoring") if name in scores), None)
 
 
 def drawn(label: str, message: str, colour: str) -> str:

@@ -21,6 +21,9 @@ from pytest_bfcl.scoring.measurements import open_measurement
 MOST_CHARACTERS = 60_000
 """GitHub takes 65,536 characters, GitLab a million."""
 
+MOST_IDS = 100
+"""Entries that are named in each list of a comment, where they fit."""
+CUT = "> Causes are in the run's artefact: with them this comment would be too long."
 NO_BASELINE = "There is no run of the main branch to compare with yet; its next one becomes the baseline."
 _KEY = re.compile(r"[A-Za-z0-9_.-]{1,80}")
 
@@ -33,24 +36,30 @@ def marker(key: str) -> str:
 
 
 def body(run: Path, against: Path | None, *, key: str, link: str = "") -> str:
-    """The comment. ``against``: the baseline, which need not be there (the first run has none)."""
+    """The comment. ``against``: the baseline, which need not be there (the first run has none).
+
+    The longest parts go first where the whole does not fit: entry by entry, then causes; scores and the table of
+    groups stay.
+    """
     opened = RunDirectory.open(run)
     found = _diagnoses(run)
     before = against if against is not None and is_run(against) else None
-    known = _diagnoses(before) if before is not None else []
+    changed, told = _changed(before, run) if before is not None else ([], "")
+    known = _diagnoses(before) if before is not None and changed else []
     pairs = [(old, new) for new in found for old in known if old.model == new.model]
     if not pairs and len(found) == len(known) == 1:  # one model under two names, as `compare` takes it
         pairs = [(known[0], found[0])]
-    parts = [marker(key)]
-    parts += [f"**{cell(answer(old, new))}**" for old, new in pairs if set(old.keys) & set(new.keys)]
-    parts.append(write_markdown(summary_of(opened)).rstrip())
-    parts += ["**Why**", _fenced(_causes(found, pairs))]
-    compared = _compared(before, run) if before is not None else f"> {NO_BASELINE}" if against is not None else ""
+    head = [marker(key), *(f"**{cell(answer(old, new))}**" for old, new in pairs if set(old.keys) & set(new.keys))]
+    head.append(write_markdown(summary_of(opened)).rstrip())
+    causes = ["**Why**", _fenced(_causes(found, pairs))]
     tail = [f"[This job]({link})"] if re.fullmatch(r"https?://[^\s()<>]+", link) else []
-    whole = "\n\n".join(filter(None, [*parts, compared, *tail]))
-    if len(whole) > MOST_CHARACTERS:
-        whole = "\n\n".join([*parts, "> The comparison is too long for a comment: it is in the run's artefact.", *tail])
-    return whole[:MOST_CHARACTERS] + "\n"
+    missing = f"> {NO_BASELINE}" if against is not None and before is None else told
+    for ids in (MOST_IDS, 10, 0):
+        compared = comparison_markdown(changed, most=ids).rstrip() if changed else missing
+        whole = "\n\n".join(filter(None, [*head, *causes, compared, *tail])) + "\n"
+        if len(whole) <= MOST_CHARACTERS:
+            return whole
+    return "\n\n".join(filter(None, [*head, compared, CUT, *tail]))[:MOST_CHARACTERS] + "\n"
 
 
 def _diagnoses(run: Path) -> list[Diagnosis]:
@@ -75,11 +84,11 @@ def _fenced(lines: Iterator[str]) -> str:
     return f"{fence}text\n{text}\n{fence}"
 
 
-def _compared(before: Path, after: Path) -> str:
+def _changed(before: Path, after: Path) -> tuple[list[Changed], str]:
+    """What changed, or why both runs are not compared."""
     first, second = open_measurement(before), open_measurement(after)
     try:
-        found = compare_measurements(first, second, "official", shared=True, allow_missing=True)
-        changed = [Changed.of(each, first, second, "official") for each in found]
+        found = compare_measurements(first, second, "official", allow_missing=True)
+        return [Changed.of(each, first, second, "official") for each in found], ""
     except UsageError as error:  # other data, other rules, another model
-        return f"> Not compared with the main branch: {cell(str(error))}"
-    return comparison_markdown(changed).rstrip()
+        return [], f"> Not compared with the main branch: {cell(str(error))}"

@@ -11,8 +11,9 @@ from typing import Any
 from uuid import UUID
 
 from pytest_bfcl.dataset.categories import CATEGORIES
-from pytest_bfcl.extensions.out.finished import Finished, Score, file_name
+from pytest_bfcl.extensions.out.finished import Finished, file_name
 from pytest_bfcl.json_types import Fields, Parsed, leaves
+from pytest_bfcl.scoring.score_record import ScoreRecord
 
 SCHEMA = "0.2.2"
 _UNKNOWN = {"deployment_type": "unknown", "model_availability": "unknown"}
@@ -77,21 +78,20 @@ def record_of(finished: Finished, model: str) -> Parsed:
     }  # fmt: skip
 
 
-def _result(finished: Finished, model: str, score: Score) -> Parsed:
+def _result(finished: Finished, model: str, score: ScoreRecord) -> Parsed:
     details: Parsed = {"score": score.value}
     if score.interval95 is not None:
         low, high = score.interval95
         bounds = {"lower": low, "upper": high, "confidence_level": 0.95, "method": "Wilson, clustered"}
         details["uncertainty"] = {"confidence_interval": bounds}
-        if score.entries:
-            details["uncertainty"]["num_samples"] = score.entries
+        details["uncertainty"]["num_samples"] = score.judged
     data = finished.dataset
     return {
         "evaluation_result_id": f"{_identity(finished, model)}/{score.name}",
         "evaluation_name": f"{finished.benchmark} {score.name}",
         "source_data": {
             "dataset_name": str(data["name"]), "source_type": "other",
-            "additional_details": {"version": str(data["version"]), "sha256": str(data["sha256"])},
+            "additional_details": {"version": str(data["version"]), "sha256": str(data["sha256"]), "basis": score.note},
         },
         "metric_config": {
             "evaluation_description": "share of entries whose calls are right", "metric_name": "accuracy",

@@ -55,3 +55,19 @@ def badges(run: Path, folder: Path) -> list[Path]:
     from pytest_bfcl.extensions.out.finished import Finished
 
     return badge.export(Finished.open(run), folder)
+
+
+def markdown(run: Path, folder: Path) -> list[Path]:
+    """A table of scores for papers, as Markdown."""
+    from pytest_bfcl.extensions.out import paper
+    from pytest_bfcl.extensions.out.finished import Finished
+
+    return paper.markdown(Finished.open(run), folder)
+
+
+def latex(run: Path, folder: Path) -> list[Path]:
+    """A table of scores for papers, as LaTeX."""
+    from pytest_bfcl.extensions.out import paper
+    from pytest_bfcl.extensions.out.finished import Finished
+
+    return paper.latex(Finished.open(run), folder)

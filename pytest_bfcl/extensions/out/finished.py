@@ -6,21 +6,15 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
+from pytest_bfcl.dataset.categories import is_write_stage
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.runs import RunDirectory
 from pytest_bfcl.runs.results import record_key
-
-
-class Score(NamedTuple):
-    """One figure of a model: a category's or a group's; shares in [0, 1]."""
-
-    name: str
-    value: float
-    interval95: tuple[float, float] | None
-    entries: int | None
+from pytest_bfcl.scoring.robustness import plain_records
+from pytest_bfcl.scoring.score_record import ScoreRecord, score_records
 
 
 @dataclass(frozen=True)
@@ -79,13 +73,15 @@ class Finished:
                 return dict(each.get("parameters") or {})
         return {}
 
-    def scores(self, model: str) -> Iterator[Score]:
+    def scores(self, model: str) -> Iterator[ScoreRecord]:
         """What was measured: categories, groups, the overall score where it is claimed."""
-        return scores_of(self.models[model])
+        return score_records(self.models[model], self.fingerprint)
 
     def lines(self, model: str) -> Iterator[Fields]:
-        """The last line of each trial of a model."""
-        return (record for record in self.run.records() if record["model"] == model)
+        """The last line of each trial of a model: entries as they were written, without memory's write stages."""
+        for record in plain_records(self.run):
+            if record["model"] == model and not is_write_stage(str(record["category"])):
+                yield record
 
     def messages(self, line: Fields) -> list[dict[str, Any]]:
         """The messages of a trial as they were sent and received; empty where no transcript was kept."""
@@ -93,21 +89,6 @@ class Finished:
         return [dict(message) for message in (found or {}).get("messages") or ()]
 
 
-def scores_of(summary: Fields) -> Iterator[Score]:
-    """What a model's summary measured: categories, groups, the overall score where it is claimed."""
-    for kind in ("categories", "groups"):
-        for name, found in summary[kind].items():
-            if found.get("accuracy") is not None and (kind == "groups" or found["total"]):
-                yield Score(name, found["accuracy"], _pair(found.get("interval95")), found.get("total"))
-    overall = summary["overall"]
-    if overall.get("value") is not None:
-        yield Score("overall", overall["value"], _pair(overall.get("interval95")), None)
-
-
 def file_name(text: str) -> str:
     """A name that is one part of a path everywhere."""
     return re.sub(r"[^A-Za-z0-9._-]+", "_", text).strip("._") or "model"
-
-
-def _pair(found: Any) -> tuple[float, float] | None:
-    return (float(found[0]), float(found[1])) if found else None

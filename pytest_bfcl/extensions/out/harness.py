@@ -25,22 +25,22 @@ def results(finished: Finished, model: str) -> Parsed:
     """What the harness writes of a run, as far as it has a meaning here."""
     prefix = "bfcl" if finished.is_official else file_name(f"bfcl_{finished.dataset['name']}")
     categories = finished.models[model]["categories"]
-    tasks, groups, counts = {}, {}, {}
+    tasks, groups, counts, notes = {}, {}, {}, {}
     for score in finished.scores(model):
         name = f"{prefix}_{score.name}"
         figures: Parsed = {"alias": score.name, "acc,none": score.value, "acc_stderr,none": _error(score.interval95)}
         if score.name in categories:
             tasks[name] = figures
-            judged = categories[score.name]["passed"] + categories[score.name]["failed"]
-            counts[name] = {"original": categories[score.name]["total"], "effective": judged}
         else:
             groups[name] = figures
+        counts[name] = {"original": score.full or score.planned, "effective": score.judged}
+        notes[name] = score.note
     version = finished.dataset["version"]
     return {
         "results": {**tasks, **groups},
         "groups": groups,
         "group_subtasks": {},
-        "configs": {name: {"task": name, "metadata": {"version": version}} for name in tasks},
+        "configs": {name: {"task": name, "metadata": {"version": version, "note": notes[name]}} for name in tasks},
         "versions": dict.fromkeys((*tasks, *groups), version),
         "n-shot": dict.fromkeys(tasks, 0),
         "higher_is_better": {name: {"acc": True} for name in (*tasks, *groups)},

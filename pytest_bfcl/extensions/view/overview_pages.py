@@ -72,6 +72,7 @@ class OverviewPages:
         runs = self._newest(by_data[chosen])
         for listed in runs:
             try:
+                notes += ranking.comparable_notes([runs[0].run, listed.run])
                 found += self._contestants_of(listed)
             except (UsageError, OSError) as error:
                 notes.append(f"{listed.path.name} is left out: {error}")

@@ -265,7 +265,7 @@ class Pages:
         """Two runs compared; each changed entry opens side by side."""
         place = f"compare/{before.name}/x.html"
         first, second = self.store.measurement(before), self.store.measurement(after)
-        found = compare_measurements(first, second, rules, shared=True, allow_missing=True)
+        found = compare_measurements(first, second, rules, allow_missing=True)
         for comparison in found:
             comparison.before_run, comparison.after_run = before.path.name, after.path.name
         places = _Places(self, (before, after))

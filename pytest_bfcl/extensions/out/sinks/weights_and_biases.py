@@ -11,7 +11,7 @@ import time
 from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
-from pytest_bfcl.extensions.out.finished import scores_of
+from pytest_bfcl.scoring.score_record import score_records
 
 if TYPE_CHECKING:
     from pytest_bfcl.runs import ResultLine, Summary
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 EVERY_S = 2.0
 """How often progress is sent."""
 PROJECT = "pytest-bfcl"
-COLUMNS = ("model", "score", "percent", "low95", "high95", "entries")
+COLUMNS = ("model", "score", "percent", "low95", "high95", "entries", "note")
 
 
 class WandbSink:
@@ -53,11 +53,11 @@ class WandbSink:
         self._send()
         rows: list[list[Any]] = []
         for model, found in summary["models"].items():
-            for score in scores_of(found):
+            for score in score_records(found, summary["fingerprint"]):
                 low, high = (None, None) if score.interval95 is None else (100 * each for each in score.interval95)
-                rows.append([model, score.name, 100 * score.value, low, high, score.entries])
+                rows.append([model, score.name, 100 * score.value, low, high, score.judged, score.note])
         for model, name, *values in rows:
-            told = zip(("percent", "low95", "high95", "entries"), values, strict=True)
+            told = zip(COLUMNS[2:], values, strict=True)
             self._run.summary.update({f"{model}/{name}/{key}": value for key, value in told if value is not None})
         self._run.log({"scores": self._table(columns=list(COLUMNS), data=rows)})
         self._run.finish()

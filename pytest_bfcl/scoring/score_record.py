@@ -1,0 +1,126 @@
+"""One score as every door takes it: the value with all that a reader needs to judge it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from pytest_bfcl.dataset.categories import CATEGORIES
+from pytest_bfcl.json_types import Fields, JsonObject
+from pytest_bfcl.runs.comparability import entries_text, published_comparability
+from pytest_bfcl.runs.fingerprint import Fingerprint
+from pytest_bfcl.scoring import aggregate
+from pytest_bfcl.scoring.statistics import Interval
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreRecord:
+    """A category's, a group's or the overall score; shares in [0, 1], entries counted with their repeats.
+
+    ``judged`` is what the value is a share of: ``passed`` and failed entries. ``errors`` are in no value. ``planned``:
+    entries the run was to ask; ``full``: entries of the whole data set, ``None`` where it is not known. ``chosen``: how
+    entries were chosen, in words, ``all`` where nothing chose. ``why``: why the score is not claimed, or why it does
+    not stand beside a published one; empty where nothing keeps it from that.
+    """
+
+    name: str
+    value: float
+    interval95: Interval | None
+    judged: int
+    passed: int
+    errors: int
+    planned: int
+    full: int | None
+    chosen: str
+    why: str
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every entry of the data set was judged."""
+        return not self.errors and self.judged >= max(self.planned, self.full or 0)
+
+    @property
+    def basis(self) -> str:
+        """In words: of how many entries, of how many that there are, and what was left out."""
+        of = f" of {self.planned:,}" if self.planned != self.judged else ""
+        errors = f", {self.errors:,} errors left out" if self.errors else ""
+        chosen = "" if self.chosen == "all" else f", {self.chosen}"
+        full = f", {self.full:,} in the data set" if self.full and self.full != self.planned else ""
+        return f"n = {self.judged:,}{of}{errors}{chosen}{full}"
+
+    @property
+    def note(self) -> str:
+        """`basis`, and why it is no published score."""
+        return f"{self.basis}; {self.why}" if self.why else self.basis
+
+    def to_dict(self) -> JsonObject:
+        """A JSON-able copy."""
+        found: Any = asdict(self)
+        return {**found, "interval95": list(self.interval95) if self.interval95 else None}
+
+
+def score_records(model: Fields, fingerprint: Fields) -> Iterator[ScoreRecord]:
+    """The scores of one model's summary: categories, groups, the overall score where it is claimed."""
+    run = Fingerprint.from_dict(fingerprint)
+    measured = published_comparability(run)
+    why = measured.sentence if measured.refused else ""
+    categories: Mapping[str, Fields] = model["categories"]
+    overall = model["overall"]
+    reader = _Reader(categories, run, why, repeat=int(run.conditions.get("repeat") or 1))
+    for name, found in categories.items():
+        if found.get("accuracy") is not None and found["total"]:
+            yield reader.record(name, found, (name,))
+    for name, found in model["groups"].items():
+        if found.get("accuracy") is not None:
+            yield reader.record(name, found, _members(name), "" if found.get("complete", True) else _lack(found))
+    if overall.get("value") is not None:
+        found = {"accuracy": overall["value"], "interval95": overall.get("interval95")}
+        yield reader.record("overall", found, tuple(aggregate.categories_in(aggregate.OVERALL)))
+
+
+def _members(group: str) -> tuple[str, ...]:
+    return tuple(aggregate.categories_in(aggregate.formula(group)))
+
+
+def _lack(found: Fields) -> str:
+    missing = found.get("missing") or ()
+    return f"{len(missing)} of its categories were not run" if missing else "the run was stopped"
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """What all records of a model share."""
+
+    categories: Mapping[str, Fields]
+    run: Fingerprint
+    why: str
+    repeat: int
+
+    def record(self, name: str, found: Fields, members: Sequence[str], lack: str = "") -> ScoreRecord:
+        had = [self.categories[each] for each in members if each in self.categories]
+        counts = {what: sum(each[what] for each in had) for what in ("total", "passed", "failed", "errors")}
+        official = self.run.dataset == "official"
+        sizes = [CATEGORIES[each].official_size for each in members if each in CATEGORIES]
+        return ScoreRecord(
+            name,
+            float(found["accuracy"]),
+            _pair(found.get("interval95")),
+            counts["passed"] + counts["failed"],
+            counts["passed"],
+            counts["errors"],
+            sum(int(each.get("planned") or 0) * self.repeat or int(each["total"]) for each in had),
+            sum(sizes) * self.repeat if official and sizes else None,
+            entries_text(self.run),
+            "; ".join(filter(None, (lack, self.why))),
+        )
+
+
+def headline_record(records: Iterator[ScoreRecord]) -> ScoreRecord | None:
+    """The score a badge shows: the overall one where it is claimed, else that of all entries asked."""
+    known = {each.name: each for each in records}
+    return next((known[name] for name in ("overall", "all", "all_scoring") if name in known), None)
+
+
+def _pair(found: Any) -> Interval | None:
+    return (float(found[0]), float(found[1])) if found else None
