@@ -37,6 +37,18 @@ class ModelFamily:
         return NOTATIONS[notation].marks if notation is not None else ()
 
     @property
+    def signs(self) -> tuple[str, ...]:
+        """Everything that begins or ends a call, a value or a thought in this family's replies."""
+        waiting, found = [NOTATIONS[str(server_reading(self.format))]], [*self.marks, *(self.tags or ())]
+        while waiting:
+            way = waiting.pop()
+            waiting += getattr(way, "ways", ())
+            for name in ("closing", "value_ends", "call_ends"):
+                ends = getattr(way, name, ())
+                found += [ends] if isinstance(ends, str) else ends
+        return tuple(dict.fromkeys(sign for sign in found if sign))
+
+    @property
     def tags(self) -> tuple[str, str] | None:
         """What stands around thoughts; ``None`` without thoughts, and for gpt-oss's channels."""
         return TAGS.get(self.think)

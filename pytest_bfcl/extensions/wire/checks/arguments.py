@@ -29,8 +29,7 @@ def texts(*templates: str) -> Judge:
 async def _marks(probe: Probe) -> None:
     """The marks of the model's own format in a text; of an unknown model's name those of the most models."""
     family = family_of(probe.line.model)
-    own = [*family.marks, *(family.tags or ())] if family is not None else []
-    marks = dict.fromkeys([*own, *MARKS])
+    marks = dict.fromkeys((*(family.signs if family is not None else ()), *MARKS))
     asked = [note(f"{probe.word()} {mark} end") for mark in marks]
     await together(*(probe.dictated(dictate(each), [each]) for each in asked))
 
