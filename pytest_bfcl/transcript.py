@@ -25,6 +25,9 @@ Message = Parsed
 OBSERVED = "observed"
 """Where a transcript's ``extra`` keeps what a user's MCP server told of its state, one value an expectation."""
 
+FAILED_CALLS = "failed_calls"
+"""Where a transcript's ``extra`` keeps the texts of calls that a server answered with an error, in order."""
+
 CALLS_A_STEP = 500
 """Calls of one step that are carried out: a model that writes more has run away, its conversation ends and fails."""
 

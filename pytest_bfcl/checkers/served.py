@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import contextlib
 import json
+from collections import Counter
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.checkers import reasons
 from pytest_bfcl.checkers.answer import contains_answer, last_message
 from pytest_bfcl.checkers.corrected import OFFICIAL, RuleSet
 from pytest_bfcl.checkers.details import AnswerDetails, EndDetails, ServerDetails
+from pytest_bfcl.checkers.response import is_error
 from pytest_bfcl.checkers.steps import step_calls
 from pytest_bfcl.dataset.expectation import ABSENT, argument_rule
 from pytest_bfcl.dataset.served_entry import portable_name
 from pytest_bfcl.failures import HarnessError, Reason, Verdict
 from pytest_bfcl.syntax.writing import exact_text, read_call
-from pytest_bfcl.transcript import OBSERVED, Call, Transcript
+from pytest_bfcl.transcript import FAILED_CALLS, OBSERVED, Call, Transcript
 from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:
@@ -55,11 +58,14 @@ def _failure_of(
         return _wrong(reasons.SERVER_STATE, turn, each.wanted, told, each.looked_at.subject_text)
     if each.kind in ("answer", "said"):
         return _answer_verdict(transcript, turn, each, rules)
-    calls = _calls_until(transcript, turn)
+    made = _calls_until(transcript, turn)
+    attempted = each.attempted is not None or each.not_called is not None
+    calls = [call for call, carried_out in made if carried_out or attempted]
     asked = _broken_rule(each, calls)
     if asked is None:
         return None
-    return _wrong(reasons.SERVER_CALLS, turn, asked, [exact_text(call) for call in calls], "the calls")
+    told = [exact_text(call) + ("" if carried_out else " (failed)") for call, carried_out in made]
+    return _wrong(reasons.SERVER_CALLS, turn, asked, told, "the calls")
 
 
 def _answer_verdict(transcript: Transcript, turn: int, each: Expectation, rules: RuleSet) -> Verdict | None:
@@ -104,14 +110,24 @@ def _fits(call: Call, wanted: CalledTool) -> bool:
     )
 
 
-def _calls_until(transcript: Transcript, turn: int) -> list[Call]:
-    """Every call that was made up to the end of a turn, in order; what is no call of a tool counts as none."""
-    found: list[Call] = []
+def _calls_until(transcript: Transcript, turn: int) -> list[tuple[Call, bool]]:
+    """Every call that was attempted up to the end of a turn, in order, and whether it was carried out.
+
+    Carried out is what was sent and answered without an error. What is no call of a tool counts as none.
+    """
+    found: list[tuple[Call, bool]] = []
+    told = transcript.extra.get(FAILED_CALLS)
+    failed = Counter(told if isinstance(told, list) else ())
     for each in transcript.turns[: turn + 1]:
         for step in each.steps:
-            for text in step_calls(step, transcript) or ():
+            texts = step_calls(step, transcript) or ()
+            for text, result in zip_longest(texts, step.results[: len(texts)]):
+                carried_out = result is None or not is_error(result)
+                if carried_out and failed[text] > 0:
+                    failed[text] -= 1
+                    carried_out = False
                 with contextlib.suppress(ValueError):
-                    found.append(Call(*read_call(text)))
+                    found.append((Call(*read_call(text)), carried_out))
     return found
 
 

@@ -150,15 +150,23 @@ class Expectation(Values):
     arguments: Parsed = Field(default_factory=dict, description="Of that call, or of the call that is looked for.")
     resource: str | None = Field(default=None, description="Or the address of a resource of the server.")
     state: State | None = Field(default=None, description="Or any other place: files, databases, a path into JSON.")
-    called: str | list[str] | None = Field(default=None, description="A tool that must have been called by then.")
+    called: str | list[str] | None = Field(
+        default=None, description="A tool of which a call was carried out by then: sent, and answered without an error."
+    )
+    attempted: str | list[str] | None = Field(
+        default=None, description="A tool that the model called by then, whatever came of it."
+    )
     not_called: str | list[str] | None = Field(
-        default=None, description='A tool that must not have been called by then; "*": none at all.'
+        default=None,
+        description='A tool that the model must not have called by then, whatever came of it; "*": none at all.',
     )
-    count: int | None = Field(default=None, ge=0, description="With called: exactly so many such calls.")
+    count: int | None = Field(default=None, ge=0, description="With called or attempted: exactly so many such calls.")
     in_order: list[str | CalledTool] | None = Field(
-        default=None, min_length=1, description="Calls that must have been made in this order, others between them."
+        default=None, min_length=1, description="Calls carried out in this order, others between them."
     )
-    max_calls: int | None = Field(default=None, ge=0, description="At most so many calls by then, of any tool.")
+    max_calls: int | None = Field(
+        default=None, ge=0, description="At most so many calls carried out by then, of any tool."
+    )
     any_of: list[Expectation] | None = Field(default=None, min_length=1, description="One of these must hold.")
 
     @model_validator(mode="after")
@@ -172,11 +180,11 @@ class Expectation(Values):
             raise ValueError(
                 "call, resource, state and said have one of equals, contains, matches, exists; the others have none"
             )
-        if self.count is not None and kind != "called":
-            raise ValueError("count belongs to called")
-        if self.arguments and kind not in ("call", "called", "not_called"):
-            raise ValueError("arguments belong to call, called or not_called")
-        if kind in ("called", "not_called"):
+        if self.count is not None and kind not in ("called", "attempted"):
+            raise ValueError("count belongs to called or attempted")
+        if self.arguments and kind not in ("call", "called", "attempted", "not_called"):
+            raise ValueError("arguments belong to call, called, attempted or not_called")
+        if kind in ("called", "attempted", "not_called"):
             for value in self.arguments.values():
                 argument_rule(value)
         if any(each.any_of is not None for each in self.any_of or ()):
@@ -214,8 +222,9 @@ class Expectation(Values):
 
     @property
     def wanted_call(self) -> CalledTool:
-        """Of ``called`` and ``not_called``."""
-        return CalledTool(called=self.called or self.not_called or [], arguments=self.arguments)
+        """Of ``called``, ``attempted`` and ``not_called``."""
+        named = self.called or self.attempted or self.not_called or []
+        return CalledTool(called=named, arguments=self.arguments)
 
     @property
     def order(self) -> list[CalledTool]:
@@ -231,7 +240,19 @@ class Expectation(Values):
         return any(near(each, number, self.tolerance or 0) for each in wanted for number in said)
 
 
-_KINDS = ("answer", "said", "call", "resource", "state", "called", "not_called", "in_order", "max_calls", "any_of")
+_KINDS = (
+    "answer",
+    "said",
+    "call",
+    "resource",
+    "state",
+    "called",
+    "attempted",
+    "not_called",
+    "in_order",
+    "max_calls",
+    "any_of",
+)
 _NUMBER = re.compile(
     r"(?<![\w.])-?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,300}(?:\.\d{1,300})?(?:[eE][+-]?\d{1,3})?)(?!\w)"
 )

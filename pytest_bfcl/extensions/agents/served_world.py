@@ -22,7 +22,7 @@ from pytest_bfcl.simulators import CallExecutor, serialise
 from pytest_bfcl.simulators.toolkit import error_text
 from pytest_bfcl.syntax.writing import read_call
 from pytest_bfcl.tools.json_schema import argument_problem
-from pytest_bfcl.transcript import OBSERVED, Transcript
+from pytest_bfcl.transcript import FAILED_CALLS, OBSERVED, Transcript
 from pytest_bfcl.troubles import AdapterTrouble, HarnessTrouble
 
 if TYPE_CHECKING:
@@ -124,8 +124,10 @@ class ServedWorld(World):
                 raise NameError(f"there is no tool {name[:100]!r}")
             if problem := argument_problem(self._schemas[name], arguments):
                 raise ValueError(f"invalid arguments: {problem[1]}")
-            told = text_of(await self._server.call(self._names[name], self._workdir.real(arguments)))
-            result = serialise(self._workdir.with_short_paths(told))
+            told = await self._server.call(self._names[name], self._workdir.real(arguments))
+            result = serialise(self._workdir.with_short_paths(text_of(told)))
+            if getattr(told, "is_error", False):
+                self._transcript.extra.setdefault(FAILED_CALLS, []).append(call_text)
         except (HarnessError, AdapterError):
             raise
         except Exception as error:  # what was written is no call, or the answer is too large

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
+from pytest_bfcl.checkers.response import is_error
 from pytest_bfcl.dataset.expectation import Values
 from pytest_bfcl.dataset.served_entry import portable_name
 from pytest_bfcl.extensions.own.logs.conversation import Conversation
@@ -156,7 +157,7 @@ def _whole(conversation: Conversation, calls: Sequence[list[Call]], entry_id: st
     entry = _start(conversation, entry_id, "recorded")
     turns: list[list[dict[str, str]]] = []
     way: list[list[str]] = []
-    expected: list[Parsed] = []
+    expected: list[tuple[int, Call]] = []
     results: list[Parsed] = []
     waiting: list[tuple[str | None, Call]] = []
     before: str = "model"
@@ -178,12 +179,20 @@ def _whole(conversation: Conversation, calls: Sequence[list[Call]], entry_id: st
                 turns[-1].append({"role": "assistant", "content": said.text})
         waiting += [(call.id, each) for call, each in zip(said.calls, made, strict=True)]
         for call in made if turns else ():
-            text, wanted = exact_text(call), {"called": call.name, "arguments": _wanted(call.arguments)}
+            text = exact_text(call)
             if text not in (each for turn in way for each in turn):
-                expected.append({"turn": len(turns) - 1, **wanted})
+                expected.append((len(turns) - 1, call))
             way[-1].append(text)
         before = said.who
-    return entry | {"question": turns, "results": results, "expect": expected, "possible_answer": way}
+    carried_out = {
+        exact_text(Call(each["call"], each["arguments"])) for each in results if not is_error(each["result"])
+    }
+    expect = [
+        {"turn": turn, ("called" if exact_text(call) in carried_out else "attempted"): call.name,
+         "arguments": _wanted(call.arguments)}
+        for turn, call in expected
+    ]  # fmt: skip
+    return entry | {"question": turns, "results": results, "expect": expect, "possible_answer": way}
 
 
 def _wanted(arguments: Fields) -> Parsed:
