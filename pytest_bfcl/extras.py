@@ -25,7 +25,7 @@ EXTRAS: Mapping[str, Extra] = {
     "litellm": Extra(("litellm",), "every provider but OpenAI, Anthropic and compatible servers"),
     "memory": Extra(("rank_bm25", "numpy"), "the category memory_kv"),
     "embeddings": Extra(("tokenizers", "safetensors", "threadpoolctl", "numpy"), "the category memory_vector"),
-    "web": Extra(("httpx", "html2text", "bs4", "rank_bm25"), "web search, requests to live REST services"),
+    "web": Extra(("html2text", "bs4", "rank_bm25"), "web search, requests to live REST services"),
     "html": Extra(("pytest_html",), "our columns in pytest-html's report"),
     "asyncio": Extra(("pytest_asyncio",), "async model fixtures in the session's loop"),
     "yaml": Extra(("yaml",), "OpenAPI documents written in YAML"),

@@ -80,7 +80,7 @@ def test_it_is_refused_before_the_first_request(tmp_path: Path) -> None:
 
 
 def test_what_else_needs_an_extra_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("yaml", "rank_bm25", "mcp", "httpx"):
+    for name in ("yaml", "rank_bm25", "mcp"):
         monkeypatch.setitem(sys.modules, name, None)
     document = tmp_path / "petstore.yaml"
     document.write_text("openapi: 3.0.0\npaths: {}\n")
@@ -114,7 +114,7 @@ def test_the_table_is_that_of_the_project_file() -> None:
     assert joined is not None
     assert set(joined[1].split(",")) <= set(declared)
     names = {re.split(r"[<>=!~\[; ]", requirement)[0] for requirement in project["dependencies"]}
-    heavy = {"litellm", "numpy", "scipy", "httpx", "rank-bm25", "html2text", "beautifulsoup4", "pytest-html", "rich"}
+    heavy = {"litellm", "numpy", "scipy", "rank-bm25", "html2text", "beautifulsoup4", "pytest-html", "rich"}
     assert not names & heavy
 
 

@@ -12,7 +12,7 @@ import pytest
 from pytest_bfcl.session.driven_loop import Loop
 
 OLDEST_ASYNCIO = (1, 1)
-"""Earlier releases of pytest-asyncio know only the async fixtures of their own items."""
+"""Older pytest-asyncio knows only the async fixtures of their own items."""
 
 Close = Callable[[], Coroutine[Any, Any, None]]
 

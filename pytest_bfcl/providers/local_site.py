@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import threading
 from functools import cached_property
-from http.client import HTTPConnection, HTTPException, responses
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,7 +21,6 @@ from pytest_bfcl.providers.reading import status_text
 
 HOST = "web.bfcl.test"
 """``.test`` is reserved (RFC 6761): no name server knows it."""
-TIMEOUT_S = 20.0
 SNIPPET_CHARS = 160
 MAX_QUERY_WORDS = 200
 
@@ -90,12 +88,12 @@ class LocalSite:
         if host != HOST:
             return {"error": f"only pages of http://{HOST} can be reached"}
         try:
-            status, source = self._get(parts.path or "/")
-        except (OSError, HTTPException) as error:
-            return {"error": str(error) or type(error).__name__}
-        if status != 200:
-            return {"error": status_text(status, responses.get(status, ""), url)}
-        return page_result(source, mode)
+            answer = self._server.get(_path(parts.path), {"Host": HOST})
+        except OSError as error:
+            return {"error": str(error)}
+        if answer.status_code != 200:
+            return {"error": status_text(answer.status_code, answer.reason_phrase, url)}
+        return page_result(answer.text, mode)
 
     def close(self) -> None:
         """Stop the server."""
@@ -104,15 +102,6 @@ class LocalSite:
     def _searchable(self) -> tuple[Any, list[set[str]]]:
         with self._lock:  # built once, by whoever comes first
             return self._index
-
-    def _get(self, path: str) -> tuple[int, str]:
-        connection = HTTPConnection("127.0.0.1", self._server.port(), timeout=TIMEOUT_S)
-        try:
-            connection.request("GET", _path(path), headers={"Host": HOST})
-            response = connection.getresponse()
-            return response.status, response.read().decode("utf-8", errors="replace")
-        finally:
-            connection.close()
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:
         return _handler({f"/{page.name}": page.source.encode() for page in self.pages})

@@ -30,7 +30,7 @@ def result_files(path: Path) -> list[tuple[str, str, Path]]:
     """Model folder name, category and file of every official result file below ``path``, in path order.
 
     ``path`` may be the folder holding ``result/``, ``result/`` itself, one model's folder, or one file. The category is
-    the file's own word for it, of an earlier release perhaps (`EARLIER`).
+    the file's own word for it, which may be that of an older BFCL (`EARLIER`).
     """
     if path.is_file():
         match = _RESULT_NAME.fullmatch(path.name)

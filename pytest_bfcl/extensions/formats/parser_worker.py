@@ -150,7 +150,7 @@ class Vllm:
         request = self._request.ChatCompletionRequest(model="m", messages=asked, tools=tools or None)
         try:
             return self._parser(self._tokenizer, request.tools), request
-        except TypeError:  # parsers of earlier releases know nothing of tools
+        except TypeError:  # the parsers of an older vLLM know nothing of tools
             return self._parser(self._tokenizer), request
 
     def whole(self, text: str, tools: Any) -> list[Any]:

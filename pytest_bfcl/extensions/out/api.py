@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from email.message import Message
+from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
-from urllib.error import HTTPError
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode, urlsplit
-from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.plain_text import clean
 from pytest_bfcl.redaction import redact
 
+if TYPE_CHECKING:
+    import httpx
+
 TIMEOUT_S = 30.0
 PER_PAGE = 100
 MOST_PAGES = 50
 MOST_BYTES = 16 * 2**20
 MOST_FILE_BYTES = 2 * 2**30
-_PIECE = 2**20
 
 
 class Refused(UsageError):
@@ -32,21 +32,6 @@ class Refused(UsageError):
         self.status = status
 
 
-class _WithoutToken(HTTPRedirectHandler):
-    """Files lie with other hosts; what proves who asks is not theirs."""
-
-    def redirect_request(
-        self, req: Request, fp: IO[bytes], code: int, msg: str, headers: Message, newurl: str
-    ) -> Request | None:
-        if urlsplit(newurl).scheme not in ("http", "https"):
-            return None
-        found = super().redirect_request(req, fp, code, msg, headers, newurl)  # type: ignore[arg-type]
-        if found is not None and urlsplit(newurl).netloc != urlsplit(req.full_url).netloc:
-            found.headers = {}
-            found.unredirected_hdrs = {}
-        return found
-
-
 class Api:
     """One forge's API below ``base``; ``headers`` hold the token."""
 
@@ -55,7 +40,6 @@ class Api:
             raise UsageError(f"{redact(base)!r} is no address of an API")
         self._base = base.rstrip("/")
         self._headers = dict(headers)
-        self._opener = build_opener(_WithoutToken())
 
     def pages(self, path: str, **query: str) -> Iterator[Parsed]:
         """The objects of a list, page by page."""
@@ -69,8 +53,12 @@ class Api:
 
     def ask(self, method: str, path: str, body: object = None) -> Any:
         """One request; its answer, parsed. Raises `Refused`."""
-        with self._open(method, path, None if body is None else json.dumps(body).encode()) as answer:
-            text = answer.read(MOST_BYTES)
+        text = bytearray()
+        with self._open(method, path, body) as answer:
+            for piece in answer.iter_bytes():
+                text += piece
+                if len(text) > MOST_BYTES:
+                    raise Refused(0, f"{self._base}{path} is longer than {MOST_BYTES:,} bytes")
         try:
             return json.loads(text)
         except (ValueError, RecursionError) as error:
@@ -78,23 +66,39 @@ class Api:
 
     def download(self, path: str, target: Path) -> None:
         """A file. Raises `Refused`."""
-        with self._open("GET", path, None) as answer, target.open("wb") as file:
+        with self._open("GET", path) as answer, target.open("wb") as file:
             left = MOST_FILE_BYTES
-            while piece := answer.read(_PIECE):
+            for piece in answer.iter_bytes():
                 if (left := left - len(piece)) < 0:
                     raise Refused(0, f"{self._base}{path} is longer than a run can be")
                 file.write(piece)
 
-    def _open(self, method: str, path: str, body: bytes | None) -> Any:
-        headers = {"User-Agent": "pytest-bfcl", "Accept": "application/json", **self._headers}
-        if body is not None:
-            headers["Content-Type"] = "application/json"
-        request = Request(self._base + path, data=body, headers=headers, method=method)
+    @contextmanager
+    def _open(self, method: str, path: str, body: object = None) -> Iterator[httpx.Response]:
+        """An answer below 300. Only what is read may lead elsewhere: a change that was moved is refused."""
+        import httpx
+
         shown = f"{method} {self._base}{path.partition('?')[0]}"
+        headers = {"User-Agent": "pytest-bfcl", "Accept": "application/json", **self._headers}
         try:
-            return self._opener.open(request, timeout=TIMEOUT_S)
-        except HTTPError as error:
-            said = clean(error.read(300).decode("utf-8", "replace"))
-            raise Refused(error.code, redact(f"{shown}: {error.code} {said}")) from None
-        except (OSError, ValueError) as error:
-            raise Refused(0, redact(f"{shown}: {getattr(error, 'reason', error)}")) from None
+            with (
+                httpx.Client(
+                    timeout=TIMEOUT_S, follow_redirects=method == "GET", event_hooks={"request": [self._guard]}
+                ) as client,
+                client.stream(method, self._base + path, json=body, headers=headers) as answer,
+            ):
+                if answer.status_code >= 300:
+                    said = clean(next(answer.iter_bytes(300), b"").decode("utf-8", "replace"))
+                    raise Refused(answer.status_code, redact(f"{shown}: {answer.status_code} {said}"))
+                yield answer
+        except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
+            raise Refused(0, redact(f"{shown}: {error}")) from None
+
+    def _guard(self, request: httpx.Request) -> None:
+        """Take the token out of what goes elsewhere: files lie with other hosts, and who asks is not theirs to know."""
+        import httpx
+
+        own = httpx.URL(self._base)
+        if (request.url.scheme, request.url.netloc) != (own.scheme, own.netloc):
+            for name in self._headers:
+                request.headers.pop(name, None)

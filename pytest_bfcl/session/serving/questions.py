@@ -1,41 +1,42 @@
-"""One short GET request to a server, with the standard library: no proxy, no redirect, bounded in size and time."""
+"""One short GET request to a server: no proxy, no redirect, bounded in size and time."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from http.client import HTTPException
-from urllib.error import HTTPError
-from urllib.request import HTTPRedirectHandler, ProxyHandler, Request, build_opener
+from functools import cache
+from typing import TYPE_CHECKING
 
-CHUNK = 65_536
-
-
-class _Staying(HTTPRedirectHandler):
-    """Takes a redirect as the answer: a server of models sends none, and a key must not travel on."""
-
-    def redirect_request(self, *args: object, **kwargs: object) -> None:
-        """Nowhere."""
-
-
-_OPENER = build_opener(ProxyHandler({}), _Staying())
+if TYPE_CHECKING:
+    import httpx
 
 
 def get(url: str, *, timeout_s: float, most_bytes: int, headers: Mapping[str, str] | None = None) -> bytes | None:
-    """The body of a 200 answer; ``None`` for any other, for a longer body, and when nothing answers in time."""
+    """The body of a 200 answer; ``None`` for any other, for a longer body, and when nothing answers in time.
+
+    Bytes count as they travel: a compressed body stays compressed.
+    """
+    import httpx
+
     deadline = time.monotonic() + timeout_s
-    body = b""
+    body = bytearray()
+    sent = {"Accept-Encoding": "identity", **(headers or {})}
     try:
-        with _OPENER.open(Request(url, headers=dict(headers or {})), timeout=timeout_s) as answer:
-            if answer.status != 200:
+        with _client().stream("GET", url, headers=sent, timeout=timeout_s) as answer:
+            if answer.status_code != 200:
                 return None
-            while part := answer.read1(CHUNK):
+            for part in answer.iter_raw():
                 body += part
                 if len(body) > most_bytes or time.monotonic() > deadline:
                     return None
-    except HTTPError as error:
-        error.close()
+    except (httpx.HTTPError, httpx.InvalidURL, ValueError):
         return None
-    except (OSError, HTTPException, ValueError):
-        return None
-    return body
+    return bytes(body)
+
+
+@cache
+def _client() -> httpx.Client:
+    """One client, since each reads the certificates anew; no connection is kept, for servers start and stop."""
+    import httpx
+
+    return httpx.Client(trust_env=False, limits=httpx.Limits(max_keepalive_connections=0))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -13,6 +14,7 @@ from pytest_bfcl.failures import UsageError
 from pytest_bfcl.models import parse_spec
 from pytest_bfcl.session.serving import FoundServer, find_servers, only_model, suggested_parser
 from pytest_bfcl.session.serving.addresses import named_specs
+from pytest_bfcl.session.serving.questions import get
 
 
 class Answering(BaseHTTPRequestHandler):
@@ -103,3 +105,52 @@ def test_auto_takes_the_variables_that_name_a_server(
             patch.setenv(variable, f"{url}/")
             (found,) = named_specs([parse_spec("auto:qwen")], ports={})
         assert (found.spec.text, found.base_url) == (f"{provider}:Qwen/Qwen3-8B", url)
+
+
+class Misbehaving(BaseHTTPRequestHandler):
+    """``/there`` is an answer; the other paths are what a question must not follow, take in or wait for."""
+
+    def do_GET(self) -> None:
+        asked: list[str] = self.server.asked  # type: ignore[attr-defined]
+        asked.append(self.path)
+        self.send_response({"/moved": 302, "/gone": 404}.get(self.path, 200))
+        self.send_header("Location", "/there")
+        self.end_headers()
+        try:
+            for _ in range({"/long": 100, "/slow": 100}.get(self.path, 1)):
+                self.wfile.write(b"x" * (100 if self.path == "/long" else 1))
+                if self.path == "/slow":
+                    time.sleep(0.05)
+        except OSError:  # the question gave up
+            pass
+
+    def log_message(self, *args: object) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("path", "answer"), [("there", b"x"), ("moved", None), ("gone", None), ("long", None), ("slow", None)]
+)
+def test_a_question_is_bounded_and_stays_with_its_server(
+    path: str, answer: bytes | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Misbehaving)
+    server.asked = []  # type: ignore[attr-defined]
+    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+    try:
+        before = time.monotonic()
+        url = f"http://127.0.0.1:{server.server_address[1]}/{path}"
+        assert get(url, timeout_s=0.5, most_bytes=1_000) == answer
+        assert time.monotonic() - before < 3
+        assert server.asked == [f"/{path}"]  # type: ignore[attr-defined]
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.mark.parametrize(
+    "url", ["http://127.0.0.1:1/", "http://[", "ftp://127.0.0.1/", "http://a b/", "", "http://x:99999/"]
+)
+def test_an_address_that_cannot_be_asked_gives_no_answer(url: str) -> None:
+    assert get(url, timeout_s=0.5, most_bytes=10) is None

@@ -34,8 +34,8 @@ NAMES = Cause(
 )
 OTHER_DATA = Cause("other data", "The folder was scored against another question or answer than this data set has.")
 EARLIER_RELEASE = Cause(
-    "earlier release",
-    "An earlier release of the benchmark scored it (the name of its file tells): data and checker have changed since.",
+    "older benchmark",
+    "An older release of the benchmark scored it (the name of its file tells): data and checker have changed since.",
 )
 NO_RESULT = Cause("no result", "The score file lists an entry that has no line in the result file.", known=False)
 NOT_JUDGED = Cause("not judged", "The result line cannot be judged.", known=False)

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from http.client import HTTPConnection, HTTPException
 from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import parse_qs, quote, unquote, urlsplit
@@ -24,7 +23,6 @@ from pytest_bfcl.providers.loopback import LoopbackServer
 HOST = "rest.bfcl.test"
 """``.test`` is reserved (RFC 6761): no name server knows it."""
 KEY = "demo-key"
-TIMEOUT_S = 20.0
 MAX_DAYS = 14
 
 Response = tuple[int, Any]
@@ -50,15 +48,11 @@ class LocalRest:
             return {"error": f"only addresses of http://{HOST} can be asked here, not {url[:200]}"}
         target = quote(parts.path or "/", safe="/%") + (f"?{quote(parts.query, safe='=&%+,')}" if parts.query else "")
         sent = {name: value for name, value in headers.items() if name.lower() in ("x-api-key", "accept")}
-        connection = HTTPConnection("127.0.0.1", self._server.port(), timeout=TIMEOUT_S)
         try:
-            connection.request("GET", target, headers={**sent, "Host": HOST})
-            response = connection.getresponse()
-            return {"status": response.status, "body": json.loads(response.read())}
-        except (OSError, HTTPException, ValueError) as error:
+            answer = self._server.get(target, {**sent, "Host": HOST})
+            return {"status": answer.status_code, "body": answer.json()}
+        except (OSError, ValueError) as error:
             return {"error": f"{url[:200]}: {error}"}
-        finally:
-            connection.close()
 
     def close(self) -> None:
         """Stop the server."""

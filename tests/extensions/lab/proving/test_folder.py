@@ -252,7 +252,7 @@ def test_scores_of_earlier_releases_are_found_under_the_names_of_now(folder: Pat
     renamed(result, "BFCL_v2_simple_result.json", earlier)
     renamed(score, "BFCL_v2_simple_score.json", numbered)
     assert [each[1:] for each in found(folder, data)] == [
-        (wrong, "planted:other", failed[0]["error_type"], "earlier release")
+        (wrong, "planted:other", failed[0]["error_type"], "older benchmark")
     ]
 
 
