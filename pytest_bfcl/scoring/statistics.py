@@ -43,19 +43,29 @@ def wilson(correct: float, total: float, z: float = Z95) -> Interval:
 
 
 @lru_cache(4096)
-def student975(freedom: float) -> float:
-    """97.5 % point of Student's distribution; fewer degrees of freedom than one count as one."""
-    if math.isinf(freedom):
-        return Z95
+def student_point(freedom: float, tail: float) -> float:
+    """The point that Student's distribution exceeds with probability ``tail`` (below 0.5).
+
+    Fewer degrees of freedom than one count as one.
+    """
     v = max(freedom, 1.0)
-    factor = math.exp(math.lgamma((v + 1) / 2) - math.lgamma(v / 2)) / math.sqrt(v * math.pi)
-    found = Z95 + (Z95**3 + Z95) / (4 * v)  # below the point: Newton's steps climb to it, the tail being convex
-    for _ in range(8):
-        step = (student_tail(found, v) - 0.025) / factor * (1 + found * found / v) ** ((v + 1) / 2)
+    endless = math.isinf(v)
+    factor = 1 / math.sqrt(2 * math.pi)
+    if not endless:
+        factor = math.exp(math.lgamma((v + 1) / 2) - math.lgamma(v / 2)) / math.sqrt(v * math.pi)
+    found = 0.0  # below the point: Newton's steps climb to it, the tail being convex
+    for _ in range(200):
+        density = factor * (math.exp(-(found**2) / 2) if endless else (1 + found * found / v) ** (-(v + 1) / 2))
+        step = ((normal_tail(found) if endless else student_tail(found, v)) - tail) / density
         found += step
-        if abs(step) < 1e-9:
+        if abs(step) < 1e-10:
             break
     return found
+
+
+def student975(freedom: float) -> float:
+    """97.5 % point of Student's distribution."""
+    return Z95 if math.isinf(freedom) else student_point(freedom, 0.025)
 
 
 def stratum_of(category: str) -> str:

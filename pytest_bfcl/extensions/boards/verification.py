@@ -1,8 +1,9 @@
 """Does this server serve the model as another does? One run against reference runs of the same model, entry by entry.
 
 Every measure is a yes or no of an entry, so that pairs of the same entry are compared: what both get wrong says nothing
-of the server. All are tested together (Holm) at `CHANCE`: two equal servers are told apart in less than 2 % of trials,
-by simulation.
+of the server. Each has two figures, and the verdict follows from them: an interval that holds for all measures together
+at 1 - `CHANCE` (a server differs where one excludes zero), and the largest loss that 95 % leave possible (a server is
+the same where each is below its margin).
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from pytest_bfcl.endings import Ending, ending_of
 from pytest_bfcl.extensions.boards.stability import noise_floor
@@ -22,20 +23,21 @@ from pytest_bfcl.scoring.statistics import (
     Interval,
     PairTally,
     Spread,
-    chance,
     cluster_of,
-    holm,
-    interval,
     paired_spread,
     stratum_of,
+    student_point,
 )
 
 CHANCE = 0.01
 """How often all measures together may tell two equal servers apart."""
-CRITICAL = 3.3
-"""Standard errors of a difference that is told among some ten measures."""
 MARGIN = 0.03
 """A loss of so many entries (a fraction) has to be ruled out before a server is said to serve as the reference does."""
+HARD_MARGIN = 0.005
+"""The same for `HARD` faults, which a server makes and not a model."""
+HARD = frozenset(("unknown", "broken", "invalid", "lost"))
+ONE_SIDED = 0.05
+"""How often a server that loses the margin may be called the same."""
 
 Verdict = Literal["same", "other", "unknown"]
 Worse = Literal["more", "less", "either"]
@@ -126,8 +128,9 @@ def by_entry(conducts: Iterable[Conduct]) -> dict[str, list[Conduct]]:
 class Row:
     """One measure compared: shares of entries (fractions), their difference and what chance makes of it.
 
-    ``floor``: a difference that two runs of the reference's own server exceed once in twenty. ``chance`` is adjusted
-    for all rows.
+    ``interval99`` holds for all rows together. ``floor``: a difference that two runs of the reference's own server
+    exceed once in twenty; no interval is narrower. ``error``: what the difference is to be taken with, to 95 % on one
+    side. ``margin``: the loss that has to be ruled out.
     """
 
     measure: Measure
@@ -135,9 +138,10 @@ class Row:
     before: float
     after: float
     difference: float
-    interval95: Interval
+    interval99: Interval
     floor: float
-    chance: float = 1.0
+    error: float
+    margin: float
 
     @property
     def loss(self) -> float:
@@ -146,25 +150,35 @@ class Row:
 
     @property
     def is_other(self) -> bool:
-        """Whether the difference speaks against the served model, and is not chance."""
-        return self.loss > self.floor and self.chance < CHANCE
+        """Whether the interval excludes zero, and the difference speaks against the served model."""
+        return self.loss > 0 and not self._holds_zero
 
     @property
     def is_better(self) -> bool:
-        """Whether the difference speaks for the served model, and is not chance."""
-        return self.loss < -self.floor and self.chance < CHANCE
+        """Whether the interval excludes zero, and the difference speaks for the served model."""
+        return self.loss < 0 and not self._holds_zero
 
+    @property
+    def _holds_zero(self) -> bool:
+        return self.interval99[0] <= 0 <= self.interval99[1]
+
+    @property
     def worst(self) -> float:
-        """The largest loss that the interval leaves possible."""
-        low, high = self.interval95
-        return {"more": high, "less": -low, "either": max(high, -low)}[self.measure.worse]
+        """The largest loss that is possible, to 95 %."""
+        return self.loss + self.error
 
-    def needed(self, margin: float) -> int:
-        """Entries from which a loss of ``margin`` would be ruled out, or this one found."""
-        half = (self.interval95[1] - self.interval95[0]) / 2
-        if self.loss < margin / 2:
-            return math.ceil(self.entries * (half / (margin - max(self.loss, 0.0))) ** 2)
-        return math.ceil(self.entries * (half * CRITICAL / 1.96 / self.loss) ** 2)
+    @property
+    def is_same(self) -> bool:
+        """Whether a loss of the margin is ruled out."""
+        return self.worst < self.margin
+
+    @property
+    def needed(self) -> int:
+        """Entries from which the margin would be ruled out, or this loss found."""
+        if self.loss < self.margin / 2:
+            return math.ceil(self.entries * (self.error / (self.margin - max(self.loss, 0.0))) ** 2)
+        half = (self.interval99[1] - self.interval99[0]) / 2
+        return math.ceil(self.entries * (half / self.loss) ** 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,29 +241,31 @@ class Verification:
 
     @property
     def verdict(self) -> Verdict:
-        """``same``: no difference, and a loss of the margin is ruled out in every measure."""
+        """``other``: an interval excludes zero against it; ``same``: every loss of a margin is ruled out."""
         if self.others:
             return "other"
-        return "same" if all(row.worst() < self.margin for row in self.rows) else "unknown"
+        return "same" if all(row.is_same for row in self.rows) else "unknown"
 
     @property
     def more(self) -> int:
         """Requests that are missing for a verdict, by what is known now."""
-        open_rows = [row for row in self.rows if row.worst() >= self.margin]
-        return max(1, max((row.needed(self.margin) for row in open_rows), default=0) - self.entries)
+        return max(1, max((row.needed for row in self.rows if not row.is_same), default=0) - self.entries)
 
     @property
     def sentence(self) -> str:
         """The verdict for people."""
         if self.verdict == "same":
-            return "serves the model as the reference does"
+            return (
+                f"serves the model the same within {100 * self.margin:g} points "
+                f"(hard faults within {100 * min(self.margin, HARD_MARGIN):g})"
+            )
         if self.verdict == "unknown":
-            return f"too few requests to tell, about {self.more:,} more"
+            return f"too few requests to tell: about {self.more:,} more would do"
         told = [
             f"{100 * row.after:.1f} % of entries {row.measure.words}, {100 * row.before:.1f} % there"
             for row in self.others
         ]
-        return "does not serve the model as the reference does: " + "; ".join(told)
+        return "differs from the reference: " + "; ".join(told)
 
     @property
     def noise(self) -> str:
@@ -287,9 +303,10 @@ class Verification:
                     "reference": row.before,
                     "served": row.after,
                     "difference": row.difference,
-                    "interval95": list(row.interval95),
+                    "interval99": list(row.interval99),
                     "noise_floor": row.floor,
-                    "chance": row.chance,
+                    "loss_at_most": row.worst,
+                    "margin": row.margin,
                     "other": row.is_other,
                 }
                 for row in self.rows
@@ -314,13 +331,13 @@ def verify(
     asked = ({entry_id: run[entry_id] for entry_id in shared if entry_id in run} for run in references)
     used = [repeat for run in asked for repeat in _repeats(run)]
     mine = {entry_id: served[entry_id] for entry_id in shared}
-    found = [_row(each, mine, used) for each in (*MEASURES, *_finish_measures([mine, *used]))]
-    rows = [row for row in found if row is not None and (row.before or row.after)]
-    adjusted = holm({row.measure.name: row.chance for row in rows})
+    found = [_counted(each, mine, used) for each in (*MEASURES, *_finish_measures([mine, *used]))]
+    counted = [each for each in found if each is not None]
+    tail = CHANCE / (2 * max(len(counted), 1))
     return Verification(
         side_of(labels[0], mine),
         side_of(labels[1], by_entry(each for run in used for many in run.values() for each in many)),
-        tuple(_adjusted(row, adjusted[row.measure.name]) for row in rows),
+        tuple(_row(each, used, tail, margin) for each in counted),
         trigger_of(mine, used),
         len(shared),
         len(used),
@@ -335,10 +352,6 @@ def _repeats(run: Run) -> list[Run]:
     return [{entry_id: [many[k]] for entry_id, many in run.items() if k < len(many)} for k in range(most)]
 
 
-def _adjusted(row: Row, value: float) -> Row:
-    return Row(row.measure, row.entries, row.before, row.after, row.difference, row.interval95, row.floor, chance=value)
-
-
 def _pairs(served: Run, references: Sequence[Run]) -> Iterable[tuple[Conduct, Conduct]]:
     """Every (reference, served) pair of an entry."""
     for entry_id, mine in served.items():
@@ -348,8 +361,17 @@ def _pairs(served: Run, references: Sequence[Run]) -> Iterable[tuple[Conduct, Co
                     yield before, after
 
 
-def _row(measure: Measure, served: Run, references: Sequence[Run]) -> Row | None:
-    """One measure over all pairs; ``None`` where it can be told of none."""
+class _Counted(NamedTuple):
+    """One measure over all pairs: how often it is so of the reference and of the served run."""
+
+    measure: Measure
+    tally: PairTally
+    before: int
+    after: int
+
+
+def _counted(measure: Measure, served: Run, references: Sequence[Run]) -> _Counted | None:
+    """``None`` where a measure can be told of no pair, or is never so; that a hard fault never was is a finding."""
     tally = PairTally()
     yes = [0, 0]
     for first, second in _pairs(served, references):
@@ -359,19 +381,46 @@ def _row(measure: Measure, served: Run, references: Sequence[Run]) -> Row | None
             tally.add(f"{stratum}/{cluster_of(first.id, first.category)}", before, after, f"{stratum}/{first.id}")
             yes[0] += before
             yes[1] += after
-    if not tally.total:
-        return None
+    counts = any(yes) or measure.name in HARD
+    return _Counted(measure, tally, *yes) if tally.total and counts else None
+
+
+def _row(found: _Counted, references: Sequence[Run], tail: float, margin: float) -> Row:
+    measure, tally = found.measure, found.tally
     spread = paired_spread({"entries": 1.0}, {"entries": tally})
+    deviation, difference = math.sqrt(spread.variance), tally.difference
+    floor = _floor(measure, references, spread)
+    half = student_point(spread.freedom, tail) * deviation
+    if len(references) > 1:
+        half = max(half, floor)
     return Row(
         measure,
         tally.question_count,
-        yes[0] / tally.total,
-        yes[1] / tally.total,
-        tally.difference,
-        interval(tally.difference, spread, -1.0, 1.0),
-        _floor(measure, references, spread),
-        chance(tally.difference, spread),
+        found.before / tally.total,
+        found.after / tally.total,
+        difference,
+        (max(-1.0, difference - half), min(1.0, difference + half)),
+        floor,
+        student_point(spread.freedom, ONE_SIDED if measure.worse != "either" else ONE_SIDED / 2) * deviation,
+        min(margin, HARD_MARGIN) if measure.name in HARD else margin,
     )
+
+
+def requests_needed(reference: Run, margin: float = MARGIN) -> int:
+    """Entries after which an equal server would be called the same, by what the reference did; an upper estimate.
+
+    Two answers to an entry are taken as independent, which they are not: fewer may do.
+    """
+    used = _repeats(reference)
+    quantile, most = student_point(math.inf, ONE_SIDED / 2), 0
+    for measure in MEASURES:
+        told = [value for run in used for (found,) in run.values() if (value := measure.of(found)) is not None]
+        share = sum(told) / len(told) if told else 0.0
+        least = min(margin, HARD_MARGIN) if measure.name in HARD else margin
+        # Two pairs that differ are added (`PairTally.independent`): n · margin = quantile · √(n · differing + 2).
+        differing, ratio = 2 * share * (1 - share), (quantile / least) ** 2
+        most = max(most, math.ceil((ratio * differing + math.sqrt((ratio * differing) ** 2 + 8 * ratio)) / 2))
+    return most
 
 
 def _floor(measure: Measure, references: Sequence[Run], spread: Spread) -> float:

@@ -15,7 +15,18 @@ if TYPE_CHECKING:
     from pytest_bfcl.json_types import JsonObject
 
 TEMPLATE = "verification.html.jinja"
-HEAD = ("entries that …", "entries", "reference", "served", "difference", "95 % interval", "noise floor", "")
+HEAD = (
+    "entries that …",
+    "entries",
+    "reference",
+    "served",
+    "difference",
+    "99 % interval of all",
+    "noise floor",
+    "loss at most",
+    "margin",
+    "",
+)
 TABLE_HEAD = (
     "rank", "run", "verdict", "entries", "calls", "valid", "unknown", "broken", "invalid", "reasoning only", "empty",
     "errors", "accuracy", "trigger F1", "seconds", "tokens",
@@ -27,8 +38,8 @@ WORDS = {"same": "same", "other": "differs", "unknown": "too few"}
 
 def row_cells(row: Row) -> tuple[str, ...]:
     """The texts of one measure, in the order of `HEAD`."""
-    low, high = row.interval95
-    mark = "differs" if row.is_other else "better" if row.is_better else ""
+    low, high = row.interval99
+    mark = "differs" if row.is_other else "better" if row.is_better else "" if row.is_same else "too few"
     return (
         row.measure.words,
         f"{row.entries:,}",
@@ -37,6 +48,8 @@ def row_cells(row: Row) -> tuple[str, ...]:
         f"{100 * row.difference:+.2f}",
         f"{100 * low:+.2f} – {100 * high:+.2f}",
         f"{100 * row.floor:.2f}",
+        f"{100 * row.worst:+.2f}",
+        f"{100 * row.margin:g}",
         mark,
     )
 

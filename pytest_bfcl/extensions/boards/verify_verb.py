@@ -4,7 +4,7 @@ RUN is a stored run; with --model SPEC the reference's entries are asked of that
 `pytest-bfcl run` holds. The reference is a run of the same model elsewhere: at its maker's endpoint, or in full
 precision. Several --reference measure the noise floor. --table ranks several runs.
 
-Exit code 0: serves the model as the reference does; 1: does not; 3: too few requests to tell. With --table 0.
+Exit code 0: the same within the margin; 1: differs; 3: too few requests to tell. With --table 0.
 """
 
 from __future__ import annotations
@@ -57,6 +57,8 @@ def run(args: argparse.Namespace) -> int:
     _refuse(args)
     references = [open_served(text, _entries) for text in args.reference]
     if _models(args):
+        if references:
+            _tell_needed(args, references[0])
         code = _ask(args, references[0])
         if code in STOPPED:
             return code
@@ -97,6 +99,15 @@ def _entries(measurement: Measurement) -> Find:
 
     known = measurement.fingerprint
     return questions(None, {"name": "official"} if known is None else known.to_dict()["dataset"])
+
+
+def _tell_needed(args: argparse.Namespace, reference: ServedRun) -> None:
+    """How many requests would do, before any is sent."""
+    from pytest_bfcl.extensions.boards.verification import requests_needed
+
+    needed, had = requests_needed(reference.run, args.margin / 100), len(reference.run)
+    few = f"; the reference has {had:,}, so the verdict may be too few requests" if had < needed else ""
+    say(f"up to {needed:,} entries are needed to call an equal server the same within {args.margin:g} points{few}")
 
 
 def _ask(args: argparse.Namespace, reference: ServedRun) -> int:

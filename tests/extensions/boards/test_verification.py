@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_bfcl.extensions.boards.verification import Run, Verification, by_entry, verify
+from pytest_bfcl.extensions.boards.verification import Run, Verification, by_entry, requests_needed, verify
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.scoring.conduct import Conduct, ConductTally, conduct_line, conduct_of
 from tests.scoring.samples import line
@@ -77,7 +77,7 @@ def test_a_planted_fault_is_found_by_its_own_measure(fault: str) -> None:
     found = verify(_served(1500, random.Random(2), FAULTS[fault]), [reference])
     assert found.verdict == "other"
     assert [row.measure.name for row in found.others] == [fault]
-    assert found.sentence.startswith("does not serve the model as the reference does: ")
+    assert found.sentence.startswith("differs from the reference: ")
     # Seen from the faulty side the good one is better; what is merely otherwise stays a difference.
     turned = verify(reference, [_served(1500, random.Random(2), FAULTS[fault])])
     assert [row.measure.name for row in turned.others] == ([fault] if fault in ("called", "finish:length") else [])
@@ -96,20 +96,25 @@ def test_another_api_has_other_words_for_the_same_endings(calls: str, text: str)
 
         return _served(1500, random.Random(2), end)
 
-    assert verify(other(0), [reference]).verdict == "same"
+    assert verify(other(0), [reference]).verdict != "other"
     assert "finish:length" in [row.measure.name for row in verify(other(0.1), [reference]).others]
 
 
 def test_equal_servers_few_requests_and_none() -> None:
-    reference = _served(2000, random.Random(1))
-    same = verify(_served(2000, random.Random(2)), [reference])
-    assert (same.verdict, same.sentence) == ("same", "serves the model as the reference does")
+    reference = _served(4000, random.Random(1))
+    same = verify(_served(4000, random.Random(2)), [reference])
+    told = "serves the model the same within 3 points (hard faults within 0.5)"
+    assert (same.verdict, same.sentence) == ("same", told)
     assert "binomial" in same.noise
     few = verify(_served(60, random.Random(2)), [reference])
     assert few.verdict == "unknown"
-    assert 200 < few.more < 2000
-    assert few.sentence == f"too few requests to tell, about {few.more:,} more"
-    assert verify(_served(60 + few.more, random.Random(2)), [reference]).verdict == "same"
+    assert 200 < few.more < 4000
+    assert few.sentence == f"too few requests to tell: about {few.more:,} more would do"
+    for row in (*same.rows, *few.rows):  # no verdict without its figure in the table
+        low, high = row.interval99
+        assert row.is_other == (row.loss > 0 and not low <= 0 <= high)
+        assert row.is_same == (row.worst < row.margin)
+    assert few.entries < requests_needed(reference) < 10_000
     with pytest.raises(UsageError, match="share no entry"):
         verify({}, [reference])
 
@@ -118,7 +123,7 @@ def test_equal_servers_few_requests_and_none() -> None:
 def test_repeated_references_measure_the_noise() -> None:
     references = [_served(2000, random.Random(seed)) for seed in (1, 2, 3)]
     found = verify(_served(2000, random.Random(4)), references)
-    assert found.verdict == "same"
+    assert found.verdict != "other"
     assert found.noise == "noise floor measured between 3 runs of the reference"
     repeats = {name: [run[name][0] for run in references] for name in references[0]}  # one run with --repeat 3
     assert verify(_served(2000, random.Random(4)), [repeats]).to_dict() == found.to_dict()
@@ -189,9 +194,19 @@ def _trial(seed: int, count: int, harm: Harm | None = None) -> Verification:
 
 
 @pytest.mark.slow
-def test_equal_servers_are_told_apart_in_two_percent_of_trials_at_most() -> None:
+def test_equal_servers_differ_in_one_of_a_hundred_trials_at_most() -> None:
     for count in (100, 500):
-        assert sum(_trial(seed, count).verdict == "other" for seed in range(500)) <= 10, count
+        assert sum(_trial(seed, count).verdict == "other" for seed in range(500)) <= 5, count
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("share", "found"), [(0.0125, 0), (0.03, 90)])
+def test_a_planted_hard_fault_is_never_called_the_same(share: float, found: int) -> None:
+    """1 % of all entries at 2,000 (80 % call): "the same" in 5 % of trials at most; more of them is found."""
+    harm = _sometimes(share, _calls, form={"calls": 1, "unknown": 1})
+    verdicts = [_trial(seed, 2000, harm).verdict for seed in range(100)]
+    assert verdicts.count("same") <= 5
+    assert verdicts.count("other") >= found
 
 
 @pytest.mark.slow
