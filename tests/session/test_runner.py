@@ -95,6 +95,30 @@ def test_what_is_paid_for_is_kept_when_the_budget_is_spent(data: DataSet, tmp_pa
     assert [json.loads(line)["id"] for line in journal] == model.asked  # every request that was sent
 
 
+@pytest.mark.parametrize(("halted", "lines"), [("the disk is full", 1), (None, 6)])
+def test_an_error_ends_the_lines_only_where_the_run_has_to_stop(data: DataSet, halted: str | None, lines: int) -> None:
+    class Broken(Answering):
+        async def generate(self, request: Request) -> Reply:
+            self.asked.append(request.entry.id)
+            raise AdapterError("server", "it is down")
+
+    model, found = Broken(), []
+
+    async def main() -> None:
+        contenders = [Contender.of_adapter(model, SETTINGS)]
+        runner = Runner(data, contenders, SETTINGS, halted=lambda: halted if model.asked else None)
+        async for line in runner.records(trials(data, *contenders)):
+            found.append(line["outcome"])
+        await runner.aclose()
+
+    if halted is None:
+        asyncio.run(main())
+    else:
+        with pytest.raises(RunStopped, match=halted):
+            asyncio.run(main())
+    assert found == ["error"] * lines
+
+
 def test_a_broken_off_conversation_keeps_its_replies_and_is_never_judged(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
