@@ -121,8 +121,9 @@ class Judged:
 
     @property
     def refused(self) -> bool:
-        """Whether the server says with a 4xx that it does not offer this, where it may."""
-        return self.cell.optional and 400 <= self.reply.exchange.status < 500
+        """Whether the server says with a 4xx (a gateway: with a 502) that it does not offer this, where it may."""
+        exchange = self.reply.exchange
+        return self.cell.optional and (400 <= exchange.status < 500 or exchange.says_wrong)
 
     def parameters(self, name: object) -> Parsed | None:
         """The schema that was sent with the function of this name; ``None`` when there is no such function."""

@@ -8,6 +8,7 @@ differently stays visible.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -79,12 +80,22 @@ class Exchange:
         return self.content_type.partition(";")[0].strip().lower() == "text/event-stream"
 
     @property
+    def says_wrong(self) -> bool:
+        """Whether a gateway's 502 hands on what the server behind it says: that the request is wrong."""
+        return self.status == 502 and _WRONG.search(self.text[:4_000]) is not None
+
+    @property
     def message(self) -> str:
         """The error text of an answer that is an error, else its beginning."""
         error = self.body.get("error", self.body) if isinstance(self.body, dict) else None
         if isinstance(error, dict):
             error = error.get("message") or error.get("detail") or error
         return (error if isinstance(error, str) else json.dumps(error) if error else self.text)[:2_000]
+
+
+_WRONG = re.compile(
+    r"invalid_request|bad.?request|invalid|unprocessable|unsupported|not supported|\b4(?:00|22)\b", re.I
+)
 
 
 def loads(text: str) -> Any:

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-import re
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -132,7 +131,7 @@ class Probe:
             exchange = await self.line.client.post(
                 self.line.dialect.path, body, leave_after=leave_after, depth=self.chain + len(self.exchanges)
             )
-            if says_wrong(exchange) or (exchange.status not in _RETRIED and exchange.trouble != "unreachable"):
+            if exchange.says_wrong or (exchange.status not in _RETRIED and exchange.trouble != "unreachable"):
                 break
             if attempt < self.conduct.retries:
                 await asyncio.sleep(min(exchange.retry_after_s or self.conduct.wait_s * 2**attempt, 30.0))
@@ -148,7 +147,7 @@ class Probe:
             exchange = await self.line.client.post(self.line.dialect.path, body)
             if exchange.trouble != "unreachable":  # an idle connection may have been closed under us
                 break
-        if exchange.trouble == "unreachable" or (exchange.status in (401, 403, *_RETRIED) and not says_wrong(exchange)):
+        if exchange.trouble == "unreachable" or (exchange.status in (401, 403, *_RETRIED) and not exchange.says_wrong):
             _reached(exchange)
         self.exchanges.append(exchange)
         return exchange
@@ -174,7 +173,7 @@ class Probe:
         problem = next((reply.problem for reply in replies if reply.problem), "")
         if problem:
             exchange = replies[0].exchange
-            if (400 <= exchange.status < 500 or says_wrong(exchange)) and self.optional:
+            if (400 <= exchange.status < 500 or exchange.says_wrong) and self.optional:
                 raise Refused(problem, exchange)
             raise Broke(problem, exchange)
         self.called = self.called or any(reply.calls for reply in replies)
@@ -240,16 +239,6 @@ async def together(*coroutines: Coroutine[Any, Any, T]) -> tuple[T, ...]:
     return tuple(done)
 
 
-def says_wrong(exchange: Exchange) -> bool:
-    """Whether a gateway's 502 hands on what the server behind it says: that the request is wrong."""
-    return exchange.status == 502 and _WRONG.search(exchange.text[:4_000]) is not None
-
-
-_WRONG = re.compile(
-    r"invalid_request|bad.?request|invalid|unprocessable|unsupported|not supported|\b4(?:00|22)\b", re.I
-)
-
-
 def _reached(exchange: Exchange) -> None:
     """Trouble that says nothing about the server's behaviour: nobody there, no key, no quota."""
     if exchange.trouble == "unreachable":
@@ -260,6 +249,6 @@ def _reached(exchange: Exchange) -> None:
         raise AdapterError(
             AdapterTrouble.AUTH, f"HTTP {exchange.status}: {exchange.message[:300]}", status=exchange.status
         )
-    if exchange.status in _RETRIED and not says_wrong(exchange):
+    if exchange.status in _RETRIED and not exchange.says_wrong:
         kind = AdapterTrouble.RATE_LIMIT if exchange.status == 429 else AdapterTrouble.SERVER
         raise AdapterError(kind, f"HTTP {exchange.status}: {exchange.message[:300]}", status=exchange.status)

@@ -99,6 +99,9 @@ UNUSUAL: dict[str, Stages] = {
         **in_finish("stop", form=True, when=lambda heard: heard.choice.startswith("=")),
     },
     "no forced calls": refusing(lambda heard: heard.choice not in ("auto", "none"), "tool_choice is not supported"),
+    "no forced calls, by a gateway's 502": refusing(
+        lambda heard: heard.choice not in ("auto", "none"), "tool_choice is not supported", 502
+    ),
     "no strict": refusing(lambda heard: heard.strict, "strict is not supported"),
     "no second choice": refusing(lambda heard: heard.n > 1, "n must be 1"),
     "never thinks": in_speech(lambda said, heard: setattr(said, "reasoning", "")),

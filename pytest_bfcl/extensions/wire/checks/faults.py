@@ -10,7 +10,7 @@ from pytest_bfcl.extensions.wire.check import Judges
 from pytest_bfcl.extensions.wire.checks.basics import called, thoughts
 from pytest_bfcl.extensions.wire.exchange import Exchange
 from pytest_bfcl.extensions.wire.not_held import Broke
-from pytest_bfcl.extensions.wire.probe import Probe, says_wrong
+from pytest_bfcl.extensions.wire.probe import Probe
 from pytest_bfcl.extensions.wire.replies import Call
 from pytest_bfcl.extensions.wire.requests import Message, Request, Tool, ToolCalls, ToolResult
 from pytest_bfcl.extensions.wire.tasks import LOOK_UP, NOTE, dictate
@@ -40,7 +40,7 @@ def fault(exchange: Exchange) -> None:
     """Silence, a broken connection and a 5xx are no answers to a client's mistake."""
     if exchange.trouble:
         raise Broke(f"no answer: {exchange.said or exchange.trouble}", exchange)
-    if exchange.status >= 500 and not says_wrong(exchange):  # that it is no 4xx is the rule `error_form`'s matter
+    if exchange.status >= 500 and not exchange.says_wrong:  # that it is no 4xx is the rule `error_form`'s matter
         raise Broke(f"a client's mistake is answered with {exchange.status}: {exchange.message[:200]}", exchange)
 
 
