@@ -1,6 +1,6 @@
 """Entries as environments to train on (docs/training.md): episodes, tasks, and a module for each trainer."""
 
-from pytest_bfcl.conversation import HeldSnapshots
+from pytest_bfcl.conversation.journal import HeldSnapshots
 from pytest_bfcl.extensions.training import trl, verl
 from pytest_bfcl.extensions.training.episode import Episode, Opening, StepResult
 from pytest_bfcl.extensions.training.grades import Grades, TurnGrade, grades_of

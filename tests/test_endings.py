@@ -15,7 +15,7 @@ import pytest
 from aiohttp import web
 
 from pytest_bfcl.checkers import judge
-from pytest_bfcl.conversation import converse
+from pytest_bfcl.conversation.engine import converse
 from pytest_bfcl.dataset import Entry
 from pytest_bfcl.endings import ENDINGS, UnknownEnding, ended, ending_of, is_marked, normal_form
 from pytest_bfcl.endpoints.retrying import RetryPolicy

@@ -25,8 +25,8 @@ from pytest_bfcl.tools.schemas import compile_tools
 from pytest_bfcl.troubles import AdapterTrouble, HarnessTrouble
 
 if TYPE_CHECKING:
-    from pytest_bfcl.conversation import Snapshots
     from pytest_bfcl.conversation.dialogue import Dialogue
+    from pytest_bfcl.conversation.journal import Snapshots
     from pytest_bfcl.conversation.services import Services
     from pytest_bfcl.dataset import Texts
     from pytest_bfcl.dataset.entry import Entry

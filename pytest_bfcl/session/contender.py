@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pytest_bfcl.conversation import Budget, ModeSwitch
+from pytest_bfcl.conversation.budget import Budget
+from pytest_bfcl.conversation.switching import ModeSwitch
 from pytest_bfcl.endpoints.breaker import trouble
 from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.formats.reading import TextReading, model_name

@@ -12,7 +12,7 @@ import hashlib
 from typing import TYPE_CHECKING
 
 from pytest_bfcl.checkers import judge
-from pytest_bfcl.conversation import converse
+from pytest_bfcl.conversation.engine import converse
 from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.fetching.official import cache_root
 from pytest_bfcl.models import create_model

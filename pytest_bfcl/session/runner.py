@@ -11,7 +11,8 @@ from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import TYPE_CHECKING
 
-from pytest_bfcl.conversation import LookAhead, RunStopped, converse
+from pytest_bfcl.conversation.engine import converse
+from pytest_bfcl.conversation.lookahead import LookAhead, RunStopped
 from pytest_bfcl.endpoints.descriptors import room_for
 from pytest_bfcl.failures import AdapterError, BenchmarkError, EntrySkipped, HarnessError
 from pytest_bfcl.selection.splits import is_in
@@ -25,7 +26,7 @@ from pytest_bfcl.session.trial import Trial, TrialKey
 from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:
-    from pytest_bfcl.conversation import Journal
+    from pytest_bfcl.conversation.journal import Journal
     from pytest_bfcl.dataset import DataSet, Entry
     from pytest_bfcl.models import Model
     from pytest_bfcl.runs import ReplyKey, RequestDelta, ResultLine

@@ -9,10 +9,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_bfcl.conversation import HeldSnapshots
+from pytest_bfcl.conversation.journal import HeldSnapshots
 
 if TYPE_CHECKING:
-    from pytest_bfcl.conversation import Journal, Snapshots
+    from pytest_bfcl.conversation.journal import Journal, Snapshots
     from pytest_bfcl.runs import Journal as JournalFiles
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from pytest_bfcl.conversation import RunStopped
+from pytest_bfcl.conversation.lookahead import RunStopped
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.models import create_model, parse_spec

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pytest_bfcl.conversation import Budget, conversation_cost, reply_cost
+from pytest_bfcl.conversation.budget import Budget, conversation_cost, reply_cost
 from pytest_bfcl.settings import Price
 from pytest_bfcl.transcript import Reply, Step, Transcript, Turn
 

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_bfcl.conversation import converse, engine
 from pytest_bfcl.conversation import dialogue as module
+from pytest_bfcl.conversation import engine
 from pytest_bfcl.conversation.dialogue import Dialogue
+from pytest_bfcl.conversation.engine import converse
 from pytest_bfcl.conversation.world import World
 from pytest_bfcl.dataset import Entry
 from pytest_bfcl.failures import AdapterError, HarnessError

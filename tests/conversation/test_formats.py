@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from pytest_bfcl.conversation import converse
 from pytest_bfcl.conversation.dialogue import Dialogue
+from pytest_bfcl.conversation.engine import converse
 from pytest_bfcl.conversation.formats import Speech, _thinking
 from pytest_bfcl.settings import Settings
 from pytest_bfcl.transcript import Reply, ToolCall

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pytest_bfcl.conversation import LookAhead, RunStopped
+from pytest_bfcl.conversation.lookahead import LookAhead, RunStopped
 from pytest_bfcl.conversation.planning import expected_requests
 from pytest_bfcl.failures import AdapterError, HarnessError
 from pytest_bfcl.transcript import Transcript

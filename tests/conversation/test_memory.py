@@ -5,7 +5,8 @@ import json
 
 import pytest
 
-from pytest_bfcl.conversation import HeldSnapshots, converse
+from pytest_bfcl.conversation.engine import converse
+from pytest_bfcl.conversation.journal import HeldSnapshots
 from pytest_bfcl.dataset import Entry
 from pytest_bfcl.failures import AdapterError, HarnessError
 from pytest_bfcl.runs import Snapshots as StoredSnapshots

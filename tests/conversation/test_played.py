@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from pytest_bfcl.conversation import converse, played
+from pytest_bfcl.conversation import played
+from pytest_bfcl.conversation.engine import converse
 from pytest_bfcl.conversation.played import OVER, RECORDED, PlayedConversation
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.runs import EntryKey, Journal, Transcripts

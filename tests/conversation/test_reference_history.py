@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from pytest_bfcl.conversation import converse, dialogue, prompts
+from pytest_bfcl.conversation import dialogue, prompts
+from pytest_bfcl.conversation.engine import converse
 from pytest_bfcl.dataset import Entry, Texts
 from pytest_bfcl.models.anthropic import Messages
 from pytest_bfcl.models.chat import Chat

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from pytest_bfcl.conversation import ModeSwitch, converse
+from pytest_bfcl.conversation.engine import converse
+from pytest_bfcl.conversation.switching import ModeSwitch
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.models import ToolsRefused
 

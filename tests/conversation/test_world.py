@@ -9,7 +9,9 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_bfcl.conversation import converse, fill_calls, world
+from pytest_bfcl.conversation import world
+from pytest_bfcl.conversation.calls import fill_calls
+from pytest_bfcl.conversation.engine import converse
 from pytest_bfcl.conversation.stubs import UNRECORDED
 from pytest_bfcl.conversation.world import TOO_MUCH, World, open_world
 from pytest_bfcl.dataset import Entry

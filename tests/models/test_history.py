@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from aiohttp import web
 
-from pytest_bfcl.conversation import converse
+from pytest_bfcl.conversation.engine import converse
 from pytest_bfcl.models import create_model
 from pytest_bfcl.models.chat import read_completion, remembered
 from pytest_bfcl.models.dialects import dialect_of

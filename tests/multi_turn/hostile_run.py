@@ -15,7 +15,7 @@ from itertools import cycle
 from typing import Any
 
 from pytest_bfcl.checkers import judge
-from pytest_bfcl.conversation import converse
+from pytest_bfcl.conversation.engine import converse
 from pytest_bfcl.dataset import Entry
 from pytest_bfcl.explaining.terminal import failure_text
 from pytest_bfcl.models import Request

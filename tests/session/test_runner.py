@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.cli import main
-from pytest_bfcl.conversation import RunStopped
+from pytest_bfcl.conversation.lookahead import RunStopped
 from pytest_bfcl.dataset import DataSet
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.models import Request

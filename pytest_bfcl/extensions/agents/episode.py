@@ -15,7 +15,7 @@ from pytest_bfcl.transcript import Message, Reply
 from pytest_bfcl.troubles import AdapterTrouble
 
 if TYPE_CHECKING:
-    from pytest_bfcl.conversation import PlayedConversation
+    from pytest_bfcl.conversation.played import PlayedConversation
     from pytest_bfcl.extensions.agents.mcp_http import LoopbackServer
 
 

@@ -24,7 +24,7 @@ from pytest_bfcl.transcript import Mode
 from pytest_bfcl.troubles import AdapterTrouble
 
 if TYPE_CHECKING:
-    from pytest_bfcl.conversation import PlayedConversation
+    from pytest_bfcl.conversation.played import PlayedConversation
     from pytest_bfcl.models import ModelSpec
     from pytest_bfcl.settings import Settings
 

@@ -8,7 +8,7 @@ import signal
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from pytest_bfcl.conversation import PlayedConversation
+from pytest_bfcl.conversation.played import PlayedConversation
 from pytest_bfcl.extensions.agents.mcp_http import LoopbackServer
 from pytest_bfcl.extensions.agents.mcp_server import require_sdk, tool_server
 from pytest_bfcl.failures import Verdict

@@ -29,7 +29,7 @@ from pytest_bfcl.plain_text import clean
 from pytest_bfcl.troubles import AdapterTrouble, HarnessTrouble
 
 if TYPE_CHECKING:
-    from pytest_bfcl.conversation import PlayedConversation
+    from pytest_bfcl.conversation.played import PlayedConversation
 
 START_SECONDS = 120.0
 LONGEST_LINE = 16 * 2**20

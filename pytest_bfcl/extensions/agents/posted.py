@@ -25,7 +25,7 @@ from pytest_bfcl.troubles import AdapterTrouble
 if TYPE_CHECKING:
     from aiohttp import ClientSession, web
 
-    from pytest_bfcl.conversation import PlayedConversation
+    from pytest_bfcl.conversation.played import PlayedConversation
 
 HOST = "127.0.0.1"
 LONGEST = 4_000_000

@@ -21,7 +21,7 @@ from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.transcript import Message, Reply
 
 if TYPE_CHECKING:
-    from pytest_bfcl.conversation import PlayedConversation
+    from pytest_bfcl.conversation.played import PlayedConversation
 
 MOST_MEMORY = 4 * 2**30
 """Bytes of data of one process (`RLIMIT_DATA`)."""

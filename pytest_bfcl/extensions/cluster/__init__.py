@@ -9,17 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from pytest_bfcl.late_names import late_names
-
 if TYPE_CHECKING:
     from pytest_bfcl.extensions.cluster.driver import Pool
-    from pytest_bfcl.extensions.cluster.remote_runner import Place as Place
-    from pytest_bfcl.extensions.cluster.remote_runner import RemoteRunner as RemoteRunner
-
-__all__ = ["Cluster", "Place", "RemoteRunner"]
-
-if not TYPE_CHECKING:
-    __getattr__ = late_names(__name__, {"Place": "remote_runner", "RemoteRunner": "remote_runner"})
+    from pytest_bfcl.extensions.cluster.remote_runner import RemoteRunner
 
 
 @dataclass

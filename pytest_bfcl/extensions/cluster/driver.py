@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequen
 from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
-from pytest_bfcl.conversation import RunStopped
+from pytest_bfcl.conversation.lookahead import RunStopped
 from pytest_bfcl.extensions.cluster.messages import (
     Answered,
     Ended,

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_bfcl.conversation import Budget, HeldSnapshots
-from pytest_bfcl.conversation.budget import reply_cost
+from pytest_bfcl.conversation.budget import Budget, reply_cost
+from pytest_bfcl.conversation.journal import HeldSnapshots
 from pytest_bfcl.extensions.cluster.messages import Answered, Event, Memory, Recorded, Spent, pieces
 from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.runs import journal_line, json_line, read_journal_line
@@ -21,7 +21,7 @@ from pytest_bfcl.session.earlier import base_of, done_key
 from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:
-    from pytest_bfcl.conversation import Snapshots
+    from pytest_bfcl.conversation.journal import Snapshots
     from pytest_bfcl.runs import ReplyKey, RequestDelta
     from pytest_bfcl.settings import Price
     from pytest_bfcl.transcript import Reply

@@ -8,7 +8,7 @@ import socket
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pytest_bfcl.conversation import RunStopped
+from pytest_bfcl.conversation.lookahead import RunStopped
 from pytest_bfcl.extensions.cluster.messages import (
     Ended,
     Hello,

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.conversation.calls import fill_calls
 from pytest_bfcl.decoding.ground_truth import ground_truth_calls, parse_ground_truth_call
-from pytest_bfcl.extensions.retired.execution import NETWORK_FUNCTIONS, Outcome, statement_of
-from pytest_bfcl.extensions.retired.execution.statements import NotAQuery
+from pytest_bfcl.extensions.retired.execution.functions import NETWORK_FUNCTIONS
+from pytest_bfcl.extensions.retired.execution.statements import NotAQuery, statement_of
 from pytest_bfcl.extensions.retired.services import RECORDING, Services
+from pytest_bfcl.extensions.sql.outcome import Outcome
 from pytest_bfcl.failures import AdapterError, EntrySkipped, HarnessError
 from pytest_bfcl.transcript import Call, Reply, Transcript, wire_name
 from pytest_bfcl.troubles import AdapterTrouble, HarnessTrouble

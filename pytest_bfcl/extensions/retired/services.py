@@ -13,7 +13,7 @@ from pytest_bfcl.failures import EntrySkipped
 from pytest_bfcl.json_types import Fields
 
 if TYPE_CHECKING:
-    from pytest_bfcl.extensions.retired.execution import Executor
+    from pytest_bfcl.extensions.retired.execution.pool import Executor
     from pytest_bfcl.extensions.retired.rest.provider import RestProvider
 
 RECORDING = "needs a recorded provider"
@@ -52,7 +52,7 @@ class Services:
     @property
     def executor(self) -> Executor:
         """The worker processes."""
-        from pytest_bfcl.extensions.retired.execution import Executor
+        from pytest_bfcl.extensions.retired.execution.pool import Executor
 
         with self._lock:
             if self._executor is None:

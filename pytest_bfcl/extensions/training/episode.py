@@ -18,7 +18,8 @@ from pytest_bfcl.judging.entries import entry_of
 from pytest_bfcl.judging.said import whole
 
 if TYPE_CHECKING:
-    from pytest_bfcl.conversation import Services, Snapshots
+    from pytest_bfcl.conversation.journal import Snapshots
+    from pytest_bfcl.conversation.services import Services
     from pytest_bfcl.dataset import Entry, Texts
     from pytest_bfcl.dataset.entry import FunctionDoc
     from pytest_bfcl.formats.thinking import Think

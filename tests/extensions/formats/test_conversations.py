@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from pytest_bfcl.conversation import converse
+from pytest_bfcl.conversation.engine import converse
 from pytest_bfcl.extensions.formats.family import Family
 from pytest_bfcl.extensions.formats.templates import TEMPLATES
 from pytest_bfcl.formats.table import FORMATS

@@ -10,7 +10,7 @@ from typing import Any, get_args
 import pytest
 
 from pytest_bfcl.checkers import judge
-from pytest_bfcl.conversation import Services
+from pytest_bfcl.conversation.services import Services
 from pytest_bfcl.dataset import GROUPS, DataSet
 from pytest_bfcl.dataset.known_issues import known_issues
 from pytest_bfcl.explaining.terminal import failure_text

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_bfcl.extensions.retired.execution import Executor, Outcome
-from pytest_bfcl.extensions.sql.outcome import KINDS
+from pytest_bfcl.extensions.retired.execution.pool import Executor
+from pytest_bfcl.extensions.sql.outcome import KINDS, Outcome
 from tests.extensions.retired.hostile_calls import FORMULAS, LIMITED, NAMES
 from tests.patience import patience
 

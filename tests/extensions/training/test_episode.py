@@ -11,7 +11,8 @@ from functools import cache
 
 import pytest
 
-from pytest_bfcl.conversation import HeldSnapshots, converse
+from pytest_bfcl.conversation.engine import converse
+from pytest_bfcl.conversation.journal import HeldSnapshots
 from pytest_bfcl.dataset import DataSet, Entry
 from pytest_bfcl.extensions.vector_memory.embedding import encoder_problem
 from pytest_bfcl.failures import UsageError

@@ -159,7 +159,7 @@ def test_a_model_that_calls_old_names_fails_and_one_that_calls_a_distractor_is_a
     import asyncio
 
     from pytest_bfcl.checkers import judge
-    from pytest_bfcl.conversation import converse
+    from pytest_bfcl.conversation.engine import converse
     from pytest_bfcl.models import as_model
     from pytest_bfcl.models.oracle import answer
     from pytest_bfcl.transcript import Reply, ToolCall
