@@ -144,7 +144,12 @@ COLUMN = Recipe(
         Edit(
             "reporting/templates/index.html.jinja",
             '<th class="num">tokens out</th>',
-            '<th class="num">tokens out</th><th>letters</th>',
+            '<th>letters</th><th class="num">tokens out</th>',
+        ),
+        Edit(
+            "reporting/templates/index.html.jinja",
+            '<td class="num">{{ (model.tokens.output or none)|thousands }}',
+            '<td>{{ model.name|length }} letters</td><td class="num">{{ (model.tokens.output or none)|thousands }}',
         ),
     ),
     """
@@ -156,7 +161,8 @@ from pytest_bfcl.extensions.boards.flat_table import Source, write_table
 import json
 write_table(Path("rows.csv"), [Source("run", map(json.loads, open("run/results.jsonl")))])
 assert ",letters," in open("rows.csv").readline()
-assert "<th>letters</th>" in next(Path("run").rglob("index.html")).read_text()
+page = next(Path("run").rglob("index.html")).read_text()
+assert "<th>letters</th>" in page and f"<td>{len('lexical:@prompt')} letters</td>" in page
 """,
 )
 GATE = Recipe(
