@@ -1,8 +1,8 @@
 """Rows of a published ``data_overall.csv`` beside a run's own: not measured here, each with the distance to it.
 
 The file is the user's. It has one accuracy a column and no entries (scoring spec §6), so a row's own variance is that
-of independent entries of the official data, and a distance is that of two sets asked apart: wider than it would be,
-were the same entries known of both.
+of independent entries times the run's design effect, and a distance is that of two sets asked apart: wider than it
+would be, were the same entries known of both.
 """
 
 from __future__ import annotations
@@ -245,7 +245,9 @@ def compared(board: PublishedBoard, model: str, tallies: Mapping[str, Tally]) ->
         return None
     weights = aggregate.category_weights(aggregate.OVERALL, {name: each.total for name, each in scores.items()})
     spread = spread_of(weights, tallies)
-    rows = sorted(_beside(board, columns, score, spread), key=lambda each: (-each.score, each.row.name))
+    alone = math.fsum(weight**2 * tallies[name].independent() for name, weight in weights.items())
+    design = max(1.0, spread.variance / alone) if alone else 1.0
+    rows = sorted(_beside(board, columns, score, spread, design), key=lambda each: (-each.score, each.row.name))
     return Comparison(board, model, columns, score, spread, tuple(rows))
 
 
@@ -262,12 +264,16 @@ def comparisons(board: PublishedBoard, records: Iterable[Fields]) -> list[Compar
     return [each for each in found if each is not None]
 
 
-def _beside(board: PublishedBoard, columns: Sequence[str], score: float, spread: Spread) -> Iterator[Beside]:
+def _beside(
+    board: PublishedBoard, columns: Sequence[str], score: float, spread: Spread, design: float
+) -> Iterator[Beside]:
+    """``design``: how much larger the run's own variance is than that of independent entries; a row's is, too."""
     for row in board.rows:
         found = row.score(columns)
         if found is None:
             continue
-        theirs, their_spread = found
+        theirs, independent = found
+        their_spread = Spread(independent.variance * design, spread.freedom)
         half = their_spread.half_width
         both = Spread(spread.variance + their_spread.variance, spread.freedom).half_width
         distance = score - theirs
