@@ -21,7 +21,7 @@ help:
 	@echo "make docs    build the documentation site into build/site"
 	@echo "make proof   judge everything recorded again, write docs/proof.md (CHECK=--check: only compare)"
 	@echo "make parity  ask an installed bfcl-eval and this package the same for PARITY_MINUTES (15), shrink differences"
-	@echo "make lint    ruff, mypy, import-linter"
+	@echo "make lint    ruff, mypy, import-linter, zizmor"
 	@echo "make dist    build wheel and sources, check and try them"
 	@echo "make fetch   fetch the official BFCL data into the user's cache"
 
@@ -181,6 +181,7 @@ lint: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
 	$(BIN)/mypy
+	$(BIN)/zizmor --offline --quiet --no-progress .github action.yml
 
 types: $(STAMP)
 	$(BIN)/mypy

@@ -57,7 +57,7 @@ def test_addresses_are_written_for_the_repository_a_release_is_built_from() -> N
             script["with_urls"](text, wrong)
 
 
-@pytest.mark.parametrize("name", ["ci", "docs", "release"])
+@pytest.mark.parametrize("name", ["ci", "docs", "parsers", "release"])
 def test_workflows_name_what_exists(name: str) -> None:
     """Every script and make target a workflow calls is here; publishing keeps no password."""
     workflow = read(f".github/workflows/{name}.yml")
@@ -70,6 +70,20 @@ def test_workflows_name_what_exists(name: str) -> None:
     for path in re.findall(r"(?:scripts|\.ci)/[\w.]+", commands):
         assert (ROOT / path).is_file(), path
     assert "secrets." not in (ROOT / f".github/workflows/{name}.yml").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("path", [*sorted((ROOT / ".github/workflows").glob("*.yml")), ROOT / "action.yml"])
+def test_actions_of_others_are_pinned_by_commit(path: Path) -> None:
+    """A tag can be moved to other code, a commit cannot; the version is a comment for readers."""
+    for used in re.findall(r"uses: +(.+)", path.read_text(encoding="utf-8")):
+        assert used.startswith("./") or re.fullmatch(r"[\w./-]+@[0-9a-f]{40} # v[\d.]+", used), used
+
+
+@pytest.mark.parametrize("path", [ROOT / "action.yml", *(ROOT / "ci").iterdir(), *(ROOT / "docs").rglob("*.md")])
+def test_recipes_install_no_name_from_an_index(path: Path) -> None:
+    """Nobody owns the name on an index; with an extra, it is the installed package that is extended."""
+    text = path.read_text(encoding="utf-8")
+    assert not re.search(r"(?:pip install|PACKAGE:|default:) +['\"]?pytest-bfcl(?![\w\[])", text)
 
 
 def test_the_pre_commit_hook_checks_entries(tmp_path: Path) -> None:

@@ -15,12 +15,12 @@ BASH = shutil.which("bash")
 
 
 def bash(script: str, folder: Path, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
-    """A script as GitHub runs it. ``python -m pip`` alone does nothing: the package is installed."""
+    """A script as GitHub runs it. ``python -m pip`` only prints its words: the package is installed."""
     tools = folder.parent / "tools"
     if not tools.exists():
         tools.mkdir()
         python = tools / "python"
-        python.write_text(f'#!/bin/sh\n[ "$2" = pip ] && exit 0\nexec {sys.executable} "$@"\n')
+        python.write_text(f'#!/bin/sh\n[ "$2" = pip ] && echo "$@" && exit 0\nexec {sys.executable} "$@"\n')
         python.chmod(0o755)
     kept = ("HOME", "LANG", "TMPDIR", "PYTEST_BFCL_CACHE", "XDG_CACHE_HOME")
     base = {name: os.environ[name] for name in kept if name in os.environ}

@@ -66,7 +66,14 @@ class Workflow:
             "GITHUB_RUN_ID": str(self.runs), "GITHUB_SERVER_URL": "https://forge.test",
             "GITHUB_STEP_SUMMARY": str(place / "summary.md"), "RUNNER_TEMP": str(place),
         }  # fmt: skip
-        github = {"ref": ref, "event": event, "run_id": self.runs, "run_attempt": 1, "token": TOKEN}
+        github = {
+            "action_path": ROOT,
+            "ref": ref,
+            "event": event,
+            "run_id": self.runs,
+            "run_attempt": 1,
+            "token": TOKEN,
+        }
         given = {"model": MODEL, "arguments": CHOSEN, **inputs}
         found = Action(self.definition, place / "work", self.caches, github, environment, given)
         found.run()
@@ -78,7 +85,8 @@ PULL = {"pull_request": {"number": 7}}
 
 def test_githubs_action(tmp_path: Path, forge: Forge, answers: dict[str, str]) -> None:
     workflow = Workflow(tmp_path, forge)
-    first = workflow.job(answers["worse"], "refs/pull/7/merge", PULL)
+    first = workflow.job(answers["worse"], "refs/pull/7/merge", PULL, extras="litellm,memory")
+    assert first.log[0].endswith(f" {ROOT}[litellm,memory]\n")  # the action's own checkout, never a name on an index
     assert first.failed == 0, first.log
     gated = workflow.job(
         answers["worse"],
@@ -124,7 +132,8 @@ def test_githubs_action(tmp_path: Path, forge: Forge, answers: dict[str, str]) -
 def test_gitlabs_include(tmp_path: Path, forge: Forge, answers: dict[str, str]) -> None:
     job = yaml.safe_load((ROOT / "ci" / "gitlab.yml").read_text())[".pytest-bfcl"]
     environment = {
-        **job["variables"], "BFCL_MODEL": MODEL, "BFCL_ARGUMENTS": '-k simple_java', "GITLAB_CI": "true",
+        **job["variables"], "BFCL_PACKAGE": str(ROOT),
+        "BFCL_MODEL": MODEL, "BFCL_ARGUMENTS": '-k simple_java', "GITLAB_CI": "true",
         "CI_API_V4_URL": forge.address, "CI_PROJECT_ID": "5", "CI_DEFAULT_BRANCH": "main", "CI_JOB_NAME": "score",
         "CI_JOB_NAME_SLUG": "score", "CI_JOB_TOKEN": TOKEN, "GITLAB_TOKEN": TOKEN,
     }  # fmt: skip
