@@ -28,7 +28,7 @@ if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
 
 
 # pytester forgets what a session in this process imported, so that each of them would import these anew.
-SHARED = ("filelock", "statistics", "xdist.dsession", "xdist.scheduler", "xdist.remote", "aiohttp", "jinja2")
+SHARED = ("filelock", "statistics", "xdist.dsession", "xdist.scheduler", "xdist.remote", "aiohttp", "httpx", "jinja2")
 for name in SHARED:
     with suppress(ModuleNotFoundError):  # `make bench` loads this file too, and has nothing of ours but the core
         import_module(name)

@@ -129,7 +129,7 @@ ROWS: list[tuple[str, str]] = [
     ("--model oracle: --bfcl-fail-under live=50", "a gate needs to know its data"),
     ("F bfcl/simple_python.jsonl::simple_python_0[nobody]", "no such model or repeat"),
     ("F bfcl/simple_pyhton.jsonl", "did you mean 'simple_python'?"),
-    ("F bfcl/wire.jsonl::nosuch", "pytest-bfcl doctor wire --list names every check"),
+    ("F bfcl/wire.jsonl::nosuch", "pytest-bfcl doctor wire --list names all"),
     ("--model oracle:@promt --bfcl-data=bundled", "did you mean @prompt?"),
     ("--model openai:gpt-4o@fcc --bfcl-data=bundled", "did you mean @fc?"),
     ("--model openai: --bfcl-data=bundled", "write openai:NAME"),

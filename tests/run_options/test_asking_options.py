@@ -8,7 +8,7 @@ import pytest
 
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.models import create_model
-from pytest_bfcl.runs import Fingerprint, ModelFingerprint
+from pytest_bfcl.runs import ModelFingerprint
 from pytest_bfcl.scoring.model_info import parse_model_info, settings_by_model
 from pytest_bfcl.settings import Settings
 
@@ -119,19 +119,6 @@ def test_the_fingerprint_says_how_a_model_was_asked():
     assert stored["headers"] == {"X-Team": "[hidden]"}
     assert SECRET not in json.dumps(stored)
     assert ModelFingerprint.from_dict(json.loads(json.dumps(stored))) == found
-
-
-def test_runs_asked_otherwise_are_not_mixed():
-    def run(**settings):
-        return Fingerprint(models=(ModelFingerprint.of("vllm:m@fc", "fc", Settings(**settings)),))
-
-    plain = run()
-    assert any("top_p" in text for text in plain.differences(run(parameters={"top_p": 1})))
-    assert any("API" in text for text in plain.differences(run(api="responses")))
-    assert any("reasoning" in text for text in plain.differences(run(reasoning="drop")))
-    assert plain.differences(run(stream=True)) == []
-    older = Fingerprint(models=(ModelFingerprint("vllm:m@fc", "fc", {"temperature": 0.001}),))
-    assert plain.differences(older) == []
 
 
 def test_anthropics_address_and_key(monkeypatch):
