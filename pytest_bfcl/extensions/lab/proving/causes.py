@@ -38,6 +38,10 @@ EARLIER_RELEASE = Cause(
     "An older release of the benchmark scored it (the name of its file tells): data and checker have changed since.",
 )
 NO_RESULT = Cause("no result", "The score file lists an entry that has no line in the result file.", known=False)
+NETWORK = Cause(
+    "network",
+    "The call asks a service of the network, whose answer of then is not recorded (`--bfcl-rest replay:PATH` has it).",
+)
 NOT_JUDGED = Cause("not judged", "The result line cannot be judged.", known=False)
 HEADER = Cause("header", "The counts in the score file's first line are not those of its lines.", known=False)
 PARTLY_SCORED = Cause(

@@ -155,7 +155,7 @@ class _File:
         here = _here(line, verdict)
         if here == recorded:
             return
-        cause = _own_cause(line, here, recorded) or self._cause(line, failed, recorded)
+        cause = _network(line, verdict) or _own_cause(line, here, recorded) or self._cause(line, failed, recorded)
         found = Difference(entry_id, recorded, here, cause)
         (self._part.differences if failed is not None else self._passed).append(found)
 
@@ -213,6 +213,13 @@ def _here(line: ReplayLine, verdict: Fields) -> str:
     if not isinstance(verdict.get("valid"), bool):
         return f"not judged: {verdict.get('error') or verdict.get('skipped')}"
     return PASSED if verdict["valid"] else str(verdict.get("reason"))
+
+
+def _network(line: ReplayLine, verdict: Fields) -> Cause | None:
+    """The cause of a call that nobody can carry out here."""
+    row = CATEGORIES.get(str(line.get("category")))
+    asks = row is not None and row.checker in ("executable", "rest")
+    return causes.NETWORK if asks and verdict.get("skipped") else None
 
 
 def _own_cause(line: ReplayLine, here: str, recorded: str) -> Cause | None:

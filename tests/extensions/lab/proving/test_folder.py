@@ -14,7 +14,8 @@ import pytest
 
 from pytest_bfcl.cli import main
 from pytest_bfcl.dataset import DataSet
-from pytest_bfcl.extensions.lab.proving.folder import prove_folder
+from pytest_bfcl.extensions.lab.proving.causes import NETWORK
+from pytest_bfcl.extensions.lab.proving.folder import _network, prove_folder
 from pytest_bfcl.extensions.lab.proving.proof import Part, proof_markdown
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.runs.damage import LeftOut
@@ -272,3 +273,10 @@ def test_a_note_stands_under_the_model_it_is_about(folder: Path, data: DataSet) 
     assert any("left out" in note for note in about)
     assert any("the leaderboard does not have this model, the evidence says native calls" in note for note in about)
     assert not [note for name, found in notes.items() for note in found if name.startswith(first) and second in note]
+
+
+@pytest.mark.parametrize(("category", "told"), [("exec_simple", True), ("rest", True), ("simple_python", False)])
+def test_calls_that_need_the_network_are_a_cause_of_their_own(category: str, told: bool) -> None:
+    line: Any = {"id": f"{category}_1", "category": category}
+    assert _network(line, {"valid": None, "skipped": "needs a recorded provider"}) is (NETWORK if told else None)
+    assert _network(line, {"valid": False}) is None
