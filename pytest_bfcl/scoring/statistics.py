@@ -2,7 +2,7 @@
 
 Entries of a benchmark are not independent: the four variants of a multi-turn entry share their user, the questions of a
 memory scenario share one memory, live entries share function documents. Such entries form clusters; variances are those
-between clusters (cluster-robust, CR3: each left out in turn) and quantiles are Student's with Satterthwaite degrees of
+between clusters (cluster-robust, CR3 where sizes are uneven) and quantiles are Student's with Satterthwaite degrees of
 freedom, so that five memory scenarios count as five and not as 465 questions.
 """
 
@@ -24,6 +24,8 @@ CLEAR = 1.25
 SCARCE = 4
 """With fewer right (or wrong) questions a cluster, clusters say little about how alike their questions are."""
 
+UNEVEN = 0.03
+"""Clusters are uneven where in effect there are fewer of them by this share."""
 LEAST = 0.1
 """What the other clusters weigh at least: of one that is nearly everything nothing can be told by leaving it out."""
 
@@ -211,7 +213,7 @@ class _Stratum:
         alike = math.fsum(x * x for x in self.shares.values())
         count = math.fsum(self.shares.values()) ** 2 / alike if alike else 1.0
         few = max(round(count - 1, 9), 1.0)
-        between = self._between() if len(self.influences) > 1 else 0.0
+        between = self._between(count) if len(self.influences) > 1 else 0.0
         if between >= CLEAR * self.independent:
             return Spread(between, few)
         # Never below what independent questions would give: few clusters may agree by chance. Whether they do, five
@@ -220,15 +222,18 @@ class _Stratum:
         freedom = few * max(1.0, few / 4) if scarce else max(self.questions - 1, 1)
         return Spread(max(between, self.independent), freedom)
 
-    def _between(self) -> float:
-        """The variance between clusters as if each were left out in turn (CR3).
+    def _between(self, count: float) -> float:
+        """The variance between clusters, of which there are ``count`` in effect.
 
-        A large cluster draws the mean towards itself, so that its own residual is too small: dividing by what the
-        others weigh undoes that, where sizes are uneven or go with the answers (bounds by simulation).
+        With clusters of one size it has the factor G ⁄ (G − 1), which is exact. A large cluster draws the mean towards
+        itself, so that its own residual is too small: where sizes are uneven, and may go with the answers, each
+        residual is divided by what the others weigh (CR3, each cluster left out in turn; bounds by simulation).
         """
         whole = math.fsum(self.shares.values())
         left = {name: max(1 - share / whole, LEAST) if whole else 1.0 for name, share in self.shares.items()}
-        return math.fsum((x / left[name]) ** 2 for name, x in self.influences.items())
+        squares = math.fsum((x / left[name]) ** 2 for name, x in self.influences.items())
+        even = max(0.0, 1 - (1 - round(count / len(self.shares), 9)) / UNEVEN)
+        return squares * (max(count - 1, 1.0) / count) ** even
 
 
 def spread_of(
