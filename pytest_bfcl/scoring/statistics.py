@@ -233,7 +233,7 @@ class _Stratum:
         left = {name: max(1 - share / whole, LEAST) if whole else 1.0 for name, share in self.shares.items()}
         squares = math.fsum((x / left[name]) ** 2 for name, x in self.influences.items())
         even = max(0.0, 1 - (1 - round(count / len(self.shares), 9)) / UNEVEN)
-        return squares * (max(count - 1, 1.0) / count) ** even
+        return float(squares * (max(count - 1, 1.0) / count) ** even)
 
 
 def spread_of(
