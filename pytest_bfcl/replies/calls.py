@@ -2,7 +2,8 @@
 
 Known: ``{name, arguments}`` with ``args``, ``input``, ``kwargs`` or ``parameters`` instead of ``arguments`` (Anthropic,
 LangChain, smolagents, Gemini), ``{tool_name, args}`` and ``{tool_name, tool_kwargs}`` (pydantic-ai, LlamaIndex), the
-nested ``{function: {name, arguments}}`` (OpenAI chat), ``{name: {parameter: value}}``, a pair, `Call` and `ToolCall`.
+nested ``{function: {name, arguments}}`` (OpenAI chat), ``{function, arguments, parse_error}`` (Inspect),
+``{name: {parameter: value}}``, a pair, `Call` and `ToolCall`.
 """
 
 from __future__ import annotations
@@ -49,6 +50,8 @@ def read_call(item: object) -> ToolCall:
 
 def is_call(fields: Fields) -> bool:
     """Whether fields look like those of a call; `read_call` may still refuse them."""
+    if isinstance(fields.get("function"), str):  # Inspect's
+        return "arguments" in fields
     if any(isinstance(fields.get(name), str) for name in _NAMES):
         return word(fields.get("type")) in CALL_KINDS or any(name in fields for name in _ARGUMENTS)
     return any(fields_of(fields.get(name)) is not None for name in _NESTED)
@@ -57,6 +60,10 @@ def is_call(fields: Fields) -> bool:
 def _from_fields(fields: Fields, item: object) -> ToolCall | None:
     if not is_call(fields):
         return _single(fields, item)
+    if isinstance(function := fields.get("function"), str):
+        broken = fields.get("parse_error")  # arguments that were no JSON stay broken: what is left is no JSON either
+        said = f"({broken})" if broken else _text(fields["arguments"], item)
+        return ToolCall(function, said, fields.get("id"))
     identifier = next((fields[name] for name in _IDS if isinstance(fields.get(name), str)), None)
     if not any(isinstance(fields.get(name), str) for name in _NAMES):
         inner = next(found for name in _NESTED if (found := fields_of(fields.get(name))) is not None)
