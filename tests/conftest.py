@@ -28,7 +28,10 @@ if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
 
 
 # pytester forgets what a session in this process imported, so that each of them would import these anew.
-SHARED = ("filelock", "statistics", "xdist.dsession", "xdist.scheduler", "xdist.remote", "aiohttp", "httpx", "jinja2")
+SHARED = (
+    "filelock", "statistics", "xdist.dsession", "xdist.scheduler", "xdist.remote", "aiohttp", "httpx", "jinja2",
+    "httpcore",  # httpx keeps its error classes: anew, they would be others
+)  # fmt: skip
 for name in SHARED:
     with suppress(ModuleNotFoundError):  # `make bench` loads this file too, and has nothing of ours but the core
         import_module(name)
