@@ -10,7 +10,7 @@ from pathlib import Path
 import mkdocs_gen_files
 import yaml
 
-from pytest_bfcl.cli import commands, verb_module, verb_parser
+from pytest_bfcl.cli import available, commands, verb_module, verb_parser
 from pytest_bfcl.run_options import GROUPS, OPTIONS, Option
 from pytest_bfcl.selection.node_ids import marks
 
@@ -94,13 +94,16 @@ def marks_page() -> str:
 
 
 def cli_page() -> str:
-    """The help of every verb."""
+    """The help of every verb, and of every form of one."""
     page = StringIO()
     page.write("# Command line\n\n`pytest-bfcl VERB --help` prints the same.\n\n")
-    for verb, text in commands().items():
+    summaries = available()
+    for verb in commands():
         module = verb_module(verb)
-        parser = verb_parser(verb, module, width=100)
-        page.write(f"## {verb}\n\n{text[0].upper()}{text[1:]}.\n\n```text\n{parser.format_help().strip()}\n```\n\n")
+        assert module is not None
+        text = summaries.get(verb) or module.SUMMARY
+        help_text = verb_parser(verb, module, width=100).format_help().strip()
+        page.write(f"## {verb}\n\n{text[0].upper()}{text[1:]}.\n\n```text\n{help_text}\n```\n\n")
     return page.getvalue()
 
 
