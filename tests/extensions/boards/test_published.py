@@ -153,9 +153,11 @@ def test_lines_of_a_run_count_by_official_rules(tmp_path: Path) -> None:
 def test_run_leaderboard_report_and_site_show_it(tmp_path: Path, official: Any, capsys: Any) -> None:
     board = str(write(tmp_path / "published-2026-01-02.csv", row("Theirs <b>", 50), row("Others", 90)))
     run, page = str(tmp_path / "run"), "published, not measured here"
-    asked = ["run", "--model", "oracle:", "--data", "official", "--categories", "multiple", "--sample", "20"]
-    assert main([*asked, "--board", board, "-o", run]) == 0
-    assert "beside published-2026-01-02.csv (columns of V4, 2026-01-02" in capsys.readouterr().out
+    asked = ["run", "--model", "oracle:", "--data", "official", "--categories", "multiple", "--board", board]
+    assert main([*asked, "-o", run]) == 0
+    said = capsys.readouterr().out
+    assert "beside published-2026-01-02.csv (columns of V4, 2026-01-02" in said
+    assert "not shown beside" not in said
     report = Path(run, "index.html").read_text(encoding="utf-8")
     assert page in report
     assert "Theirs &lt;b&gt;" in report
@@ -165,7 +167,10 @@ def test_run_leaderboard_report_and_site_show_it(tmp_path: Path, official: Any, 
     assert main(["view", "site", run, "--board", board, "-o", str(tmp_path / "site")]) == 0
     for name in ("leaderboard.html", "run/run/index.html"):
         assert page in (tmp_path / "site" / name).read_text(encoding="utf-8")
-    assert main(["run", "--model", "oracle:", "--data", "bundled", "--board", board, "-o", f"{run}2"]) == 2
+    assert main([*asked, "--sample", "20", "-o", f"{run}2"]) == 0
+    assert "not shown beside published-2026-01-02.csv" in capsys.readouterr().out
+    assert page not in Path(f"{run}2", "index.html").read_text(encoding="utf-8")
+    assert main(["run", "--model", "oracle:", "--data", "bundled", "--board", board, "-o", f"{run}3"]) == 2
     assert "is of the official data" in capsys.readouterr().err
 
 
