@@ -161,7 +161,7 @@ _EFFECTS = {
     "API": "another way through the server",
     "base URL": "another server",
     "repeat": "more answers to the same questions",
-    "release": "an earlier release may have judged otherwise",
+    "release": "another release may have judged otherwise",
     "profile": "its options are compared one by one",
 }
 """Dimension → what a difference may do to the number."""

@@ -456,7 +456,7 @@ def test_errors_bring_what_was_answered():
 
 
 def test_trouble_in_a_journal_is_asked_again():
-    """Earlier releases kept it."""
+    """A journal that holds it was made by hand, or by other code."""
     for reply, asked in ((Reply("x", finish_reason="abort"), 1), (Reply("x", finish_reason="stop"), 0)):
         journal, model = Book(), Listed("better")
         hold(area_entry(), Listed(), journal=journal)
