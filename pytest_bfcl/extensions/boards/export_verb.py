@@ -106,17 +106,24 @@ NOTES = "NOT_COMPARABLE.txt"
 
 
 def _refuse_same_names(sources: Sequence[_Source], names: Mapping[str, str]) -> None:
-    """Raise `UsageError` where two sources have the same category of one model: a file has one row for both."""
+    """Raise `UsageError` where two sources have the same category of one model: a file has one row for both.
+
+    A folder of scores only fills up what was not judged anew, as the reference has it.
+    """
     from pytest_bfcl.extensions.boards.standings import Standings
 
-    standings = Standings()
-    for source in sources if len(sources) > 1 else ():
-        source.add_to(standings, names)
-    if standings.replaced:
-        model, category = standings.replaced[0]
-        raise UsageError(
-            f"two of these have {category} of {model}: a table has one row a model\nexport them one by one"
-        )
+    for alike in (
+        [source for source in sources if not source.is_scores],
+        [source for source in sources if source.is_scores],
+    ):
+        standings = Standings()
+        for source in alike if len(alike) > 1 else ():
+            source.add_to(standings, names)
+        if standings.replaced:
+            model, category = standings.replaced[0]
+            raise UsageError(
+                f"two of these have {category} of {model}: a table has one row a model\nexport them one by one"
+            )
 
 
 _OTHER_FORMATS = {
