@@ -119,9 +119,18 @@ async def _logprobs(probe: Probe) -> None:
             raise Broke(f"{reply.form}: logprobs were asked for, and a text has none", reply)
 
 
+RANDOM = "Write one random number of four digits and nothing else."
+SAME_SEED = 3
+"""How often the same question is sent with the same seed."""
+
+
 async def _seed(probe: Probe) -> None:
     wanted = [note(probe.word())]
     await probe.dictated(dictate(*wanted, extra={"seed": 7}), wanted)
+    request = Request.of(RANDOM, extra={"seed": 7, "temperature": 1})
+    texts = {(reply := await probe.reply(request)).text for _ in range(SAME_SEED)}
+    if len(texts) == SAME_SEED:  # a promise of best effort, so two of three alike are enough
+        raise Suspected(f"one seed, {SAME_SEED} different answers: {' · '.join(map(ascii, sorted(texts)))[:300]}", reply)
 
 
 JUDGES: Judges = {
