@@ -1,10 +1,10 @@
 """Texts of every format, read by our decoder and by every installed parser of the same family: where do they differ?
 
 ``python scripts/parser_differences.py [FORMAT …] [--texts N] [--seed N]`` with the engines' Pythons in BFCL_VLLM,
-BFCL_SGLANG and BFCL_MLX. A text is calls and features (unclosed tags, own marks in values, keyword names, prose …); one
-on which anybody differs is made smaller as long as somebody does, and what differs alike is one group. Prints Markdown
-for docs/formats.md; ``--json FILE`` keeps every group. Exit code 1 where a majority reads otherwise than we do and the
-group is not in ``--known FILE``.
+BFCL_SGLANG, BFCL_LMDEPLOY and BFCL_MLX. A text is calls and features (unclosed tags, own marks in values, keyword
+names, prose …); one on which anybody differs is made smaller as long as somebody does, and what differs alike is one
+group. Prints Markdown for docs/formats.md; ``--json FILE`` keeps every group. Exit code 1 where a majority reads
+otherwise than we do and the group is not in ``--known FILE``.
 """
 
 from __future__ import annotations
@@ -37,6 +37,11 @@ MLX = {
     "mistral": "mistral",
 }  # fmt: skip
 """Formats → mlx-lm's names for their parsers, which the table of families does not have."""
+LMDEPLOY = {
+    "hermes": "qwen3", "qwen-coder": "qwen3coder", "glm45": "glm47", "kimi": "kimi-k2", "dsml": "deepseek-v4",
+    "internlm": "internlm", "llama3-json": "llama3",
+}  # fmt: skip
+"""Formats → LMDeploy's names for their parsers."""
 TAG = re.compile(r"[<\[][^<>\[\]$]*[>\]]\n?|[<\[][^<>$\[\]]*\Z")
 
 
@@ -239,7 +244,7 @@ def compared(name: str, count: int, seed: int) -> Comparison:
     """One format against all its installed parsers."""
     wanted = {f"{engine}:{row.parser(engine)}" for row in families().values() if row.format == name
               for engine in ("vllm", "sglang") if row.parser(engine)}  # fmt: skip
-    wanted |= {f"mlx:{MLX[name]}"} if name in MLX else set()
+    wanted |= {f"{engine}:{table[name]}" for engine, table in (("mlx", MLX), ("lmdeploy", LMDEPLOY)) if name in table}
     others = {}
     for who in sorted(wanted):
         try:

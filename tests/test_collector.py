@@ -73,6 +73,7 @@ def pytest_unconfigure(config):
 
 
 @pytest.mark.parametrize("args", [(), pytest.param(("-n", "1"), marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_a_session_of_its_own_process_is_spared_the_last_searches(
     pytester: pytest.Pytester, args: tuple[str, ...]
 ) -> None:

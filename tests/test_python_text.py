@@ -37,6 +37,7 @@ def many_switches() -> object:
     gc.set_threshold(*thresholds)
 
 
+@pytest.mark.slow
 def test_threads_do_not_disturb_each_other(many_switches: object) -> None:
     wanted = ast.dump(ast.parse(CALLS, mode="eval"))
     until = time.monotonic() + 0.3

@@ -119,6 +119,7 @@ def test_one_model_in_two_modes_is_two_models(bench: Bench) -> None:
     bench.run("-k", "finance or notetaker", *args, model="oracle:@fc").assert_outcomes(passed=2 * (8 + 2))
 
 
+@pytest.mark.slow
 def test_every_repeat_has_its_own_memory(bench: Bench) -> None:
     bench.bring("DiligentMemory")
     result = bench.run("-k", "memory_rec_sum_20-finance-1", "--bfcl-categories", "memory", "--bfcl-repeat", "2")

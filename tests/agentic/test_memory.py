@@ -135,6 +135,7 @@ run("bundled", Dying(), categories=["memory_kv"], settings=Settings(concurrency=
 
 
 @pytest.mark.parametrize("after", [3, 17, 60])
+@pytest.mark.slow
 def test_killed_in_a_write_stage_and_continued(bundled: DataSet, tmp_path: Path, after: int) -> None:
     root = Path(__file__).resolve().parents[2]
     command = [sys.executable, "-c", KILLED, str(tmp_path / "run"), str(after)]

@@ -98,6 +98,7 @@ class Curious(DiligentWeb):
         return call(("search_engine_query", {"keywords": "something else"}))
 
 
+@pytest.mark.slow
 def test_what_was_not_recorded_is_an_error_not_a_wrong_answer(bundled: DataSet, tmp_path: Path) -> None:
     run(bundled, DiligentWeb(), categories=["web_search_base"], settings=Settings(search="record"), out=tmp_path / "a")
     replay = Settings(search=f"replay:{tmp_path / 'a' / 'web'}")

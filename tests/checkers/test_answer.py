@@ -52,6 +52,7 @@ def test_official(message: str, answer: str, valid: bool) -> None:
 
 
 @given(st.text("ab $_1é", max_size=12), st.text("ab $_1é", max_size=4))
+@pytest.mark.slow
 def test_same_as_the_regular_expression(message: str, answer: str) -> None:
     pattern = rf"\b{re.escape(normalise(answer))}\b"
     assert contains_answer(message, [answer]) is bool(re.search(pattern, normalise(message)))

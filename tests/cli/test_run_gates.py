@@ -190,6 +190,7 @@ def test_gates_and_parts_in_python(place: Path, tmp_path: Path, monkeypatch: pyt
 
 
 @pytest.mark.skipif(os.name != "posix", reason="Windows has no SIGTERM that can be caught")
+@pytest.mark.slow
 def test_a_scheduler_that_ends_the_job_loses_nothing(place: Path) -> None:
     """One that a shell started in the background, too, which ignores Ctrl-C."""
     (place / "slow.json").write_text(json.dumps({"*": {"tool_calls": call(), "delay_s": 0.2}}))

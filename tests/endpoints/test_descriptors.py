@@ -36,6 +36,7 @@ print(json.dumps([[line["outcome"], line["reason"]] for line in result.records])
 """
 
 
+@pytest.mark.slow
 def test_no_answer_is_lost_with_64_files_and_128_wanted() -> None:
     with subprocess.Popen([sys.executable, "-c", RUN, "serve"], stdout=subprocess.PIPE, text=True) as server:
         try:

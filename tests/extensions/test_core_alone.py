@@ -94,6 +94,7 @@ MISSING = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_what_is_missing_is_said(core: Path) -> None:
     (core / "test_own.py").write_text("def test_own(ask): ask('Hello.')\n")
     done = run(core, "-c", SAY, json.dumps([line.split() for line, _, _ in MISSING]))

@@ -31,6 +31,7 @@ def sdk_fields(api: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("api", "given"), ROWS)
+@pytest.mark.slow
 def test_a_parameter_is_one_of_the_sdks(api: str, given: str) -> None:
     name, value = parameter(given)
     fields = sdk_fields(api)

@@ -48,6 +48,7 @@ def test_errors_alike_are_told_once(tmp_path: Path, more: tuple[str, ...]) -> No
 @pytest.mark.parametrize(
     ("more", "begins"), [((), "collected "), pytest.param(("-n2",), "2 workers [", marks=pytest.mark.slow)]
 )
+@pytest.mark.slow
 def test_a_dead_server_is_said_once_while_it_is_retried(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: tuple[str, ...], begins: str
 ) -> None:

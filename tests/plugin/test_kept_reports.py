@@ -16,6 +16,7 @@ def pytest_terminal_summary(terminalreporter):
 
 
 @pytest.mark.parametrize("more", [(), ("-n", "1")])
+@pytest.mark.slow
 def test_passed_entries_are_held_small_and_failed_ones_as_they_are(project: Project, more: tuple[str, ...]) -> None:
     project.fail("multiple_0")
     (project.path / "conftest.py").write_text(KEPT)

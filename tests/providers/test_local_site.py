@@ -69,6 +69,7 @@ def test_the_server_starts_with_the_first_page_and_stops(site: LocalSite) -> Non
     assert "content" in site.fetch(f"http://{HOST}/cats.html", "raw"), "it starts again when needed"
 
 
+@pytest.mark.slow
 def test_many_threads_at_once(site: LocalSite) -> None:
     found: list[object] = []
 

@@ -86,6 +86,7 @@ def test_folders_with_other_content_are_left_alone(tmp_path: Path) -> None:
         RunDirectory.start(file, fingerprint())
 
 
+@pytest.mark.slow
 def test_two_writers_are_refused_across_processes(tmp_path: Path) -> None:
     code = (
         "import sys\nfrom pathlib import Path\nfrom pytest_bfcl.runs import RunDirectory\n"

@@ -13,6 +13,7 @@ DISTANCES = st.one_of(st.floats(0, 5), st.floats(0, 1e6), st.sampled_from([1e-12
 
 @settings(deadline=None)  # the first one imports scipy
 @given(DISTANCES)
+@pytest.mark.slow
 def test_the_normal_tail(distance: float) -> None:
     from scipy.special import ndtr
 

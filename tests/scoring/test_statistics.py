@@ -175,5 +175,6 @@ def false_alarms(runs: int) -> float:
     return alarms / runs
 
 
+@pytest.mark.slow
 def test_two_equal_models_are_rarely_told_apart() -> None:
     assert false_alarms(100) <= 0.08  # 2.5 % expected: losses are one side of 5 %

@@ -389,6 +389,7 @@ def test_score_verb_on_a_torn_archive(tmp_path, scored):
     assert "in.jsonl.gz" in err
 
 
+@pytest.mark.slow
 def test_score_verb_stops_quietly_when_nobody_reads_on(tmp_path):
     path = write_lines(tmp_path / "in.jsonl", [line()] * 5000)
     code = "import sys; from pytest_bfcl.cli import main; sys.exit(main(['score', sys.argv[1]]))"

@@ -70,6 +70,7 @@ def test_a_signal_before_anything_was_answered(bench: Bench) -> None:
     assert bench.summary()["fingerprint"]["state"] == "stopped:interrupted"
 
 
+@pytest.mark.slow
 def test_ctrl_c_in_the_middle_of_a_conversation(bench: Bench) -> None:
     (bench.path / "conftest.py").write_text(
         "import asyncio, signal, pytest\n"
@@ -225,6 +226,7 @@ def test_a_full_disk_says_so_and_keeps_what_was_reported(bench: Bench, verb: boo
     assert len(bench.verdicts()) == ALL
 
 
+@pytest.mark.slow
 def test_x_and_maxfail_stop_where_they_should(bench: Bench, session) -> None:
     server = bench.serve({"kind": 400, "ids": "simple_python_[37]$"})
     result = session("-q", "-x", "--bfcl-concurrency=4", "--bfcl-fail-under=simple_python=1")

@@ -57,6 +57,7 @@ def test_a_dry_run_sends_nothing(bench: Bench, session) -> None:
     assert "no price known" in str(session("-q", "--bfcl-dry-run").stdout)
 
 
+@pytest.mark.slow
 def test_latency_is_the_servers_not_our_queue(bench: Bench, session) -> None:
     bench.serve(delay=0.2)
     session("-q", "--tb=no", "--bfcl-concurrency=2", "-k", "multiple or irrelevance")  # 10 requests: one second

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from .conftest import Bench
 
 ALL = 40
@@ -39,6 +41,7 @@ def test_repeats_tell_how_steady_a_model_is(bench: Bench, session) -> None:
     result.stdout.fnmatch_lines(["repeated 3 times: pass@1 96.7 %, pass^3 95.0 %, pass@3 97.5 %, flip rate 2.5 %"])
 
 
+@pytest.mark.slow
 def test_a_sample_is_stratified_repeatable_and_says_so(bench: Bench, session) -> None:
     server = bench.serve()
     result = session(*QUICK, "--bfcl-sample=20", "--bfcl-seed=3")

@@ -74,6 +74,7 @@ def test_there_is_always_a_summary_and_nothing_is_paid_twice(bench: Bench, door:
 
 
 @pytest.mark.parametrize("door", [pytest.param(door, marks=pytest.mark.slow) for door in DOORS[:2]] + ["verb"])
+@pytest.mark.slow
 def test_a_second_signal_waits_for_no_reply(bench: Bench, door: str) -> None:
     server = bench.serve({"kind": "slow", "seconds": 60, "ids": "multiple"})
     process = start(bench, door, "--bfcl-grace=50")

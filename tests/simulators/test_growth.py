@@ -36,6 +36,7 @@ GROWING = [
 
 
 @pytest.mark.parametrize(("class_name", "config", "grow", "show"), GROWING)
+@pytest.mark.slow
 def test_states_fed_with_their_own_results_stay_small(
     class_name: str, config: dict[str, Any], grow: str, show: str
 ) -> None:

@@ -1,4 +1,4 @@
-"""A parser of vLLM, SGLang or mlx-lm in a process of its own; runs in any Python that has the engine.
+"""A parser of vLLM, SGLang, LMDeploy or mlx-lm in a process of its own; runs in any Python that has the engine.
 
 Started as ``python parser_worker.py ENGINE NAME [TOKENIZER]``. Lines of JSON in and out:
 ``{"text", "tools", "splits"}`` →
@@ -203,6 +203,35 @@ class Sglang:
         return calls.all()
 
 
+class Lmdeploy:
+    """A parser of LMDeploy, made anew for every text; loaded without the engine, which needs a GPU's libraries."""
+
+    def __init__(self, name: str, tokenizer: Any) -> None:
+        if name not in _lmdeploy_names():
+            raise KeyError(name)
+        self._request = _first("lmdeploy.serve.openai.protocol").ChatCompletionRequest
+        self._parser = _first("lmdeploy.serve.parsers").ResponseParserManager.get("default")
+        self._parser.set_parsers(None, name)
+
+    def made(self, tools: Any) -> Any:
+        """The parser."""
+        asked = [{"role": "user", "content": "?"}]
+        return self._parser(self._request(model="m", messages=asked, tools=tools or None))
+
+    def whole(self, text: str, tools: Any) -> list[Any]:
+        """Its calls of an unstreamed text."""
+        calls = self.made(tools).parse_complete(text)[1] or ()
+        return [[call.function.name, call.function.arguments] for call in calls]
+
+    def streamed(self, deltas: Sequence[str], tools: Any) -> list[Any]:
+        """Its calls of a streamed text."""
+        parser, calls = self.made(tools), Calls()
+        for number, delta in enumerate(deltas, 1):
+            for message, _ in parser.stream_chunk(delta, [], final=number == len(deltas)):
+                calls.take(message)
+        return calls.all()
+
+
 class Mlx:
     """A parser of mlx-lm, which gets what stands between its tags; loaded without mlx, which is for one maker."""
 
@@ -227,19 +256,38 @@ class Mlx:
         return [[each["name"], json.dumps(each["arguments"])] for each in found]
 
 
-def _mlx_names() -> list[str]:
+def _bare(name: str, *inner: str) -> str:
+    """A package without what its own first file imports, and packages inside it; its folder."""
     from importlib.util import find_spec
-    from pathlib import Path
     from types import ModuleType
 
-    found = find_spec("mlx_lm")
+    found = find_spec(name)
     if found is None or not found.submodule_search_locations:
-        raise ModuleNotFoundError("No module named 'mlx_lm'")
-    package = ModuleType("mlx_lm")
-    package.__path__ = list(found.submodule_search_locations)
-    sys.modules["mlx_lm"] = package
-    files = Path(package.__path__[0], "tool_parsers").glob("[a-z]*.py")
-    return sorted(file.stem for file in files)
+        raise ModuleNotFoundError(f"No module named {name!r}")
+    folder = next(iter(found.submodule_search_locations))
+    for each in (name, *inner):
+        package = ModuleType(each)
+        package.__path__ = [os.path.join(folder, *each.split(".")[1:])]
+        sys.modules[each] = package
+    return folder
+
+
+def _mlx_names() -> list[str]:
+    from pathlib import Path
+
+    return sorted(file.stem for file in Path(_bare("mlx_lm"), "tool_parsers").glob("[a-z]*.py"))
+
+
+def _lmdeploy_names() -> list[str]:
+    import logging
+    from types import ModuleType
+
+    if "lmdeploy" not in sys.modules:
+        _bare("lmdeploy", "lmdeploy.serve", "lmdeploy.serve.openai")
+        told = ModuleType("lmdeploy.utils")  # of which the parsers only need the log
+        vars(told)["get_logger"] = logging.getLogger
+        sys.modules["lmdeploy.utils"] = told
+    return sorted(_first("lmdeploy.serve.parsers.tool_parser").ToolParserManager.module_dict)
 
 
 def _first(*modules: str) -> Any:
@@ -268,6 +316,8 @@ def known_names(engine: str) -> list[str]:
     """The parsers an engine has."""
     if engine == "mlx":
         return _mlx_names()
+    if engine == "lmdeploy":
+        return _lmdeploy_names()
     if engine == "sglang":
         return sorted(_detectors().ToolCallParserEnum)
     manager = _manager()
@@ -331,7 +381,7 @@ def main() -> None:
 
     try:
         tokenizer = tokenizer_of(folder)
-        kinds: dict[str, Any] = {"vllm": Vllm, "sglang": Sglang, "mlx": Mlx}
+        kinds: dict[str, Any] = {"vllm": Vllm, "sglang": Sglang, "lmdeploy": Lmdeploy, "mlx": Mlx}
         parser = kinds[engine](name, tokenizer)
         parser.made([])
     except KeyError:

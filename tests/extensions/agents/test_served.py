@@ -94,6 +94,7 @@ def test_who_knows_the_way_passes_over_stdio(data: Any, mode: str) -> None:
     assert several["tool_results"][1][0] == ["{'a': {'b': 'c'}, 'd': {}}"], "arguments arrive as they were given"
 
 
+@pytest.mark.slow
 def test_over_http_the_server_lives_on_and_is_set_up_by_the_entry(tmp_path: Path, address: str) -> None:
     entry = {**ONE, "setup": [{"call": "empty"}]}
     (tmp_path / "shop.jsonl").write_text(json.dumps(entry) + "\n")

@@ -66,6 +66,7 @@ def alone(data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
+@pytest.mark.slow
 def test_a_run_on_actors_equals_one_process(data: Path, alone: Path, tmp_path: Path) -> None:
     place = InProcess(3)
     out = tmp_path / "run"
@@ -125,6 +126,7 @@ def test_a_replay_of_the_run_and_its_comparison(
     assert row[-3:-1] == ["0", "0"]  # improved, regressed
 
 
+@pytest.mark.slow
 def test_nothing_answered_is_asked_twice_when_actors_die(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     bench.with_conversations(6)
     server = bench.serve(delay=0.0)

@@ -167,6 +167,7 @@ def test_what_is_not_installed_or_unknown_is_refused(monkeypatch: pytest.MonkeyP
         find_decoder("vllm:right")
 
 
+@pytest.mark.slow
 def test_a_parser_that_fails_costs_its_text(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(installed, "ANSWER_S", 2.0)
     for text, what in (("<call>{", "the parser raised: JSONDecodeError"), ("hang", "no answer within 2 s"),

@@ -144,6 +144,7 @@ def zipped(*files: tuple[str, str]) -> bytes:
     return data.getvalue()
 
 
+@pytest.mark.slow
 def test_the_main_branchs_run_is_fetched(
     runs: Path, forge: Forge, on_gitlab: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -205,6 +205,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 def test_an_mcp_server_in_memory_and_over_stdio(tmp_path: Path) -> None:
     pytest.importorskip("mcp")
     from pytest_bfcl.extensions.agents.mcp_tools import documents_of_server, list_tools

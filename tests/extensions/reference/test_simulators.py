@@ -92,6 +92,7 @@ def test_default_lists_do_not_leak() -> None:
 
 
 @pytest.mark.skipif(INSTALLED, reason="bfcl_eval is installed")
+@pytest.mark.slow
 def test_reference_simulators_without_bfcl_eval_are_refused_at_once(project: Project) -> None:  # noqa: F811
     result = project.run("--bfcl-simulators", "reference", "-m", "multi_turn_base", model="oracle:@fc", subprocess=True)
     assert result.ret == pytest.ExitCode.USAGE_ERROR

@@ -121,6 +121,7 @@ def test_a_parser_that_fails_in_streams_and_thoughts_in_the_text(capsys: pytest.
     assert "start the server so that it parts thoughts" in told
 
 
+@pytest.mark.slow
 def test_a_server_that_cannot_be_told_about_thinking_and_one_without_a_name(capsys: pytest.CaptureFixture[str]) -> None:
     async def answer(request: web.Request) -> web.Response:
         if request.method == "GET":

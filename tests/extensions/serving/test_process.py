@@ -120,6 +120,7 @@ def test_two_engines_of_a_kind_have_ports_and_logs_of_their_own(started: Started
     assert [one.log.name, two.log.name] == ["vllm.log", "vllm-2.log"]
 
 
+@pytest.mark.slow
 def test_the_engine_and_its_workers_end_with_the_process_that_started_them(tmp_path: Path) -> None:
     script = textwrap.dedent(f"""
         import dataclasses, sys, time

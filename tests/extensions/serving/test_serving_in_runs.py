@@ -125,6 +125,7 @@ def test_engines_of_the_verb_that_do_not_start_or_end(project: Path) -> None:
     assert not (project / "away").exists()
 
 
+@pytest.mark.slow
 def test_ctrl_c_while_the_verb_waits_for_an_engine_ends_it(project: Path) -> None:
     command = [sys.executable, "-m", "pytest_bfcl", "run", "irrelevance.jsonl", "-o", "run", "--model", "vllm:m@fc"]
     pids = project / "pids"
@@ -164,6 +165,7 @@ def test_two_models_have_two_engines(project: Path) -> None:
     assert sorted({str(line["model"]) for line in _lines(project)}) == ["vllm:a@fc", "vllm:b@fc"]
 
 
+@pytest.mark.slow
 def test_an_engine_that_does_not_start_is_one_clear_error(project: Path) -> None:
     done = _pytest(project, "--model", "vllm:m", "--bfcl-serve", "--bfcl-serve-args=--crash")
     assert done.returncode == 4
@@ -226,6 +228,7 @@ def test_nothing_is_started_for_a_dry_run_or_a_listing(project: Path) -> None:
         assert not (project / "run/engines").exists()
 
 
+@pytest.mark.slow
 def test_killing_the_run_ends_its_engine(project: Path) -> None:
     pids = project / "pids"
     arguments = ["--model", "vllm:m@fc", "--bfcl-serve", f"--bfcl-serve-args=--worker-file {pids} --load-s 30"]

@@ -75,6 +75,7 @@ def through(ssh_config: Path, folder: Path, count: int = 1) -> list[str]:
     return ["--dist=load", f"--tx={count}*{spec}"]
 
 
+@pytest.mark.slow
 def test_workers_behind_ssh_give_the_summary_of_one_process(bench: Bench, ssh_config: Path, elsewhere: Path) -> None:
     server = bench.serve({"kind": 400, "ids": "simple_python_(4|17)$"})
     code, text = bench.finish(*OPTIONS, out="whole")

@@ -41,6 +41,7 @@ def test_columns_and_links(project: Project, distribution: tuple[str, ...]) -> N
         assert (report.parent / link.partition("#")[0]).is_file()
 
 
+@pytest.mark.slow
 def test_other_tests_have_empty_cells(project: Project) -> None:
     project.pytester.makepyfile(test_own="def test_own(): pass")
     project.run("test_own.py", "bench/irrelevance.jsonl", "--html=report.html", subprocess=True)

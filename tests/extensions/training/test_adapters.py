@@ -228,6 +228,7 @@ def play(environment: trl.EntryEnvironment, row: Any, *, wrong: bool = False) ->
     return said
 
 
+@pytest.mark.slow
 def test_an_oracle_earns_everything_through_environments() -> None:
     """Instances are reused, as TRL reuses them."""
     for chosen in (ours("fc"), ours("fc", *agentic())):

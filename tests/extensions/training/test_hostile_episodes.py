@@ -24,6 +24,7 @@ def check(count: int, seed: int, limit_s: float) -> None:
     assert found["slowest_s"] < 20
 
 
+@pytest.mark.slow
 def test_a_hundred_hostile_steps() -> None:
     check(100, seed=0, limit_s=300)
 

@@ -66,6 +66,7 @@ def viewing(*folders: Path, browser: str = "") -> Iterator[str]:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="starts a browser that is a shell script")
+@pytest.mark.slow
 def test_the_browser_is_started_without_the_token(tmp_path: Path, folder: Path) -> None:
     """Everybody on a machine reads the arguments of every process."""
     browser, kept = tmp_path / "browser", tmp_path / "kept"

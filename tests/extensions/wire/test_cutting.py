@@ -47,6 +47,7 @@ SLOW = pytest.mark.slow  # thousands of splits
 
 
 @pytest.mark.parametrize("name", ["Right", *(pytest.param(name, marks=SLOW) for name in ("with_tools", "in_a_loop"))])
+@pytest.mark.slow
 def test_a_correct_parser_breaks_nothing(name: str) -> None:
     target = target_of(f"{HERE}:{name}")
     assert formats_of(target) == ["hermes"]

@@ -43,6 +43,7 @@ def test_what_a_model_may_do(wanted: object, got: object) -> None:
 
 @given(VALUES)
 @settings(max_examples=60, deadline=None)
+@pytest.mark.slow
 def test_a_value_is_itself_after_any_spelling_of_its_json(value: object) -> None:
     for text in (json.dumps(value), json.dumps(value, ensure_ascii=False, indent=1)):
         assert difference({"x": value}, {"x": json.loads(text)}).kind == "exact"

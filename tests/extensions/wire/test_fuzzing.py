@@ -31,6 +31,7 @@ def pairs(seed: str) -> list[Pair]:
     return found
 
 
+@pytest.mark.slow
 def test_forty_schemas_hold_every_keyword_and_a_seed_draws_the_same() -> None:
     found = pairs("0/0")
     assert len(found) == 40

@@ -49,6 +49,7 @@ def test_faults_are_found_over_http(name: str) -> None:
 
 
 @pytest.mark.parametrize("api", ["chat", "responses"])
+@pytest.mark.slow
 def test_a_server_that_works_on_for_clients_who_left(api: Api) -> None:
     with served(Reference(slots=8, pace_s=0.01, release=hold_slot)) as url:
         assert states(examine_http(url, api, ["disconnect"], slack_s=0.1), "broke") == {"disconnect"}

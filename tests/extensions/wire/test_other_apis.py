@@ -55,6 +55,7 @@ def loading(body: Json) -> Json:
 
 
 @pytest.mark.parametrize("api", ["anthropic", "completions"])
+@pytest.mark.slow
 def test_a_server_that_is_not_ready_is_not_blamed(api: Api) -> None:
     names = {check.name for check in checks_for(api)} - {"sdk_reads"}
     outcomes = examine(Reference(body=loading), api, sorted(names))

@@ -130,7 +130,9 @@ async def _seed(probe: Probe) -> None:
     request = Request.of(RANDOM, extra={"seed": 7, "temperature": 1})
     texts = {(reply := await probe.reply(request)).text for _ in range(SAME_SEED)}
     if len(texts) == SAME_SEED:  # a promise of best effort, so two of three alike are enough
-        raise Suspected(f"one seed, {SAME_SEED} different answers: {' · '.join(map(ascii, sorted(texts)))[:300]}", reply)
+        raise Suspected(
+            f"one seed, {SAME_SEED} different answers: {' · '.join(map(ascii, sorted(texts)))[:300]}", reply
+        )
 
 
 JUDGES: Judges = {
