@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import json
 import pickle
 from pathlib import Path
@@ -25,7 +26,9 @@ def test_every_kind_is_used_and_none_is_spelled_out() -> None:
     """A kind nobody raises is a reason nobody can get; a text is one nobody explains."""
     used, spelled = set(), []
     for path in PACKAGE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if not re.search(r"Trouble|AdapterError|HarnessError", text := path.read_text(encoding="utf-8")):
+            continue
+        for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
                 used.add(f"{node.value.id}.{node.attr}")
             elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in ("AdapterError", "HarnessError"):
