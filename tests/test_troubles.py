@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-import re
 import json
 import pickle
+import re
 from pathlib import Path
 
 import pytest

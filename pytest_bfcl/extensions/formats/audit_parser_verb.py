@@ -28,7 +28,7 @@ WIDTH = 160
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The verb's arguments."""
-    parser.add_argument("name", metavar="NAME", help="vllm:PARSER, sglang:PARSER or lmdeploy:PARSER, as --tool-call-parser has it")
+    parser.add_argument("name", metavar="NAME", help="vllm:, sglang: or lmdeploy:PARSER, as --tool-call-parser has it")
     parser.add_argument(
         "--lines", required=True, metavar="FILE",
         help=".jsonl of recorded texts: text or output, and the tools or function documents they were given",
