@@ -50,15 +50,13 @@ The types of what a run writes. Their meaning, field by field, is in [Contracts]
 
 
 def options_page() -> str:
-    """Every option with default and ini twin: those of ``pytest --help`` in its order, then those that few use."""
+    """Every option with default and ini twin, by the groups of ``pytest --bfcl-help``."""
     page = StringIO()
     page.write("# Options\n\nGiven on the command line, in the ini file under the name that stands beside each, in a\n")
     page.write("[table of the project or a profile](../profiles.md).\n\n")
     for group, about in GROUPS.items():
         page.write(f"## {about[0].upper()}{about[1:]}\n\n")
-        _write_options(page, [each for each in OPTIONS if each.group == group and each.listed])
-    page.write("## What few need\n\n`pytest --help` leaves these out; they are given in the same ways.\n\n")
-    _write_options(page, [each for each in OPTIONS if not each.listed])
+        _write_options(page, [each for each in OPTIONS if each.group == group])
     return page.getvalue()
 
 

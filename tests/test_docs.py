@@ -79,7 +79,7 @@ def assert_answered(pytester: pytest.Pytester, done: pytest.RunResult) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_options_and_verbs_on_a_page_exist(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
-    options = {f"--bfcl-{option.name}" for option in OPTIONS}
+    options = {"--bfcl-help", *(f"--bfcl-{option.name}" for option in OPTIONS)}
     assert set(re.findall(r"--bfcl-[a-z-]+[a-z]", text)) - options == set()
     verbs = set(re.findall(r"(?:^    |`|&& )pytest-bfcl ([a-z]+)", text, re.MULTILINE))
     assert verbs - set(available()) == set()

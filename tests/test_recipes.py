@@ -187,7 +187,6 @@ GATE = Recipe(
             '            further.append(GateCheck("fewest", "", ok, f"{passed} passed"))\n'
             "        if self.verify is not None:\n",
         ),
-        Edit("plugin/gating.py", 'frozenset(("fail-under", ', 'frozenset(("fewest", "fail-under", '),
         Edit(
             "run_options/table.py",
             '    Option("min-entries", ',

@@ -26,7 +26,7 @@ from typing import IO, TYPE_CHECKING, Any
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.printed import obeyed, say
-from pytest_bfcl.run_options import GROUPS, OPTIONS, Option, help_of, of_run
+from pytest_bfcl.run_options import OPTIONS, TITLE, Option, of_run
 from pytest_bfcl.session.feeders import Place, feeders
 
 if TYPE_CHECKING:
@@ -52,11 +52,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_run_options(parser: argparse.ArgumentParser, *, model_needed: bool = True) -> None:
     """The options that say what is asked and how, for verbs that run; an option not given is not in the namespace."""
-    groups = {name: parser.add_argument_group(about) for name, about in GROUPS.items()}
+    group = parser.add_argument_group(TITLE)
+    group.add_argument("--bfcl-help", action=_HelpPage, nargs="?", const="", help=argparse.SUPPRESS)
     for option in of_run():
         if option.name != "out":
-            _add(groups[option.group], option, model_needed)
-    groups["results"].add_argument(
+            _add(group, option, model_needed)
+    group.add_argument(
         "-o", "--out", "--bfcl-out", type=Path, metavar="DIR",
         help="run directory (default: reports/<time>-<model>); an existing run is continued",
     )  # fmt: skip
@@ -64,9 +65,23 @@ def add_run_options(parser: argparse.ArgumentParser, *, model_needed: bool = Tru
         feeder.add_arguments(parser, _kind)
 
 
+class _HelpPage(argparse.Action):
+    """Prints the page and ends, before anything is missed."""
+
+    def __call__(self, parser: argparse.ArgumentParser, _: object, asked: object, option: str | None = None) -> None:
+        """``asked``: a group, an option, or nothing."""
+        from pytest_bfcl.run_options.help_pages import help_page
+
+        try:
+            say(help_page(str(asked or ""), of_run()))
+        except UsageError as error:
+            parser.error(str(error))
+        parser.exit()
+
+
 def _add(group: argparse._ArgumentGroup, option: Option, model_needed: bool) -> None:
     more: Parsed = {
-        "dest": option.key, "help": help_of(option).replace("%", "%%") if option.listed else argparse.SUPPRESS,
+        "dest": option.key, "help": option.line.replace("%", "%%") if option.short else argparse.SUPPRESS,
         "required": model_needed and option.name == "model",
         "default": False if option.flag else argparse.SUPPRESS,
     }  # fmt: skip

@@ -14,6 +14,7 @@ import pytest
 
 from pytest_bfcl.plugin import options, pytest_internals
 from pytest_bfcl.plugin.options import pytest_load_initial_conftests as pytest_load_initial_conftests
+from pytest_bfcl.run_options import OPTIONS
 
 
 @pytest.fixture
@@ -56,17 +57,27 @@ class _LoopScope:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_cmdline_main(config: pytest.Config) -> None:
-    """A dry run is not distributed: nothing runs."""
+def pytest_cmdline_main(config: pytest.Config) -> int | None:
+    """``--bfcl-help`` prints and ends; a dry run is not distributed: nothing runs."""
+    if options.print_help(config):
+        return 0
     if options.is_active(config) and config.getoption("bfcl_dry_run"):
         for name, value in (("numprocesses", 0), ("dist", "no"), ("tx", [])):
             if hasattr(config.option, name):
                 setattr(config.option, name, value)
+    return None
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
     """With a model: set the session up. Without one: stay away."""
+    if config.option.help:
+        pytest_internals.hide_from_help(config, [option.key for option in OPTIONS])
+        return
+    if unknown := [key for key in pytest_internals.unknown_ini_keys(config) if key.startswith("bfcl")]:
+        from pytest_bfcl.plugin.refusals import refuse_unknown_key
+
+        refuse_unknown_key(config, unknown[0])
     if options.is_active(config):
         from pytest_bfcl.collector import no_collections
 

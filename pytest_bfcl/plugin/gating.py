@@ -9,6 +9,7 @@ import pytest
 
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.plugin.refusals import named_options
+from pytest_bfcl.run_options import OPTIONS
 
 if TYPE_CHECKING:
     from pytest_bfcl.plugin.session import Session
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from pytest_bfcl.scoring.gating import Gates
     from pytest_bfcl.session.run import Run
 
-GATES = frozenset(("fail-under", "baseline", "noninferior", "verify", "expected", "min-entries", "max-errors"))
-"""Options that ask for a verdict."""
 JUDGED = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
 
 
@@ -60,7 +59,7 @@ class SessionGates:
     def _typed(self) -> bool:
         """Whether a gate stands on the command line itself."""
         named = named_options(self._session.config.invocation_params.args)
-        return not GATES.isdisjoint(name.removeprefix("--bfcl-") for name in named)
+        return any(option.asks_verdict and f"--bfcl-{option.name}" in named for option in OPTIONS)
 
     def _data_is_guessed(self) -> bool:
         """Whether nothing but ``auto`` says which data this is."""

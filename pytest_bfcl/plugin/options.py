@@ -19,16 +19,18 @@ import pytest
 
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.plugin import pytest_internals
-from pytest_bfcl.run_options import GROUPS, OPTIONS, Option, help_of
+from pytest_bfcl.run_options import OPTIONS, TITLE, Option
 
-TITLE = "function-calling benchmark"
+HELP = "bfcl_help"
+"""Destination of ``--bfcl-help``, which has no ini twin."""
 
 
 def add_options(parser: pytest.Parser) -> None:
-    """Register the option groups and the ini keys."""
-    groups = {name: parser.getgroup(f"bfcl-{name}", f"{TITLE}: {about}") for name, about in GROUPS.items()}
+    """Register the options, twelve of them shown by ``--help``, and the ini keys."""
+    group = parser.getgroup("bfcl", TITLE)
+    group.addoption("--bfcl-help", dest=HELP, nargs="?", const="", default=None, help=argparse.SUPPRESS)
     for option in OPTIONS:
-        told = help_of(option).replace("%", "%%") if option.listed else argparse.SUPPRESS
+        told = option.line.replace("%", "%%") if option.short else argparse.SUPPRESS
         attributes: Parsed = {"dest": option.key, "default": None, "help": told}
         if option.flag:
             attributes["action"] = "store_true"
@@ -36,18 +38,17 @@ def add_options(parser: pytest.Parser) -> None:
             attributes["action"] = "append" if option.many else "store"
             attributes["metavar"] = option.metavar
             attributes["choices"] = option.choices or None
-        groups[option.group].addoption(f"--bfcl-{option.name}", **attributes)
+        group.addoption(f"--bfcl-{option.name}", **attributes)
         _add_ini(parser, option)
 
 
 def _add_ini(parser: pytest.Parser, option: Option) -> None:
     # pytest 9.2 lets native TOML files say 8 where an ini file says "8".
     kind: Any = "bool" if option.flag else "args" if option.many else reduce(or_, (str, int, float))
-    told = f"twin of --bfcl-{option.name}" if option.listed else option.help
     try:
-        parser.addini(option.key, told, type=kind, default=None)
+        parser.addini(option.key, option.help, type=kind, default=None)
     except (ValueError, AssertionError):
-        parser.addini(option.key, told, default=None)
+        parser.addini(option.key, option.help, default=None)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -57,15 +58,31 @@ def pytest_load_initial_conftests(parser: pytest.Parser, args: list[str]) -> Gen
     if names_ours(args):  # a session without our options pays nothing for it
         from pytest_bfcl.plugin.refusals import refuse_unknown
 
-        refuse_unknown(args, [option.name for option in OPTIONS])
+        refuse_unknown(args, ["help", *(option.name for option in OPTIONS)])
     pytest_internals.add_first_unless_taken(
-        parser, "--model", "bfcl-entries", dest="bfcl_model", action="append", metavar="SPEC", help=OPTIONS[0].help
+        parser, "--model", "bfcl", dest="bfcl_model", action="append", metavar="SPEC", help=OPTIONS[0].short
     )
     if any(str(each).partition("=")[0] in ("--model", "-model", "--models", "--bfcl-model") for each in args):
         from pytest_bfcl.plugin.refusals import refuse_others_words
 
         refuse_others_words(parser, args, [option.name for option in OPTIONS])
     return result
+
+
+def print_help(config: pytest.Config) -> bool:
+    """Print what ``--bfcl-help`` asks for; whether it was there. Raises `pytest.UsageError`."""
+    asked = config.getoption(HELP, None)
+    if asked is None:
+        return False
+    from pytest_bfcl.failures import UsageError
+    from pytest_bfcl.printed import say
+    from pytest_bfcl.run_options.help_pages import help_page
+
+    try:
+        say(help_page(asked))
+    except UsageError as error:
+        raise pytest.UsageError(str(error)) from None
+    return True
 
 
 def names_ours(args: Sequence[object]) -> bool:

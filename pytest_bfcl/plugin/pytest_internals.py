@@ -24,7 +24,10 @@ from pytest_bfcl.plugin.sink import Sink
 
 
 def add_first_unless_taken(parser: pytest.Parser, name: str, group: str, **attributes: Any) -> None:
-    """Register an option at the head of its group unless another plugin or a conftest has one of that name."""
+    """Register an option at the head of its group unless another plugin or a conftest has one of that name.
+
+    Where it is registered, help does not show the longer names of the same destination.
+    """
     groups = [getattr(parser, "_anonymous", None), *getattr(parser, "_groups", [])]
     if any(name in option.names() for each in groups if each for option in each.options):
         return
@@ -32,6 +35,9 @@ def add_first_unless_taken(parser: pytest.Parser, name: str, group: str, **attri
         ours = parser.getgroup(group)
         ours.addoption(name, **attributes)
         shown = getattr(getattr(ours, "_arggroup", None), "_group_actions", ours.options)
+        for action in shown:
+            if getattr(action, "dest", None) == attributes["dest"] and name not in action.option_strings:
+                action.help = argparse.SUPPRESS
         shown.insert(0, shown.pop())
 
 
@@ -43,6 +49,21 @@ def release(config: pytest.Config, name: str, dest: str) -> None:
     if action is not None and action.dest == dest:
         del known[name]
         action.option_strings = [each for each in action.option_strings if each != name]
+
+
+def unknown_ini_keys(config: pytest.Config) -> list[str]:
+    """Keys of the configuration file that no plugin has registered."""
+    return sorted(config._get_unknown_ini_keys())
+
+
+def hide_from_help(config: pytest.Config, keys: Collection[str]) -> None:
+    """Leave ini keys out of the list that ``--help`` is about to print; nothing can read them afterwards."""
+    parser = config._parser
+    names = getattr(parser, "_ininames", None)  # pytest 8
+    for key in keys:
+        parser._inidict.pop(key, None)
+        if names is not None and key in names:
+            names.remove(key)
 
 
 def import_as_python_does(pluginmanager: pytest.PytestPluginManager, package: str) -> None:

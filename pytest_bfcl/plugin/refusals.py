@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import NoReturn
 
 import pytest
 
@@ -24,8 +25,17 @@ def refuse_unknown(args: Sequence[str], names: Iterable[str]) -> None:
             if other := written_here(f"--bfcl-{asked}"):
                 raise pytest.UsageError(f"there is no option {name}; here: {other}")
             close = " or ".join(f"--bfcl-{each}" for each in close_names(asked, names))
-            told = f"did you mean {close}?" if close else "pytest --help lists them in the group bfcl"
+            told = f"did you mean {close}?" if close else "pytest --bfcl-help lists all"
             raise pytest.UsageError(f"unknown option {name}; {told}")
+
+
+def refuse_unknown_key(config: pytest.Config, key: str) -> NoReturn:
+    """Raise `pytest.UsageError` for a key of the configuration file that looks like ours and is none."""
+    from pytest_bfcl.run_options import OPTIONS
+    from pytest_bfcl.suggestions import did_you_mean
+
+    meant = did_you_mean(key, [option.key for option in OPTIONS]) or "pytest --bfcl-help lists the options"
+    raise pytest.UsageError(f"{config.inipath}: unknown key {key!r}; {meant}")
 
 
 def refuse_others_words(parser: pytest.Parser, args: Sequence[str], names: Iterable[str]) -> None:
@@ -56,7 +66,7 @@ def refuse_without_model(config: pytest.Config) -> None:
     named = [name for name in named_options(config.invocation_params.args) if name not in WITHOUT_MODEL]
     if named == [PRUNED] and config.getoption("bfcl_replay"):  # what is recorded needs no model
         named = []
-    if named and not config.option.help and not hasattr(config, "workerinput"):
+    if named and not hasattr(config, "workerinput"):
         several = "are" if len(named) > 1 else "is"
         raise pytest.UsageError(
             f"{', '.join(named[:3])} {several} given, but no model, so nothing would be asked: "
@@ -77,7 +87,10 @@ def refuse_ineffective(config: pytest.Config) -> None:
     from pytest_bfcl.run_options import OPTIONS, refusals
 
     typed = {option.name: config.getoption(option.key, None) for option in OPTIONS}
-    configured = {option.name for option in OPTIONS if config.getini(option.key)}
+    configured = {option.name: value for option in OPTIONS if (value := config.getini(option.key))}
+    gates = [f"--bfcl-{option.name}" for option in OPTIONS if option.asks_verdict and typed[option.name] is not None]
+    if gates and config.option.collectonly:
+        raise pytest.UsageError(f"--collect-only asks no model, so no gate can be judged: leave out {gates[0]}")
     try:
         refusals.refuse_ineffective(typed, configured, config.invocation_params.dir)
     except UsageError as error:

@@ -47,6 +47,9 @@ class Session:
         self.model_info: dict[str, ModelInfo] = parse_model_info(self.plan.model_info, "--bfcl-model-info")
         self.notices = Notices(config, (self.worker or {}).get("said"))
         self.data = SessionData(config, self.plan)
+        typed, configured = config.getoption("bfcl_model"), config.getini("bfcl_model")
+        if typed and configured and {*typed} != {*configured} and not self.worker:
+            self.notices.note(f"--model {', '.join(typed)} is used, not the ini file's {', '.join(configured)}")
 
     def serve_at(self, addresses: Mapping[str, str]) -> None:
         """Have models asked at these addresses, on workers that are started later too."""

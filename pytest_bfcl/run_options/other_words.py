@@ -33,7 +33,6 @@ OTHER_WORDS = {
     "--wandb": "--bfcl-sink wandb",
     "--api-key": "the environment variable of the provider (pytest-bfcl models lists them)",
     "--key": "the environment variable of the provider (pytest-bfcl models lists them)",
-    "--help": "pytest --help, in the group bfcl",
     "--verbose": "-v",
 }
 """Option, without ``bfcl-`` → what to write instead, ready to follow "here:"."""

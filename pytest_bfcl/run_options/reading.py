@@ -54,7 +54,7 @@ def gates_of(values: Mapping[str, Any]) -> GateOptions:
     from pytest_bfcl.scoring.gating import GateOptions
 
     expected = None if values["expected"] is None else read_expected(values["expected"])
-    return GateOptions(**_fields(values, "gate"), expected=expected)
+    return GateOptions(**(_fields(values, "gate") | {"expected": expected}))
 
 
 def _fields(values: Mapping[str, Any], home: Literal["setting", "gate"]) -> Parsed:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.run_options.table import OPTIONS, RECORD_MODES
 
 
-def refuse_ineffective(typed: Mapping[str, object], configured: Container[str] = (), directory: Path = Path()) -> None:
+def refuse_ineffective(
+    typed: Mapping[str, Any], configured: Mapping[str, Any] | None = None, directory: Path = Path()
+) -> None:
     """Raise `UsageError` for what was typed and would change nothing, or cannot be.
 
-    ``typed``: option → its value on the command line, ``None`` or ``False`` where it is not there; ``configured``:
-    options that a configuration file sets. Paths count from ``directory``.
+    ``typed``: option → its value on the command line, ``None`` or ``False`` where it is not there; ``configured``: the
+    options that the ini file sets, with their values. Paths count from ``directory``.
     """
+    configured = configured or {}
+    _refuse_two_modes(typed, configured)
     named = {name for name, value in typed.items() if value not in (None, False)}
     for option in OPTIONS:
         if option.name in named and option.needs and option.needs not in named and option.needs not in configured:
@@ -33,3 +38,13 @@ def refuse_ineffective(typed: Mapping[str, object], configured: Container[str] =
     categories = typed.get("categories")
     if isinstance(categories, list) and any(not str(text).replace(",", " ").split() for text in categories):
         raise UsageError("--bfcl-categories names nothing; leave it out for all categories that score")
+
+
+def _refuse_two_modes(typed: Mapping[str, Any], configured: Mapping[str, Any]) -> None:
+    """Refuse a mode that contradicts a model's suffix; a suffix that was typed counts before the ini file's mode."""
+    from pytest_bfcl.models import parse_spec
+
+    mode = typed.get("mode") or (None if typed.get("model") else configured.get("mode"))
+    for text in typed.get("model") or configured.get("model") or () if mode in ("fc", "prompt") else ():
+        if (asked := parse_spec(text).mode) not in (None, mode):
+            raise UsageError(f"--model {text} asks for mode {asked}, --bfcl-mode for {mode}: leave one of them out")

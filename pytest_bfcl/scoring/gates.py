@@ -114,7 +114,9 @@ def parse_gate(text: str) -> Gate:
         raise UsageError(f"--bfcl-fail-under {text!r}: one GROUP=PCT a time; write the option once for each")
     if not 0 <= percent <= 100:
         raise UsageError(f"--bfcl-fail-under {text!r}: {number!r} is not a percentage between 0 and 100")
-    if 0 < percent < 1:
+    if percent == 0:
+        raise UsageError(f"--bfcl-fail-under {text!r}: every run reaches 0 %; name what must be reached")
+    if percent < 1:
         raise UsageError(
             f"--bfcl-fail-under {text!r}: {number} would be less than one percent; write {name}={100 * percent:g} "
             f"for {100 * percent:g} %"

@@ -109,7 +109,7 @@ def test_a_broken_line_is_one_error_and_the_others_run(project: Project) -> None
 def test_an_entry_of_a_wrong_shape_is_a_collection_error_and_misses_the_gate(project: Project) -> None:
     lines = [question("simple_python_0"), {"id": "simple_python_1", "question": 7}]
     write_lines(project.path / "bench" / "simple_python.jsonl", lines)
-    gate = ("--bfcl-fail-under", "all=0", "--bfcl-allow-missing", "--bfcl-max-errors=60")
+    gate = ("--bfcl-fail-under", "all=99", "--bfcl-allow-missing", "--bfcl-max-errors=60")
     result = project.run("-m", "simple_python", *gate)
     result.assert_outcomes(passed=1, errors=1, deselected=7)
     result.stdout.fnmatch_lines(["*simple_python.jsonl:2: simple_python_1: question: the question has no turn*"])

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from pathlib import Path
 
 import pytest
 
+from pytest_bfcl.cli import main
+from pytest_bfcl.run_options import GROUPS, OPTIONS, of_run
 from pytest_bfcl.run_options.mistaken_paths import missing_hint
 from pytest_bfcl.run_options.other_words import written_here
+
+from .conftest import Project
 
 FOUND = ("--model", "oracle:", "--bfcl-data=bundled")
 
@@ -31,7 +36,7 @@ ROWS: list[tuple[str, str]] = [
     ("F --bfcl_repeat 3", "did you mean --bfcl-repeat"),
     ("F --bfcl-category live", "did you mean --bfcl-categories"),
     ("F --bfcl-max-token 3", "did you mean --bfcl-max-tokens"),
-    ("F --bfcl-xyzzy", "unknown option --bfcl-xyzzy; pytest --help lists them"),
+    ("F --bfcl-xyzzy", "unknown option --bfcl-xyzzy; pytest --bfcl-help lists all"),
     ("F --bfcl-mode fx", "invalid choice: 'fx'"),
     ("F --bfcl-concurrency 0", "a whole number from 1"),
     ("F --bfcl-concurrency many", "a whole number from 1"),
@@ -213,7 +218,6 @@ WORDS = [
     ("--bfcl-threads", "--bfcl-concurrency N"),
     ("--bfcl-wandb", "--bfcl-sink wandb"),
     ("--bfcl-api-key", "the environment variable of the provider"),
-    ("--bfcl-help", "pytest --help, in the group bfcl"),
 ]
 BROKEN_FILES: list[tuple[str, str]] = [
     ("pretty.jsonl", "this is one JSON array printed over"),
@@ -316,6 +320,99 @@ def test_a_mistake_on_the_command_line(
     assert any(said in each for each in told), told
     assert len(told) <= 5, told
     assert not any("Traceback" in each or "INTERNALERROR" in each for each in told), told
+
+
+CONTRADICTIONS: list[tuple[str, str, str, str]] = [
+    # ini file, pytest's line, `run`'s line (empty: nothing like it is there), what is said
+    ("", "M@fc --bfcl-mode prompt", "M@fc --mode prompt", "asks for mode fc, --bfcl-mode for prompt"),
+    ("", "M@prompt --bfcl-mode fc", "M@prompt --bfcl-mode fc", "asks for mode prompt, --bfcl-mode for fc"),
+    ("", "M@fc M@prompt --bfcl-mode fc", "M@fc M@prompt --mode fc", "--model oracle:@prompt asks for mode prompt"),
+    ("bfcl_mode = fc\nbfcl_model = oracle:@prompt", "--bfcl-data=bundled", "", "asks for mode prompt"),
+    ("bfcl_model = oracle:@prompt", "--bfcl-data=bundled --bfcl-mode fc", "", "asks for mode prompt"),
+    ("bfcl_mode = prompt", "M@fc --co", "", ""),
+    ("", "M@fc --bfcl-mode fc --co", "M@fc --mode fc --dry-run", ""),
+    ("", "M@fc --bfcl-mode auto --co", "M@fc --mode auto --dry-run", ""),
+    ("bfcl_modle = oracle:", "", "", "pytest.ini: unknown key 'bfcl_modle'; did you mean 'bfcl_mode', 'bfcl_model'"),
+    ("bfcl-data = bundled", "M", "", "unknown key 'bfcl-data'; did you mean 'bfcl_data'"),
+    ("bfcl_xyzzy = 1", "M", "", "unknown key 'bfcl_xyzzy'; pytest --bfcl-help lists the options"),
+    ("", "M --bfcl-fail-under live=0", "M --fail-under live=0", "every run reaches 0 %"),
+    ("", "M --bfcl-fail-under entries=0.0%", "M --fail-under entries=0.0%", "every run reaches 0 %"),
+    ("bfcl_fail_under = live=0", "M", "", "every run reaches 0 %"),
+    ("", "M --co --bfcl-fail-under live=5", "", "so no gate can be judged: leave out --bfcl-fail-under"),
+    ("", "M --co --bfcl-max-errors 5", "", "so no gate can be judged: leave out --bfcl-max-errors"),
+    ("bfcl_fail_under = live=5", "M --co", "M --fail-under live=5 --dry-run", ""),  # editors collect; a dry run says it
+    ("", "M --bfcl-help gatse", "M --bfcl-help gatse", "no group or option 'gatse'; did you mean 'gates'"),
+]
+
+
+@pytest.mark.parametrize("door", ["pytest", "run"])
+@pytest.mark.parametrize(("ini", "line", "verbs", "said"), CONTRADICTIONS)
+def test_what_contradicts_itself_is_refused_at_both_doors(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+    door: str, ini: str, line: str, verbs: str, said: str,
+) -> None:  # fmt: skip
+    if door == "run" and not verbs:
+        return
+    tmp_path.joinpath("pytest.ini").write_text(f"[pytest]\n{ini}\n")
+    words = (line if door == "pytest" else verbs).replace("M", "--model oracle:").split()
+    data = [] if "--bfcl-data=bundled" in words or not words else ["--bfcl-data=bundled"]
+    if door == "pytest":
+        code, told = session(str(tmp_path), [*words, *data], monkeypatch, capsys)
+    else:
+        code = main(["run", *words, *data])
+        caught = capsys.readouterr()
+        told = (caught.err or caught.out).splitlines()
+    if not said:
+        assert code == 0, told
+        return
+    assert code == {"pytest": pytest.ExitCode.USAGE_ERROR, "run": 2}[door], told
+    assert any(said in each for each in told), told
+    assert len(told) <= 5, told
+
+
+def test_the_command_lines_model_counts_before_the_ini_files_and_the_run_says_so_once(project: Project) -> None:
+    project.pytester.makeini("[pytest]\nbfcl_model = oracle:\nasyncio_default_fixture_loop_scope = session\n")
+    for workers in ((), ("-n1",)):
+        result = project.run("-m", "multiple", *workers, out=f"run{len(workers)}")
+        told = [line for line in result.outlines if "is used, not the ini file's" in line]
+        assert told == ["bfcl: --model scripted:script.json is used, not the ini file's oracle:"]
+        assert all(line["model"].startswith("scripted:") for line in project.records(f"run{len(workers)}"))
+
+
+TWELVE = {
+    "model", "data", "categories", "sample", "mode", "base-url", "concurrency", "temperature", "dry-run", "fail-under",
+    "baseline", "out",
+}  # fmt: skip
+
+
+def test_help_shows_twelve_options_and_bfcl_help_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def told(*words: str) -> str:
+        monkeypatch.chdir(tmp_path)
+        assert pytest.main(["-p", "no:cacheprovider", "-p", "no:asyncio", *words]) == 0
+        return capsys.readouterr().out
+
+    def named(text: str) -> set[str]:
+        return set(re.findall(r"^ +(?:-o DIR, )?--(?:bfcl-)?([a-z-]+)", text, re.MULTILINE)) - {"bfcl-help"}
+
+    page = told("--help")
+    ours = page[page.index("function-calling benchmark") :]
+    ours = ours[: ours.index("\n\n")]
+    assert named(ours) == TWELVE
+    assert len(ours.splitlines()) <= 24
+    assert "bfcl_" not in page.replace("bfcl_help", "")  # keys of the ini file
+    assert main(["run", "--help"]) == 0
+    verbs = capsys.readouterr().out
+    assert named(verbs[verbs.index("function-calling benchmark") : verbs.index("on a Ray cluster")]) == TWELVE
+    listed = told("--bfcl-help")
+    pages = {group: named(told("--bfcl-help", group)) for group in GROUPS}
+    assert set().union(*pages.values()) == {option.name for option in OPTIONS}
+    assert sum(map(len, pages.values())) == len(OPTIONS)
+    assert all(f"{group}: " in listed for group in pages)
+    assert named(told("--bfcl-help=retries")) == {"retries"}
+    assert main(["run", "--bfcl-help", "all"]) == 0
+    assert named(capsys.readouterr().out) == {option.name for option in of_run()}
 
 
 def test_a_key_that_is_not_there_is_said_before_anything_is_asked_or_written(
