@@ -28,6 +28,15 @@ OBSERVED = "observed"
 FAILED_CALLS = "failed_calls"
 """Where a transcript's ``extra`` keeps the texts of calls that a server answered with an error, in order."""
 
+TOUCHED = "touched"
+"""Where a transcript's ``extra`` keeps the places of the server's state that changed beside what is expected."""
+
+END_STATE = "end_state"
+"""Where a transcript's ``extra`` keeps a digest of all that was told of the state in the end, files included."""
+
+SERVED_BY = "served_by"
+"""Where a transcript's ``extra`` keeps the server's name in the entry, its title, and a digest of its tools."""
+
 CALLS_A_STEP = 500
 """Calls of one step that are carried out: a model that writes more has run away, its conversation ends and fails."""
 

@@ -116,8 +116,9 @@ class HarnessTrouble(_Trouble):
     )
     UNEARNED = (
         "unearned",
-        "an entry must not be passed by doing nothing",
-        "Expect what only the right calls bring about, and give each trial a state of its own (`{workdir}`).",
+        "an entry must not be passed by an adversary",
+        "Expect what only the right calls bring about, and give each trial a state of its own (`{workdir}`); "
+        "or say `allows`.",
     )
     SIMULATOR = (
         "simulator",

@@ -17,9 +17,10 @@ from pytest_bfcl.checkers.response import is_error
 from pytest_bfcl.checkers.steps import step_calls
 from pytest_bfcl.dataset.expectation import ABSENT, argument_rule
 from pytest_bfcl.dataset.served_entry import portable_name
+from pytest_bfcl.dataset.untouched import not_allowed, states_of
 from pytest_bfcl.failures import HarnessError, Reason, Verdict
 from pytest_bfcl.syntax.writing import exact_text, read_call
-from pytest_bfcl.transcript import FAILED_CALLS, OBSERVED, Call, Transcript
+from pytest_bfcl.transcript import FAILED_CALLS, OBSERVED, TOUCHED, Call, Transcript
 from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:
@@ -42,7 +43,19 @@ def check_served(entry: Entry, transcript: Transcript, rules: RuleSet = OFFICIAL
         ]
         if all(verdict is not None for verdict in found):
             return next(verdict for verdict in found if verdict is not None)
-    return Verdict.passed()
+    return _untouched_verdict(entry, transcript) or Verdict.passed()
+
+
+def _untouched_verdict(entry: Entry, transcript: Transcript) -> Verdict | None:
+    """``None`` if nothing changed but what the looks at the state are about, or what they allow to change."""
+    told = transcript.extra.get(TOUCHED)
+    only = [place for each, _ in states_of(entry.expect) for place in each.only or ()]
+    places = not_allowed(told, only) if isinstance(told, list) else []
+    if not places:
+        return None
+    return _wrong(
+        reasons.SERVER_STATE, len(entry.question) - 1, "nothing else changed", places, "the rest of the state"
+    )
 
 
 def _failure_of(
@@ -108,6 +121,12 @@ def _fits(call: Call, wanted: CalledTool) -> bool:
         argument_rule(value).holds(call.arguments.get(name), there=name in call.arguments)
         for name, value in wanted.arguments.items()
     )
+
+
+def carried_out_calls(transcript: Transcript) -> list[Call]:
+    """The calls of a conversation that were sent and answered without an error, under names every notation has."""
+    made = _calls_until(transcript, len(transcript.turns))
+    return [Call(portable_name(str(call.name)), call.arguments) for call, carried_out in made if carried_out]
 
 
 def _calls_until(transcript: Transcript, turn: int) -> list[tuple[Call, bool]]:

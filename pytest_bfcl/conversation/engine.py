@@ -74,7 +74,10 @@ async def converse(
         if transcript is None:
             if called is not None:
                 await asyncio.to_thread(called.require, entry)
-            held = _served(entry, settings, model) if entry.mcp is not None else contextlib.nullcontext((entry, None))
+            as_listed = model.mode == "fc" and not hasattr(model, "play")  # an agent's tools are Python functions
+            held: Any = contextlib.nullcontext((entry, None))
+            if entry.mcp is not None:
+                held = served(entry, settings, as_listed=as_listed)
             async with held as (offered, world):
                 played: PlayedConversation | None = None
                 if hasattr(model, "play"):
@@ -105,14 +108,16 @@ async def converse(
 
 
 @contextlib.asynccontextmanager
-async def _served(entry: Entry, settings: Settings, model: Model) -> AsyncIterator[tuple[Entry, World | None]]:
-    """An entry on a user's MCP server with the tools that server lists, and its world."""
+async def served(entry: Entry, settings: Settings, *, as_listed: bool = True) -> AsyncIterator[tuple[Entry, World]]:
+    """An entry on a user's MCP server with the tools that server lists, and its world.
+
+    ``as_listed``: under the server's own names for them. Raises `HarnessError` (kind ``mcp``).
+    """
     point = entry_points.find("worlds", "mcp")
     if point is None:
         raise HarnessError(HarnessTrouble.MCP, f"{entry.id}: {NO_SERVERS}")
-    as_listed = model.mode == "fc" and not hasattr(model, "play")  # an agent's tools are Python functions
-    async with entry_points.load(point, "world")(entry, settings, as_listed=as_listed) as served:
-        yield served
+    async with entry_points.load(point, "world")(entry, settings, as_listed=as_listed) as found:
+        yield found
 
 
 def _broken_off(transcript: Transcript | None) -> Transcript | None:

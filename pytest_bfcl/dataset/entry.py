@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pytest_bfcl.dataset.categories import CATEGORIES, Category, Language, category_of
 from pytest_bfcl.dataset.expectation import Expectation
 from pytest_bfcl.dataset.renames import Renames
-from pytest_bfcl.dataset.served_entry import RecordedResult, ServerCall, ServerFiles
+from pytest_bfcl.dataset.served_entry import RecordedResult, ServerCall, ServerFacts, ServerFiles
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.tools.json_schema import Dialect
 from pytest_bfcl.tools.json_schema import FunctionDoc as FunctionDoc
@@ -102,6 +102,10 @@ class Entry(BaseModel):
     """What the tools of a recorded conversation give."""
     expect: list[Expectation] = Field(default_factory=list)
     """What must hold of such an entry's answers and of the server's state."""
+    allows: list[str] | dict[str, str] = Field(default_factory=list)
+    """Adversaries that may pass the entry (`pytest_bfcl.models.adversaries`), by name, best with the reason."""
+    server: ServerFacts | None = Field(default=None, exclude=True, repr=False)
+    """While it is played: the server it is played on."""
     config: str | None = None
     """Format sensitivity only: the configuration string inside the id."""
     official: bool = False

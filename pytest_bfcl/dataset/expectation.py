@@ -168,6 +168,11 @@ class Expectation(Values):
         default=None, ge=0, description="At most so many calls carried out by then, of any tool."
     )
     any_of: list[Expectation] | None = Field(default=None, min_length=1, description="One of these must hold.")
+    only: list[str] | None = Field(
+        default=None,
+        description="With a look at the state: what else of the state may change, as paths (notes/*, shop.db#orders, "
+        "$.items[0]). Without it nothing else may.",
+    )
 
     @model_validator(mode="after")
     def _one_kind(self) -> Expectation:
@@ -187,6 +192,8 @@ class Expectation(Values):
         if kind in ("called", "attempted", "not_called"):
             for value in self.arguments.values():
                 argument_rule(value)
+        if self.only is not None and kind not in ("call", "resource", "state"):
+            raise ValueError("only belongs to a look at the state: call, resource or state")
         if any(each.any_of is not None for each in self.any_of or ()):
             raise ValueError("any_of stands in no any_of")
         return self

@@ -5,11 +5,12 @@ A `DataSet` indexes ids cheaply and parses a body only when asked; the few files
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,6 +19,7 @@ from pytest_bfcl.dataset.categories import CATEGORIES, Category
 from pytest_bfcl.dataset.entry import Entry, EntryRef, FunctionDoc
 from pytest_bfcl.dataset.entry_checks import check_entry
 from pytest_bfcl.dataset.index import DataProblem, LineFiles, Scan, line_spans, parse_line
+from pytest_bfcl.dataset.inputs import template_digest
 from pytest_bfcl.dataset.layouts import FilesLayout, Layout, Part
 from pytest_bfcl.dataset.transforms import MARK, Rewordings, names_for, split_id, transform
 from pytest_bfcl.dataset.verified import NAME, Verification
@@ -82,7 +84,7 @@ class DataSet:
     def unread(self) -> DataSet:
         """The same set with nothing read of it yet: little to send to another process."""
         fresh = copy.copy(self)
-        for name in ("sha256", "file_digests"):
+        for name in ("sha256", "file_digests", "templates"):
             fresh.__dict__.pop(name, None)
         fresh._scans, fresh._refs, fresh._by_id = {}, {}, {}
         fresh._answer_spans, fresh._class_documents = {}, {}
@@ -197,6 +199,20 @@ class DataSet:
     def file_digests(self) -> dict[str, str]:
         """Digest of each of `paths`, by the shortest name that tells them apart."""
         return {name: data_digest(path) for name, path in zip(file_names(self.paths), self.paths, strict=True)}
+
+    @cached_property
+    def templates(self) -> dict[str, str]:
+        """Digest of every file or folder that own entries have copied into their trials, by its path."""
+        named: dict[Path, str] = {}
+        for ref in self.index("mcp") if self.own else ():
+            files: object = None
+            with contextlib.suppress(HarnessError):  # a broken line is told of elsewhere
+                files = self._object(ref.path, ref.offset, ref.length, partial(str, ref.id)).get("files")
+            for each in files.values() if isinstance(files, dict) else ():
+                name = each.get("copy") if isinstance(each, dict) else None
+                if isinstance(name, str):
+                    named[ref.path.parent / name] = name if len(self.paths) < 2 else f"{ref.path.parent.name}/{name}"
+        return {name: template_digest(place) for place, name in named.items()}
 
     def categories_in(self, path: Path) -> list[str]:
         """The categories of which a file holds entries."""

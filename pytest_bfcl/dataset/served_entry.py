@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
+from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -26,6 +28,46 @@ class RecordedResult(BaseModel):
     call: str = Field(min_length=1, description="A tool that the entry offers.")
     arguments: Parsed = Field(default_factory=dict)
     result: str = Field(description="Its result, as the model sees it.")
+
+
+@dataclass(frozen=True, slots=True)
+class ServedTool:
+    """A tool as a server lists it, with what its annotations say; what they do not say is the protocol's default."""
+
+    name: str
+    """As every notation can write it."""
+    schema: Parsed
+    digest: str
+    """Of all that is listed of it."""
+    annotated: bool = False
+    reads_only: bool = False
+    destroys: bool = True
+    repeatable: bool = False
+    """Called again with the same arguments it changes nothing more."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerFacts:
+    """Which server it is, and what it lists."""
+
+    title: str
+    """Name and version."""
+    tools: tuple[ServedTool, ...]
+    files: tuple[str, ...] = ()
+    """What lay in the trial's directory when the conversation began: paths, and tables as ``shop.db#orders``."""
+
+    def parts(self) -> dict[str, str]:
+        """For `pytest_bfcl.dataset.inputs`."""
+        return {"the server's name and version": self.title, **{f"the tool {t.name}": t.digest for t in self.tools}}
+
+    def summary(self) -> dict[str, str]:
+        """The same in two parts, for a result line."""
+        listed = repr(sorted((tool.name, tool.digest) for tool in self.tools))
+        return {"name and version": self.title, "tools": hashlib.sha256(listed.encode()).hexdigest()[:12]}
+
+    def tool(self, name: str) -> ServedTool | None:
+        """The tool of that name, by either of its names."""
+        return next((tool for tool in self.tools if tool.name == portable_name(name)), None)
 
 
 SHOWN_WORKDIR = "/workdir"

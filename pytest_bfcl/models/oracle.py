@@ -42,23 +42,6 @@ class OracleModel:
         """Nothing to release."""
 
 
-class IdleModel:
-    """Does nothing and says so; ``idle:`` in either mode. An entry that it passes asks for nothing."""
-
-    underscore_names = True
-
-    def __init__(self, spec: ModelSpec, mode: Mode = "fc") -> None:
-        self.spec = spec.with_mode(mode).text
-        self.mode: Mode = mode
-
-    async def generate(self, request: Request) -> Reply:
-        """The same words to everything."""
-        return Reply(text=IDLE, finish_reason="stop")
-
-    async def aclose(self) -> None:
-        """Nothing to release."""
-
-
 def answer(entry: Entry, mode: Mode, turn: int = 0, step: int = 0) -> Reply:
     """The right reply for one turn and step of an entry."""
     checker = entry.row.checker

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 TABLE = Path(__file__).with_name("prices.json")
 """List prices of a day, made from litellm's table by ``scripts/prices.py``."""
 _FILE = "model_prices_and_context_window_backup.json"
-_FREE = ("oracle", "idle", "lexical", "scripted", "replay", "fixture")
+_FREE = ("oracle", "adversary", "lexical", "scripted", "replay", "fixture")
 
 
 @cache

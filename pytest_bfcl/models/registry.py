@@ -56,7 +56,7 @@ _EMBEDDED = (
     *(ProviderInfo(name, what, (), via=f"OpenAI-compatible, {url}") for name, (url, what) in LOCAL_SERVERS.items()),
     ProviderInfo("replay", "replay:PATH, stored replies: replay lines, a run directory, official results", ("PATH",)),
     ProviderInfo("oracle", "answers from the ground truth; shows that the harness can score 100 %"),
-    ProviderInfo("idle", "does nothing and says so; what it passes asks for nothing"),
+    ProviderInfo("adversary", "adversary:NAME, a model that must not pass: idle, parrot, every, repeat, vandal"),
     ProviderInfo("scripted", "scripted:FILE, replies and faults from a JSON file, for tests", ("FILE",)),
 )
 
@@ -217,10 +217,10 @@ def _oracle(spec: ModelSpec, settings: Settings, mode: Mode, dataset: Any) -> Mo
     return OracleModel(spec, mode)
 
 
-def _idle(spec: ModelSpec, settings: Settings, mode: Mode, dataset: Any) -> Model:
-    from pytest_bfcl.models.oracle import IdleModel
+def _adversary(spec: ModelSpec, settings: Settings, mode: Mode, dataset: Any) -> Model:
+    from pytest_bfcl.models.adversaries import Adversary
 
-    return IdleModel(spec, mode)
+    return Adversary(spec, mode)
 
 
 def _scripted(spec: ModelSpec, settings: Settings, mode: Mode, dataset: Any) -> Model:
@@ -233,7 +233,7 @@ _BUILDERS: dict[str, Builder] = {
     **dict.fromkeys(DIRECT_PROVIDERS, _direct),
     "replay": _replay,
     "oracle": _oracle,
-    "idle": _idle,
+    "adversary": _adversary,
     "scripted": _scripted,
 }
 

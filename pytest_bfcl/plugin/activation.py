@@ -76,6 +76,7 @@ def _build(config: pytest.Config) -> None:
         store,
         halted=lambda: session.notices.stopped or (engines.trouble() if engines else None),
         note=session.notices.note,
+        served=earlier.served,
     )
     runner.on_answer = run.on_answer
     conversations = Conversations(session, runner)

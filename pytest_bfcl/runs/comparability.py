@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
+from pytest_bfcl.dataset.inputs import changed_parts
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.runs.archives import REST, WEB
 from pytest_bfcl.runs.fingerprint import RULES_VERSION, SPLITS, Fingerprint, ModelFingerprint
@@ -179,6 +180,9 @@ def _differences(one: Fingerprint, other: Fingerprint, *, parts: bool) -> Iterat
         yield from _difference(TEST, what, fact(one), fact(other))
     for name in sorted({*one.files, *other.files}):
         yield from _difference(TEST, f"data file {name}", *(each.files.get(name, "")[:12] for each in (one, other)))
+    templates = [dict(each.conditions.get("templates") or {}) for each in (one, other)]
+    for name in changed_parts(*templates):
+        yield from _difference(TEST, f"template {name}", templates[0].get(name), templates[1].get(name))
     yield from _provider_differences(one, other)
     put, others = (dict(each.conditions.get("transforms") or {}) for each in (one, other))
     for name in sorted(put.keys() & others.keys()):
@@ -192,7 +196,9 @@ def _differences(one: Fingerprint, other: Fingerprint, *, parts: bool) -> Iterat
         # A server may move between two runs that are compared, not within one.
         servers = [dict(each.conditions.get("mcp") or {}) for each in (one, other)]
         for name in sorted(servers[0].keys() & servers[1].keys()):
-            yield from _difference(TEST, f"MCP server {name}", servers[0][name], servers[1][name])
+            for part in changed_parts(servers[0][name], servers[1][name]):
+                mine, theirs = (each[name].get(part) for each in servers)
+                yield from _difference(TEST, f"MCP server {name}, {part}", mine, theirs)
     else:
         yield from _difference(ENTRIES, "entries", entries_text(one), entries_text(other))
         yield from _difference(ORIGIN, "transforms", ", ".join(sorted(put)), ", ".join(sorted(others)))

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from pytest_bfcl import entry_points
 from pytest_bfcl.dataset.categories import CATEGORIES
+from pytest_bfcl.dataset.inputs import Parts, server_inputs
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.redaction import public_parameters
 from pytest_bfcl.runs.archives import REST, WEB, replayed_digest
@@ -214,6 +215,7 @@ class Fingerprint:
                 "rest": settings.rest,
                 "simulators": settings.simulators,
                 **({"mcp": _servers(settings)} if settings.mcp else {}),
+                **({"templates": dict(dataset.templates)} if getattr(dataset, "templates", None) else {}),
                 **({} if settings.serve is None else {"serve": settings.serve}),
                 **({"transforms": _transforms(settings)} if settings.transforms else {}),
                 **({} if settings.names == "auto" else {"names": settings.names}),
@@ -346,11 +348,9 @@ def _split_name(facts: Fields) -> str:
     return f"{facts.get('name')} ({str(facts.get('sha256'))[:8]})"
 
 
-def _servers(settings: Settings) -> dict[str, str]:
-    """The user's MCP servers by name, each by a digest: commands and addresses may hold secrets."""
-    around = (settings.mcp_setup, settings.mcp_teardown)
-    whole = {name: [where, *(each[name] for each in around if name in each)] for name, where in settings.mcp.items()}
-    return {name: hashlib.sha256("\0".join(whole[name]).encode()).hexdigest()[:12] for name in sorted(whole)}
+def _servers(settings: Settings) -> dict[str, Parts]:
+    """The user's MCP servers by name, each by digests of its parts: commands and addresses may hold secrets."""
+    return {name: server_inputs(name, settings) for name in sorted(settings.mcp)}
 
 
 def _transforms(settings: Settings) -> dict[str, str]:

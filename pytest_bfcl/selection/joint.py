@@ -28,6 +28,11 @@ class JointData:
         chosen, files = self._sets
         return {chosen.name: chosen.sha256, **(files.file_digests or {files.name: files.sha256})}
 
+    @property
+    def templates(self) -> dict[str, str]:
+        """Digests of what own entries have copied into their trials."""
+        return {**self._sets[0].templates, **self._sets[1].templates}
+
     @cached_property
     def sha256(self) -> str:
         """Digest of all data files, for the run's fingerprint."""

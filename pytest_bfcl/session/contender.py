@@ -160,7 +160,7 @@ class Contender:
     @property
     def is_measured(self) -> bool:
         """Whether it is asked to be judged; not for stored conversations, nor for those that prove the entries."""
-        return not self.stored and (self.spec is None or self.spec.provider not in ("oracle", "idle"))
+        return not self.stored and (self.spec is None or self.spec.provider not in ("oracle", "adversary"))
 
     @property
     def read_as(self) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.runs.comparability import Purpose, comparability
+from pytest_bfcl.transcript import SERVED_BY
 
 if TYPE_CHECKING:
     from pytest_bfcl.runs import Fingerprint
@@ -40,6 +41,8 @@ class EarlierParts:
     errored: frozenset[DoneKey] = frozenset()
     modes: Mapping[str, Mode] = field(default_factory=dict)
     twice: frozenset[str] = frozenset()
+    served: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Name of an MCP server in entries → what the last line said of it (`ServerFacts.summary`)."""
 
     @classmethod
     def read(cls, path: Path | None, note: Callable[[str], None] | None = None) -> EarlierParts:
@@ -58,14 +61,18 @@ class EarlierParts:
         )
         settled: set[DoneKey] = set()
         errored: set[DoneKey] = set()
+        served: dict[str, dict[str, str]] = {}
         tell = note or (lambda text: None)
         for record in run.records(lambda line: tell(f"damaged line: {line}; its entry runs again")):
             model, _, entry_id, repeat = record_key(record)
             if is_settled(record):
                 settled.add(parts.key(entry_id, model, repeat))
+                told = record.get("extra", {}).get(SERVED_BY)
+                if isinstance(told, dict):
+                    served[str(told.get("server"))] = {k: str(v) for k, v in told.items() if k != "server"}
             elif record.get("outcome") == "error":
                 errored.add(parts.key(entry_id, model, repeat))
-        return cls(run.fingerprint, frozenset(settled), frozenset(errored), parts.modes, parts.twice)
+        return cls(run.fingerprint, frozenset(settled), frozenset(errored), parts.modes, parts.twice, served)
 
     def key(self, entry_id: str, model: str, repeat: int) -> DoneKey:
         """The key of a result; ``model`` as results name it."""
@@ -107,13 +114,14 @@ class EarlierParts:
             "errored": [list(key) for key in self.errored],
             "modes": dict(self.modes),
             "twice": sorted(self.twice),
+            "served": {name: dict(facts) for name, facts in self.served.items()},
         }
 
     @classmethod
     def from_dict(cls, values: Fields) -> EarlierParts:
         """The inverse of `to_dict`; the fingerprint stays behind."""
         settled, errored = _keys(values["settled"]), _keys(values["errored"])
-        return cls(None, settled, errored, dict(values["modes"]), frozenset(values["twice"]))
+        return cls(None, settled, errored, dict(values["modes"]), frozenset(values["twice"]), values["served"])
 
     def _key(self, trial: Trial, entry_id: str) -> DoneKey:
         return self.key(entry_id, trial.contender.identity.model, trial.repeat)

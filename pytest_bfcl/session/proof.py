@@ -1,58 +1,83 @@
-"""The do-nothing proof: an entry of one's own must not be passed by a model that does nothing.
+"""The proof of an entry of one's own: who knows the way passes it, and no adversary does.
 
-It is the twin of the oracle's proof (what is right must pass). The oracle goes first, so that what a trial leaves
-behind is there when nothing is done: an entry whose state outlives its trial passes then, as it would in repeats.
+The oracle goes first, so that what a trial leaves behind is there for those that follow: an entry whose state outlives
+its trial is passed by the idle one then, as it would be in repeats. A proof holds until something changes that the
+entry depends on (`pytest_bfcl.dataset.inputs`).
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from pytest_bfcl.checkers import judge
-from pytest_bfcl.conversation.engine import converse
+from pytest_bfcl.checkers.served import carried_out_calls
+from pytest_bfcl.conversation.engine import converse, served
+from pytest_bfcl.dataset.inputs import Parts, changed_parts, inputs_of, short_digest
+from pytest_bfcl.dataset.served_entry import portable_name
 from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.fetching.official import cache_root
 from pytest_bfcl.models import create_model
+from pytest_bfcl.models.adversaries import ADVERSARIES, adversaries_of, extra_calls, harmless_repeat, right_calls
+from pytest_bfcl.session.outside import Outside
+from pytest_bfcl.session.store import Store
+from pytest_bfcl.transcript import END_STATE, Call
 from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:
-    from pytest_bfcl.dataset import Entry, Texts
+    from pytest_bfcl.dataset import DataSet, Entry, Texts
+    from pytest_bfcl.dataset.served_entry import ServerFacts
     from pytest_bfcl.settings import Settings
+    from pytest_bfcl.transcript import Transcript
 
-TIMES = 2
-UNEARNED = "passes for a model that does nothing, after another one played it: it measures nothing"
 REMEDY = (
-    "expect what only the right calls bring about, and keep the state in {workdir} "
-    "(docs/own-entries.md, The do-nothing proof)"
+    'expect what only the right calls bring about, keep the state in {workdir}, or say "allows": {"NAME": "why"} '
+    "(docs/own-entries.md, Proof)"
 )
-_VERSION = "1"
+SHOWN_CHANGES = 5
+_VERSION = "2"
 
 
 def is_at_risk(entry: Entry) -> bool:
-    """Whether doing nothing could pass an entry and must not.
+    """Whether there is an adversary that could pass an entry and must not."""
+    return any(name not in entry.allows for name in adversaries_of(entry))
 
-    Everywhere else doing nothing is either the right answer (irrelevance) or wrong by rule: calls are compared. An
-    entry on a server that says what must not happen, and whose way has no calls, means it.
-    """
-    if entry.official or entry.row.checker not in ("state", "served"):
-        return False
-    return not (any(each.is_restraint for each in entry.expect) and not any(entry.possible_answer or [True]))
+
+def unearned_text(names: list[str]) -> str:
+    """What is wrong with an entry that these adversaries pass."""
+    told = "; ".join(f"{name}, which {ADVERSARIES[name]}" for name in names)
+    return f"passes for {told}: it measures less than it says"
 
 
 class Proofs:
-    """The proofs of one run: each entry is played once for all its trials, and not again while it stays the same."""
+    """The proofs of one run: each entry is played once for all its trials, and not again while nothing changes.
 
-    def __init__(self, settings: Settings) -> None:
+    Args:
+        settings: Where servers are.
+        note: Told what was proved anew, and why.
+        served: Name of a server in entries → what earlier parts of the run said of it (`ServerFacts.summary`).
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        note: Callable[[str], None] | None = None,
+        served: Mapping[str, Mapping[str, str]] | None = None,
+    ) -> None:
         self._settings = settings
+        self._note = note or (lambda text: None)
+        self._served = served or {}
         self._made: dict[str, asyncio.Future[None]] = {}
+        self._facts: dict[str, asyncio.Future[ServerFacts]] = {}
 
     async def require(self, entry: Entry, texts: Texts, search: object = None) -> None:
         """Come back if the entry, which `is_at_risk`, is proved; ``search`` is the provider behind its web tools.
 
-        Raises `HarnessError` (kind ``unearned``), or what its server raises.
+        Raises `HarnessError` (kind ``unearned``, or ``mcp`` for a server that is another one than the run began with),
+        or what its server raises.
         """
         found = self._made.get(entry.id)
         if found is None or found.cancelled():
@@ -60,28 +85,103 @@ class Proofs:
         await asyncio.shield(found)
 
     async def _prove(self, entry: Entry, texts: Texts, search: object) -> None:
-        mark = cache_root() / "proved" / self._digest(entry)
-        if mark.is_file():
+        parts = inputs_of(entry, self._settings)
+        if entry.mcp is not None:
+            facts = await self._facts_of(entry)
+            self._require_same(entry, facts)
+            entry = entry.model_copy(update={"server": facts})
+            parts |= facts.parts()
+        mark = cache_root() / "proved" / f"{short_digest(f'{_VERSION} {entry.id} {entry.folder}')}.json"
+        before = _parts_in(mark.read_text("utf-8") if mark.is_file() else "")
+        changed = changed_parts(before, parts)
+        if not changed:
             return
-        if await is_unearned(entry, texts, self._settings, search):
-            raise HarnessError(HarnessTrouble.UNEARNED, f"{entry.id} {UNEARNED}", advice=REMEDY)
+        if before:
+            more = f" and {len(changed) - SHOWN_CHANGES} more" if len(changed) > SHOWN_CHANGES else ""
+            self._note(f"{entry.id} is proved again: changed {', '.join(changed[:SHOWN_CHANGES])}{more}")
+        if names := await unearned_by(entry, texts, self._settings, search):
+            raise HarnessError(HarnessTrouble.UNEARNED, f"{entry.id} {unearned_text(names)}", advice=REMEDY)
         with contextlib.suppress(OSError):  # then it is proved again the next time
             mark.parent.mkdir(parents=True, exist_ok=True)
-            mark.touch()
+            mark.write_text(json.dumps(parts), "utf-8")
 
-    def _digest(self, entry: Entry) -> str:
-        settings, name = self._settings, entry.mcp or ""
-        around = [each.get(name, "") for each in (settings.mcp, settings.mcp_setup, settings.mcp_teardown)]
-        said = [_VERSION, entry.model_dump_json(exclude={"source"}), *around]
-        return hashlib.sha256("\0".join(said).encode("utf-8", "surrogatepass")).hexdigest()
+    async def _facts_of(self, entry: Entry) -> ServerFacts:
+        """What the server lists, asked once in a run, on the first entry that names it."""
+        name = str(entry.mcp)
+        found = self._facts.get(name)
+        if found is None or found.cancelled() or (found.done() and found.exception() is not None):
+            found = self._facts[name] = asyncio.ensure_future(facts_of_server(entry, self._settings))
+        return await asyncio.shield(found)
+
+    def _require_same(self, entry: Entry, facts: ServerFacts) -> None:
+        before, now = self._served.get(str(entry.mcp)), facts.summary()
+        if before is not None and (changed := changed_parts(before, now)):
+            told = ", ".join(f"{name} ({before.get(name)} → {now.get(name)})" for name in changed)
+            raise HarnessError(
+                HarnessTrouble.MCP, f"{entry.id}: MCP server {entry.mcp!r} has changed since this run began: {told}",
+                advice="begin a new run: another --bfcl-out",
+            )  # fmt: skip
 
 
-async def is_unearned(entry: Entry, texts: Texts, settings: Settings, search: object = None) -> bool:
-    """Whether doing nothing passes the entry, tried `TIMES` times after the oracle where that knows a way."""
-    contenders = ["oracle:"] if entry.possible_answer is not None else []
-    for name in [*contenders, *["idle:"] * TIMES]:
-        model = create_model(name, settings, mode="fc")
-        transcript = await converse(entry, model, settings=settings, texts=texts, search=search)
-        if name == "idle:" and judge(entry, transcript, simulators=settings.simulators).valid:
-            return True
-    return False
+def _parts_in(text: str) -> Parts:
+    with contextlib.suppress(ValueError, RecursionError):
+        value = json.loads(text)
+        if isinstance(value, dict):
+            return {str(name): str(digest) for name, digest in value.items()}
+    return {}
+
+
+async def facts_of_server(entry: Entry, settings: Settings) -> ServerFacts:
+    """What the server of an entry lists when it is set up for it. Raises `HarnessError` (kind ``mcp``)."""
+    async with served(entry, settings) as (offered, _):
+        assert offered.server is not None
+        return offered.server
+
+
+def search_behind(dataset: DataSet, entry: Entry, settings: Settings) -> object:
+    """The provider behind an entry's web tools, where it has such."""
+    return Outside(settings, Store()).search(entry, dataset) if entry.involved_classes else None
+
+
+async def unearned_by(entry: Entry, texts: Texts, settings: Settings, search: object = None) -> list[str]:
+    """The adversaries that pass an entry though it does not allow it, each played after the oracle.
+
+    An adversary that could not do its deed (a vandal on a server that only reads) has not passed, nor has a call made
+    twice that leaves the state as the oracle leaves it.
+    """
+    if entry.mcp is not None and entry.server is None:
+        entry = entry.model_copy(update={"server": await facts_of_server(entry, settings)})
+    right = None
+    if entry.possible_answer is not None and entry.row.checker != "answer":
+        right = (await _played("oracle:", entry, texts, settings, search)).extra.get(END_STATE)
+    found = []
+    for name in _to_be_played(entry):
+        transcript = await _played(f"adversary:{name}", entry, texts, settings, search)
+        harmless = name == "repeat" and right is not None and transcript.extra.get(END_STATE) == right
+        if harmless or not _did_it(name, entry, transcript):
+            continue
+        if judge(entry, transcript, simulators=settings.simulators).valid:
+            found.append(name)
+    return found
+
+
+def _did_it(name: str, entry: Entry, transcript: Transcript) -> bool:
+    """Whether the server carried out what makes the adversary one: it may have refused that."""
+    made = carried_out_calls(transcript)
+    if name == "repeat":
+        right = [Call(portable_name(call.name), call.arguments) for call in right_calls(entry)]
+        return made.count(right[-1]) > right.count(right[-1])
+    return name != "vandal" or any(call in made for call in extra_calls(entry))
+
+
+def _to_be_played(entry: Entry) -> Iterator[str]:
+    for name in adversaries_of(entry):
+        if name in entry.allows or (name == "repeat" and harmless_repeat(entry)):
+            continue
+        if name != "vandal" or extra_calls(entry):
+            yield name
+
+
+async def _played(name: str, entry: Entry, texts: Texts, settings: Settings, search: object) -> Transcript:
+    model = create_model(name, settings, mode="fc")
+    return await converse(entry, model, settings=settings, texts=texts, search=search)

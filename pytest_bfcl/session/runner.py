@@ -7,7 +7,7 @@ starts no event loop: all coroutines belong to the loop its caller runs.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import TYPE_CHECKING
 
@@ -52,6 +52,7 @@ class Runner:
         halted: Says why the caller wants no further conversation started, ``None`` while it does.
         note: Told what a person should read at the end of the run.
         on_switch: Told when mode ``auto`` came to prompting for a contender.
+        served: What earlier parts of the run said of MCP servers (`EarlierParts.served`).
 
     ``on_answer`` may be set to what is told of every reply as it arrives.
     """
@@ -67,15 +68,16 @@ class Runner:
         halted: Callable[[], str | None] | None = None,
         note: Callable[[str], None] | None = None,
         on_switch: Callable[[Contender], None] | None = None,
+        served: Mapping[str, Mapping[str, str]] | None = None,
     ) -> None:
         self.data = data
         self.contenders = list(contenders)
         self.settings = settings
         self.store = store or Store()
         self.outside = Outside(settings, self.store, search)
-        self._proofs = Proofs(settings)
         self._halted = halted
         self._note = note or (lambda text: None)
+        self._proofs = Proofs(settings, self._note, served)
         self._on_switch = on_switch
         self.on_answer: Callable[[Answered], None] | None = None
         self._ahead: LookAhead[Trial] | None = None

@@ -137,7 +137,7 @@ class WholeRun:
             store = Store(self.run.path, note=note)
             self.runner = Runner(
                 self.data, self.contenders, self.settings, store, search=search, note=note, on_switch=on_switch,
-                halted=self._fleet.trouble if self._fleet else None,
+                halted=self._fleet.trouble if self._fleet else None, served=self.earlier.served,
             )  # fmt: skip
             return
         if self._fleet:

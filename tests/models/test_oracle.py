@@ -202,7 +202,7 @@ def test_words_of_the_oracle_and_of_the_idle():
     done = answer(conversation(), "fc", 1, 0)
     assert (done.text, done.finish_reason) == (oracle.CLOSING, "stop")
     for mode in ("fc", "prompt"):
-        idle, right = create_model(f"idle:@{mode}", Settings()), create_model(f"oracle:@{mode}", Settings())
+        idle, right = create_model(f"adversary:idle@{mode}", Settings()), create_model(f"oracle:@{mode}", Settings())
         assert run(idle.generate(Request(nothing, []))) == Reply(oracle.IDLE, finish_reason="stop")
         assert (idle.underscore_names, right.underscore_names, idle.mode) == (True, mode == "fc", mode)
         turn = Request(conversation(), [], turn=0, step=1)

@@ -253,10 +253,10 @@ def test_a_server_of_the_run_goes_before_what_the_user_says():
     ],
 )
 def test_who_says_the_mode(mode, asked, settings, chosen):
-    for provider in ("oracle:", "idle:", "openai:m"):
+    for provider in ("oracle:", "adversary:idle", "openai:m"):
         model = create_model(f"{provider}{mode}", Settings(mode=settings), mode=asked)
         assert (model.mode, model.spec) == (chosen, f"{provider}@{chosen}")
-        assert provider == "idle:" or model.underscore_names is (chosen == "fc")
+        assert provider == "adversary:idle" or model.underscore_names is (chosen == "fc")
 
 
 def test_settings_of_a_model_and_a_decoder_nobody_can_tell():

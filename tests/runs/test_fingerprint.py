@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from pytest_bfcl.dataset.inputs import short_digest
 from pytest_bfcl.runs import Fingerprint, ModelFingerprint
 from pytest_bfcl.runs.comparability import Purpose, comparability
 from pytest_bfcl.runs.fingerprint import clean_url
@@ -76,12 +77,13 @@ def test_everything_a_run_was_asked_with_is_in_its_facts(tmp_path: Path) -> None
             "headers": {"X-A": "[hidden]", "X-B": "[hidden]"},
         }
     ]  # fmt: skip
-    digests = {"a": "npx a\0up", "b": "npx b\0down"}
+    servers = {"a": {"server": "npx a", "setup": "up"}, "b": {"server": "npx b", "teardown": "down"}}
     words = hashlib.sha256(b'{"a": [[{"content": "\\u00e9", "role": "user"}]]}').hexdigest()[:12]
     place = f"replay:{tmp_path}"
     assert facts["conditions"] == {
         "repeat": 2, "seed": 3, "step_limit": 20, "search": place, "rest": place, "simulators": "own", "serve": "",
-        "mcp": {name: hashlib.sha256(text.encode()).hexdigest()[:12] for name, text in digests.items()},
+        "mcp": {name: {f"the {kind} command": short_digest(text) for kind, text in told.items()}
+                for name, told in servers.items()},
         "transforms": {"shuffled": "", "own": words}, "names": "dots",
         "split": {"name": "half", "sha256": "12345678ff", "part": "test", "entries": 3},
     }  # fmt: skip
@@ -181,13 +183,26 @@ def test_what_may_differ(change: dict[str, Any]) -> None:
 
 
 def test_apis_servers_and_words_are_compared_where_both_say_them() -> None:
-    mine = fingerprint(models=(replace(MODEL, api="chat"),), conditions={"mcp": {"m": "1", "n": "2"}, "transforms": {
-        "own": "1", "b": ""}})  # fmt: skip
-    other = fingerprint(models=(replace(MODEL, api="responses"),), conditions={"mcp": {"m": "3", "o": "4"},
-        "transforms": {"own": "2", "b": ""}})  # fmt: skip
-    words = "words of own: 1 → 2"
-    assert refused(mine, other) == [words, "MCP server m: 1 → 3", f"API of {SPEC}: chat → responses"]
-    assert refused(mine, other, Purpose.MODELS) == [words]
+    command = "the server command"
+    mine = fingerprint(
+        models=(replace(MODEL, api="chat"),),
+        conditions={
+            "mcp": {"m": {command: "1"}, "n": {}},
+            "transforms": {"own": "1", "b": ""},
+            "templates": {"seed": "1"},
+        },
+    )
+    other = fingerprint(
+        models=(replace(MODEL, api="responses"),),
+        conditions={
+            "mcp": {"m": {command: "3"}, "o": {}},
+            "transforms": {"own": "2", "b": ""},
+            "templates": {"seed": "2"},
+        },
+    )
+    words, seed, server = "words of own: 1 → 2", "template seed: 1 → 2", f"MCP server m, {command}: 1 → 3"
+    assert refused(mine, other) == [seed, words, server, f"API of {SPEC}: chat → responses"]
+    assert refused(mine, other, Purpose.MODELS) == [seed, words]
 
 
 COUNTED = {"counted": {SPEC: {"web_search_base": 1, "rest": 1, "no_such": 1}}}

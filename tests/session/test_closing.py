@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -25,7 +24,6 @@ from pytest_bfcl.session.closing import (
 )
 from pytest_bfcl.session.evaluation import open_data
 from pytest_bfcl.session.outside import Outside
-from pytest_bfcl.session.proof import is_at_risk
 from pytest_bfcl.session.records import _placed
 from pytest_bfcl.session.result import RunInterrupted, RunResult
 from pytest_bfcl.session.users_model import UsersModelTrouble
@@ -166,31 +164,6 @@ def test_what_a_process_keeps(tmp_path: Path) -> None:
     store.close()
     assert store.journal is not journal
     assert Store(tmp_path).snapshots("m", 2).load("kv", "s") == {"x": 1}
-
-
-def expectation(restraint: bool) -> Any:
-    return SimpleNamespace(is_restraint=restraint)
-
-
-@pytest.mark.parametrize(
-    ("category", "official", "expect", "answers", "risky"),
-    [
-        ("multi_turn_base", False, [], [["f()"]], True), ("multi_turn_base", True, [], [["f()"]], False),
-        ("simple_python", False, [], [], False), ("mcp", False, [True], [[]], False),
-        ("mcp", False, [True], [["f()"]], True),
-        ("mcp", False, [False], [[]], True), ("mcp", False, [False, True], [[], []], False),
-        ("mcp", False, [True], None, True),
-        ("mcp", False, [], [[]], True),
-    ],
-)  # fmt: skip
-def test_entries_that_doing_nothing_could_pass(
-    category: str, official: bool, expect: list[bool], answers: Any, risky: bool
-) -> None:
-    entry: Any = Entry(id="own_0", category="multi_turn_base", question=[[]]).model_copy(
-        update={"category": category, "official": official, "expect": [expectation(each) for each in expect],
-                "possible_answer": answers}
-    )  # fmt: skip
-    assert is_at_risk(entry) is risky
 
 
 def test_broken_data_says_where_to_mend_it() -> None:

@@ -53,20 +53,25 @@ async def list_tools(server: Any) -> list[FunctionDoc]:
 
 async def documents_of_client(client: Any) -> list[FunctionDoc]:
     """The same for a client that is connected. Raises `UsageError` when there are none."""
-    documents: list[FunctionDoc] = []
+    return [document_of(tool) for tool in await listed_tools(client)]
+
+
+async def listed_tools(client: Any) -> list[Any]:
+    """The tools a server lists, as the SDK gives them. Raises `UsageError` when there are none."""
+    tools: list[Any] = []
     cursor: str | None = None
     for _ in range(MAX_PAGES):
         page = await client.list_tools(cursor=cursor)
-        documents += [_document(tool) for tool in page.tools]
+        tools += page.tools
         cursor = page.next_cursor
         if cursor is None:
             break
-    if not documents:
+    if not tools:
         raise UsageError("the MCP server lists no tools")
-    return documents
+    return tools
 
 
-def _document(tool: Any) -> FunctionDoc:
+def document_of(tool: Any) -> FunctionDoc:
     """Name, description and schema as the server lists them, ``null`` inside the schema included."""
     try:
         return native_document({"name": tool.name, "description": tool.description, "inputSchema": tool.input_schema})

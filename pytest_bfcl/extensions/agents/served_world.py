@@ -6,13 +6,17 @@ What must hold of the server's state is asked for here, and kept in the transcri
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.conversation.world import MOST_CALLS, MOST_SHOWN, TOO_MUCH, World
 from pytest_bfcl.dataset.expectation import ABSENT, at_path
-from pytest_bfcl.dataset.served_entry import portable_name
+from pytest_bfcl.dataset.inputs import short_digest
+from pytest_bfcl.dataset.served_entry import ServerFacts, portable_name
+from pytest_bfcl.dataset.untouched import MOST_TOLD, changed_files, changed_places, states_of
 from pytest_bfcl.extensions.agents.mcp_tools import WORKDIR
 from pytest_bfcl.extensions.agents.server_session import McpSession, mcp_session, text_of
 from pytest_bfcl.extensions.agents.workdir import Workdir, opened_workdir
@@ -22,7 +26,7 @@ from pytest_bfcl.simulators import CallExecutor, serialise
 from pytest_bfcl.simulators.toolkit import error_text
 from pytest_bfcl.syntax.writing import read_call
 from pytest_bfcl.tools.json_schema import argument_problem
-from pytest_bfcl.transcript import FAILED_CALLS, OBSERVED, Transcript
+from pytest_bfcl.transcript import END_STATE, FAILED_CALLS, OBSERVED, SERVED_BY, TOUCHED, Transcript
 from pytest_bfcl.troubles import AdapterTrouble, HarnessTrouble
 
 if TYPE_CHECKING:
@@ -57,7 +61,9 @@ async def served_entry(
                 documents = await world.listed()
                 for call in entry.setup:
                     await server.call(call.call, workdir.real(call.arguments), "the entry's setup")
-                yield entry.model_copy(update={"function": _offered(entry, documents, server)}), world
+                await world.begin()
+                offered = {"function": _offered(entry, documents, server), "server": world.facts}
+                yield entry.model_copy(update=offered), world
 
 
 @asynccontextmanager
@@ -85,6 +91,8 @@ def _offered(entry: Entry, documents: list[Parsed], server: McpSession) -> list[
 class ServedWorld(World):
     """The world of a conversation on one server."""
 
+    facts: ServerFacts
+
     def __init__(self, entry: Entry, server: McpSession, workdir: Workdir, as_listed: bool) -> None:
         super().__init__(entry, {}, CallExecutor({}))
         self._server = server
@@ -94,6 +102,21 @@ class ServedWorld(World):
         self._schemas: dict[str, Parsed] = {}
         self._transcript = Transcript(entry.id, entry.category)
         self._observed: dict[tuple[int, int], Any] = {}
+        self._looks = states_of(entry.expect)
+        self._before: dict[str, str] = {}
+        self._told_before: dict[str, Any] = {}
+
+    async def begin(self) -> None:
+        """Remember the state that the conversation begins with, to tell in the end what else it changed."""
+        self._before = await self._snapshot()
+        self.facts = self._server.facts(tuple(self._before))
+        for _, look in self._looks:
+            if look.file is None and look.files is None:
+                with contextlib.suppress(HarnessError):  # what nobody can tell yet cannot be compared
+                    self._told_before[_subject(look)] = (await self._tellings(look))[0]
+
+    async def _snapshot(self) -> dict[str, str]:
+        return await asyncio.to_thread(self._workdir.snapshot, [look for _, look in self._looks])
 
     async def listed(self) -> list[Parsed]:
         """The documents of the tools as the server lists them now."""
@@ -109,6 +132,7 @@ class ServedWorld(World):
     def keep_in(self, transcript: Transcript) -> None:
         """Where to keep what the server tells of its state."""
         self._transcript = transcript
+        transcript.extra[SERVED_BY] = {"server": str(self.entry.mcp), **self.facts.summary()}
 
     async def execute(self, call_text: str) -> str:
         """The result of one call as the model sees it. Raises `HarnessError` when the server is gone."""
@@ -151,6 +175,25 @@ class ServedWorld(World):
             told = [self._observed.get((number, place)) for place in range(len(each.alternatives))]
             observed.append(told if each.any_of is not None else told[0])
         self._transcript.extra[OBSERVED] = observed
+        if self._looks:
+            await self._compare()
+
+    async def _compare(self) -> None:
+        """Keep which places of the state changed that no expectation looks at, and a digest of the whole."""
+        looks = [look for _, look in self._looks]
+        files = await self._snapshot()
+        told = {subject: (await self._tellings(self._about(subject)[0][1]))[0] for subject in self._told_before}
+        self._transcript.extra[END_STATE] = short_digest(json.dumps([files, told], sort_keys=True, default=str))
+        places = changed_files(self._before, files, looks, self.entry.files)
+        for subject, before in self._told_before.items():
+            about, after = self._about(subject), told[subject]
+            places += [f"{subject}: {place}" if len(self._told_before) > 1 else place
+                       for place in changed_places(before, after, [each for each, _ in about])]  # fmt: skip
+        if places:
+            self._transcript.extra[TOUCHED] = places[:MOST_TOLD]
+
+    def _about(self, subject: str) -> list[tuple[Expectation, State]]:
+        return [(each, look) for each, look in self._looks if _subject(look) == subject]
 
     async def _observe_before(self, turn: int) -> None:
         """Of turns before this one: nothing has been called since they ended."""
@@ -165,14 +208,23 @@ class ServedWorld(World):
 
         What is not there is told as an object with `ABSENT` alone.
         """
-        workdir = self._workdir
-        if state.call is not None:
-            asked = state.call, workdir.real(state.arguments), "asked by an expectation"
-            told = workdir.with_short_paths(await self._server.values(*asked))
-        elif state.resource is not None:
-            told = [workdir.with_short_paths(await self._server.resource(workdir.real(state.resource)))]
-        else:
-            told = [workdir.with_short_paths(await asyncio.to_thread(workdir.read, state))]
+        told = await self._tellings(state)
         found = [at_path(value, state.path) if value != {ABSENT: True} else (None, False) for value in told]
         value, there = next((one for one in found if each.holds(one[0], there=one[1])), found[0])
         return value if there else {ABSENT: True}
+
+    async def _tellings(self, state: State) -> list[Any]:
+        """What is told of the state there, in each of the forms it has."""
+        workdir = self._workdir
+        if state.call is not None:
+            asked = state.call, workdir.real(state.arguments), "asked by an expectation"
+            values: list[Any] = workdir.with_short_paths(await self._server.values(*asked))
+            return values
+        if state.resource is not None:
+            return [workdir.with_short_paths(await self._server.resource(workdir.real(state.resource)))]
+        return [workdir.with_short_paths(await asyncio.to_thread(workdir.read, state))]
+
+
+def _subject(look: State) -> str:
+    """What is asked, whatever place in it is looked at."""
+    return look.model_copy(update={"path": None}).subject_text

@@ -14,7 +14,8 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import IO, TYPE_CHECKING, Any
 
-from pytest_bfcl.dataset.served_entry import portable_name
+from pytest_bfcl.dataset.inputs import short_digest
+from pytest_bfcl.dataset.served_entry import ServedTool, ServerFacts, portable_name
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.redaction import discreet, hide, process_secrets
@@ -64,16 +65,18 @@ class McpSession:
         self._name = name
         self._errors = errors
         self._changed = False
+        self._tools: list[Any] = []
 
     async def documents(self, *, as_listed: bool) -> tuple[list[Parsed], dict[str, str]]:
         """The tools' documents, and the names that every notation can write → the server's.
 
         ``as_listed``: they have the server's own names, where these can be sent, else the writable ones.
         """
-        from pytest_bfcl.extensions.agents.mcp_tools import documents_of_client
+        from pytest_bfcl.extensions.agents.mcp_tools import document_of, listed_tools
 
         try:
-            listed = discreet(await documents_of_client(self.client), self._secrets)
+            self._tools = await listed_tools(self.client)
+            listed = discreet([document_of(tool) for tool in self._tools], self._secrets)
         except UsageError as error:
             raise self.trouble(str(error)) from None
         except Exception as error:
@@ -88,6 +91,12 @@ class McpSession:
             names[said] = own
             document["name"] = own if as_listed and plain else said
         return listed, names
+
+    def facts(self, files: Sequence[str] = ()) -> ServerFacts:
+        """Which server it is and what it listed last; ``files`` lie in the trial's directory."""
+        info = self.client.server_info
+        title = f"{info.name} {info.version}".strip() if info is not None else "unnamed"
+        return ServerFacts(title, tuple(map(_served_tool, self._tools)), tuple(files))
 
     @property
     def may_change(self) -> bool:
@@ -151,6 +160,18 @@ class McpSession:
     def trouble(self, what: str) -> HarnessError:
         """Trouble of the server, with the last thing it said on standard error."""
         return _trouble(f"{self._subject}: MCP server {self._name!r}: {what}", self._errors, secrets=self._secrets)
+
+
+def _served_tool(tool: Any) -> ServedTool:
+    said = tool.annotations
+    hints = {
+        "annotated": said is not None and said.read_only_hint is not None,
+        "reads_only": bool(said and said.read_only_hint),
+        "destroys": said is None or said.destructive_hint is not False,
+        "repeatable": bool(said and (said.read_only_hint or said.idempotent_hint)),
+    }
+    whole = tool.model_dump_json(by_alias=True, exclude_none=True)
+    return ServedTool(portable_name(tool.name), dict(tool.input_schema), short_digest(whole), **hints)
 
 
 async def _connected(

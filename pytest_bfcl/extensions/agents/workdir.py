@@ -12,15 +12,16 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from pytest_bfcl.dataset.expectation import ABSENT, State
+from pytest_bfcl.dataset.inputs import link_target, short_digest, template_parts
 from pytest_bfcl.dataset.served_entry import SHOWN_WORKDIR, TemplateCopy
-from pytest_bfcl.extensions.sql.tables import query_file
+from pytest_bfcl.extensions.sql.tables import all_tables, query_file
 from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.plain_text import clean
 from pytest_bfcl.troubles import HarnessTrouble
@@ -118,6 +119,31 @@ class Workdir:
     def _is_inside(self, path: Path) -> bool:
         return path.resolve().is_relative_to(self.path.resolve())
 
+    def snapshot(self, looks: Sequence[State]) -> dict[str, str]:
+        """Digest of every file, links by where they lead, and of the tables of databases that ``looks`` ask.
+
+        Folders whose names begin with a dot are a server's own book-keeping.
+        """
+        found: dict[str, str] = {}
+        for folder, folders, files in os.walk(self.path):
+            folders[:] = sorted(each for each in folders if not each.startswith("."))
+            for name in sorted(files):
+                path = Path(folder, name)
+                place = path.relative_to(self.path).as_posix()
+                with contextlib.suppress(OSError):
+                    found[place] = link_target(path) or short_digest(path.read_bytes()[:MOST_COPIED])
+            if len(found) > MOST_FILES:
+                break
+        for base in {str(look.file) for look in looks if look.sql is not None}:
+            found |= {f"{base}#{table}": digest for table, digest in self._tables(base).items()}
+        return found
+
+    def _tables(self, base: str) -> dict[str, str]:
+        path = self.path / base
+        if not path.is_file() or not self._is_inside(path):
+            return {}
+        return {name: short_digest(repr(rows)) for name, rows in all_tables(path).items()}
+
     async def run(self, command: str, what: str, timeout_s: float) -> None:
         """Run a command of the user's here. Raises `HarnessError` (kind ``mcp``) when it fails or takes too long."""
         words, variables = self.command(command)
@@ -157,28 +183,24 @@ async def opened_workdir(subject: str) -> AsyncIterator[Workdir]:
 
 
 def _copy(source: Path, target: Path, limit: int) -> int:
-    """Copy a file, or a folder with all in it but links; the bytes, or more than ``limit`` where it ends early."""
-    if source.is_file():
-        size = source.stat().st_size
-        if size <= limit:
-            shutil.copyfile(source, target)
-        return size
+    """Copy a template; the bytes, or more than ``limit`` where it ends early."""
     total = 0
-    for file in _plain_files(source):
-        total += file.stat().st_size
-        if total > limit:
-            break
-        place = target / file.relative_to(source)
-        place.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(file, place)
-    target.mkdir(exist_ok=True)
+    for name, path in template_parts(source):
+        place = target / name if name else target
+        if (leads := link_target(path)) is not None:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.symlink_to(leads)
+        elif path.is_dir():
+            place.mkdir(parents=True, exist_ok=True)
+        else:
+            total += path.stat().st_size
+            if total > limit:
+                break
+            place.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, place)
+    if source.is_dir():
+        target.mkdir(exist_ok=True)
     return total
-
-
-def _plain_files(folder: Path) -> Iterator[Path]:
-    for path in sorted(folder.rglob("*")):
-        if path.is_file() and not path.is_symlink():
-            yield path
 
 
 def _kill(process: asyncio.subprocess.Process) -> None:

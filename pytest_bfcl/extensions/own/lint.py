@@ -15,6 +15,8 @@ from pytest_bfcl.dataset import Entry, FunctionDoc
 from pytest_bfcl.dataset.schemas import Finding
 from pytest_bfcl.extensions.own.own_entry import field_findings
 from pytest_bfcl.json_types import Fields, Parsed
+from pytest_bfcl.models.adversaries import ADVERSARIES
+from pytest_bfcl.suggestions import instead_of
 
 TODO = "TODO"
 """What a draft says where a person has to write something."""
@@ -63,12 +65,24 @@ def lint_entry(entry: Entry) -> list[Finding]:
     """What a reviewer would ask about an entry; its tools are looked at only where it brings its own."""
     findings = list(field_findings({**dict.fromkeys(entry.model_fields_set), **(entry.model_extra or {})}))
     findings += _draft_findings(entry)
+    findings += _allowance_findings(entry)
     if not entry.involved_classes:
         findings += _description_findings(entry.function)
         findings += _twin_findings(entry.function)
     if entry.row.checker == "ast":
         findings += _answer_findings(entry)
     return findings
+
+
+def _allowance_findings(entry: Entry) -> Iterator[Finding]:
+    """Adversaries that an entry lets through: those it names must exist, and a reader wants the reason."""
+    reasons = entry.allows if isinstance(entry.allows, dict) else dict.fromkeys(entry.allows, "")
+    for name, why in reasons.items():
+        if name not in ADVERSARIES:
+            yield Finding(f"no adversary {name!r}; {instead_of(name, list(ADVERSARIES))}", field="allows")
+        elif not why.strip():
+            told = f'it lets the {name} through and does not say why: "allows": {{"{name}": "…"}}'
+            yield Finding(told, "warning", "allows")
 
 
 def _draft_findings(entry: Entry) -> Iterator[Finding]:

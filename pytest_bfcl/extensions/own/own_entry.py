@@ -17,6 +17,7 @@ from pytest_bfcl.dataset.expectation import Expectation
 from pytest_bfcl.dataset.schemas import Finding
 from pytest_bfcl.dataset.served_entry import RecordedResult, ServerCall, ServerFiles
 from pytest_bfcl.json_types import Fields, Parsed
+from pytest_bfcl.models.adversaries import ADVERSARIES
 from pytest_bfcl.tools.json_schema import Dialect
 
 
@@ -119,6 +120,11 @@ class OwnEntry(BaseModel):
     expect: list[Expectation] = Field(
         default_factory=list,
         description="Categories mcp and recorded: what must hold of answers, calls and the server's state.",
+    )
+    allows: list[str] | dict[str, str] = Field(
+        default_factory=list,
+        description='Adversaries that may pass the entry, best with the reason: {"parrot": "why"}. Known: '
+        f"{', '.join(ADVERSARIES)}.",
     )
     checker: str | None = Field(
         default=None, description="A checker of another package (entry point pytest_bfcl.checkers) that judges instead."

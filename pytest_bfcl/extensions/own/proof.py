@@ -1,16 +1,16 @@
-"""The proofs of an entry: a model that knows the ground truth must pass it, in both modes; doing nothing must not."""
+"""The proofs of an entry: a model that knows the ground truth must pass it, in both modes; no adversary must."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.dataset.index import DataProblem
+from pytest_bfcl.failures import BenchmarkError
 from pytest_bfcl.session.evaluation import arun
-from pytest_bfcl.session.proof import TIMES, UNEARNED, is_at_risk
+from pytest_bfcl.session.proof import is_at_risk, search_behind, unearned_by, unearned_text
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset import DataSet, EntryRef
@@ -21,10 +21,10 @@ MODES = ("fc", "prompt")
 
 
 def unprovable(dataset: DataSet, refs: Iterable[EntryRef], settings: Settings) -> list[DataProblem]:
-    """The entries whose own ground truth does not pass, with what it fails by, and those that doing nothing passes.
+    """The entries whose own ground truth does not pass, with what it fails by, and those that an adversary passes.
 
     Nothing is asked or kept. Entries that cannot run here (no weights, no search provider, no MCP server) are not told;
-    those without an answer that shows the way are tried by doing nothing only. ``settings``: where MCP servers are.
+    those without an answer that shows the way are tried by adversaries only. ``settings``: where MCP servers are.
     """
     by_id = {ref.id: ref for ref in refs if _can_run(dataset, ref, settings)}
     problems: dict[str, DataProblem] = {}
@@ -34,15 +34,22 @@ def unprovable(dataset: DataSet, refs: Iterable[EntryRef], settings: Settings) -
             ref = by_id.get(line["id"])
             if ref is not None and ref.id not in problems and line["outcome"] in ("failed", "error"):
                 problems[ref.id] = DataProblem(ref.path, ref.line, _failure_line(line, mode), ref.id)
-    at_risk = [ref for ref in by_id.values() if is_at_risk(dataset.load(ref))]
-    for line in _lines(dataset, at_risk, "idle:@fc", replace(settings, repeat=TIMES)):
-        ref = by_id[line["id"]]
-        if line["outcome"] == "passed":  # whatever the oracle met: often that the state was no longer fresh
-            problems[ref.id] = DataProblem(ref.path, ref.line, f"expect: the entry {UNEARNED}", ref.id)
-        elif line["outcome"] == "error":
-            told = f"expect: it cannot be judged where nothing was done: {str(line['detail'].get('error'))[:300]}"
-            problems.setdefault(ref.id, DataProblem(ref.path, ref.line, told, ref.id))
+    for ref in by_id.values():
+        if why := asyncio.run(_weakness(dataset, ref, settings)):
+            problems[ref.id] = DataProblem(ref.path, ref.line, f"expect: {why}", ref.id)
     return [problems[name] for name in by_id if name in problems]
+
+
+async def _weakness(dataset: DataSet, ref: EntryRef, settings: Settings) -> str | None:
+    """What an adversary shows to be wrong with an entry; ``None`` where none passes it."""
+    entry = dataset.load(ref)
+    if not is_at_risk(entry):
+        return None
+    try:
+        names = await unearned_by(entry, dataset.texts, settings, search_behind(dataset, entry, settings))
+    except BenchmarkError as error:
+        return f"it cannot be judged where nothing right was done: {str(error)[:300]}"
+    return f"the entry {unearned_text(names)}" if names else None
 
 
 def _can_run(dataset: DataSet, ref: EntryRef, settings: Settings) -> bool:

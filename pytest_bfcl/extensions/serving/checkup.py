@@ -56,7 +56,7 @@ class Answered:
         return bool(text) and strip(str(text)).answer != text
 
 
-ALONE = ("oracle", "idle", "lexical", "replay", "scripted")
+ALONE = ("oracle", "adversary", "lexical", "replay", "scripted")
 """Providers that answer by themselves: no server is asked."""
 
 

@@ -6,6 +6,7 @@ and call the listed functions; everything else (writing, ATTACH, PRAGMA, recursi
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from pytest_bfcl.extensions.sql.outcome import Outcome
 from pytest_bfcl.json_types import Fields
 
 MOST_ROWS = 5_000
+MOST_TABLES = 200
 MOST_STEPS = 50
 STEP = 100_000
 """Instructions of SQLite's machine between two looks at the clock, and how many such looks a statement gets."""
@@ -52,6 +54,18 @@ def query_file(path: Path, statement: str) -> Outcome:
         return _run(database, statement)
     finally:
         database.close()
+
+
+def all_tables(path: Path) -> dict[str, list[tuple[Any, ...]]]:
+    """The rows of every table of a database file, up to `MOST_ROWS` each; none of a file that is no database."""
+    found: dict[str, list[tuple[Any, ...]]] = {}
+    with contextlib.suppress(sqlite3.Error):
+        database = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, isolation_level=None)
+        with contextlib.closing(database):
+            names = database.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
+            for (name,) in names.fetchmany(MOST_TABLES):
+                found[str(name)] = database.execute(f"SELECT * FROM {_quoted(name)}").fetchmany(MOST_ROWS)
+    return found
 
 
 def _fill(database: sqlite3.Connection, tables: Fields) -> None:

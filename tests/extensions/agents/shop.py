@@ -62,6 +62,14 @@ def empty() -> str:
     return "empty"
 
 
+if "--more" in sys.argv:
+
+    @server.tool()
+    def wish(article: str) -> str:
+        """Remembers what somebody wishes for."""
+        return f"{article} is on the list"
+
+
 @server.resource("shop://size")
 def size() -> str:
     """How much is in the cart."""

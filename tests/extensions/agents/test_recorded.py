@@ -50,7 +50,7 @@ def test_what_the_tools_give(tmp_path: Path) -> None:
 def test_the_right_way_passes_and_doing_nothing_does_not(tmp_path: Path, mode: str) -> None:
     entry = entry_of(tmp_path)
     assert pytest_bfcl.run([entry], f"oracle:@{mode}").records[0]["outcome"] == "passed"
-    (line,) = pytest_bfcl.run([entry], f"idle:@{mode}").records
+    (line,) = pytest_bfcl.run([entry], f"adversary:idle@{mode}").records
     assert (line["outcome"], line["reason"]) == ("failed", "agentic:answer_not_found")
 
 

@@ -23,7 +23,8 @@ from tests.extensions.agents.odd import LATER, LISTED
 COMMAND = shlex.join([sys.executable, str(Path(__file__).with_name("odd.py"))])
 ENTRY = {
     "id": "odd_0", "category": "mcp", "mcp": "odd", "question": "No limit, please, then fly.",
-    "expect": [{"call": "show", "contains": {"calls": ["set-limit {'limit': None}", "fly {'height': 1.5}"]}},
+    "expect": [{"call": "show", "contains": {"calls": ["set-limit {'limit': None}", "fly {'height': 1.5}"]},
+                "only": ["$.calls"]},
                {"call": "show", "contains": "as a resource"}],
 }  # fmt: skip
 ASKED = [
@@ -96,5 +97,5 @@ def test_three_hundred_tools_of_odd_names_and_a_flood(tmp_path: Path, flag: str,
     data, settings = open_data(str(tmp_path / "odd.jsonl")), Settings(mcp={"odd": f"{COMMAND} {flag}"})
     (line,) = run(data, f"oracle:@{mode}", settings=settings).records
     assert line["outcome"] == "passed", line["detail"]
-    (line,) = run(data, f"idle:@{mode}", settings=settings).records
+    (line,) = run(data, f"adversary:idle@{mode}", settings=settings).records
     assert line["outcome"] == "failed"

@@ -124,17 +124,6 @@ def own_directory(tmp_path: Path, **changes: Any) -> str:
 
 
 @pytest.mark.slow
-def test_a_state_that_outlives_its_trial_is_refused_by_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = own_directory(tmp_path)
-    assert main(["validate", path, "--mcp", f"shop=CART={tmp_path}/shared.json {COMMAND}"]) == 1
-    assert "kept: expect: the entry passes for a model that does nothing" in capsys.readouterr().out
-    (tmp_path / "shared.json").unlink()
-    (line,) = run(path, model([[ADD], "Done."]), settings=settings(f"CART={tmp_path}/shared.json {COMMAND}")).records
-    assert (line["outcome"], line["reason"]) == ("error", "harness:unearned"), "a run refuses it, too"
-    assert "kept passes for a model that does nothing" in line["detail"]["error"]
-
-
-@pytest.mark.slow
 def test_every_trial_has_a_directory_of_its_own(tmp_path: Path) -> None:
     path = own_directory(tmp_path)
     command = f"CART={{workdir}}/cart/fig.json {COMMAND}"
@@ -169,17 +158,6 @@ def test_templates_lie_beside_the_entries(tmp_path: Path, template: str) -> None
         workdir.fill({"x": TemplateCopy(copy=template)}, beside)
     workdir.fill({"all": TemplateCopy(copy=".")}, beside)
     assert not list((tmp_path / "trial" / "all").iterdir()), "links are not followed"
-
-
-def test_restraint_may_be_tested(tmp_path: Path) -> None:
-    from pytest_bfcl.session.proof import is_at_risk
-
-    def entry(**changes: Any) -> Any:
-        return open_data(own_directory(tmp_path, **changes)).entry("kept")
-
-    assert is_at_risk(entry())
-    assert not is_at_risk(entry(expect=[{"answer": "no"}], possible_answer=[[]]))
-    assert is_at_risk(entry(expect=[{"answer": "no"}]))
 
 
 def model(*steps: list[list[tuple[str, dict[str, Any]]] | str]) -> Any:

@@ -18,10 +18,9 @@ from pytest_bfcl.extensions.lab.auditing.set_rules import agentic_defects, dupli
 from pytest_bfcl.extensions.lab.auditing.trajectory_rules import trajectory_defects
 from pytest_bfcl.extensions.own.validation import validated_categories
 from pytest_bfcl.failures import AdapterError, HarnessError, UsageError
-from pytest_bfcl.session.proof import REMEDY, UNEARNED, is_at_risk, is_unearned
+from pytest_bfcl.session.proof import REMEDY, is_at_risk, search_behind, unearned_by, unearned_text
 
 if TYPE_CHECKING:
-    from pytest_bfcl.dataset import Texts
     from pytest_bfcl.settings import Settings
 
 _CAUSES = {
@@ -73,7 +72,7 @@ def audit(
     found += agentic_defects(dataset, entries.values())
     found += run_defects(runs, set(entries))
     if settings is not None:
-        found += unearned_defects(entries.values(), dataset.texts, settings)
+        found += unearned_defects(entries.values(), dataset, settings)
     order = {entry_id: number for number, entry_id in enumerate(entries)}
     return sorted(found, key=lambda defect: order.get(defect.id, -1))
 
@@ -101,8 +100,8 @@ def _unusable(dataset: DataSet, entry_id: str, why: str) -> Iterator[Defect]:
         yield Defect("malformed", entry_id, why)
 
 
-def unearned_defects(entries: Iterable[Entry], texts: Texts, settings: Settings) -> list[Defect]:
-    """Entries that doing nothing passes; those that cannot be played here are left out."""
+def unearned_defects(entries: Iterable[Entry], dataset: DataSet, settings: Settings) -> list[Defect]:
+    """Entries that an adversary passes; those that cannot be played here are left out."""
 
     async def play() -> list[Defect]:
         found: list[Defect] = []
@@ -110,8 +109,9 @@ def unearned_defects(entries: Iterable[Entry], texts: Texts, settings: Settings)
             if entry.mcp is not None and entry.mcp not in settings.mcp:
                 continue
             try:
-                if await is_unearned(entry, texts, settings):
-                    found.append(Defect("unearned", entry.id, UNEARNED, "expect" if entry.expect else "", (REMEDY,)))
+                if names := await unearned_by(entry, dataset.texts, settings, search_behind(dataset, entry, settings)):
+                    place = "expect" if entry.expect else ""
+                    found.append(Defect("unearned", entry.id, unearned_text(names), place, (REMEDY,)))
             except (AdapterError, HarnessError) as error:
                 found.append(Defect("unplayable", entry.id, str(error)))
         return found

@@ -137,9 +137,9 @@ _ROWS: tuple[Rule, ...] = (
          "an exact copy would not be accepted", _FIX_ANSWER, "wrong_answer"),
     Rule("rearranged", "a text of the ground truth consists of known words in an order that stands nowhere",
          "no request and no result has the words in this order", _READ, "ambiguous", "reading"),
-    Rule("unearned", "doing nothing passes the entry", "it measures nothing",
+    Rule("unearned", "an adversary passes the entry", "it measures less than it says",
          "expect what only the right calls bring about, in a state that every trial begins anew", "ambiguous"),
-    Rule("unplayable", "the entry cannot be played here", "whether doing nothing passes it is not known", _READ,
+    Rule("unplayable", "the entry cannot be played here", "whether an adversary passes it is not known", _READ,
          "ambiguous", "reading"),
     # Agentic entries.
     Rule("answer_nowhere", "the accepted answer stands nowhere",

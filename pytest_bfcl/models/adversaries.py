@@ -1,0 +1,269 @@
+"""Models that must not pass an entry of one's own: each does something that is wrong whatever the request asks.
+
+They stand beside the oracle, which must pass. An entry that one of them passes measures less than it says; it names
+those it lets through (``"allows": {"parrot": "why"}``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from pytest_bfcl.dataset.served_entry import SHOWN_WORKDIR, ServedTool, portable_name
+from pytest_bfcl.dataset.untouched import states_of
+from pytest_bfcl.decoding.ground_truth import turn_ground_truth_calls
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.json_types import Fields
+from pytest_bfcl.models.oracle import IDLE, answer
+from pytest_bfcl.models.source_text import reply_with_calls
+from pytest_bfcl.tools.examples import arguments_for
+from pytest_bfcl.transcript import Call, Mode, Reply
+
+if TYPE_CHECKING:
+    from pytest_bfcl.dataset.entry import Entry
+    from pytest_bfcl.models.base import Request
+    from pytest_bfcl.models.spec import ModelSpec
+
+BYSTANDER = "bystander"
+"""What the vandal writes where nothing is there to destroy."""
+MOST_TRIES = 4
+"""Calls that the vandal tries, until one is carried out."""
+_DESTROYING = re.compile(r"(^|_)(delete|remove|drop|clear|empty|reset|purge|erase|unlink|truncate)(_|$)", re.IGNORECASE)
+_WRITING = re.compile(
+    r"(^|_)(write|create|update|add|set|move|rename|put|insert|edit|append|push|commit|merge|checkout|save|store|post|"
+    r"send|book|order|buy|cancel|note)(_|$)",
+    re.IGNORECASE,
+)
+_REFUSED = re.compile(
+    r"(?i)error|denied|invalid|not found|no such|fail|unknown|cannot|could not|does not exist|already exists|"
+    r"nothing to|no match"
+)
+_CREATING = re.compile(r"(?i)(^|_)(create|add|new|insert|append|post|send|book|order|buy|save|store|note)(_|$)")
+_INTRICATE = re.compile(r"(?i)(^|_)(edit|patch|apply)(_|$)")
+"""Tools whose arguments have to fit what is there."""
+_PLACE = re.compile(r"(?i)(^|_)(path|file|filename|source|uri|target)(_|$)")
+_NEW_PLACE = re.compile(r"(?i)(^|_)(destination|new_path|to_path)(_|$)")
+_STATEMENT = re.compile(r"(?i)(^|_)(sql|query|statement)(_|$)")
+
+ADVERSARIES: Mapping[str, str] = {
+    "idle": "does nothing and says so",
+    "parrot": "repeats the request's own words",
+    "every": "calls every tool once, with example values",
+    "repeat": "makes the right calls, and the last of them twice",
+    "vandal": "makes the right calls, then one that writes or deletes elsewhere",
+}
+"""Name → what it does."""
+
+
+class Adversary:
+    """One of `ADVERSARIES`, asked as any model: ``adversary:vandal`` in either mode."""
+
+    underscore_names = True
+
+    def __init__(self, spec: ModelSpec, mode: Mode = "fc") -> None:
+        """Raises `UsageError` for a name that is none."""
+        if spec.name not in ADVERSARIES:
+            raise UsageError(f"{spec.text}: an adversary is one of {', '.join(ADVERSARIES)}")
+        self.spec = spec.with_mode(mode).text
+        self.mode: Mode = mode
+        self._reply = _REPLIES[spec.name]
+
+    async def generate(self, request: Request) -> Reply:
+        """What it says to a request."""
+        return self._reply(request, self.mode)
+
+    async def aclose(self) -> None:
+        """Nothing to release."""
+
+
+def adversaries_of(entry: Entry) -> list[str]:
+    """Those that must not pass an entry, whatever it allows.
+
+    Where calls are compared, every one of them is wrong by rule, and the official set is taken as it is. An entry that
+    asks for restraint (its way has no calls) means it: there doing nothing is right.
+    """
+    checker = entry.row.checker
+    if entry.official or checker not in ("state", "served", "answer"):
+        return []
+    if checker == "answer":
+        return ["parrot"]
+    restraint = any(each.is_restraint for each in entry.expect) and not any(entry.possible_answer or [True])
+    if checker == "state":
+        return [] if restraint else ["idle"]
+    speaks = any(each.kind == "answer" or each.said for each in entry.expect)
+    found = [] if restraint else ["idle"]
+    found += ["parrot"] if speaks or not restraint else []
+    found += ["every"]
+    if entry.category == "mcp" and entry.possible_answer is not None:
+        found += ([] if restraint else ["repeat"]) + ["vandal"]
+    return found
+
+
+def harmless_repeat(entry: Entry) -> bool:
+    """Whether the server says that its last right call may be made again: it reads, or changes nothing more."""
+    calls = right_calls(entry)
+    tool = entry.server.tool(calls[-1].name) if calls and entry.server is not None else None
+    if tool is None:
+        return not calls
+    return tool.repeatable or (not tool.annotated and not _may_write(tool))
+
+
+def right_calls(entry: Entry) -> list[Call]:
+    """The calls of the way that the entry shows, of all turns."""
+    return [call for turn in range(len(entry.question)) for call in turn_ground_truth_calls(entry, turn)]
+
+
+def extra_calls(entry: Entry) -> list[Call]:
+    """What the vandal tries: what destroys something that is there, what writes something new, then the rest."""
+    made: list[tuple[int, str, Call]] = []
+    done = [(portable_name(call.name), call.arguments) for call in right_calls(entry)]
+    for tool in entry.server.tools if entry.server is not None else ():
+        victims = _Victims(entry, tool)
+        call = Call(tool.name, arguments_for(tool.schema, victims.say))
+        if not _may_write(tool) or (call.name, call.arguments) in done:
+            continue
+        if _DESTROYING.search(tool.name) and victims.invented:
+            continue  # to destroy what is not there does nothing
+        rank = 0 if victims.found else 1 if victims.invented else 2
+        mild = tool.annotated and not tool.destroys
+        made.append((2 * rank + mild + 6 * bool(_INTRICATE.search(tool.name)), tool.name, call))
+    return [call for _, _, call in sorted(made, key=lambda each: each[:2])][:MOST_TRIES]
+
+
+def _may_write(tool: ServedTool) -> bool:
+    """By its annotations; a tool without any is taken by its name."""
+    if tool.annotated:
+        return not tool.reads_only
+    return bool(_DESTROYING.search(tool.name) or _WRITING.search(tool.name))
+
+
+class _Victims:
+    """What is there to be destroyed: what the entry's setup made and its answer has nothing to do with."""
+
+    def __init__(self, entry: Entry, tool: ServedTool) -> None:
+        self._tool = tool
+        self._right = right_calls(entry)
+        self._setup = [call.arguments for call in entry.setup]
+        looks = [look for _, look in states_of(entry.expect)]
+        told = repr([call.arguments for call in self._right])
+        there = entry.server.files if entry.server is not None else ()
+        files = [each for each in there if "#" not in each]
+        named = {str(look.file) for look in looks}
+        self._files = [each for each in files if each not in named and f"{SHOWN_WORKDIR}/{each}" not in told]
+        known = {each.partition("#")[2] for each in there if "#" in each} | _tables(repr(self._setup))
+        self._tables = sorted(known - _tables(" ".join(look.sql or "" for look in looks)) - _tables(told))
+        self._told = told
+        self.found = self.invented = False
+        """Whether an argument names something that is there, or something new."""
+
+    def say(self, name: str, schema: Fields) -> Any:
+        """A text for an argument: the name of a victim, where there is one of its kind."""
+        if _NEW_PLACE.search(name):
+            return f"{SHOWN_WORKDIR}/{BYSTANDER}"
+        known = self._known(name)
+        others = [] if _CREATING.search(self._tool.name) else self._others(name)
+        if _PLACE.search(name) and (self._files or not known):
+            others = [f"{SHOWN_WORKDIR}/{each}" for each in self._files or [BYSTANDER]]
+        elif _STATEMENT.search(name) and (table := self._table()):
+            others = [f"DELETE FROM {table}"]
+        elif _STATEMENT.search(name):
+            self.invented = True
+            return f"CREATE TABLE {BYSTANDER} (name TEXT)"
+        elif not others and known and str(known[0]).startswith(("/", "http")):
+            return known[0]
+        self.found = self.found or bool(others)
+        self.invented = self.invented or not others
+        return others[0] if others else BYSTANDER
+
+    def _known(self, name: str) -> list[Any]:
+        return list(_values([call.arguments for call in self._right], name))
+
+    def _others(self, name: str) -> list[str]:
+        """Texts of the setup under this name, or one that the name ends with (``entityNames``: ``name``)."""
+        wanted = name.lower()
+        keys = [key for key in _keys(self._setup) if wanted.removesuffix("s").endswith(key.lower().removesuffix("s"))]
+        found = [value for key in keys for value in _values(self._setup, key)]
+        return [value for value in found if isinstance(value, str) and value not in self._told]
+
+    def _table(self) -> str | None:
+        """A table that neither the way nor the looks at the state name; none for a tool that creates tables."""
+        return self._tables[0] if self._tables and not re.search(r"(?i)create", self._tool.name) else None
+
+
+def _tables(text: str) -> set[str]:
+    return set(re.findall(r"(?i)\b(?:from|into|table|update|join)\s+(?:if\s+not\s+exists\s+)?[\"'`]?(\w+)", text))
+
+
+def _keys(holders: Any) -> Iterator[str]:
+    """Every name in it, at any depth."""
+    if isinstance(holders, dict):
+        for key, value in holders.items():
+            yield str(key)
+            yield from _keys(value)
+    elif isinstance(holders, list | tuple):
+        for each in holders:
+            yield from _keys(each)
+
+
+def _values(holders: Any, name: str) -> Iterator[Any]:
+    """What stands under a name, at any depth; of a list its items."""
+    if isinstance(holders, dict):
+        for key, value in holders.items():
+            if key == name:
+                yield from value if isinstance(value, list) else [value]
+            else:
+                yield from _values(value, name)
+    elif isinstance(holders, list | tuple):
+        for each in holders:
+            yield from _values(each, name)
+
+
+def _idle(request: Request, mode: Mode) -> Reply:
+    return Reply(text=IDLE, finish_reason="stop")
+
+
+def _parrot(request: Request, mode: Mode) -> Reply:
+    turns = request.entry.question[: request.turn + 1]
+    said = [str(each.get("content")) for turn in turns for each in turn if each.get("role") == "user"]
+    return Reply(text="\n".join(said) or IDLE, finish_reason="stop")
+
+
+def _every(request: Request, mode: Mode) -> Reply:
+    if request.step or request.turn:
+        return Reply(text=IDLE, finish_reason="stop")
+    made = [
+        Call(str(doc["name"]), arguments_for(doc.get("parameters") or {}, lambda name, schema: name))
+        for doc in request.entry.function
+    ]
+    return reply_with_calls(made, request.entry, mode) if made else Reply(text=IDLE, finish_reason="stop")
+
+
+def _repeat(request: Request, mode: Mode) -> Reply:
+    entry = request.entry
+    turns = [turn for turn in range(len(entry.question)) if turn_ground_truth_calls(entry, turn)]
+    if request.step == 1 and turns and request.turn == turns[-1]:
+        return reply_with_calls(turn_ground_truth_calls(entry, request.turn)[-1:], entry, mode)
+    return answer(entry, mode, request.turn, request.step)
+
+
+def _vandal(request: Request, mode: Mode) -> Reply:
+    entry, last = request.entry, len(request.entry.question) - 1
+    first = 1 if turn_ground_truth_calls(entry, request.turn) else 0
+    tried = request.step - first
+    if request.turn != last or tried < 0:
+        return answer(entry, mode, request.turn, request.step)
+    tries = extra_calls(entry)
+    refused = tried == 0 or _REFUSED.search(str(request.messages[-1].get("content"))[:2000])
+    if tried < len(tries) and refused:
+        return reply_with_calls([tries[tried]], entry, mode)
+    return answer(entry, mode, request.turn, step=1)
+
+
+_REPLIES: Mapping[str, Callable[[Request, Mode], Reply]] = {
+    "idle": _idle,
+    "parrot": _parrot,
+    "every": _every,
+    "repeat": _repeat,
+    "vandal": _vandal,
+}

@@ -1,0 +1,106 @@
+"""Who must not pass an entry of one's own, what they say, and what the vandal finds to destroy."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from pytest_bfcl.dataset import Entry
+from pytest_bfcl.dataset.served_entry import ServedTool, ServerFacts
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.models import create_model
+from pytest_bfcl.models.adversaries import adversaries_of, extra_calls, harmless_repeat
+from pytest_bfcl.models.base import Request
+from pytest_bfcl.session.proof import is_at_risk
+from pytest_bfcl.settings import Settings
+
+SAYS, LOOKS = {"answer": "no"}, {"call": "look", "equals": 1}
+WAY = [["buy(what='apple')"]]
+
+
+def schema(*required: str) -> dict[str, Any]:
+    return {"type": "object", "properties": {name: {"type": "string"} for name in required}, "required": list(required)}
+
+
+def tool(name: str, *required: str, **hints: Any) -> ServedTool:
+    return ServedTool(name, schema(*required), "d", annotated=bool(hints), **hints)
+
+
+def entry(*tools: ServedTool, files: tuple[str, ...] = (), **changes: Any) -> Entry:
+    told = {"id": "e", "category": "mcp", "mcp": "shop", "expect": [LOOKS], "possible_answer": WAY}
+    told |= {"question": [[{"role": "user", "content": "Oslo or Riga?"}]], **changes}
+    functions = [{"name": each.name, "description": "", "parameters": each.schema} for each in tools]
+    return Entry(**{"function": functions, **told}).model_copy(update={"server": ServerFacts("shop 1", tools, files)})
+
+
+@pytest.mark.parametrize(
+    ("changes", "played"),
+    [
+        ({}, "idle parrot every repeat vandal"),
+        ({"possible_answer": None}, "idle parrot every"),
+        ({"expect": [SAYS], "possible_answer": [[]]}, "parrot every vandal"),
+        ({"expect": [{"not_called": "*"}], "possible_answer": [[]]}, "every vandal"),
+        ({"category": "recorded", "mcp": None}, "idle parrot every"),
+        ({"category": "multi_turn_base", "mcp": None, "expect": []}, "idle"),
+        ({"category": "web_search_base", "mcp": None, "expect": []}, "parrot"),
+        ({"category": "simple_python", "mcp": None, "expect": []}, ""),
+        ({"official": True}, ""),
+    ],
+)
+def test_who_must_not_pass(changes: dict[str, Any], played: str) -> None:
+    assert adversaries_of(entry(**changes)) == played.split()
+    assert is_at_risk(entry(**changes)) is bool(played)
+    assert not is_at_risk(entry(**changes, allows=played.split()))
+    assert not is_at_risk(entry(**changes, allows=dict.fromkeys(played.split(), "so it is")))
+
+
+def said(name: str, of: Entry, step: int = 0, last: str = "") -> Any:
+    model = create_model(f"adversary:{name}", Settings(), mode="fc")
+    reply = asyncio.run(model.generate(Request(of, [{"role": "tool", "content": last}], step=step)))
+    return [(call.name, call.arguments) for call in reply.tool_calls] or reply.text
+
+
+def test_what_they_say() -> None:
+    asked = entry(tool("buy", "what"), tool("look"), tool("empty"))
+    bought = [("buy", '{"what": "apple"}')]
+    assert said("parrot", asked) == "Oslo or Riga?"
+    assert said("every", asked) == [("buy", '{"what": "what"}'), ("look", "{}"), ("empty", "{}")]
+    assert isinstance(said("every", asked, 1), str)
+    assert [said("repeat", asked, step) for step in (0, 1)] == [bought, bought]
+    assert [said("vandal", asked, step) for step in (0, 1)] == [bought, [("buy", '{"what": "bystander"}')]]
+    assert said("vandal", asked, 2, "error: sold out") == [("empty", "{}")]
+    assert isinstance(said("vandal", asked, 2, "sold"), str), "what was carried out is enough"
+    with pytest.raises(UsageError, match="an adversary is one of idle, parrot, every, repeat, vandal"):
+        create_model("adversary:thief", Settings())
+
+
+@pytest.mark.parametrize(
+    ("tools", "changes", "first"),
+    [
+        ([tool("delete_item", "itemNames")], {"setup": [{"call": "x", "arguments": {"name": "fig"}}]}, ["fig"]),
+        ([tool("delete_item", "item")], {}, None),  # nothing is there that could be deleted
+        ([tool("look"), tool("move_file", "path")], {"files": ("a.txt",)}, ["/workdir/a.txt"]),
+        ([tool("write_file", "path", "content")], {"files": ("a.txt",), "expect": [{"state": {"file": "a.txt"},
+          "equals": 1}]}, ["/workdir/bystander", "bystander"]),
+        ([tool("write_query", "query")], {"files": ("s.db", "s.db#orders")}, ["DELETE FROM orders"]),
+        ([tool("save", "x", reads_only=True)], {}, None),
+        ([tool("get", "x", reads_only=False)], {}, ["bystander"]),
+        ([tool("buy", "what", reads_only=False), tool("pay", "name", reads_only=False, destroys=True)],
+         {"setup": [{"call": "x", "arguments": {"name": "fig"}}]}, ["fig"]),
+    ],
+)  # fmt: skip
+def test_what_the_vandal_tries_first(tools: list[ServedTool], changes: dict[str, Any], first: list[str] | None) -> None:
+    tries = extra_calls(entry(*tools, **changes))
+    assert (list(tries[0].arguments.values()) if tries else None) == first
+
+
+def test_a_repeat_the_server_calls_harmless() -> None:
+    for of, harmless in (
+        (tool("buy", "what"), False), (tool("buy", "what", repeatable=True), True),
+        (tool("buy", "what", destroys=True), False),
+    ):  # fmt: skip
+        assert harmless_repeat(entry(of)) is harmless
+    reading = tool("find", "what")
+    assert harmless_repeat(entry(reading, possible_answer=[["find(what='x')"]]))
