@@ -81,3 +81,10 @@ class Outside:
             each.close()
         self._search.clear()
         self._services.clear()
+
+
+def search_behind(dataset: DataSet, entry: Entry, settings: Settings) -> object:
+    """The provider behind an entry's web tools, where it has such; what it finds is kept nowhere."""
+    from pytest_bfcl.session.store import Store
+
+    return Outside(settings, Store()).search(entry, dataset) if entry.involved_classes else None

@@ -22,13 +22,11 @@ from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.fetching.official import cache_root
 from pytest_bfcl.models import create_model
 from pytest_bfcl.models.adversaries import ADVERSARIES, adversaries_of, extra_calls, harmless_repeat, right_calls
-from pytest_bfcl.session.outside import Outside
-from pytest_bfcl.session.store import Store
 from pytest_bfcl.transcript import END_STATE, Call
 from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:
-    from pytest_bfcl.dataset import DataSet, Entry, Texts
+    from pytest_bfcl.dataset import Entry, Texts
     from pytest_bfcl.dataset.served_entry import ServerFacts
     from pytest_bfcl.settings import Settings
     from pytest_bfcl.transcript import Transcript
@@ -136,11 +134,6 @@ async def facts_of_server(entry: Entry, settings: Settings) -> ServerFacts:
     async with served(entry, settings) as (offered, _):
         assert offered.server is not None
         return offered.server
-
-
-def search_behind(dataset: DataSet, entry: Entry, settings: Settings) -> object:
-    """The provider behind an entry's web tools, where it has such."""
-    return Outside(settings, Store()).search(entry, dataset) if entry.involved_classes else None
 
 
 async def unearned_by(entry: Entry, texts: Texts, settings: Settings, search: object = None) -> list[str]:

@@ -10,7 +10,8 @@ from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.dataset.index import DataProblem
 from pytest_bfcl.failures import BenchmarkError
 from pytest_bfcl.session.evaluation import arun
-from pytest_bfcl.session.proof import is_at_risk, search_behind, unearned_by, unearned_text
+from pytest_bfcl.session.outside import search_behind
+from pytest_bfcl.session.proof import is_at_risk, unearned_by, unearned_text
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset import DataSet, EntryRef

@@ -18,7 +18,8 @@ from pytest_bfcl.extensions.lab.auditing.set_rules import agentic_defects, dupli
 from pytest_bfcl.extensions.lab.auditing.trajectory_rules import trajectory_defects
 from pytest_bfcl.extensions.own.validation import validated_categories
 from pytest_bfcl.failures import AdapterError, HarnessError, UsageError
-from pytest_bfcl.session.proof import REMEDY, is_at_risk, search_behind, unearned_by, unearned_text
+from pytest_bfcl.session.outside import search_behind
+from pytest_bfcl.session.proof import REMEDY, is_at_risk, unearned_by, unearned_text
 
 if TYPE_CHECKING:
     from pytest_bfcl.settings import Settings
