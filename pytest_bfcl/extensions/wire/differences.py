@@ -14,6 +14,7 @@ import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
+from urllib.parse import unquote, unquote_plus
 
 from pytest_bfcl.extensions.wire.exchange import loads
 from pytest_bfcl.extensions.wire.replies import Call, Reply
@@ -85,7 +86,7 @@ def same_but_signs(wanted: str, got: str) -> bool:
     def letters(text: str) -> str:
         return re.sub(r"[^A-Za-z0-9]", "", text)
 
-    return letters(wanted) == letters(got) or wanted.startswith(got) or wanted.endswith(got)
+    return letters(wanted).lower() == letters(got).lower() or wanted.startswith(got) or wanted.endswith(got)
 
 
 def difference(wanted: object, got: object, at: str = "the arguments") -> Match:
@@ -96,6 +97,10 @@ def difference(wanted: object, got: object, at: str = "the arguments") -> Match:
         if len(wanted) != len(got):
             return Match("other", f"{at} has {len(got)} items, not {len(wanted)}")
         return _first(difference(w, g, f"{at}[{i}]") for i, (w, g) in enumerate(zip(wanted, got, strict=True)))
+    if got is None and wanted in ("", [], {}):
+        return Match("damaged", f"{at} was {_short(wanted)} and is null")
+    if [wanted] == got or wanted == [got]:
+        return Match("damaged", f"{at} is {_short(got)}, not {_short(wanted)}: a list of one")
     if isinstance(wanted, str) and isinstance(got, str):
         return _texts(wanted, got, at)
     if isinstance(wanted, str) or isinstance(got, str):
@@ -103,16 +108,25 @@ def difference(wanted: object, got: object, at: str = "the arguments") -> Match:
     if type(wanted) is type(got) or not {type(wanted), type(got)} - {int, float}:
         if wanted == got:
             return EXACT
-        rounded = isinstance(wanted, int) and isinstance(got, int | float) and float(wanted) == float(got)
+        rounded = _is_rounded(wanted, got)
         return Match("damaged" if rounded else "other", f"{at} is {got!r}, not {wanted!r}{' (rounded)' * rounded}")
     boolean = isinstance(wanted, bool) != isinstance(got, bool) and wanted == got
     return Match("damaged" if boolean else "other", f"{at} is {_short(got)}, not {_short(wanted)}")
 
 
+def _is_rounded(wanted: object, got: object) -> bool:
+    """Whether digits were lost: beyond what a float holds, or behind the point."""
+    if not isinstance(wanted, int | float) or not isinstance(got, int | float):
+        return False
+    if isinstance(wanted, int):
+        return float(wanted) == float(got)
+    return any(round(wanted, digits) == got for digits in range(7))
+
+
 def _objects(wanted: Fields, got: Fields, at: str) -> Match:
     missing = [key for key in wanted if key not in got]
-    if missing and all(wanted[key] is None for key in missing):
-        return Match("damaged", f"{at}: {', '.join(missing)} was null and is gone")
+    if missing and all(wanted[key] in (None, "", [], {}) for key in missing):
+        return Match("damaged", f"{at}: {', '.join(missing)} was {_short(wanted[missing[0]])} and is gone")
     if set(got) in ({"arguments"}, {"parameters"}) and next(iter(got.values())) == wanted:
         return Match("damaged", f"{at} are wrapped in another object")
     if missing and missing == list(wanted)[-1:] and got and all(got[key] == wanted.get(key) for key in got):
@@ -136,7 +150,7 @@ def _retyped(wanted: object, got: object, at: str) -> Match:
         read = _WORDS[got] if got in _WORDS else loads(got)
         same = type(read) is type(wanted) and read == wanted
     else:
-        same = json.dumps(got) == wanted or str(got) == wanted
+        same = json.dumps(got) == wanted or str(got) == wanted or (got is not None and loads(str(wanted)) == got)
     kind: Kind = "damaged" if same else "other"
     return Match(kind, f"{at} is {_short(got)}, not {_short(wanted)}: another type")
 
@@ -158,19 +172,34 @@ def _unescaped(text: str) -> str:
     return re.sub(r"\\(.)", lambda m: {"n": "\n", "t": "\t", "r": "\r"}.get(m[1], m[1]), text)
 
 
+_MARK = re.compile(r"</?[\w|]+>|\[[A-Z_]+\]")
+
+
+def _visible(text: str) -> str:
+    return "".join(character for character in text if unicodedata.category(character) != "Cf")
+
+
+def _joined(text: str) -> str:
+    return re.sub(r"\s", "", text)
+
+
 _MARKS: dict[str, Callable[[str, str], bool]] = {
     "replacement characters": lambda w, g: "\ufffd" in g and "\ufffd" not in w,
     "half a surrogate pair": lambda w, g: any("\ud800" <= c <= "\udfff" for c in g),
     "escaped twice": lambda w, g: g in (json.dumps(w)[1:-1], json.dumps(w, ensure_ascii=False)[1:-1]),
-    "unescaped twice": lambda w, g: g in (_unescaped(w), w.replace("\\", "")),
+    "unescaped twice": lambda w, g: _unescaped(g) == _unescaped(w) or g == w.replace("\\", ""),
     "escaped for HTML": lambda w, g: html.unescape(g) == w,
+    "percent signs decoded": lambda w, g: unquote(w) == unquote(g) or g == unquote_plus(w),
+    "a date written otherwise": lambda w, g: bool(re.fullmatch(r"\d{4}-\d\d-\d\d", w)) and g.startswith(w),
+    "invisible characters lost": lambda w, g: _visible(w) == g,
+    "marks of a format lost": lambda w, g: _joined(_MARK.sub("", w)) == _joined(g),
     "unescaped as HTML": lambda w, g: html.unescape(w) == g,
     "bytes read in another encoding": _mojibake,
     "another Unicode normal form": lambda w, g: unicodedata.normalize("NFKC", w) == unicodedata.normalize("NFKC", g),
     "the text twice": lambda w, g: g == w + w,
     "the end is missing": lambda w, g: bool(g.strip()) and w.startswith(g.rstrip()) and g.rstrip() != w.rstrip(),
     "the beginning is missing": lambda w, g: bool(g.strip()) and w.endswith(g.lstrip()) and g.lstrip() != w.lstrip(),
-    "blanks or line ends changed": lambda w, g: re.sub(r"\s", "", w) == re.sub(r"\s", "", g),
+    "blanks or line ends changed": lambda w, g: _joined(w) == _joined(g),
     "quotes changed": lambda w, g: w.replace('"', "'") == g.replace('"', "'"),
     "characters lost": lambda w, g: w.encode("ascii", "ignore").decode() == g,
 }

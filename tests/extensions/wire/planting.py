@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -321,6 +322,34 @@ def after_finish(events: list[Json]) -> list[Json]:
     if last and has_arguments(events[last - 1]):
         events[last - 1], events[last] = events[last], events[last - 1]
     return events
+
+
+def without_marks(heard: Heard) -> None:
+    """Special tokens in users' messages disappear."""
+    for turn in heard.turns:
+        if turn.role == "user":
+            turn.text = re.sub(r"<\|\w+\|>", "", turn.text)
+
+
+def _results(heard: Heard) -> list[reference.Turn]:
+    return [turn for turn in heard.turns if turn.role == "tool"]
+
+
+def ascii_results(heard: Heard) -> None:
+    """Results lose what is not ASCII."""
+    for turn in _results(heard):
+        turn.text = turn.text.encode("ascii", "ignore").decode()
+
+
+def only_last_result(heard: Heard) -> None:
+    """Results before the last are empty."""
+    for turn in _results(heard)[:-1]:
+        turn.text = ""
+
+
+def users_in_a_row(heard: Heard) -> bool:
+    """Whether two messages of the user follow each other."""
+    return any(one.role == other.role == "user" for one, other in itertools.pairwise(heard.turns))
 
 
 def last_is_tool(heard: Heard) -> bool:

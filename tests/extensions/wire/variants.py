@@ -237,7 +237,7 @@ CHAT: tuple[p.Variant, ...] = (
       p.in_arguments(lambda text: "{}", when=p.choice("required"), form=False)),
     F("empty object when named, streamed", "choice_function_stream stream_arguments strict",
       p.in_arguments(lambda text: "{}", when=p.choice("="), form=True)),
-    F("wrong types when named", "choice_function arguments_dictated strict", p.in_object(
+    F("wrong types when named", "choice_function arguments_dictated", p.in_object(
       lambda values: {key: [value] for key, value in values.items()}, when=p.choice("="))),
     F("two calls when named", "choice_function", p.in_said_calls(lambda calls: calls * 2, when=p.choice("="))),
     F("two calls when required", "choice_required call_recognised",
@@ -304,7 +304,7 @@ CHAT: tuple[p.Variant, ...] = (
     F("what $ref names becomes a text", "schema_ref schema_recursive", p.in_tool_values(p.texts_of_refs)),
     F("the first of anyOf is taken", "schema_any_of", p.in_tool_values(p.first_of_any)),
     F("lists lose what minItems does not ask for", "schema_items", p.in_tool_values(p.fewest)),
-    F("titles are refused", "schemas_generated", p.refusing(p.schema_has('"title"'))),
+    F("titles are refused", "schemas_generated schema_notes", p.refusing(p.schema_has('"title"'))),
     # histories
     F("arguments lost after an empty call", "calls_after_empty", p.in_speech(p.lost_after_empty)),
     F("arguments lost after an empty call when streamed", "calls_after_empty",
@@ -341,6 +341,33 @@ CHAT: tuple[p.Variant, ...] = (
     F("seeds are dropped", "seed",
       p.in_speech(lambda said, heard: setattr(said, "before", str(next(p.NUMBERS))),
                   when=lambda heard: "random number" in p.last_of(heard))),
+    F("names in lower case", "name_case", p.in_names(str.lower)),
+    F("a closing line end is lost", "arguments_final_newline", p.in_values(p.texts(lambda text: text.rstrip("\n")))),
+    F("percent signs are decoded", "arguments_percent", p.in_values(p.texts(lambda text: text.replace("%20", " ")))),
+    F("empty texts are left out", "arguments_nothing",
+      p.in_object(lambda values: {key: value for key, value in values.items() if value != ""})),
+    F("empty texts become null", "arguments_nothing", p.in_values(lambda value: None if value == "" else value)),
+    F("a list of one is its item", "arguments_list_of_one", p.in_object(
+      lambda values: {k: v[0] if isinstance(v, list) and len(v) == 1 else v for k, v in values.items()})),
+    F("the text null becomes null", "arguments_words", p.in_values(lambda value: None if value == "null" else value)),
+    F("dates become times", "arguments_words schema_limits", p.in_values(p.texts(
+      lambda text: text + "T00:00:00" if re.fullmatch(r"\d{4}-\d\d-\d\d", text) else text))),
+    F("texts with JSON are read", "arguments_json_text",
+      p.in_values(p.texts(lambda text: json.loads(text) if text.startswith(('{"', "[1")) else text))),
+    F("fractions are rounded", "arguments_numbers",
+      p.in_values(lambda value: round(value, 2) if isinstance(value, float) else value)),
+    F("joiners are lost", "arguments_surrogates", p.in_values(p.texts(lambda text: text.replace("\u200d", "")))),
+    F("marks are taken out of requests", "arguments_marks", p.in_hearing(p.without_marks)),
+    F("$schema is refused", "schema_notes", p.refusing(p.schema_has("$schema"))),
+    F("oneOf is refused", "schema_combined", p.refusing(p.schema_has("oneOf"))),
+    F("letters of results are lost", "result_unicode", p.in_hearing(p.ascii_results)),
+    F("only the last result is read", "results_reordered", p.in_hearing(p.only_last_result)),
+    F("no content beside calls is refused", "history_content", p.refusing_turn(
+      lambda turn: "tool_calls" in turn and "content" not in turn)),
+    F("two users' messages are fatal", "roles_repeated", p.refusing(p.users_in_a_row, status=500)),
+    F("no call once there was one", "conversation_20 results_kept", p.in_speech(
+      lambda said, heard: (said.calls.clear(), setattr(said, "before", "Done.")),
+      when=lambda heard: heard.turns[-1].role == "user" and any(turn.calls for turn in heard.turns))),
     F("logprobs are not given", "logprobs",
       p.in_hearing(lambda heard: setattr(heard, "logprobs", False))),
     F("wrong requests are a gateway's 502", "error_form",

@@ -113,6 +113,10 @@ NESTED_TYPES: Json = {
 }
 
 
+NOTHING_TYPES: Json = {"text": TEXT, "list": {"type": "array"}, "object": {"type": "object"}}
+WORDS = {"a": "null", "b": "None", "c": "2026-02-03", "d": "-"}
+
+
 JUDGES: Judges = {
     "arguments_numbers": values(NUMBER_TYPES, NUMBERS),
     "arguments_booleans": values({"on": {"type": "boolean"}, "off": {"type": "boolean"}}, {"on": True, "off": False}),
@@ -128,6 +132,12 @@ JUDGES: Judges = {
     "arguments_braces": texts('{} } ], "a": {"b": [1, 2}, ] ```'),
     "arguments_markup": texts('{} <b class="x">1 &lt; 2 && 3 > 2</b> &amp;'),
     "arguments_blanks": texts("  {}   three blanks  "),
+    "arguments_final_newline": texts("{}\nlast line\n"),
+    "arguments_percent": texts("{} 100% of %20 and %2F, a+b"),
+    "arguments_nothing": values(NOTHING_TYPES, {"text": "", "list": [], "object": {}}),
+    "arguments_list_of_one": values({"sizes": {"type": "array"}}, {"sizes": [7]}),
+    "arguments_words": values(dict.fromkeys(WORDS, TEXT), WORDS),
+    "arguments_json_text": values({"a": TEXT, "b": TEXT}, {"a": '{"k": [1]}', "b": "[1, 2]"}),
     "arguments_number_text": values({"a": TEXT, "b": TEXT, "c": TEXT}, {"a": "007", "b": "true", "c": "1e5"}),
     "arguments_marks": _marks,
     "arguments_long": _long,

@@ -50,6 +50,16 @@ def given_items(reply: Reply) -> tuple[dict[str, Any], ...]:
     return tuple(body["output"]) if "output" in body else (body["choices"][0]["message"],)
 
 
+async def _content(probe: Probe) -> None:
+    request, reply = await begun(probe)
+    word = probe.word()
+    plain = returned(request, reply, f"the value is {word}")
+    message = {key: value for key, value in given_items(reply)[0].items() if key != "content"}
+    forms = [{**message, "content": None}, {**message, "content": ""}, message]
+    told = [request.then(Verbatim((form,)), plain.turns[-1]) for form in forms]
+    await weighed(probe, [plain, *told], word)
+
+
 async def _answered(probe: Probe) -> None:
     request, reply = await begun(probe)
     word = probe.word()
@@ -73,6 +83,7 @@ async def _answered(probe: Probe) -> None:
 JUDGES: Judges = {
     "user_parts": _user_parts,
     "history_text": _text_beside,
+    "history_content": _content,
     "message_back": _message_back,
     "result_answered": _answered,
 }

@@ -105,9 +105,34 @@ async def _empty(probe: Probe) -> None:
 async def _reordered(probe: Probe) -> None:
     request, reply = await begun(probe, 2)
     words = probe.word(), probe.word()
+    alone = dictate(look_up(words[0]), tools=(LOOK_UP,), repeat_result=True)
+    one = await probe.reply(alone)
+    if len(one.calls) != 1:
+        raise NotCalled("the model did not make the call", one)
     requests = [returned(request, reply, *words), returned(request, reply, *words, reverse=True)]
+    requests.append(returned(alone, one, " and ".join(words)))
     replies = await together(*map(probe.reply, requests))
     await probe.weigh(list(zip(requests, replies, strict=True)), says(*words))
+
+
+LETTERS = "é世ß"
+
+
+async def _unicode(probe: Probe) -> None:
+    request, reply = await begun(probe)
+    word = probe.word()
+
+    def judge(answer: Reply) -> Match:
+        if f"{word}{LETTERS}" in answer.text:
+            return EXACT
+        lost = word in answer.text and not set(LETTERS) & set(answer.text)
+        return Match(
+            "damaged" if lost else "other", f"{word}{LETTERS} was told, the text is {ascii(answer.text)[:160]}"
+        )
+
+    request = returned(request, reply, f"the value is {word}{LETTERS}")
+    whole, streamed = await probe.both(request)
+    await probe.weigh([(request, whole), (request.streamed(), streamed)], judge)
 
 
 async def _ids_accepted(probe: Probe) -> None:
@@ -141,9 +166,13 @@ async def _conversation(probe: Probe) -> None:
         reply = await probe.reply(request, stream=step % 2 == 1)
         match = compare(wanted, reply)
         if match.kind != "exact":
-            alone = compare(wanted, await probe.reply(dictate(*wanted), stream=step % 2 == 1))
-            kind = Broke if match.kind == "damaged" and alone.kind == "exact" else NotCalled
-            raise kind(f"step {step + 1}: {match.why}", reply)
+            alone = dictate(*wanted).streamed(step % 2 == 1)
+            answer = await probe.reply(alone)
+            if match.kind == "damaged" and compare(wanted, answer).kind == "exact":
+                raise Broke(f"step {step + 1}: {match.why}", reply)
+            pairs = [(request.streamed(alone.stream), reply), (alone, answer)]
+            await probe.weigh(pairs, lambda reply, wanted=wanted: compare(wanted, reply))  # type: ignore[misc]
+            raise NotCalled(f"step {step + 1}: {match.why}", reply)
         ids.append(reply.calls[0].id)
         request = request.then(ToolCalls.by(reply), ToolResult(str(reply.calls[0].id), f"kept as {step}"))
 
@@ -160,6 +189,15 @@ async def _ids_unique(probe: Probe) -> None:
             raise Broke(f"step {step + 1} has the id {reply.calls[0].id!r} of an earlier step", reply)
         ids.append(reply.calls[0].id)
         request = request.then(ToolCalls.by(reply), *(ToolResult(str(call.id), "kept") for call in reply.calls))
+
+
+async def _roles_repeated(probe: Probe) -> None:
+    word = probe.word()
+    said = f"The code word is {word}."
+    apart = Request((Message("user", said), Message("user", CODE_WORD)), (NOTE,))
+    requests = [told_directly(said), apart, apart.streamed()]
+    replies = await together(*map(probe.reply, requests))
+    await probe.weigh(list(zip(requests, replies, strict=True)), lambda reply: compare([note(word)], reply))
 
 
 def word_from(role: Role) -> Judge:
@@ -192,10 +230,12 @@ JUDGES: Judges = {
     "results_kept": _kept,
     "result_empty": _empty,
     "result_large": like_a_string(_large),
+    "result_unicode": _unicode,
     "result_error": like_a_string(_error),
     "results_reordered": _reordered,
     "conversation_20": _conversation,
     "role_system": word_from("system"),
     "role_developer": word_from("developer"),
+    "roles_repeated": _roles_repeated,
     "role_user": word_from("user"),
 }

@@ -117,6 +117,21 @@ SHARED: Json = schema(
     **{"$defs": {"place": schema({"city": TEXT, "floor": {"type": "integer"}})}},
 )
 PLACES: Json = {"home": {"city": "Oslo", "floor": 3}, "work": {"city": "Lima", "floor": 0}}
+NOTES: Json = schema(
+    {
+        "label": TEXT,
+        "size": {"type": "integer", "title": "Size", "default": 3, "examples": [3, 4], "$comment": "in metres"},
+        "name": {"type": "string", "deprecated": True, "readOnly": False},
+    },
+    **{"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "SetUp", "description": "What is set up."},
+)
+COMBINED: Json = schema(
+    {
+        "label": TEXT,
+        "to": {"oneOf": [schema({"mail": TEXT}), schema({"number": {"type": "integer"}})]},
+        "size": {"allOf": [{"type": "integer"}, {"minimum": 1}]},
+    }
+)
 ODD_KEYS: Json = {"@type": "a", "max-size": 3, "größe": 4, "with blank": True, "$id": "b", "class": "c"}
 ODD_SCHEMA: Json = schema({"label": TEXT, **{key: {} for key in ODD_KEYS}})
 LONG = "Sets something up. " + "The value is kept until it is changed; nothing else happens. " * 130
@@ -136,11 +151,14 @@ JUDGES: Judges = {
     "schema_pattern": tool(schema({"label": TEXT, "code": CODE}), {"code": "NO-007"}),
     "schema_further": tool(FURTHER, {"counts": {"red": 1, "light blue": 2}, "own": "kept"}),
     "schema_limits": tool(LIMITS, LIMITED),
+    "schema_notes": tool(NOTES, {"size": 4, "name": "a"}),
+    "schema_combined": tool(COMBINED, {"to": {"number": 5}, "size": 2}),
     "schema_enum": tool(ENUM, {"unit": "K / kelvin", "level": 2}),
     "schema_long_description": tool(schema({"label": TEXT}), {}, description=LONG),
     "schema_odd_keys": tool(ODD_SCHEMA, ODD_KEYS),
     "schema_none": tool(None, {}, name="get_status", key=None),
     "name_dots": tool_named("files.v2.save"),
     "name_dashes": tool_named("save-the-file"),
+    "name_case": tool_named("saveHTTPFile"),
     "name_64": tool_named("save_" + "a_very_long_name_" * 3 + "12345678"),
 }
