@@ -141,7 +141,7 @@ def _chat_turns(body: Json) -> list[Turn]:
 
 
 def _response_turns(body: Json) -> list[Turn]:
-    turns: list[Turn] = [Turn("developer", body["instructions"])] if body.get("instructions") else []
+    turns: list[Turn] = [Turn("instructions", body["instructions"])] if body.get("instructions") else []
     for item in body.get("input") or []:
         kind = item.get("type", "message")
         if kind == "reasoning":

@@ -11,7 +11,8 @@ from tests.extensions.wire.planting import Variant
 from tests.extensions.wire.reference import Heard, Message, Reference
 from tests.extensions.wire.variants import CHAT, FIRST, RESPONSES, SHARED
 
-CHANCE = {"schemas_generated"}
+CHANCE = {"schemas_generated", "sdk_reads"}
+"""What depends on the release of Hypothesis and on the clients that are installed."""
 APIS: tuple[Api, ...] = ("chat", "responses")
 
 
