@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from pytest_bfcl.extensions.own.assertions import assert_calls as assert_calls
     from pytest_bfcl.extensions.own.assertions import assert_no_calls as assert_no_calls
     from pytest_bfcl.extensions.own.assertions import assert_state as assert_state
+    from pytest_bfcl.extensions.own.expecting import assert_expect as assert_expect
+    from pytest_bfcl.extensions.own.expecting import expect as expect
     from pytest_bfcl.failures import AdapterError as AdapterError
     from pytest_bfcl.failures import Failure as Failure
     from pytest_bfcl.failures import FailureTag as FailureTag
@@ -36,6 +38,8 @@ _HOMES = {
     "assert_calls": "extensions.own.assertions",
     "assert_no_calls": "extensions.own.assertions",
     "assert_state": "extensions.own.assertions",
+    "assert_expect": "extensions.own.expecting",
+    "expect": "extensions.own.expecting",
     "Episode": "extensions.agents",
     "as_agent": "extensions.agents",
     "arun": "session.evaluation",

@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterator
 
 from pytest_bfcl.dataset.entry import Entry, FunctionDoc
+from pytest_bfcl.dataset.expectation import unknown_names
 from pytest_bfcl.dataset.schemas import Finding, answer_findings, check_functions
 from pytest_bfcl.dataset.served_entry import check_path, portable_name
 from pytest_bfcl.python_text import parse_expression
@@ -253,4 +254,8 @@ def _recorded_findings(entry: Entry) -> Iterator[Finding]:
     for number, each in enumerate(entry.expect):
         if any(one.looked_at is not None for one in each.alternatives):
             told = "recorded tools have no state: expect answers and calls (call, resource and state are for mcp)"
+            yield Finding(told, field=f"expect[{number}]")
+    tools = {str(doc.get("name")): doc.get("parameters") or {} for doc in entry.function}
+    for number, each in enumerate(entry.expect):
+        for told in unknown_names(each, tools):
             yield Finding(told, field=f"expect[{number}]")

@@ -7,24 +7,32 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from pytest_bfcl.dataset.served_entry import check_path
-from pytest_bfcl.json_types import Parsed
+from pytest_bfcl.dataset.served_entry import check_path, portable_name
+from pytest_bfcl.json_types import Fields, Parsed
+from pytest_bfcl.suggestions import instead_of
+from pytest_bfcl.tools.json_schema import fits_schema, value_schema_problem
 from pytest_bfcl.tools.patterns import pattern_of
 
 MOST_STEPS = 20
+_CONDITIONS = ("equals", "contains", "matches", "exists")
 ABSENT = "(absent)"
 """The only name of the object that stands in a record for what was not there."""
 _STEP = re.compile(r"\.([A-Za-z_][\w-]*)|\[(\d{1,6}|\*)\]|\[\"([^\"]{1,200})\"\]|\['([^']{1,200})'\]")
 
 
 class Values(BaseModel):
-    """What a value must be like: exactly one of ``equals``, ``contains``, ``matches``, ``exists``."""
+    """What a value must be like: exactly one of ``equals``, ``contains``, ``matches``, ``schema``, ``exists``.
 
-    model_config = ConfigDict(extra="forbid")
+    In Python a function may stand for any value (`Tested`).
+    """
+
+    model_config = ConfigDict(extra="forbid", populate_by_name=True)
 
     equals: Any = Field(default=None, description="What it must be: any JSON value.")
     contains: Any = Field(
@@ -35,7 +43,9 @@ class Values(BaseModel):
     matches: str | None = Field(
         default=None, description="A regular expression that must be found in its text (no look-around, no references)."
     )
+    valid_by: Parsed | None = Field(default=None, alias="schema", description="A JSON Schema it must be valid by.")
     exists: bool | None = Field(default=None, description="Whether there must be such a thing at all.")
+    optional: bool = Field(default=False, description="Of an argument: it may be left out.")
     tolerance: float | None = Field(
         default=None, ge=0, description="How far numbers may be from equals, contains or a number in answer."
     )
@@ -47,24 +57,33 @@ class Values(BaseModel):
             pattern_of(text)
         return text
 
+    @field_validator("valid_by")
+    @classmethod
+    def _is_schema(cls, schema: Parsed | None) -> Parsed | None:
+        if schema is not None and (problem := value_schema_problem(schema)):
+            raise ValueError(f"schema: {problem}")
+        return schema
+
     @property
     def conditions(self) -> set[str]:
-        """Which of the four it has."""
-        return {"equals", "contains", "matches", "exists"} & self.model_fields_set
+        """Which of the five it has."""
+        return {"equals", "contains", "matches", "valid_by", "exists"} & self.model_fields_set
 
     @property
     def wanted(self) -> Any:
         """What must hold, for people."""
         name = next(iter(self.conditions), "equals")
         value = getattr(self, name)
-        return value if name in ("equals", "contains") else {name: value}
+        return value if name in ("equals", "contains") else {name.replace("valid_by", "schema"): value}
 
     def holds(self, told: Any, *, there: bool = True) -> bool:
         """Whether a value is as it must be; ``there``: whether there is one."""
         if self.exists is not None:
             return there == self.exists
         if not there:
-            return False
+            return self.optional
+        if self.valid_by is not None:
+            return fits_schema(self.valid_by, told)
         if self.matches is not None:
             return pattern_of(self.matches).is_in(told if isinstance(told, str) else json_text(told))
         if "equals" in self.model_fields_set:
@@ -80,9 +99,10 @@ class CalledTool(BaseModel):
     called: str | list[str] = Field(description="A tool of the server, by either of its names; several: any of them.")
     arguments: Parsed = Field(
         default_factory=dict,
-        description='Parameter → value, or {"equals" | "contains" | "matches" | "exists": …, "tolerance"}; parameters '
-        "that are not named may be anything.",
+        description='Parameter → value, or {"equals" | "contains" | "matches" | "schema" | "exists": …, "tolerance", '
+        '"optional"}; parameters that are not named may be anything.',
     )
+    closed: bool = Field(default=False, description="Whether no other argument may be given.")
 
     @field_validator("arguments")
     @classmethod
@@ -95,6 +115,21 @@ class CalledTool(BaseModel):
     def names(self) -> list[str]:
         """The tools."""
         return [self.called] if isinstance(self.called, str) else self.called
+
+
+Listed = list[str | CalledTool]
+Steps = list[str | CalledTool | Listed]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Tested:
+    """What stands for a value in Python's expectations: a function that tests it; ``name`` is for messages."""
+
+    test: Callable[[Any], object]
+    name: str
+
+    def __repr__(self) -> str:
+        return self.name
 
 
 class State(BaseModel):
@@ -161,8 +196,23 @@ class Expectation(Values):
         description='A tool that the model must not have called by then, whatever came of it; "*": none at all.',
     )
     count: int | None = Field(default=None, ge=0, description="With called or attempted: exactly so many such calls.")
-    in_order: list[str | CalledTool] | None = Field(
+    exact: Steps | None = Field(
+        default=None,
+        description="These calls were carried out and no others, in this order; a list among them is one step, in "
+        "which the order does not matter.",
+    )
+    unordered: Listed | None = Field(
+        default=None, description="These calls were carried out and no others, in any order."
+    )
+    superset: Listed | None = Field(
+        default=None, min_length=1, description="These calls were carried out in any order, others too."
+    )
+    subset: Listed | None = Field(default=None, description="No calls but some of these were carried out.")
+    in_order: Listed | None = Field(
         default=None, min_length=1, description="Calls carried out in this order, others between them."
+    )
+    at_least: int | None = Field(
+        default=None, ge=1, description="With superset or in_order: so many of the calls are enough."
     )
     max_calls: int | None = Field(
         default=None, ge=0, description="At most so many calls carried out by then, of any tool."
@@ -183,7 +233,8 @@ class Expectation(Values):
         about_values = kind in ("call", "resource", "state", "said")
         if about_values != bool(self.conditions) or len(self.conditions) > 1:
             raise ValueError(
-                "call, resource, state and said have one of equals, contains, matches, exists; the others have none"
+                "call, resource, state and said have one of equals, contains, matches, schema, exists; "
+                "the others have none"
             )
         if self.count is not None and kind not in ("called", "attempted"):
             raise ValueError("count belongs to called or attempted")
@@ -192,6 +243,8 @@ class Expectation(Values):
         if kind in ("called", "attempted", "not_called"):
             for value in self.arguments.values():
                 argument_rule(value)
+        if self.at_least is not None and kind not in ("superset", "in_order"):
+            raise ValueError("at_least belongs to superset or in_order")
         if self.only is not None and kind not in ("call", "resource", "state"):
             raise ValueError("only belongs to a look at the state: call, resource or state")
         if any(each.any_of is not None for each in self.any_of or ()):
@@ -220,7 +273,8 @@ class Expectation(Values):
     @property
     def is_restraint(self) -> bool:
         """Whether it says what must not be done."""
-        return self.kind in ("not_called", "max_calls", "answer", "said") or self.count == 0
+        bounded = self.kind == "subset" or self.exact == [] or self.unordered == []
+        return bounded or self.kind in ("not_called", "max_calls", "answer", "said") or self.count == 0
 
     @property
     def answers(self) -> list[str | float]:
@@ -234,9 +288,24 @@ class Expectation(Values):
         return CalledTool(called=named, arguments=self.arguments)
 
     @property
-    def order(self) -> list[CalledTool]:
-        """Of ``in_order``."""
-        return [CalledTool(called=each) if isinstance(each, str) else each for each in self.in_order or ()]
+    def steps(self) -> list[list[CalledTool]]:
+        """Of ``exact``, ``unordered``, ``superset``, ``subset`` and ``in_order``: a list a step, else one for each."""
+        given: list[Any] = [found for name in LISTS if (found := getattr(self, name)) is not None]
+        listed: Steps = given[0] if given else []
+        return [list(map(_as_call, each)) if isinstance(each, list) else [_as_call(each)] for each in listed]
+
+    @property
+    def listed(self) -> list[CalledTool]:
+        """The same calls without their steps."""
+        return [call for step in self.steps for call in step]
+
+    @property
+    def tools(self) -> list[CalledTool]:
+        """Every call it is about, those of alternatives too; ``*`` is no tool."""
+        if self.any_of is not None:
+            return [call for each in self.any_of for call in each.tools]
+        named = self.called or self.attempted or self.not_called
+        return [each for each in (*([self.wanted_call] if named else ()), *self.listed) if "*" not in each.names]
 
     def names_a_number(self, message: str) -> bool:
         """Whether the message names an accepted number, within the tolerance."""
@@ -256,21 +325,52 @@ _KINDS = (
     "called",
     "attempted",
     "not_called",
+    "exact",
+    "unordered",
+    "superset",
+    "subset",
     "in_order",
     "max_calls",
     "any_of",
 )
+LISTS = ("exact", "unordered", "superset", "subset", "in_order")
+"""The kinds that compare the calls of a conversation with a list of calls."""
 _NUMBER = re.compile(
     r"(?<![\w.])-?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,300}(?:\.\d{1,300})?(?:[eE][+-]?\d{1,3})?)(?!\w)"
 )
 
 
+def unknown_names(each: Expectation, tools: Mapping[str, Fields]) -> Iterator[str]:
+    """What an assertion says of tools that are not offered, and of parameters they do not have: the user's mistake.
+
+    ``tools``: name → schema of its arguments, in either dialect.
+    """
+    known = {portable_name(name): (name, schema) for name, schema in tools.items()}
+    for wanted in each.tools:
+        for name in wanted.names:
+            found = known.get(portable_name(name))
+            if found is None:
+                yield f"there is no tool {name!r}; {instead_of(name, list(tools))}"
+                continue
+            parameters = found[1].get("properties")
+            if not isinstance(parameters, Mapping) or found[1].get("additionalProperties") not in (None, False):
+                continue
+            for parameter in wanted.arguments:
+                if parameter not in parameters:
+                    yield f"{name} has no parameter {parameter!r}; {instead_of(str(parameter), list(parameters))}"
+
+
+def _as_call(each: str | CalledTool) -> CalledTool:
+    return CalledTool(called=each) if isinstance(each, str) else each
+
+
 def argument_rule(value: Any) -> Values:
     """What an argument must be like: a value is what it must equal. Raises `ValueError`."""
-    if isinstance(value, dict) and value and set(value) <= set(Values.model_fields) and set(value) != {"tolerance"}:
+    known = {field.alias or name for name, field in Values.model_fields.items()}
+    if isinstance(value, dict) and set(value) <= known and set(value) & {*_CONDITIONS, "schema"}:
         rule = Values.model_validate(value)
         if len(rule.conditions) != 1:
-            raise ValueError("an argument has one of equals, contains, matches, exists")
+            raise ValueError("an argument has one of equals, contains, matches, schema, exists")
         return rule
     return Values(equals=value)
 
@@ -315,7 +415,9 @@ def near(wanted: float, told: float, tolerance: float) -> bool:
 
 
 def same(wanted: Any, told: Any, tolerance: float = 0) -> bool:
-    """Equal as JSON: numbers by value, true and 1 apart."""
+    """Equal as JSON: numbers by value, true and 1 apart; as the function says where one stands for a value."""
+    if isinstance(wanted, Tested):
+        return bool(wanted.test(told))
     if isinstance(wanted, bool) or isinstance(told, bool):
         return wanted is told
     if isinstance(wanted, dict) and isinstance(told, dict):

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from pytest_bfcl.checkers import judge
-from pytest_bfcl.checkers.served import carried_out_calls
+from pytest_bfcl.checkers.expectations import carried_out_calls
 from pytest_bfcl.conversation.engine import converse, served
 from pytest_bfcl.dataset.inputs import Parts, changed_parts, inputs_of, short_digest
 from pytest_bfcl.dataset.served_entry import portable_name

@@ -28,11 +28,16 @@ def is_native(document: Fields) -> bool:
 
 def schema_problem(schema: Fields) -> str | None:
     """What makes a schema of arguments no JSON Schema of an object, ``None`` when it is one."""
+    if schema.get("type", "object") != "object":
+        return f"it is the schema of {str(schema.get('type'))[:40]!r}, not of an object"
+    return value_schema_problem(schema)
+
+
+def value_schema_problem(schema: Fields) -> str | None:
+    """What makes a schema no JSON Schema, ``None`` when it is one."""
     from jsonschema.exceptions import SchemaError
     from jsonschema.validators import validator_for
 
-    if schema.get("type", "object") != "object":
-        return f"it is the schema of {str(schema.get('type'))[:40]!r}, not of an object"
     try:
         validator_for(dict(schema), default=_draft()).check_schema(schema)
     except SchemaError as error:
@@ -62,6 +67,17 @@ def argument_problem(schema: Fields, arguments: Fields) -> tuple[str, str] | Non
     return (place[0] if place else ""), f"{where}{error.message}"[:MOST_SHOWN]
 
 
+def fits_schema(schema: Fields, value: Any) -> bool:
+    """Whether any value is valid by a schema; one that cannot be applied lets nothing pass."""
+    from jsonschema.exceptions import UnknownType
+    from referencing.exceptions import Unresolvable
+
+    try:
+        return next(_errors(schema, value), None) is None
+    except (Unresolvable, UnknownType, RecursionError):
+        return False
+
+
 def is_valid(schema: Fields, arguments: Fields) -> bool:
     """Whether arguments are valid; as `argument_problem`, several times as fast because nothing is said."""
     from jsonschema.exceptions import UnknownType
@@ -73,7 +89,7 @@ def is_valid(schema: Fields, arguments: Fields) -> bool:
         return True
 
 
-def _errors(schema: Fields, arguments: Fields) -> Iterator[Any]:
+def _errors(schema: Fields, arguments: Any) -> Iterator[Any]:
     from jsonschema.validators import validator_for
     from referencing import Registry
 

@@ -13,7 +13,7 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.conversation.world import MOST_CALLS, MOST_SHOWN, TOO_MUCH, World
-from pytest_bfcl.dataset.expectation import ABSENT, at_path
+from pytest_bfcl.dataset.expectation import ABSENT, at_path, unknown_names
 from pytest_bfcl.dataset.inputs import short_digest
 from pytest_bfcl.dataset.served_entry import ServerFacts, portable_name
 from pytest_bfcl.dataset.untouched import MOST_TOLD, changed_files, changed_places, states_of
@@ -59,11 +59,20 @@ async def served_entry(
             async with mcp_session(entry.id, name, where, settings.timeout_s, places) as server:
                 world = ServedWorld(entry, server, workdir, as_listed)
                 documents = await world.listed()
+                _refuse_unknown(entry, documents)
                 for call in entry.setup:
                     await server.call(call.call, workdir.real(call.arguments), "the entry's setup")
                 await world.begin()
                 offered = {"function": _offered(entry, documents, server), "server": world.facts}
                 yield entry.model_copy(update=offered), world
+
+
+def _refuse_unknown(entry: Entry, documents: list[Parsed]) -> None:
+    """Raise `HarnessError` (kind ``data``) for an expectation about a tool or parameter that the server has not."""
+    tools = {str(doc["name"]): doc["parameters"] for doc in documents}
+    for number, each in enumerate(entry.expect):
+        if told := next(unknown_names(each, tools), None):
+            raise HarnessError(HarnessTrouble.DATA, f"{entry.id}: expect[{number}]: {told}")
 
 
 @asynccontextmanager

@@ -14,8 +14,10 @@ from pytest_bfcl.checkers.corrected import rule_set
 from pytest_bfcl.checkers.differences import ABSENT, state_difference
 from pytest_bfcl.checkers.json_values import plain
 from pytest_bfcl.checkers.judge import judge
+from pytest_bfcl.dataset.expectation import Expectation, unknown_names
 from pytest_bfcl.explaining.notation import allowed_text, value_text
 from pytest_bfcl.explaining.terminal import failure_text
+from pytest_bfcl.extensions.own.expecting import has_functions
 from pytest_bfcl.failures import Failure, FailureTag, UsageError, Verdict
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.judging.expected import function_documents, plain_answers, possible_answers
@@ -77,6 +79,7 @@ def assert_calls(
         raise UsageError("name the functions: assert_calls(output, functions, …)")
     documents = function_documents(functions)
     answers = plain_answers(expected) if possible_answer is None else possible_answers(possible_answer)
+    _refuse_unknown(documents, answers)
     row_category, row_language = _category(category, rule, language, len(answers), len(documents))
     reply = read_reply(output)
     entry = _entry(
@@ -90,6 +93,22 @@ def assert_calls(
     under = proven_underscores(reply, documents) if underscore_names is None else underscore_names
     transcript = _transcript(reply, mode, row_category, under)
     _raise_unless_valid(judge(entry, transcript, rules), entry, transcript)
+
+
+def _refuse_unknown(documents: Sequence[Fields], answers: Sequence[Fields]) -> None:
+    """Raise `UsageError` for a tool or parameter that does not exist, and for values that only `expect` can hold."""
+    tools = {str(doc["name"]): doc["parameters"] for doc in documents}
+    for each in answers:
+        for name, parameters in each.items():
+            wanted = Expectation(called=name, arguments=dict.fromkeys(parameters))
+            if told := next(unknown_names(wanted, tools), None):
+                raise UsageError(f"{told} (the answer is wrong, nothing was judged)")
+            odd = next((parameter for parameter, values in parameters.items() if has_functions(values)), None)
+            if odd is not None:
+                raise UsageError(
+                    f"{name}.{odd}: patterns and functions are for expect: "
+                    f'expect(reply).called("{name}", {{"{odd}": re.compile("…")}})'
+                )
 
 
 def assert_no_calls(

@@ -1,0 +1,215 @@
+"""What is expected, held against a conversation: one implementation for entries, Python and recorded tools.
+
+Shapes and values are `pytest_bfcl.dataset.expectation`'s; docs/expectations.md is the page for people.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any
+
+from pytest_bfcl.checkers import reasons
+from pytest_bfcl.checkers.answer import contains_answer, last_message
+from pytest_bfcl.checkers.corrected import RuleSet
+from pytest_bfcl.checkers.details import AnswerDetails, ServerDetails
+from pytest_bfcl.checkers.matching import augment
+from pytest_bfcl.checkers.response import is_error
+from pytest_bfcl.checkers.steps import step_calls
+from pytest_bfcl.dataset.expectation import ABSENT, LISTS, argument_rule
+from pytest_bfcl.dataset.served_entry import portable_name
+from pytest_bfcl.failures import Reason, Verdict
+from pytest_bfcl.syntax.writing import exact_text, read_call
+from pytest_bfcl.transcript import FAILED_CALLS, Call, Transcript
+
+if TYPE_CHECKING:
+    from pytest_bfcl.dataset.expectation import CalledTool, Expectation
+
+SHOWN_CHARS = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """One call that the model made: in which step of the conversation, and whether it was carried out.
+
+    Carried out is what was sent and answered without an error.
+    """
+
+    call: Call
+    step: int
+    carried_out: bool
+
+    def __str__(self) -> str:
+        return exact_text(self.call) + ("" if self.carried_out else " (failed)")
+
+
+def conversation_verdict(each: Expectation, transcript: Transcript, turn: int, rules: RuleSet) -> Verdict | None:
+    """``None`` if an assertion about what was said or called holds after a turn, else the verdict."""
+    if each.kind in ("answer", "said"):
+        return _answer_verdict(transcript, turn, each, rules)
+    made = calls_made(transcript, turn)
+    asked = broken_rule(each, made)
+    return None if asked is None else wrong(reasons.SERVER_CALLS, turn, asked, list(map(str, made)), "the calls")
+
+
+def state_verdict(each: Expectation, told: Any, turn: int, asked: str) -> Verdict | None:
+    """``None`` if a value that tells of the state is as it must be; what is not there is ``{ABSENT: True}``."""
+    there = told != {ABSENT: True}
+    return None if each.holds(told, there=there) else wrong(reasons.SERVER_STATE, turn, each.wanted, told, asked)
+
+
+def calls_made(transcript: Transcript, turn: int) -> list[Made]:
+    """Every call that was attempted up to the end of a turn, in order. What is no call of a tool counts as none."""
+    found: list[Made] = []
+    told = transcript.extra.get(FAILED_CALLS)
+    failed = Counter(told if isinstance(told, list) else ())
+    steps = [step for each in transcript.turns[: turn + 1] for step in each.steps]
+    for number, step in enumerate(steps):
+        texts = step_calls(step, transcript) or ()
+        for text, result in zip_longest(texts, step.results[: len(texts)]):
+            carried_out = result is None or not is_error(result)
+            if carried_out and failed[text] > 0:
+                failed[text] -= 1
+                carried_out = False
+            with contextlib.suppress(ValueError):
+                found.append(Made(Call(*read_call(text)), number, carried_out))
+    return found
+
+
+def carried_out_calls(transcript: Transcript) -> list[Call]:
+    """The calls of a conversation that were carried out, under names every notation has."""
+    made = calls_made(transcript, len(transcript.turns))
+    return [Call(portable_name(str(each.call.name)), each.call.arguments) for each in made if each.carried_out]
+
+
+def broken_rule(each: Expectation, made: Sequence[Made]) -> str | None:
+    """What of the calls is not as it must be, in words; ``None`` if all is."""
+    attempted = each.attempted is not None or each.not_called is not None
+    counted = [one for one in made if one.carried_out or attempted]
+    calls = [one.call for one in counted]
+    if each.max_calls is not None:
+        return f"at most {each.max_calls} calls, not {len(calls)}" if len(calls) > each.max_calls else None
+    if each.kind in LISTS:
+        right = _LISTS_HOLD[each.kind](each, counted)
+        names = ", ".join(_call_text(one) for one in each.listed) or "no call"
+        enough = f", {each.at_least} of them" if each.at_least is not None else ""
+        return None if right else f"{_LIST_WORDS[each.kind]}{enough}: {names}"
+    wanted = each.wanted_call
+    fitting = sum(fits(call, wanted) for call in calls)
+    if each.not_called is not None:
+        return f"no call of {_call_text(wanted)}" if fitting else None
+    if each.count is not None:
+        return f"{each.count} calls of {_call_text(wanted)}, not {fitting}" if fitting != each.count else None
+    return None if fitting else f"a call of {_call_text(wanted)}"
+
+
+def _call_text(wanted: CalledTool) -> str:
+    given = {name: argument_rule(value).wanted for name, value in wanted.arguments.items()}
+    return f"{' or '.join(wanted.names)}{f' with {given}' if given else ''}{' only' if wanted.closed else ''}"
+
+
+def fits(call: Call, wanted: CalledTool) -> bool:
+    """Whether a call is one that is looked for."""
+    names = [portable_name(each) for each in wanted.names]
+    if "*" not in wanted.names and portable_name(str(call.name)) not in names:
+        return False
+    if wanted.closed and not set(call.arguments) <= set(wanted.arguments):
+        return False
+    return all(
+        argument_rule(value).holds(call.arguments.get(name), there=name in call.arguments)
+        for name, value in wanted.arguments.items()
+    )
+
+
+def _exact(each: Expectation, made: Sequence[Made]) -> bool:
+    """In this order; where steps are listed the model's steps must be those."""
+    listed = each.exact or []
+    if not any(isinstance(one, list) for one in listed):
+        wanted = each.listed
+        return len(wanted) == len(made) and all(fits(one.call, two) for one, two in zip(made, wanted, strict=True))
+    numbers = list(dict.fromkeys(one.step for one in made))
+    steps = [[one.call for one in made if one.step == number] for number in numbers]
+    return len(steps) == len(each.steps) and all(
+        len(calls) == len(wanted) == _pairs(wanted, calls) for calls, wanted in zip(steps, each.steps, strict=True)
+    )
+
+
+def _unordered(each: Expectation, made: Sequence[Made]) -> bool:
+    return len(made) == len(each.listed) == _pairs(each.listed, [one.call for one in made])
+
+
+def _superset(each: Expectation, made: Sequence[Made]) -> bool:
+    return _pairs(each.listed, [one.call for one in made]) >= (each.at_least or len(each.listed))
+
+
+def _subset(each: Expectation, made: Sequence[Made]) -> bool:
+    return _pairs(each.listed, [one.call for one in made]) == len(made)
+
+
+def _in_order(each: Expectation, made: Sequence[Made]) -> bool:
+    """The longest common part of both orders is long enough."""
+    wanted = each.listed
+    longest = [0] * (len(wanted) + 1)
+    for one in made:
+        before = longest[:]
+        for number, two in enumerate(wanted):
+            longest[number + 1] = (
+                before[number] + 1 if fits(one.call, two) else max(longest[number], before[number + 1])
+            )
+    return longest[-1] >= (each.at_least or len(wanted))
+
+
+def _pairs(wanted: Sequence[CalledTool], calls: Sequence[Call]) -> int:
+    """How many of the wanted calls can have a made one each."""
+    owner: dict[int, int] = {}
+    return sum(
+        augment(number, len(calls), lambda answer, call: fits(calls[call], wanted[answer]), owner)
+        for number in range(len(wanted))
+    )
+
+
+_LISTS_HOLD = {
+    "exact": _exact,
+    "unordered": _unordered,
+    "superset": _superset,
+    "subset": _subset,
+    "in_order": _in_order,
+}
+_LIST_WORDS = {
+    "exact": "exactly these calls, in this order",
+    "unordered": "exactly these calls, in any order",
+    "superset": "these calls and any others",
+    "subset": "no calls but these",
+    "in_order": "these calls in this order",
+}
+
+
+def _answer_verdict(transcript: Transcript, turn: int, each: Expectation, rules: RuleSet) -> Verdict | None:
+    said = last_message(transcript, turn)
+    wanted = each.answers or [str(each.wanted)]
+    if not said:
+        steps = len(transcript.turns[turn].steps)
+        return Verdict.wrong(reasons.NO_MESSAGE, AnswerDetails(expected=wanted, steps=steps))
+    if each.kind == "said":
+        right = each.holds(said) == each.said
+    else:
+        texts = [text for text in each.answers if isinstance(text, str)]
+        right = contains_answer(said, texts, rules) or each.names_a_number(said)
+    return None if right else Verdict.wrong(reasons.NO_ANSWER, AnswerDetails(expected=wanted, called=said))
+
+
+def wrong(reason: Reason, turn: int, wanted: Any, told: Any, asked: str) -> Verdict:
+    """The verdict with both sides as texts."""
+    details = ServerDetails(
+        turn=turn, expected=_short_text(wanted), called=_short_text(told), asked=asked[:SHOWN_CHARS]
+    )
+    return Verdict.wrong(reason, details)
+
+
+def _short_text(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return text[:SHOWN_CHARS]

@@ -1,0 +1,277 @@
+"""Expectations in Python: the language of an entry's ``expect``, on a model's output or a whole transcript.
+
+Patterns (`re.compile`) and functions of one value may stand wherever an entry has a value. docs/expectations.md is the
+page for both.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from pydantic import ValidationError
+
+from pytest_bfcl.checkers.corrected import OFFICIAL
+from pytest_bfcl.checkers.expectations import conversation_verdict, state_verdict
+from pytest_bfcl.dataset.entry import Entry
+from pytest_bfcl.dataset.expectation import ABSENT, LISTS, Expectation, Tested, at_path, unknown_names
+from pytest_bfcl.explaining.terminal import failure_text
+from pytest_bfcl.extensions.own.asking import Answer
+from pytest_bfcl.failures import Failure, FailureTag, UsageError, Verdict
+from pytest_bfcl.json_types import Fields, Parsed
+from pytest_bfcl.judging.expected import function_documents
+from pytest_bfcl.replies import read_reply
+from pytest_bfcl.simulators import Simulator
+from pytest_bfcl.transcript import Reply, Step, Transcript, Turn
+
+WHERE = "docs/expectations.md has every kind of expectation"
+_VALUES = ("equals", "contains", "matches", "schema", "exists", "tolerance")
+
+
+def assert_expect(output: object, *expectations: Mapping[str, Any], functions: object = None) -> None:
+    """All of these hold, each written as in an entry's ``expect``: ``{"called": "buy", "arguments": {"count": 2}}``.
+
+    ``output`` and ``functions`` are as in `expect`. Raises `Failure` for the first that does not hold, `UsageError`
+    before anything is judged for one that cannot be meant.
+    """
+    __tracebackhide__ = True
+    if not expectations:
+        raise UsageError(f'name what is expected: assert_expect(reply, {{"called": "buy"}}); {WHERE}')
+    subject = expect(output, functions)
+    read = [subject.read(each) for each in expectations]
+    for each in read:
+        subject.hold(each)
+
+
+class Expected:
+    """What `expect` gives: every method holds one expectation, raises `Failure` where it fails, and gives itself.
+
+    Calls are tools' names, or ``{"called": name, "arguments": {…}}``, or ``{name: {…}}``.
+    """
+
+    def __init__(self, transcript: Transcript, tools: Mapping[str, Fields] | None) -> None:
+        self._transcript = transcript
+        self._tools = tools
+
+    def called(
+        self, tool: str | Sequence[str], arguments: Fields | None = None, *, count: int | None = None
+    ) -> Expected:
+        """A call of the tool (or one of several) was carried out, with these arguments, exactly so often."""
+        __tracebackhide__ = True
+        return self._holds(called=tool, arguments=arguments, count=count)
+
+    def attempted(
+        self, tool: str | Sequence[str], arguments: Fields | None = None, *, count: int | None = None
+    ) -> Expected:
+        """The model called it, whatever came of it."""
+        __tracebackhide__ = True
+        return self._holds(attempted=tool, arguments=arguments, count=count)
+
+    def not_called(self, tool: str | Sequence[str] = "*", arguments: Fields | None = None) -> Expected:
+        """The model did not call it, not even in vain; without a tool: it called nothing."""
+        __tracebackhide__ = True
+        return self._holds(not_called=tool, arguments=arguments)
+
+    def exact(self, *calls: Any) -> Expected:
+        """These calls and no others, in this order; a list among them is one step."""
+        __tracebackhide__ = True
+        return self._holds(exact=calls)
+
+    def unordered(self, *calls: Any) -> Expected:
+        """These calls and no others, in any order."""
+        __tracebackhide__ = True
+        return self._holds(unordered=calls)
+
+    def superset(self, *calls: Any, at_least: int | None = None) -> Expected:
+        """These calls (or so many of them) and any others, in any order."""
+        __tracebackhide__ = True
+        return self._holds(superset=calls, at_least=at_least)
+
+    def subset(self, *calls: Any) -> Expected:
+        """No calls but some of these."""
+        __tracebackhide__ = True
+        return self._holds(subset=calls)
+
+    def in_order(self, *calls: Any, at_least: int | None = None) -> Expected:
+        """These calls (or so many of them) in this order, others between them."""
+        __tracebackhide__ = True
+        return self._holds(in_order=calls, at_least=at_least)
+
+    def max_calls(self, count: int) -> Expected:
+        """At most so many calls were carried out."""
+        __tracebackhide__ = True
+        return self._holds(max_calls=count)
+
+    def answer(self, *accepted: str | float, tolerance: float | None = None) -> Expected:
+        """The last message contains one of these texts as words of its own, or names one of these numbers."""
+        __tracebackhide__ = True
+        return self._holds(answer=accepted, tolerance=tolerance)
+
+    def said(self, *, is_so: bool = True, test: Callable[[str], object] | None = None, **values: Any) -> Expected:
+        """The last message is (is not) as ``contains``, ``matches``, ``equals``, ``schema`` or ``test`` says."""
+        __tracebackhide__ = True
+        return self._holds(said=is_so, **self._tested(test, values))
+
+    def state(
+        self, actual: object, path: str | None = None, *, test: Callable[[Any], object] | None = None, **values: Any
+    ) -> Expected:
+        """A value, or what lies at a ``path`` in it, is as one of ``equals``, ``contains``, … or ``test`` says.
+
+        Of a simulator the public state is looked at.
+        """
+        __tracebackhide__ = True
+        told = actual.public_state() if isinstance(actual, Simulator) else actual
+        wanted = self.read({"state": {"file": "state", "path": path}, **self._tested(test, values)})
+        found, there = at_path(_plain(told), path)
+        asked = f"the state{f' at {path}' if path else ''}"
+        self._raise_unless(state_verdict(wanted, found if there else {ABSENT: True}, 0, asked))
+        return self
+
+    def any_of(self, *expectations: Mapping[str, Any]) -> Expected:
+        """One of these holds, each written as in an entry."""
+        __tracebackhide__ = True
+        return self._holds(any_of=[dict(each) for each in expectations])
+
+    def read(self, raw: Mapping[str, Any]) -> Expectation:
+        """An expectation as it is written, with Python's values; raises `UsageError` for one that cannot be meant."""
+        try:
+            found = Expectation.model_validate(_readable(dict(raw)))
+        except (ValidationError, ValueError, TypeError) as error:
+            raise UsageError(f"not an expectation: {_first(error)}; {WHERE}") from None
+        if found.kind in ("call", "resource"):
+            raise UsageError(f"{found.kind} needs a server: an output in Python has none; {WHERE}")
+        if self._tools is not None and (told := next(unknown_names(found, self._tools), None)):
+            raise UsageError(f"{told} (the expectation is wrong, nothing was judged)")
+        return found
+
+    def hold(self, each: Expectation) -> None:
+        """Raises `Failure` where it does not hold."""
+        __tracebackhide__ = True
+        last = len(self._transcript.turns) - 1
+        found: list[Verdict] = []
+        for one in each.alternatives:
+            verdict = conversation_verdict(one, self._transcript, last if one.turn is None else one.turn, OFFICIAL)
+            if verdict is None:
+                return
+            found.append(verdict)
+        self._raise_unless(found[0])
+
+    def _holds(self, **fields: Any) -> Expected:
+        __tracebackhide__ = True
+        given = {name: list(value) if isinstance(value, tuple) else value for name, value in fields.items()}
+        self.hold(self.read({name: value for name, value in given.items() if value is not None}))
+        return self
+
+    def _tested(self, test: Callable[[Any], object] | None, values: Parsed) -> Parsed:
+        unknown = next((name for name in values if name not in _VALUES), None)
+        if unknown is not None or (test is None) == (not set(values) - {"tolerance"}):
+            raise UsageError(f"give one of equals, contains, matches, schema, exists, test; {WHERE}")
+        return {"equals": test} if test is not None else values
+
+    def _raise_unless(self, verdict: Verdict | None) -> None:
+        __tracebackhide__ = True
+        if verdict is not None:
+            entry = Entry(id="assertion", category="recorded", question=[[] for _ in self._transcript.turns])
+            text = failure_text(entry, self._transcript, verdict)
+            tag = verdict.tag or FailureTag.WRONG_ANSWER
+            raise Failure(tag, verdict.reason or "", text, verdict.detail) from None
+
+
+def expect(output: object, functions: object = None) -> Expected:
+    """Expectations about what a model did.
+
+    ``output``: an answer of the fixture ``ask``, whatever `assert_calls` takes, a list of messages, or a `Transcript`.
+    ``functions``: the tools that were offered; an answer of ``ask`` brings its own. Where they are known, tools and
+    parameters that do not exist are a mistake of the expectation (`UsageError`).
+    """
+    tools = getattr(output, "functions", None) if functions is None else functions
+    documents = function_documents(list(tools) if isinstance(tools, tuple) else tools) if tools else []
+    transcript = output if isinstance(output, Transcript) else _transcript_of(output)
+    return Expected(transcript, {str(doc["name"]): doc["parameters"] for doc in documents} or None)
+
+
+def _transcript_of(output: object) -> Transcript:
+    steps = list(_steps_of(output))
+    native = any(step.reply.tool_calls for step in steps)
+    return Transcript("assertion", "recorded", mode="fc" if native else "prompt", turns=[Turn(steps=steps)])
+
+
+def _steps_of(output: object) -> Iterator[Step]:
+    """A step for every message of the model after the last one of the user; else the output is one step."""
+    messages = output.messages if isinstance(output, Answer) else output
+    told = messages if isinstance(messages, list | tuple) else ()
+    if not told or not all(isinstance(each, Mapping) and "role" in each for each in told):
+        reply = read_reply(output)
+        yield Step(reply, results=list(output.results) if isinstance(output, Answer) else [])
+        if reply.tool_calls and reply.text:  # words beside calls are the last there are
+            yield Step(Reply(text=reply.text))
+        return
+    last = max((number for number, each in enumerate(told) if each["role"] == "user"), default=-1)
+    steps: list[Step] = []
+    for message in told[last + 1 :]:
+        if message["role"] == "assistant":
+            steps.append(Step(read_reply(message)))
+        elif message["role"] == "tool" and steps:
+            steps[-1].results.append(str(message.get("content")))
+    if isinstance(output, Answer) and (not steps or steps[-1].reply.tool_calls):
+        steps.append(Step(Reply(text=output.text)))  # its last words are not among the messages
+    yield from steps or [Step(read_reply(output))]
+
+
+def _readable(raw: Parsed) -> Parsed:
+    """An expectation with its functions as `Tested`, its calls in the long form."""
+    found: Parsed = {str(name): _rule(value) for name, value in raw.items()}
+    if isinstance(found.get("matches"), Tested):  # a pattern that is compiled
+        found["equals"] = found.pop("matches")
+    for name in LISTS:
+        if isinstance(found.get(name), list):
+            found[name] = [_call(each) for each in found[name]]
+    if isinstance(found.get("any_of"), list):
+        found["any_of"] = [_readable(each) if isinstance(each, dict) else each for each in found["any_of"]]
+    return found
+
+
+def _call(each: Any) -> Any:
+    if isinstance(each, list):
+        return [_call(one) for one in each]
+    if isinstance(each, dict) and "called" not in each and len(each) == 1:
+        ((name, arguments),) = each.items()
+        return {"called": name, "arguments": arguments}
+    return each
+
+
+def _rule(value: Any) -> Any:
+    """Patterns and functions, wherever they stand, as `Tested`; other values as JSON has them."""
+    if isinstance(value, re.Pattern):
+        pattern = value
+        return Tested(lambda told: isinstance(told, str) and bool(pattern.search(told)), f"/{pattern.pattern}/")
+    if callable(value):
+        return Tested(value, getattr(value, "__name__", type(value).__name__))
+    if isinstance(value, Mapping):
+        return {str(name): _rule(each) for name, each in value.items()}
+    return [_rule(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def has_functions(value: Any) -> bool:
+    """Whether a pattern or a function stands somewhere in a value."""
+    if isinstance(value, Mapping):
+        return any(map(has_functions, value.values()))
+    if isinstance(value, list | tuple | set):
+        return any(map(has_functions, value))
+    return isinstance(value, re.Pattern) or callable(value)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(name): _plain(each) for name, each in value.items()}
+    return [_plain(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def _first(error: Exception) -> str:
+    if isinstance(error, ValidationError):
+        found = error.errors()[0]
+        place = ".".join(str(part) for part in found["loc"])
+        said = str(found["msg"]).removeprefix("Value error, ")
+        return f"{place}: {said}" if place else said
+    return str(error)

@@ -1,0 +1,218 @@
+"""One language of expectation, in entries and in Python, and what other libraries mean by theirs."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from pytest_bfcl import Failure, Reply, ToolCall, Transcript, assert_calls, assert_expect, expect
+from pytest_bfcl.checkers import judge
+from pytest_bfcl.dataset import Entry
+from pytest_bfcl.extensions.own.asking import Answer
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.simulators import create_simulator
+from pytest_bfcl.transcript import Step, Turn
+
+OSLO, ROME, CLOCK = ("weather", {"city": "Oslo"}), ("weather", {"city": "Rome"}), ("clock", {})
+COLD = ("weather", {"city": "Oslo", "unit": "C"})
+Calls = list[tuple[str, dict[str, Any]]]
+
+
+def reply(calls: Calls, text: str = "It is 3.5 degrees in Oslo.") -> Reply:
+    return Reply(text, tuple(ToolCall(name, json.dumps(given)) for name, given in calls))
+
+
+def listed(*calls: tuple[str, dict[str, Any]], **more: Any) -> list[dict[str, Any]]:
+    return [{"called": name, "arguments": given, **more} for name, given in calls]
+
+
+def holds_in_an_entry(expectation: dict[str, Any], said: Reply) -> bool:
+    entry = Entry(id="e", category="recorded", question=[[{"role": "user", "content": "x"}]], expect=[expectation])
+    steps = [Step(said), Step(Reply(text=said.text))]
+    return judge(entry, Transcript("e", "recorded", "m", "fc", turns=[Turn([], steps)])).valid
+
+
+@pytest.mark.parametrize(
+    ("expectation", "right", "wrong"),
+    [
+        ({"exact": [*listed(OSLO), "clock"]}, [OSLO, CLOCK], [CLOCK, OSLO]),
+        ({"exact": []}, [], [CLOCK]),
+        ({"exact": [["clock", "weather"]]}, [OSLO, CLOCK], [OSLO]),
+        ({"exact": listed(OSLO, closed=True)}, [OSLO], [COLD]),
+        ({"unordered": ["clock", "weather"]}, [OSLO, CLOCK], [OSLO, CLOCK, CLOCK]),
+        ({"superset": listed(OSLO, ROME)}, [ROME, CLOCK, COLD], [ROME, CLOCK]),
+        ({"superset": ["weather", "clock", "fly"], "at_least": 2}, [CLOCK, OSLO], [OSLO, ROME]),
+        ({"subset": ["weather", "clock"]}, [CLOCK], [OSLO, ROME]),
+        ({"subset": []}, [], [OSLO]),
+        ({"in_order": ["weather", "clock"]}, [ROME, ROME, CLOCK], [CLOCK, OSLO]),
+        ({"in_order": ["weather", "fly", "clock"], "at_least": 2}, [OSLO, CLOCK], [CLOCK, OSLO]),
+        ({"called": "weather", "arguments": {"unit": {"equals": "C", "optional": True}}}, [OSLO], [CLOCK]),
+        ({"called": "weather", "arguments": {"city": {"schema": {"enum": ["Oslo"]}}}}, [OSLO], [ROME]),
+        ({"called": "weather", "count": 2}, [OSLO, ROME], [OSLO]),
+        ({"not_called": "clock"}, [OSLO], [CLOCK]),
+        ({"max_calls": 1}, [OSLO], [OSLO, ROME]),
+        ({"any_of": [{"called": "fly"}, {"called": "clock"}]}, [CLOCK], [OSLO]),
+    ],
+)
+def test_entries_and_python_say_the_same(expectation: dict[str, Any], right: Calls, wrong: Calls) -> None:
+    for calls, valid in ((right, True), (wrong, False)):
+        assert holds_in_an_entry(expectation, reply(calls)) is valid
+        if valid:
+            assert_expect(reply(calls), expectation)
+            continue
+        with pytest.raises(Failure, match="mcp:calls_mismatch"):
+            assert_expect(reply(calls), expectation)
+
+
+def test_python_has_patterns_and_functions() -> None:
+    said = reply([COLD, CLOCK])
+    (expect(said).called("weather", {"city": re.compile("^os", re.IGNORECASE)}, count=1)
+     .exact({"weather": {"city": str.istitle, "unit": "C"}}, "clock").unordered("clock", "weather")
+     .superset("clock").subset("clock", "weather", "clock").in_order("weather", "clock").attempted("clock")
+     .not_called("fly").max_calls(2).answer("oslo", "Rome").answer(3.4, tolerance=0.2).said(matches=r"\d degrees")
+     .said(contains="sorry", is_so=False).said(test=lambda text: len(text) > 3)
+     .any_of({"called": "fly"}, {"answer": "Oslo"}))  # fmt: skip
+    with pytest.raises(Failure, match=re.escape("a call of weather with {'city': /^Os$/}")):
+        expect(said).called("weather", {"city": re.compile("^Os$")})
+
+
+def test_a_state_in_python() -> None:
+    files = create_simulator("GorillaFileSystem", {"root": {"a": {"type": "directory", "contents": {}}}})
+    expect(reply([])).state({"items": [{"id": 1}]}, "$.items[0].id", equals=1).state([1, 2], contains=2)
+    expect("x").state(3.1, equals=3, tolerance=0.2).state({"a": 1}, "$.b", exists=False).state(4, test=lambda n: n > 3)
+    expect("x").state(files, test=bool).state({"a": 1}, schema={"required": ["a"]})
+    with pytest.raises(Failure, match="mcp:state_mismatch"):
+        expect("x").state({"a": 1}, "$.a", equals=2)
+
+
+def test_what_is_looked_at() -> None:
+    """Answers of ``ask`` know what failed; messages and transcripts know steps and turns."""
+    call = {"id": "1", "type": "function", "function": {"name": "clock", "arguments": "{}"}}
+    messages = [{"role": "user", "content": "x"}, {"role": "assistant", "content": None, "tool_calls": [call]},
+                {"role": "tool", "tool_call_id": "1", "content": "Error during execution: no"}]  # fmt: skip
+    answer = Answer("Sorry.", (ToolCall("clock", "{}"),), results=("Error during execution: no",), messages=messages)
+    expect(answer).attempted("clock").max_calls(0).answer("sorry")
+    expect([*messages, {"role": "assistant", "content": "Sorry."}]).attempted("clock").answer("sorry")
+    turns = [Turn([], [Step(reply([OSLO]))]), Turn([], [Step(reply([CLOCK]))])]
+    talk = Transcript("e", "recorded", "m", "fc", turns=turns)
+    assert_expect(talk, {"turn": 0, "exact": ["weather"]}, {"exact": ["weather", "clock"]})
+
+
+TOOL = {"name": "weather", "description": "", "parameters": {"type": "object", "properties": {"city": {}, "unit": {}}}}
+
+
+@pytest.mark.parametrize(
+    ("expectation", "said"),
+    [
+        ({"called": "wether"}, "there is no tool 'wether'; did you mean 'weather'"),
+        ({"called": "weather", "arguments": {"town": "x"}}, "weather has no parameter 'town'; known: city, unit"),
+        ({"any_of": [{"exact": [{"weather": {"citty": 1}}]}]}, "weather has no parameter 'citty'; did you mean 'city'"),
+        ({"called": "weather", "in_order": ["weather"]}, "an expectation has one of answer, said"),
+        ({"calls": "weather"}, "calls: Extra inputs are not permitted"),
+        ({"superset": []}, "superset: List should have at least 1 item"),
+        ({"said": True}, "call, resource, state and said have one of equals"),
+        ({"call": "weather", "equals": 1}, "call needs a server"),
+        ({"called": "weather", "arguments": {"city": {"schema": {"type": "town"}}}}, "schema: type: 'town' is not"),
+    ],
+)
+def test_the_users_mistakes_are_said_before_anything_is_judged(expectation: dict[str, Any], said: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        assert_expect(reply([]), {"max_calls": 0}, expectation, functions=[TOOL])
+    assert said in str(caught.value)
+
+
+def test_answers_of_assert_calls_are_checked_too() -> None:
+    for expected, said in (
+        ({"weather": {"town": "x"}}, "weather has no parameter 'town'"), ({"fly": {}}, "there is no tool 'fly'"),
+        ({"weather": {"city": re.compile("x")}}, "patterns and functions are for expect"),
+        ({"weather": {"city": str.isupper}}, "patterns and functions are for expect"),
+    ):  # fmt: skip
+        with pytest.raises(UsageError, match=re.escape(said)):
+            assert_calls(reply([OSLO]), [TOOL], expected=expected)
+
+
+MODES = ("exact", "unordered", "superset", "subset")
+"""The trajectory modes of agentevals: strict, unordered, superset, subset."""
+
+
+@pytest.mark.parametrize(
+    ("made", "wanted", "arguments", "verdicts"),
+    [
+        # made and wanted: steps of calls; arguments: how they are compared; verdicts: in the order of MODES
+        ([[OSLO]], [[ROME]], "ignore", "1111"),
+        ([[OSLO]], [[ROME]], "exact", "0000"),
+        ([[OSLO]], [[OSLO]], "exact", "1111"),
+        ([[OSLO, ROME]], [[ROME, OSLO]], "exact", "1111"),  # one step has no order
+        ([[OSLO], [ROME]], [[ROME, OSLO]], "ignore", "0111"),  # other steps
+        ([[OSLO], [ROME]], [[ROME], [OSLO]], "exact", "0111"),
+        ([[OSLO]], [[ROME, OSLO]], "ignore", "0001"),
+        ([[OSLO]], [[CLOCK]], "ignore", "0000"),
+        ([[OSLO, ROME]], [[OSLO]], "ignore", "0010"),
+        ([[OSLO], [CLOCK]], [[OSLO]], "exact", "0010"),
+        ([[CLOCK]], [[OSLO], [CLOCK]], "exact", "0001"),
+        ([[OSLO, CLOCK]], [[OSLO, ROME]], "exact", "0000"),
+        ([], [], "exact", "1111"),
+        ([[CLOCK]], [], "exact", "0010"),
+        ([], [[CLOCK]], "exact", "0001"),
+        ([[COLD]], [[OSLO]], "exact", "0000"),
+        ([[COLD]], [[OSLO]], "superset", "1111"),
+        ([[OSLO]], [[COLD]], "superset", "0000"),
+        ([[OSLO]], [[COLD]], "subset", "1111"),
+        ([[COLD]], [[OSLO]], "subset", "0000"),
+        ([[OSLO, OSLO]], [[OSLO]], "exact", "0010"),
+    ],
+)
+def test_trajectory_modes_of_agentevals(made: list[Calls], wanted: list[Calls], arguments: str, verdicts: str) -> None:
+    def call(name: str, given: dict[str, Any]) -> dict[str, Any]:
+        optional = {key: {"equals": value, "optional": True} for key, value in given.items()}
+        rules = {"ignore": {}, "subset": optional}.get(arguments, given)
+        return {"called": name, "arguments": rules, "closed": arguments in ("exact", "subset")}
+
+    steps = [Step(reply(calls, "")) for calls in made] + [Step(Reply(text="Done."))]
+    talk = Transcript("e", "recorded", "m", "fc", turns=[Turn([], steps)])
+    found = ""
+    for mode in MODES:
+        calls: Any = [[call(*each) for each in step] for step in wanted]
+        calls = calls if mode == "exact" else [each for step in calls for each in step]
+        try:
+            assert_expect(talk, {mode: calls} if calls or mode != "superset" else {"max_calls": 99})
+            found += "1"
+        except Failure:
+            found += "0"
+    assert found == verdicts
+
+
+@pytest.mark.parametrize(
+    ("made", "wanted", "how", "passes"),
+    [
+        # DeepEval's tool correctness: a share of the expected tools against a threshold (0.5), by names
+        ([OSLO], ["weather"], {}, True), ([CLOCK], ["weather"], {}, False),
+        ([OSLO], ["weather", "clock"], {}, True), ([OSLO], ["weather", "clock", "fly"], {}, False),
+        ([OSLO, CLOCK], ["weather"], {}, True), ([], ["weather"], {}, False),
+        ([OSLO], ["weather", "clock"], {"threshold": 1}, False),
+        # exactly these, in this order
+        ([OSLO, CLOCK], ["weather", "clock"], {"exact": True}, True),
+        ([CLOCK, OSLO], ["weather", "clock"], {"exact": True}, False),
+        ([OSLO, CLOCK], ["weather"], {"exact": True}, False),
+        # ordering considered: the longest common part of both orders
+        ([OSLO, CLOCK], ["weather", "clock"], {"order": True, "threshold": 1}, True),
+        ([CLOCK, OSLO], ["weather", "clock"], {"order": True, "threshold": 1}, False),
+        ([CLOCK, OSLO], ["weather", "clock"], {"order": True}, True),
+        # parameters compared as well
+        ([OSLO], listed(OSLO, closed=True), {}, True), ([ROME], listed(OSLO, closed=True), {}, False),
+        ([COLD], listed(OSLO, closed=True), {}, False),
+        ([OSLO, ROME], listed(OSLO, OSLO, closed=True), {}, True),
+    ],
+)  # fmt: skip
+def test_tool_correctness_of_deepeval(made: Calls, wanted: list[Any], how: dict[str, Any], passes: bool) -> None:
+    at_least = -(-len(wanted) * how.get("threshold", 0.5) // 1)
+    kind = "exact" if how.get("exact") else "in_order" if how.get("order") else "superset"
+    expectation = {kind: wanted, **({} if kind == "exact" else {"at_least": int(at_least)})}
+    try:
+        assert_expect(reply(made), expectation)
+        assert passes
+    except Failure:
+        assert not passes
