@@ -37,8 +37,8 @@ EXTRAS: Mapping[str, Extra] = {
     "ray": Extra(("ray",), "runs and judging on a Ray cluster"),
     "serve": Extra(("vllm",), "an engine that --bfcl-serve starts; others are installed by themselves"),
     "llamacpp": Extra(("xllamacpp",), "llama.cpp's server for .gguf files, where --bfcl-serve finds no llama-server"),
-    "otel": Extra(("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http"), "--bfcl-sink otel: spans as OTLP"),
-    "wandb": Extra(("wandb",), "--bfcl-sink wandb"),
+    "otel": Extra(("opentelemetry.sdk", "opentelemetry.exporter.otlp.proto.http"), "--bfcl-report otel: spans as OTLP"),
+    "wandb": Extra(("wandb",), "--bfcl-report wandb"),
     "sdks": Extra(("openai", "anthropic"), "what official clients read in a server's bytes (-m wire)"),
     "view": Extra(("starlette", "uvicorn"), "pages over many runs in a browser"),
 }

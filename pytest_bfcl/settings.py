@@ -165,8 +165,6 @@ class Settings:
     """The entries the models under test were trained on: their lines are marked, and no overall score is claimed."""
     sinks: tuple[str, ...] = ()
     """Who is told of the run while it goes on (`pytest_bfcl.session.sinks`)."""
-    label: str = ""
-    """What the run is called in a history: a commit, a version."""
     board: str | None = None
     """A published ``data_overall.csv`` whose rows stand beside the run's models."""
     profile: str = ""

@@ -49,7 +49,7 @@ def test_the_documented_command_passes_the_gate(repository: Path) -> None:
     assert (repository / "junit.xml").is_file()
     assert (repository / "run" / "index.html").is_file()
     # The same again, against that run.
-    again = run(repository, "--bfcl-out=again", "--bfcl-baseline=run", "--bfcl-baseline-margin=1")
+    again = run(repository, "--bfcl-out=again", "--bfcl-baseline=run,margin=1")
     assert again.returncode == 0, again.stdout
     assert main(["compare", str(repository / "run"), str(repository / "again"), "--fail"]) == 0
 

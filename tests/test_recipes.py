@@ -189,9 +189,9 @@ GATE = Recipe(
         ),
         Edit(
             "run_options/table.py",
-            '    Option("min-entries", ',
+            '    Option("max-errors", ',
             '    Option("fewest", "gate: so many entries pass", kinds.whole(1), None, "N", gate="fewest"),\n'
-            '    Option("min-entries", ',
+            '    Option("max-errors", ',
         ),
     ),
     """

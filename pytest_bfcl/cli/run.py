@@ -109,6 +109,7 @@ def run(args: argparse.Namespace) -> int:
     from pytest_bfcl.run_options.profiles import fallback_of
     from pytest_bfcl.run_options.reading import gates_of, model_info_of, settings_of
     from pytest_bfcl.run_options.refusals import refuse_ineffective
+    from pytest_bfcl.run_options.table import unfolded
     from pytest_bfcl.runs import default_path, is_run
     from pytest_bfcl.session.evaluation import RunInterrupted, dry_run
     from pytest_bfcl.session.evaluation import run as carry_out
@@ -124,11 +125,12 @@ def run(args: argparse.Namespace) -> int:
     settings = settings_of(values)
     models = list(dict.fromkeys(values["model"]))
     gates = gates_of(values)
+    values = unfolded(values)
     data = _data(args.files, values, gates)
     asked: Parsed = {"settings": settings, "gates": gates, "model_info": model_info_of(values["model-info"])}
     asked |= _selection(values, data)
     if values["dry-run"]:
-        return _print_dry_run(dry_run(data, models, out=args.out, precision=values["precision"], **asked))
+        return _print_dry_run(dry_run(data, models, out=args.out, precision=values.get("sample.precision"), **asked))
     out = args.out or default_path(models)
     progress = _Progress(sys.stderr)
     with _sigterm_interrupts():

@@ -12,7 +12,6 @@ from collections.abc import Generator, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import reduce
 from operator import or_
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -100,8 +99,8 @@ def read(config: pytest.Config, option: Option) -> Any:
             return _fallback(config, option)
         name = f"ini option {option.key}"
         value = ini if option.flag or option.many else str(ini)
-        if option.file and not Path(str(ini)).is_absolute():
-            value = str((config.inipath.parent if config.inipath else config.rootpath) / str(ini))
+        if not option.flag and not option.many:
+            value = option.placed(str(ini), config.inipath.parent if config.inipath else config.rootpath)
     if option.flag or option.many:
         return value
     try:
@@ -166,6 +165,7 @@ def make_plan(config: pytest.Config) -> Plan:
     from pytest_bfcl.failures import UsageError
     from pytest_bfcl.plugin.refusals import refuse_ineffective
     from pytest_bfcl.run_options.reading import gates_of, model_info_of, settings_of
+    from pytest_bfcl.run_options.table import unfolded
 
     values = {option.name: read(config, option) for option in OPTIONS}
     refuse_ineffective(config)
@@ -174,6 +174,7 @@ def make_plan(config: pytest.Config) -> Plan:
         gates = gates_of(values)
     except UsageError as error:
         raise pytest.UsageError(str(error)) from None
+    values = unfolded(values)
     return Plan(
         models=list(dict.fromkeys(values["model"] or [])),
         data=values["data"],
@@ -183,11 +184,11 @@ def make_plan(config: pytest.Config) -> Plan:
         sample=values["sample"],
         shard=values["shard"],
         dry_run=values["dry-run"],
-        precision=values["precision"],
+        precision=values.get("sample.precision"),
         out=values["out"],
         report=values["report"],
         gates=asdict(gates),
         write_expected=values["write-expected"],
         model_info=model_info_of(values["model-info"]),
-        own_tests=bool(values["record"] or values["replay"]),
+        own_tests=any(name.startswith("record") and value for name, value in values.items()),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import NoReturn
 
@@ -53,19 +54,15 @@ def refuse_others_words(parser: pytest.Parser, args: Sequence[str], names: Itera
             raise pytest.UsageError(f"there is no option {word}; here: {other}")
 
 
-WITHOUT_MODEL = frozenset(("--bfcl-replay", "--bfcl-record-ignore"))
-PRUNED = "--bfcl-record"
-
-
 def refuse_without_model(config: pytest.Config) -> None:
     """Raise `pytest.UsageError` when our options were typed and no model is named: nothing of ours would run.
 
     What stands in configuration files (ini twins, ``addopts``) is no question, nor is a recording, which stands in for
     the model.
     """
-    named = [name for name in named_options(config.invocation_params.args) if name not in WITHOUT_MODEL]
-    if named == [PRUNED] and config.getoption("bfcl_replay"):  # what is recorded needs no model
-        named = []
+    named = named_options(config.invocation_params.args)
+    if re.search(r"(^|,)(replay|prune)=", config.getoption("bfcl_record") or ""):  # what is recorded needs no model
+        named = [name for name in named if name != "--bfcl-record"]
     if named and not hasattr(config, "workerinput"):
         several = "are" if len(named) > 1 else "is"
         raise pytest.UsageError(

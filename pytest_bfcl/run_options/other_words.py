@@ -30,7 +30,7 @@ OTHER_WORDS = {
     "--workers": "--bfcl-concurrency N (or pytest's -n N for processes)",
     "--limit": "--bfcl-sample N",
     "--subset": "--bfcl-sample N",
-    "--wandb": "--bfcl-sink wandb",
+    "--wandb": "--bfcl-report wandb",
     "--api-key": "the environment variable of the provider (pytest-bfcl models lists them)",
     "--key": "the environment variable of the provider (pytest-bfcl models lists them)",
     "--verbose": "-v",

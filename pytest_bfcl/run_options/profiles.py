@@ -130,8 +130,7 @@ def _value(where: str, option: Option, value: object, folder: Path) -> Any:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise UsageError(f"{where}: {option.name} takes a text, not {value!r:.80}")
     text = str(value)
-    if option.file and not Path(text).is_absolute():
-        text = str(folder / text)
+    text = option.placed(text, folder)
     try:
         converted = option.convert(text)
     except ValueError as error:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
-from pytest_bfcl.run_options.table import OPTIONS, Option
+from pytest_bfcl.run_options import values as kinds
+from pytest_bfcl.run_options.table import OPTIONS, Option, unfolded
 
 if TYPE_CHECKING:
     from pytest_bfcl.scoring.gating import GateOptions
@@ -25,6 +26,8 @@ def settings_of(values: Mapping[str, Any]) -> Settings:
     from pytest_bfcl.scoring.model_info import settings_by_model
     from pytest_bfcl.settings import Settings
 
+    profile = profile_text(values)
+    values = unfolded(values)
     price, prompt_file = values["price"], values["system-prompt"]
     transforms, rewordings = _transforms(values["transform"] or ())
     found = _fields(values, "setting")
@@ -37,11 +40,10 @@ def settings_of(values: Mapping[str, Any]) -> Settings:
         "rewordings": rewordings,
         "models": settings_by_model(model_info_of(values["model-info"]), "--bfcl-model-info"),
         "price": {"input": price[0], "output": price[1]} if price else {},
-        "sinks": _sinks(values["sink"] or ()),
-        "label": values["label"].strip()[:200],
-        "profile": profile_text(values),
-        "split": _split(values["split"], "split", "test"),
-        "trained_on": _split(values["trained-on"], "trained-on", "train"),
+        **kinds.servers(found["mcp"]),
+        "profile": profile,
+        "split": _split(values["split"], "test"),
+        "trained_on": _split(values.get("split.trained-on"), "train"),
         "serve": values["serve-args"] if values["serve"] else None,
         "system_prompt": None if prompt_file is None else text_of(prompt_file, "system-prompt"),
     }
@@ -53,13 +55,28 @@ def gates_of(values: Mapping[str, Any]) -> GateOptions:
     from pytest_bfcl.scoring.expectations import read_expected
     from pytest_bfcl.scoring.gating import GateOptions
 
-    expected = None if values["expected"] is None else read_expected(values["expected"])
-    return GateOptions(**(_fields(values, "gate") | {"expected": expected}))
+    found = _fields(unfolded(values), "gate")
+    if found["expected"] is not None:
+        found["expected"] = read_expected(found["expected"])
+    counts = [text for text in found["fail_under"] if text.partition("=")[0].strip() == "n"]
+    found["fail_under"] = [text for text in found["fail_under"] if text not in counts]
+    try:
+        found["min_entries"] = max((kinds.whole(1)(text.partition("=")[2]) for text in counts), default=None)
+    except ValueError as error:
+        raise UsageError(f"--bfcl-fail-under {counts[-1]}: {error}") from None
+    if found["baseline"] is None and found.get("baseline_margin") is not None:
+        raise UsageError(f"--bfcl-baseline: name the run: RUN,margin={found['baseline_margin']:g}")
+    return GateOptions(**found)
 
 
 def _fields(values: Mapping[str, Any], home: Literal["setting", "gate"]) -> Parsed:
-    """Field of `Settings` or `GateOptions` → the value of the option that says so."""
-    return {field: _value(option, values[option.name]) for option in OPTIONS if (field := getattr(option, home))}
+    """Field of `Settings` or `GateOptions` → the value of the option, or of its part, that says so."""
+    found = {field: _value(option, values[option.name]) for option in OPTIONS if (field := getattr(option, home))}
+    for option in OPTIONS:
+        if bool(option.gate) == (home == "gate"):
+            told = {field: f"{option.name}.{part}" for part, field in option.parts.items()}
+            found |= {field: values[key] for field, key in told.items() if key in values}
+    return found
 
 
 def _value(option: Option, value: Any) -> Any:
@@ -88,11 +105,6 @@ def model_info_of(path: str | None) -> Parsed:
         raise UsageError(f"--bfcl-model-info: {path} is not TOML: {error}") from None
 
 
-def _sinks(asked: Sequence[str]) -> tuple[str, ...]:
-    """Names of sinks, each once: the option may be repeated, and hold several."""
-    return tuple(dict.fromkeys(name for text in asked for name in text.replace(",", " ").split()))
-
-
 def _transforms(asked: Sequence[str]) -> tuple[tuple[str, ...], dict[str, dict[str, Any]]]:
     if not asked:
         return (), {}
@@ -104,7 +116,8 @@ def _transforms(asked: Sequence[str]) -> tuple[tuple[str, ...], dict[str, dict[s
         raise UsageError(f"--bfcl-transform: {error}") from None
 
 
-def _split(text: str | None, option: str, part: Part) -> SplitPart | None:
+def _split(text: str | None, part: Part) -> SplitPart | None:
+    """One part of a split; ``part``: the one that is meant, of a split that was trained on ``train`` alone."""
     if text is None:
         return None
     from pytest_bfcl.selection.splits import read_part
@@ -112,9 +125,9 @@ def _split(text: str | None, option: str, part: Part) -> SplitPart | None:
     try:
         split, chosen = read_part(text, part)
     except UsageError as error:
-        raise UsageError(f"--bfcl-{option}: {error}") from None
-    if option == "trained-on" and chosen != "train":
-        raise UsageError(f"--bfcl-{option}: {text}: a model is trained on the training part; name FILE alone")
+        raise UsageError(f"--bfcl-split: {error}") from None
+    if part == "train" and chosen != "train":
+        raise UsageError(f"--bfcl-split trained-on={text}: a model is trained on the training part; name FILE alone")
     return split.chosen(chosen)
 
 

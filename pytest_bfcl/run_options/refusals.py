@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.run_options.table import OPTIONS, RECORD_MODES
+from pytest_bfcl.run_options.table import OPTIONS
+from pytest_bfcl.run_options.values import Parted, PartedReader
 
 
 def refuse_ineffective(
@@ -18,26 +19,40 @@ def refuse_ineffective(
     ``typed``: option → its value on the command line, ``None`` or ``False`` where it is not there; ``configured``: the
     options that the ini file sets, with their values. Paths count from ``directory``.
     """
-    configured = configured or {}
+    typed, configured = _read(typed), _read(configured or {})
     _refuse_two_modes(typed, configured)
-    named = {name for name, value in typed.items() if value not in (None, False)}
+    named = typed.keys()
     for option in OPTIONS:
         if option.name in named and option.needs and option.needs not in named and option.needs not in configured:
             raise UsageError(
                 f"--bfcl-{option.name} does nothing without --bfcl-{option.needs}: add it, or leave both out"
             )
-    replay, mode = typed.get("replay"), typed.get("record")
-    if {"record", "replay"} <= named and mode not in RECORD_MODES:
-        raise UsageError("--bfcl-record and --bfcl-replay exclude each other, but for the modes "
-                         f"{', '.join(RECORD_MODES)}")  # fmt: skip
-    if replay and mode not in ("new", "all") and not (directory / str(replay)).is_file():
-        raise UsageError(f"--bfcl-replay: there is no recording {replay}; --bfcl-record FILE makes one")
+    if "sample.precision" in typed and not {"dry-run"} & (named | configured.keys()):
+        raise UsageError("--bfcl-sample precision=PTS does nothing without --bfcl-dry-run: add it, or leave both out")
+    for way in ("replay", "prune"):
+        if (file := typed.get(f"record.{way}")) and not (directory / file).is_file():
+            raise UsageError(f"--bfcl-record: there is no recording {file}; --bfcl-record FILE makes one")
     target = typed.get("write-expected")
     if target and (directory / str(target)).is_dir():
         raise UsageError(f"--bfcl-write-expected: {target} is a folder; name the file to write")
     categories = typed.get("categories")
     if isinstance(categories, list) and any(not str(text).replace(",", " ").split() for text in categories):
         raise UsageError("--bfcl-categories names nothing; leave it out for all categories that score")
+
+
+def _read(said: Mapping[str, Any]) -> dict[str, Any]:
+    """Options with their parts as `unfolded` has them; what does not fit was refused where it was read."""
+    found: dict[str, Any] = {}
+    for option in OPTIONS:
+        value = said.get(option.name)
+        if isinstance(value, str) and isinstance(option.convert, PartedReader):
+            value = option.convert(value)
+        if isinstance(value, Parted):
+            found |= {f"{option.name}.{name}": part for name, part in value.parts}
+            value = value.value
+        if value is not None and value is not False:
+            found[option.name] = value
+    return found
 
 
 def _refuse_two_modes(typed: Mapping[str, Any], configured: Mapping[str, Any]) -> None:

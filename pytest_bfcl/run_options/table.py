@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 from pytest_bfcl.run_options import values as kinds
-from pytest_bfcl.settings import APIS, LEVELS, MOST_PAGES, REASONING_POLICIES, THINK, Settings
+from pytest_bfcl.settings import APIS, MOST_PAGES, REASONING_POLICIES, THINK, Settings
 
 Group = Literal["entries", "asking", "running", "gates", "results"]
 GROUPS: dict[Group, str] = {
@@ -25,8 +27,9 @@ class Option(NamedTuple):
     """One row: ``--bfcl-<name>`` and the ini key ``bfcl_<name>`` (dashes become underscores).
 
     ``pair`` reads the texts of a repeatable option into names and values. ``setting`` is the field of `Settings` that
-    takes the value, ``gate`` that of `GateOptions`. Without ``needs`` it would do nothing. ``short`` is its line in
-    ``--help``, for the twelve that most runs need; ``--bfcl-help GROUP`` shows all.
+    takes the value, ``gate`` that of `GateOptions`, ``parts`` the fields of what is written behind it (`Parted`), part
+    by part. ``file``: the value is a path; ``files``: the parts that are. Without ``needs`` it would do nothing.
+    ``short`` is its line in ``--help``, for the twelve that most runs need; ``--bfcl-help GROUP`` shows all.
     """
 
     name: str
@@ -41,6 +44,8 @@ class Option(NamedTuple):
     pair: Callable[[str], tuple[str, Any]] | None = None
     setting: str = ""
     gate: str = ""
+    parts: Mapping[str, str] = MappingProxyType({})
+    files: tuple[str, ...] = ()
     needs: str = ""
     short: str = ""
     group: Group = "entries"
@@ -49,6 +54,13 @@ class Option(NamedTuple):
     def line(self) -> str:
         """The line of ``--help``, with the default."""
         return self.short if self.default in (None, "") else f"{self.short} (default: {self.default})"
+
+    def placed(self, text: str, folder: Path) -> str:
+        """The text, with paths in it counted from the folder of the file it stands in."""
+        head, parts = kinds.split_parts(text, getattr(self.convert, "parts", ()))
+        paths = [str(folder / head) if head and self.file else head]
+        paths += [f"{name}={folder / said if name in self.files else said}" for name, said in parts]
+        return ",".join(each for each in paths if each)
 
     @property
     def asks_verdict(self) -> bool:
@@ -83,24 +95,27 @@ OPTIONS: tuple[Option, ...] = (
            many=True,
            short="categories or groups, comma-separated; repeatable"),
     Option("ids", "file of entry ids: one a line, or BFCL's test_case_ids_to_generate.json", metavar="FILE", file=True),
-    Option("sample", "run N entries in total, stratified by category", kinds.whole(1), None, "N",
+    Option("sample", "run N entries in total, stratified by category; schemas=N: tool schemas that -m wire generates "
+           f"({_ELSE.wire_schemas}); precision=PTS: --bfcl-dry-run says how many entries of each category that takes",
+           kinds.PartedReader(kinds.whole(1), schemas=kinds.whole(0, 10_000),
+                              precision=kinds.decimal(0, 50, above=True)),
+           None, "N[,schemas=N][,precision=PTS]", parts={"schemas": "wire_schemas"},
            short="run N entries in total, stratified by category"),
+    Option("split", "run one part of a split that `pytest-bfcl new split` wrote (default: its test part); "
+           "trained-on=FILE: the split whose training part the models were trained on, such entries are marked",
+           kinds.PartedReader(kinds.named, trained_on=kinds.named), metavar="[FILE[:train|:test]][,trained-on=FILE]",
+           file=True, files=("trained-on",)),
     Option("shard", "run the I-th of N parts", kinds.shard, None, "I/N"),
     Option("repeat", "run every entry K times", kinds.whole(1, 10_000), _ELSE.repeat, "K", setting="repeat"),
     Option("transform", "put every entry otherwise too and show the drop: shuffle-tools, rename-tools, "
            "rename-parameters, distractors, enum-order, short-descriptions, whitespace, lower-case, upper-case, or a "
            ".jsonl of own words; repeatable", metavar="NAME", many=True),
-    Option("mode", "native calls (fc), calls written as text (prompt), or auto", default=_ELSE.mode,
-           choices=("auto", "fc", "prompt"), setting="mode",
+    Option("mode", "native calls (fc), calls written as text (prompt), or auto; names: how replayed lines that do not "
+           "say it write native names, auto as their calls prove it",
+           kinds.PartedReader(kinds.one_of("auto", "fc", "prompt"), names=kinds.one_of("auto", "dots", "underscores")),
+           _ELSE.mode, "auto|fc|prompt[,names=dots|underscores]", setting="mode", parts={"names": "names"},
            short="native calls (fc), calls as text (prompt), or auto"),
-    Option("split", "run one part of a split that `pytest-bfcl new split` wrote (default: its test part)",
-           metavar="FILE[:train|:test]", file=True),
-    Option("trained-on", "the split whose training part the models were trained on: such entries are marked",
-           metavar="FILE", file=True),
     Option("seed", "seed of --bfcl-sample", kinds.whole(0), _ELSE.seed, "N", setting="seed"),
-    Option("step-limit", "steps a turn may take before the conversation is ended; with another than the reference's 20 "
-           "runs are not comparable with published scores", kinds.whole(1, 1_000), _ELSE.step_limit, "N",
-           setting="step_limit"),
     ),
     *_group("asking",
     Option("base-url", "base URL of an OpenAI-compatible endpoint", metavar="URL", setting="base_url",
@@ -132,50 +147,39 @@ OPTIONS: tuple[Option, ...] = (
            "or never", default=_ELSE.reasoning, choices=REASONING_POLICIES, setting="reasoning"),
     Option("think", "thoughts in texts (<think>…</think>): parted as the model's family marks them, taken out "
            "everywhere, or left", default=_ELSE.think, choices=THINK, setting="think"),
-    Option("names", "native names of replayed lines that do not say it: with dots, with underscores, or as the calls "
-           "prove it", default=_ELSE.names, choices=("auto", "dots", "underscores"), setting="names"),
     Option("system-prompt", "file that replaces the prompting text (placeholder {functions}); such runs are not "
            "comparable", metavar="FILE", file=True),
     Option("simulators", "our own simulators, or those of an installed bfcl-eval", default=_ELSE.simulators,
            choices=("own", "reference"), setting="simulators"),
     Option("mcp", "where the MCP server is that entries of your own name: NAME=COMMAND or NAME=URL; {workdir} in a "
-           "command is the trial's own directory; repeatable", metavar="NAME=WHERE", many=True, setting="mcp",
-           pair=kinds.server),
-    Option("mcp-setup", "command before each trial on that MCP server, in the trial's own directory; repeatable",
-           metavar="NAME=COMMAND", many=True, setting="mcp_setup", pair=kinds.server),
-    Option("mcp-teardown", "command after each trial on that MCP server; repeatable", metavar="NAME=COMMAND",
-           many=True, setting="mcp_teardown", pair=kinds.server),
-    Option("agent-workers", "processes that play an agent:MODULE:FACTORY, each one entry at a time; 0: this process "
-           "plays them all", kinds.whole(0, 256), _ELSE.agent_workers, "N", setting="agent_workers"),
-    Option("rest", "who answers the requests of retired categories: auto, local, live, record, replay, replay:PATH",
-           kinds.rest, _ELSE.rest, "SOURCE", setting="rest"),
+           "command is the trial's own directory; NAME.setup=COMMAND and NAME.teardown=COMMAND run there before and "
+           "after each trial; repeatable", metavar="NAME=WHERE", many=True, setting="mcp", pair=kinds.server),
     ),
     *_group("running",
-    Option("concurrency", "requests in flight per process; auto: as many as the server takes, at most N (256)",
-           kinds.concurrency, kinds.Concurrency(_ELSE.concurrency), "N|auto[:N]",
-           short="requests in flight"),
-    Option("timeout", "seconds without a byte before a request is given up", kinds.decimal(0, above=True),
-           _ELSE.timeout_s, "SECONDS", setting="timeout_s"),
+    Option("concurrency", "requests in flight per process; auto: as many as the server takes, at most N (256); "
+           f"agents=N: processes that play an agent:MODULE:FACTORY, each one entry at a time ({_ELSE.agent_workers}), "
+           "0: this process plays them all",
+           kinds.PartedReader(kinds.concurrency, agents=kinds.whole(0, 256)), kinds.Concurrency(_ELSE.concurrency),
+           "N|auto[:N][,agents=N]", parts={"agents": "agent_workers"}, short="requests in flight"),
+    Option("timeout", "seconds without a byte before a request is given up; grace=SECONDS: how long replies on their "
+           f"way are still kept after Ctrl-C or SIGTERM ({_ELSE.grace_s:g})",
+           kinds.PartedReader(kinds.decimal(0, above=True), grace=kinds.decimal(0)), _ELSE.timeout_s,
+           "SECONDS[,grace=SECONDS]", setting="timeout_s", parts={"grace": "grace_s"}),
     Option("retries", "how often a failed request is repeated", kinds.whole(0, 1_000), _ELSE.retries, "N",
            setting="retries"),
     Option("budget", "stop when this much is spent", kinds.decimal(0), None, "USD", setting="budget_usd"),
     Option("dry-run", "print the expected calls, tokens and cost; send nothing", flag=True,
            short="print expected calls, tokens and cost; send nothing"),
-    Option("search", "where the web search comes from: auto, local, serpapi, record, replay, replay:RUN", kinds.search,
-           _ELSE.search, "SOURCE", setting="search"),
-    Option("record", "own tests with the fixture ask: write what models answer and tools give to this file; or what to "
-           "do with the file of --bfcl-replay: new (ask what is not there), all, none, prune", metavar="FILE|MODE",
-           file=True),
-    Option("replay", "own tests with the fixture ask: take the answers from this file, without a model", metavar="FILE",
-           file=True),
-    Option("record-ignore", "JSON pointer to what of a request does not count, and is not recorded "
-           "(/messages/0/content, * for every item); repeatable", metavar="POINTER", many=True),
-    Option("grace", "seconds in which replies on their way are still kept after Ctrl-C or SIGTERM", kinds.decimal(0),
-           _ELSE.grace_s, "SECONDS", setting="grace_s"),
-    Option("wire-schemas", "-m wire: how many tool schemas are generated; 0: none", kinds.whole(0, 10_000),
-           _ELSE.wire_schemas, "N", setting="wire_schemas"),
-    Option("precision", "with --bfcl-dry-run: how many entries of each category so many points of precision take",
-           kinds.decimal(0, 50, above=True), metavar="PTS", needs="dry-run"),
+    Option("search", "where the web search comes from: auto, local, serpapi, record, replay, replay:RUN; rest=SOURCE: "
+           "who answers the requests of retired categories: auto, local, live, record, replay, replay:PATH",
+           kinds.PartedReader(kinds.search, rest=kinds.rest), _ELSE.search, "SOURCE[,rest=SOURCE]", setting="search",
+           parts={"rest": "rest"}),
+    Option("record", "own tests with the fixture ask: write what models answer and tools give to FILE; replay=FILE: "
+           "take it from there, without a model; new=FILE: ask only what is not there; prune=FILE: take out what no "
+           "test asks; ignore=POINTER (/messages/0/content, * for every item; repeatable): what of a request does not "
+           "count and is not recorded",
+           kinds.PartedReader(kinds.named, replay=kinds.named, new=kinds.named, prune=kinds.named, ignore=kinds.named),
+           metavar="[replay=|new=|prune=]FILE[,ignore=POINTER]", file=True, files=("replay", "new", "prune")),
     Option("price", "USD per million tokens, 1,2 or in=1,out=2; goes before the list price", kinds.price, None,
            "IN,OUT"),
     Option("gpu-hour", "price of an hour of the machine that serves the model", kinds.decimal(0), None, "USD",
@@ -183,10 +187,13 @@ OPTIONS: tuple[Option, ...] = (
     ),
     *_group("gates",
     Option("fail-under", "gate: fail when the group's accuracy in percent is lower; entries=PCT or entries:GROUP=PCT: "
-           "the plain share of right entries; repeatable", metavar="GROUP=PCT", many=True, gate="fail_under",
+           "the plain share of right entries; n=N: fail when fewer entries were measured, by every gate or all that "
+           "its group has; repeatable", metavar="GROUP=PCT|n=N", many=True, gate="fail_under",
            short="gate: fail below this accuracy in percent; repeatable"),
-    Option("baseline", "gate: fail when significantly worse than this run", metavar="RUN", gate="baseline",
-           short="gate: fail when significantly worse than this run"),
+    Option("baseline", "gate: fail when significantly worse than this run; margin=PTS: the loss in percentage points "
+           "that is accepted",
+           kinds.PartedReader(kinds.named, margin=kinds.decimal(0, 100)), metavar="RUN[,margin=PTS]", gate="baseline",
+           parts={"margin": "baseline_margin"}, short="gate: fail when significantly worse than this run"),
     Option("noninferior", "gate: fail unless a loss against the baseline of more than so many points (1.5), or below "
            "so much of its score (97%), is ruled out; of one group: GROUP=1.5; repeatable", metavar="[GROUP=]PTS|PCT%",
            many=True, gate="noninferior"),
@@ -196,13 +203,11 @@ OPTIONS: tuple[Option, ...] = (
     Option("max-errors", "errors allowed, in percent of the entries; beyond it no score is claimed (default: "
            f"{_ELSE.max_errors_pct:g})",
            kinds.decimal(0, 100), None, "PCT", setting="max_errors_pct", gate="max_errors"),
-    Option("rules", "which rules give the headline verdict", default=_ELSE.rules, choices=("official", "corrected"),
-           setting="rules"),
-    Option("baseline-margin", "loss against the baseline that is accepted, in percentage points",
-           kinds.decimal(0, 100), 0.0, "PTS", gate="baseline_margin", needs="baseline"),
+    Option("rules", "which rules give the headline verdict; steps=N: steps a turn may take before the conversation is "
+           "ended, with another number than the reference's 20 runs are not comparable with published scores",
+           kinds.PartedReader(kinds.one_of("official", "corrected"), steps=kinds.whole(1, 1_000)), _ELSE.rules,
+           "official|corrected[,steps=N]", setting="rules", parts={"steps": "step_limit"}),
     Option("write-expected", "write the failed entries to this file", metavar="FILE"),
-    Option("min-entries", "gate: fail when fewer entries were measured; other gates need as many, or all that their "
-           "group has", kinds.whole(1), None, "N", gate="min_entries"),
     Option("allow-missing", "categories that did not run are left out of gates", flag=True, gate="allow_missing"),
     ),
     *_group("results",
@@ -210,25 +215,29 @@ OPTIONS: tuple[Option, ...] = (
            metavar="DIR",
            short="run directory; an existing run is continued"),
     Option("report", "HTML report: none, index (summary and list), or full (a page for every entry, too; default, "
-           f"beyond {MOST_PAGES:,} results index); pytest-bfcl export report RUN writes it later", default=None,
-           choices=LEVELS),
+           f"beyond {MOST_PAGES:,} results index; pytest-bfcl export report RUN writes it later); and who hears of the "
+           "run while it goes on: wandb, otel, or another package's sink (docs/exports.md)", kinds.report,
+           metavar="none|index|full[,SINK…]", parts={"sinks": "sinks"}),
     Option("model-info", "TOML file: display name, link, organisation, licence, prices", metavar="FILE", file=True),
-    Option("sink", "tell others of the run while it goes on: wandb, otel, or another package's; comma-separated or "
-           "repeated (docs/exports.md)", metavar="NAME", many=True, setting="sinks"),
-    Option("label", "what `pytest-bfcl leaderboard --history` calls this run: a commit, a version", default=_ELSE.label,
-           metavar="TEXT", setting="label"),
     Option("board", "a published data_overall.csv: its rows stand beside this run's models, marked as not measured "
            "here, each with its distance", metavar="FILE.csv", file=True, setting="board"),
     ),
 )  # fmt: skip
 
 
-RecordMode = Literal["new", "all", "none", "prune"]
-RECORD_MODES: tuple[RecordMode, ...] = ("new", "all", "none", "prune")
-"""What ``--bfcl-record`` may say instead of a file. ``all``: ask and write everything; ``new``: only what is not
-recorded; ``none``: nothing; ``prune``: nothing, and what the tests that ran do not ask any more is taken out."""
-PYTESTS_OWN = frozenset(("record", "record-ignore", "replay"))
+PYTESTS_OWN = frozenset(("record",))
 """What only a test session has: recordings of own tests."""
+
+
+def unfolded(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Option → its value, where parts stand behind it without them; and ``OPTION.PART`` → the part that was given."""
+    found = dict(values)
+    for option in OPTIONS:
+        value = values[option.name]
+        if isinstance(value, kinds.Parted):
+            found[option.name] = option.default if value.value is None else value.value
+            found |= {f"{option.name}.{name}": part for name, part in value.parts}
+    return found
 
 
 def of_run() -> tuple[Option, ...]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,6 +35,63 @@ def decimal(low: float, high: float | None = None, *, above: bool = False) -> Ca
         return value
 
     return read
+
+
+class Parted(NamedTuple):
+    """A value with further ones behind it, ``VALUE,NAME=VALUE``; ``value`` is ``None`` where only these were given."""
+
+    value: Any
+    parts: tuple[tuple[str, Any], ...] = ()
+
+
+def split_parts(text: str, names: Collection[str]) -> tuple[str, list[tuple[str, str]]]:
+    """What stands before the first ``NAME=`` of these names, and each of them with its text."""
+    head, *rest = re.split(rf"(?:^|,)({'|'.join(map(re.escape, names))})=", text) if names else [text]
+    return head, list(zip(rest[::2], rest[1::2], strict=True))
+
+
+class PartedReader:
+    """Reads ``VALUE[,NAME=VALUE…]``; the value or any part may be left out. Names are written with ``-`` for ``_``."""
+
+    def __init__(self, main: Callable[[str], Any], **parts: Callable[[str], Any]) -> None:
+        self._main = main
+        self.parts = {name.replace("_", "-"): read for name, read in parts.items()}
+
+    def __call__(self, text: str) -> Any:
+        """The value, or `Parted` with what stands behind it. Raises `ValueError` naming the part."""
+        head, found = split_parts(text, self.parts)
+        try:
+            value = self._main(head) if head or not found else None
+        except ValueError as error:
+            more = f"; behind it may stand ,{'=… or ,'.join(self.parts)}=…" if "," in head else ""
+            raise ValueError(f"{error}{more}") from None
+        return Parted(value, tuple((name, self._part(name, said)) for name, said in found)) if found else value
+
+    def _part(self, name: str, text: str) -> Any:
+        try:
+            return self.parts[name](text)
+        except ValueError as error:
+            raise ValueError(f"{name}: {error}") from None
+
+
+def one_of(*words: str) -> Callable[[str], str]:
+    """One of these words."""
+
+    def read(text: str) -> str:
+        if text not in words:
+            from pytest_bfcl.suggestions import did_you_mean
+
+            raise ValueError(did_you_mean(text, words) or f"one of {', '.join(words)}")
+        return text
+
+    return read
+
+
+def named(text: str) -> str:
+    """Any text but none."""
+    if not text:
+        raise ValueError("it names nothing")
+    return text
 
 
 def temperature(text: str) -> float | None:
@@ -127,6 +185,32 @@ def server(text: str) -> tuple[str, str]:
     from pytest_bfcl.dataset.served_entry import named_server
 
     return named_server(text)
+
+
+def servers(pairs: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """The fields of `Settings` that say where MCP servers are, and which commands run around their trials.
+
+    ``pairs``: ``NAME``, ``NAME.setup`` and ``NAME.teardown`` as they were written.
+    """
+    found: dict[str, dict[str, str]] = {"mcp": {}, "mcp_setup": {}, "mcp_teardown": {}}
+    for name, where in pairs.items():
+        server, dot, when = name.rpartition(".")
+        field = f"mcp_{when}" if dot and f"mcp_{when}" in found else ""
+        found[field or "mcp"][server if field else name] = where
+    return found
+
+
+def report(text: str) -> Any:
+    """Level of the HTML report and names of sinks, with commas between: the level, or `Parted`."""
+    from pytest_bfcl.settings import LEVELS
+
+    words = [word for word in text.replace(",", " ").split() if word]
+    levels = [word for word in words if word in LEVELS]
+    if len(levels) > 1 or not words:
+        raise ValueError(f"one of {', '.join(LEVELS)}, and names of sinks, with commas between")
+    sinks = tuple(dict.fromkeys(word for word in words if word not in LEVELS))
+    level = levels[0] if levels else None
+    return Parted(level, (("sinks", sinks),)) if sinks else level
 
 
 def decoder(text: str) -> str:

@@ -356,7 +356,6 @@ def _joined(earlier: Fingerprint, now: Fingerprint) -> Fingerprint:
         counted=earlier.counted,
         left_out=earlier.left_out,
         archives={**now.archives, **earlier.archives},
-        label=now.label or earlier.label,
     )
 
 

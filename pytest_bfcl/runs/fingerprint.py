@@ -174,8 +174,6 @@ class Fingerprint:
     left_out: int = 0
     planned: int = 0
     archives: Mapping[str, str] = field(default_factory=dict)
-    label: str = ""
-    """What the run is called in a history: a commit, a version. It is compared with nothing."""
     profile: str = ""
     """Whose options the run took, in words. What they say stands in the other fields, and is compared there."""
 
@@ -205,7 +203,6 @@ class Fingerprint:
             rules=settings.rules,
             selection=dict(selection or {}),
             archives=_replayed(settings),
-            label=settings.label,
             profile=settings.profile,
             conditions={
                 "repeat": settings.repeat,
@@ -241,7 +238,6 @@ class Fingerprint:
             "planned": self.planned,
             "archives": dict(self.archives),
             "short": self.short(),
-            **({"label": self.label} if self.label else {}),
             **({"profile": self.profile} if self.profile else {}),
         }
 
@@ -255,7 +251,7 @@ class Fingerprint:
     def from_dict(cls, values: Fields) -> Fingerprint:
         """The inverse of `to_dict`; missing fields become empty."""
         data = values.get("dataset") or {}
-        texts = ("rules_version", "plugin_version", "started_at", "state", "label", "profile")
+        texts = ("rules_version", "plugin_version", "started_at", "state", "profile")
         plain: dict[str, Any] = {name: str(values.get(name) or "") for name in texts}
         plain |= {name: values.get(name) or {} for name in ("selection", "conditions", "counted", "archives")}
         plain |= {name: values.get(name) or 0 for name in ("left_out", "planned")}

@@ -173,7 +173,7 @@ class Gates:
         measurable = sum(count for name, count in judged.items() if name not in skipped)
         if measurable < (self.options.min_entries or 0):
             raise UsageError(
-                f"--bfcl-min-entries {self.options.min_entries} cannot be met, nothing was asked: "
+                f"--bfcl-fail-under n={self.options.min_entries} cannot be met, nothing was asked: "
                 f"{measurable} entries are selected"
             )
         told = unreachable(

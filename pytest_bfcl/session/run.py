@@ -205,7 +205,7 @@ class Run:
 
         with self._opening:
             if self._sinks is None:
-                name = self.path.name if self.path is not None else self.settings.label or "run"
+                name = self.path.name if self.path is not None else "run"
                 facts = self.fingerprint().to_dict()
                 self._sinks = Sinks(self.settings.sinks, SinkRun(name, self.path, dict(facts), self.planned))
                 self.listeners.append(self._sinks.take)

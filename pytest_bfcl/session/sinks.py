@@ -1,4 +1,4 @@
-"""Where a run is read while it goes on: sinks of installed packages (``--bfcl-sink``), each in a thread of its own.
+"""Where a run is read while it goes on: sinks of installed packages (``--bfcl-report``), each in a thread of its own.
 
 A sink is told copies of lines that are kept already. It can be slow, fail or hang: the run neither waits for it before
 its end nor changes, and says once at its end what was not taken.
@@ -20,6 +20,7 @@ from pytest_bfcl import entry_points
 from pytest_bfcl.failures import BenchmarkError, UsageError
 from pytest_bfcl.plain_text import clean, counted, cut
 from pytest_bfcl.redaction import redact
+from pytest_bfcl.settings import LEVELS
 from pytest_bfcl.suggestions import instead_of
 
 if TYPE_CHECKING:
@@ -77,7 +78,9 @@ def _opener(name: str) -> Opener:
     point = entry_points.find("sinks", name)
     if point is None:
         known = sorted(entry_points.offered("sinks"))
-        raise UsageError(f"--bfcl-sink: no sink {name!r}; {instead_of(name, known) if known else 'none is installed'}")
+        raise UsageError(
+            f"--bfcl-report: {name!r} is neither a level nor a sink; {instead_of(name, [*LEVELS, *known])}"
+        )
     return cast("Opener", entry_points.load(point, "sink"))
 
 

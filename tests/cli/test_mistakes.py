@@ -207,7 +207,7 @@ TABLE: list[tuple[str, int, str]] = [
     ("export good -o x.csv", 2, "--table x.csv"),
     ("export good --official -o made", 0, "no leaderboard scores, not comparable because of data set: official → own"),
     ("export good --format csv -o x", 2, "--table FILE.csv"),
-    ("export good --format wandb -o x", 2, "--bfcl-sink wandb"),
+    ("export good --format wandb -o x", 2, "--bfcl-report wandb"),
     ("export good --format offical -o x", 2, "no format 'offical'"),
 ]
 

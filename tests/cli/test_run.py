@@ -68,7 +68,7 @@ def test_parts_of_the_data(tmp_path: Path) -> None:
     assert len(stored(tmp_path / "sample")) == 6
     split = tmp_path / "bundled.split.json"
     assert main(["new", "split", "bundled", "--seed", "1", "-o", str(split)]) == 0
-    main([*words, str(tmp_path / "part"), "--split", str(split), "--trained-on", str(split), *some])
+    main([*words, str(tmp_path / "part"), "--split", f"{split},trained-on={split}", *some])
     part = set(Split.read(split).ids("test"))
     assert {name for name, _, _ in stored(tmp_path / "part")} == {
         n for n in part if n.startswith(("simple_java_", "irr"))

@@ -121,7 +121,7 @@ def baseline(project: Project) -> Project:
 @BOTH_WAYS
 def test_a_regression_is_told_with_its_entries_last(baseline: Project, workers: tuple[str, ...]) -> None:
     baseline.fail(*(f"simple_python_{number}" for number in range(12)))
-    result = baseline.run(*ONE, "--bfcl-baseline", "good", "--bfcl-baseline-margin", "5", *workers)
+    result = baseline.run(*ONE, "--bfcl-baseline", "good,margin=5", *workers)
     assert result.ret == 1
     missed, first = last_lines(result, 13)[:2]
     assert missed.startswith("gate MISSED: non_live: -40.00 points against the baseline (95 % interval ")

@@ -1,4 +1,4 @@
-"""``--bfcl-split`` and ``--bfcl-trained-on``: what runs, what is marked, and that no place loses the mark."""
+"""``--bfcl-split``: what runs, what is marked, and that no place loses the mark."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_trained_entries_are_marked_everywhere(
 ) -> None:
     project, split = halves
     trained = len(split.ids("train"))
-    result = project.run("--bfcl-trained-on", "half.json", "-n2", model="oracle:", out="seen")
+    result = project.run("--bfcl-split", "trained-on=half.json", "-n2", model="oracle:", out="seen")
     result.stdout.fnmatch_lines([
         f"overall: not claimed, the model was trained on {trained} of these 20 entries",
         f"*trained on {trained} entries of half.json ({split.sha256[:8]})*",
@@ -91,7 +91,7 @@ def test_trained_entries_are_marked_everywhere(
 
 def test_the_mark_outlives_continuing_and_merging(halves: tuple[Project, Split]) -> None:
     project, split = halves
-    args = ("--bfcl-trained-on", "half.json")
+    args = ("--bfcl-split", "trained-on=half.json")
     project.run(*args, "--bfcl-shard", "1/2", model="oracle:", out="a")
     project.run(*args, "--bfcl-shard", "2/2", model="oracle:", out="b")
     assert main(["merge", "a", "b", "-o", "merged"]) == 0
@@ -107,12 +107,12 @@ def test_the_mark_outlives_continuing_and_merging(halves: tuple[Project, Split])
 
 def test_transforms_and_repeats_of_trained_entries(halves: tuple[Project, Split]) -> None:
     project, split = halves
-    args = ("--bfcl-trained-on", "half.json", "--bfcl-split", "half.json", "--bfcl-repeat=2")
-    project.run(*args, "--bfcl-transform=upper-case", model="oracle:", out="test")
+    args = ("--bfcl-repeat=2", "--bfcl-transform=upper-case", "--bfcl-split")
+    project.run(*args, "half.json,trained-on=half.json", model="oracle:", out="test")
     records = project.records("test")
     assert len(records) == 4 * len(split.ids("test"))
     assert not any(record.get("trained_on") for record in records)
-    project.run(*args[:3], "half.json:train", args[4], "--bfcl-transform=upper-case", model="oracle:", out="train")
+    project.run(*args, "half.json:train,trained-on=half.json", model="oracle:", out="train")
     assert all(record["trained_on"] for record in project.records("train"))
     (model,) = project.summary("train")["models"].values()
     assert model["trained_on"] == {"entries": len(split.ids("train")), "of": len(split.ids("train"))}
@@ -129,7 +129,7 @@ def test_mistakes_are_said(halves: tuple[Project, Split]) -> None:
         ("--bfcl-split", "missing.json"): "*--bfcl-split: cannot read the split missing.json*",
         ("--bfcl-split", "broken.json"): "*broken.json is no split, or is damaged*",
         ("--bfcl-split", "half.json:dev"): "*train or test, not 'dev'*",
-        ("--bfcl-trained-on", "half.json:test"): "*trained on the training part*",
+        ("--bfcl-split", "trained-on=half.json:test"): "*trained on the training part*",
         ("--bfcl-split", "half.json", "--bfcl-ids", "ids.txt"): "*none of the entries of --bfcl-ids is in the test*",
         ("--bfcl-split", "half.json", f"bfcl/simple_python.jsonl::{split.parts['train']['simple_python'][0]}"):
             "*is not in the test part of half.json*",
@@ -139,8 +139,8 @@ def test_mistakes_are_said(halves: tuple[Project, Split]) -> None:
         assert result.ret == pytest.ExitCode.USAGE_ERROR, args
         result.stderr.fnmatch_lines([message])
         assert len(result.errlines) <= 6
-    for option in ("--bfcl-split", "--bfcl-trained-on"):
-        result = project.run(option, "half.json", data="other.jsonl", model="oracle:", out="mistake")
+    for part in ("half.json", "trained-on=half.json"):
+        result = project.run("--bfcl-split", part, data="other.jsonl", model="oracle:", out="mistake")
         assert result.ret == pytest.ExitCode.USAGE_ERROR
         result.stderr.fnmatch_lines(["*half.json was made of bench *not of other*"])
     result = project.run("--bfcl-split", "half.json", f"bfcl/simple_python.jsonl::{test}", model="oracle:", out="one")

@@ -11,7 +11,9 @@ NONSENSE = [
     "concurrency=-1", "concurrency=1e3", "concurrency=99999999", "timeout=0", "timeout=-3", "timeout=nan",
     "timeout=inf", "retries=-1", "temperature=nan", "temperature=hot", "max-tokens=0", "shard=3/2", "shard=1/",
     "shard=-1/2", "sample=0", "seed=x", "price=x", "price=1,2,3", "price=nan", "price=-1", "budget=-1", "budget=nan",
-    "gpu-hour=-1", "repeat=0", "max-errors=nan", "max-errors=101", "baseline-margin=x",
+    "gpu-hour=-1", "repeat=0", "max-errors=nan", "max-errors=101", "baseline=r,margin=x", "sample=3,schema=2",
+    "sample=3,precision=0", "timeout=3,grace=-1", "concurrency=4,agents=x", "rules=official,steps=0", "mode=fc,names=x",
+    "search=local,rest=x", "report=full,none", "report=,", "record=replay=", "split=trained-on=", "baseline=",
 ]  # fmt: skip
 OPTION = {option.name: option for option in OPTIONS}
 

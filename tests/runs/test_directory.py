@@ -147,7 +147,7 @@ def test_parts_that_are_missing(shard: Any, missing: list[str]) -> None:
 
 def test_a_continued_run_is_one_run(tmp_path: Path) -> None:
     path = tmp_path / "run"
-    earlier = {"archives": {"web": "1"}, "label": "old", "started_at": "2026-01-01T00:00:00Z"}
+    earlier = {"archives": {"web": "1"}, "started_at": "2026-01-01T00:00:00Z"}
     with RunDirectory.start(path, fingerprint(**earlier)) as run:
         run.append(single("simple_python_1"))
         for number in (1, 2):
@@ -160,12 +160,11 @@ def test_a_continued_run_is_one_run(tmp_path: Path) -> None:
         made = run.fingerprint
     assert made.counted == {SPEC: {"simple_python": 3, "live_simple": 3}}
     assert (made.left_out, set(made.archives), len(made.archives["rest"])) == (1, {"web", "rest"}, 64)
-    with RunDirectory.start(path, fingerprint(archives={"web": "2", "rest": "3"}, label="new", planned=7)) as run:
+    with RunDirectory.start(path, fingerprint(archives={"web": "2", "rest": "3"}, planned=7)) as run:
         now = run.fingerprint
-    assert (now.counted, now.left_out, now.label, now.planned) == (made.counted, 1, "new", 7)
+    assert (now.counted, now.left_out, now.planned) == (made.counted, 1, 7)
     assert now.archives == made.archives
     with RunDirectory.start(path, fingerprint()) as run:
-        assert run.fingerprint.label == "new"
         assert run.gaps() == [
             f"{run.results_path} has 1 of 3 lines of simple_python ({SPEC})",
             f"{run.results_path} has 0 of 3 lines of live_simple ({SPEC})",
@@ -197,7 +196,7 @@ def test_a_refused_run_leaves_what_was_there(tmp_path: Path) -> None:
     assert not path.exists()
     RunDirectory.create(path, fingerprint()).close()
     before = (path / "run.json").read_bytes()
-    RunDirectory.start(path, fingerprint(label="x")).withdraw()
+    RunDirectory.start(path, fingerprint(planned=3)).withdraw()
     assert (path / "run.json").read_bytes() == before
     run = RunDirectory.create(tmp_path / "other", fingerprint())
     (tmp_path / "other" / "engine.log").write_text("x")

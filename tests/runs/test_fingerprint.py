@@ -60,7 +60,7 @@ def test_everything_a_run_was_asked_with_is_in_its_facts(tmp_path: Path) -> None
         (tmp_path / name / "a.jsonl").write_text(f'{{"call": "{name}", "result": 1}}\n')
     part: SplitPart = {"name": "half", "sha256": "12345678ff", "part": "test", "data": {}, "ids": ["a", "b", "c"]}
     settings = Settings(
-        repeat=2, seed=3, search=f"replay:{tmp_path}", rest=f"replay:{tmp_path}", rules="corrected", label="v1",
+        repeat=2, seed=3, search=f"replay:{tmp_path}", rest=f"replay:{tmp_path}", rules="corrected",
         mcp={"b": "npx b", "a": "npx a"}, mcp_setup={"a": "up"}, mcp_teardown={"b": "down"}, serve="", names="dots",
         transforms=("shuffled", "own"), rewordings={"own": {"a": [[{"role": "user", "content": "é"}]]}},
         split=part, headers={"X-B": "1", "X-A": "2"}, stream=True, reasoning="keep", decoder="hermes", think="strip",
@@ -89,7 +89,7 @@ def test_everything_a_run_was_asked_with_is_in_its_facts(tmp_path: Path) -> None
     }  # fmt: skip
     assert list(facts["conditions"]["mcp"]) == ["a", "b"]
     assert facts["dataset"] == {"name": "official", "version": "2026.3.23", "sha256": "cd" * 32, "files": {"f": "12"}}
-    assert (facts["rules"], facts["selection"], facts["label"]) == ("corrected", {"ids": ["a"]}, "v1")
+    assert (facts["rules"], facts["selection"]) == ("corrected", {"ids": ["a"]})
     assert {name: len(digest) for name, digest in facts["archives"].items()} == {"web": 64, "rest": 64}
     assert facts["archives"]["web"] != facts["archives"]["rest"]
     late = replace(made, counted={SPEC: {"a": 2}}, left_out=1, planned=4).ended("finished")
@@ -104,12 +104,7 @@ def test_what_was_not_asked_for_is_not_in_the_facts() -> None:
         "model", "mode", "parameters", "base_url", "prompt_sha256", "api", "reasoning", "stream"
     }  # fmt: skip
     assert facts["models"][0]["prompt_sha256"] is None
-    assert (facts["selection"], facts["archives"], facts["dataset"].get("files"), facts.get("label")) == (
-        {},
-        {},
-        None,
-        None,
-    )
+    assert (facts["selection"], facts["archives"], facts["dataset"].get("files")) == ({}, {}, None)
     assert facts["started_at"].endswith("Z")
     assert len(facts["started_at"]) == 20
     assert made.comparable
@@ -120,7 +115,7 @@ def test_facts_of_an_earlier_release_lack_fields() -> None:
     assert empty == Fingerprint(
         models=(ModelFingerprint("", ""),), rules_version="", plugin_version="", started_at="", state=""
     )
-    nulls = dict.fromkeys(("dataset", "selection", "conditions", "counted", "left_out", "planned", "archives", "label"))
+    nulls = dict.fromkeys(("dataset", "selection", "conditions", "counted", "left_out", "planned", "archives"))
     nulls["models"] = [dict.fromkeys(("parameters", "reasoning", "stream", "headers", "think", "read_as"))]
     assert Fingerprint.from_dict(nulls) == empty
     assert Fingerprint.from_dict({"models": None}).models == ()
@@ -171,7 +166,7 @@ def test_differences_are_told(change: dict[str, Any], said: str) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        changed_model(api="chat"), changed_model(stream=True), changed_model(headers=("X",)), {"label": "v1"},
+        changed_model(api="chat"), changed_model(stream=True), changed_model(headers=("X",)),
         of_conditions(repeat=3, seed=9, serve="x", names="dots", mcp={"m": "1"}), of_conditions(search="record"),
         of_conditions(search="serpapi"), of_conditions(rest=None), {"planned": 3},
         {"archives": {"web": "1"}}, {"left_out": 1}, {"state": "finished", "ended_at": "x", "started_at": "y"},

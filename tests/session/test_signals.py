@@ -77,7 +77,7 @@ def test_there_is_always_a_summary_and_nothing_is_paid_twice(bench: Bench, door:
 @pytest.mark.slow
 def test_a_second_signal_waits_for_no_reply(bench: Bench, door: str) -> None:
     server = bench.serve({"kind": "slow", "seconds": 60, "ids": "multiple"})
-    process = start(bench, door, "--bfcl-grace=50")
+    process = start(bench, door, "--bfcl-timeout=grace=50")
     wait_for(server, 30, bench.path / "run")
     time.sleep(0.3)
     process.send_signal(signal.SIGTERM)

@@ -44,8 +44,8 @@ class ReadRun(NamedTuple):
 
     @property
     def label(self) -> str:
-        """What the run is called."""
-        return self.fingerprint.label or self.path.name
+        """What the run is called: its folder's name."""
+        return self.path.name
 
 
 @dataclass(frozen=True, slots=True)

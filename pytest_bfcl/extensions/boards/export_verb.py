@@ -133,9 +133,9 @@ _OTHER_FORMATS = {
     "json": "RUN/summary.json has the scores, RUN/results.jsonl one line an entry",
     "official": "--official -o DIR",
     "bfcl": "--official -o DIR",
-    "wandb": "a sink, while the run goes on: pytest … --bfcl-sink wandb",
-    "mlflow": "it takes traces: --format otel, or --bfcl-sink otel while the run goes on",
-    "langfuse": "it takes traces: --format otel, or --bfcl-sink otel while the run goes on",
+    "wandb": "a sink, while the run goes on: pytest … --bfcl-report wandb",
+    "mlflow": "it takes traces: --format otel, or --bfcl-report otel while the run goes on",
+    "langfuse": "it takes traces: --format otel, or --bfcl-report otel while the run goes on",
     "html": "pytest-bfcl export report RUN",
     "huggingface": "hf-eval-results",
 }

@@ -7,7 +7,7 @@ All runs must have measured the same data by the same rules. With --official the
 count as answers and categories not run as zero, in page and files.
 
 --history shows the runs over time instead: a line for each score with its interval, as history.html, history.csv and
-text. Runs are dated by their beginning and named by --bfcl-label, else by their folder.
+text. Runs are dated by their beginning and named by their folder.
 """
 
 from __future__ import annotations

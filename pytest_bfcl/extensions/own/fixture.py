@@ -6,14 +6,14 @@ import asyncio
 import json
 from collections.abc import Callable, Generator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 import pytest
 
 from pytest_bfcl.failures import AdapterError, HarnessError, UsageError
 from pytest_bfcl.plugin import options
 from pytest_bfcl.run_options import OPTIONS
-from pytest_bfcl.run_options.table import RECORD_MODES, RecordMode
+from pytest_bfcl.run_options.values import Parted
 
 if TYPE_CHECKING:
     from pytest_bfcl.extensions.own.asking import Answer
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.transcript import Reply
 
 ASKS: pytest.StashKey[_Asks] = pytest.StashKey()
+RecordMode = Literal["all", "new", "replay", "prune"]
 ANSWERS = "bfcl_answers"
 """The attribute of a report that carries them."""
 
@@ -54,7 +55,7 @@ class _Asks:
             session = config.stash[SESSION]
             self.settings, self.spec = session.settings, session.specs[0]
         elif self.recorded is None:
-            raise UsageError("the fixture ask needs a model: pytest --model provider:name, or --bfcl-replay FILE")
+            raise UsageError("the fixture ask needs a model: --model provider:name, or --bfcl-record replay=FILE")
         else:
             self.spec = parse_spec("replay:recording")
         self.runner: asyncio.Runner | None = None
@@ -89,7 +90,11 @@ class _Asks:
 
 
 class Recordings(NamedTuple):
-    """What is asked for: the mode, the file (``None``: nothing is recorded or replayed), what counts of a request."""
+    """What is asked for: the mode, the file (``None``: nothing is recorded or replayed), what counts of a request.
+
+    ``all``: ask and write everything; ``new``: only what is not recorded; ``replay``: ask nothing, write nothing;
+    ``prune``: ask nothing, and what the tests that ran do not ask any more is taken out.
+    """
 
     mode: RecordMode
     path: Path | None
@@ -97,24 +102,20 @@ class Recordings(NamedTuple):
 
 
 def recordings_of(config: pytest.Config) -> Recordings:
-    """``--bfcl-record FILE`` is ``all``, ``--bfcl-replay FILE`` ``none``; a mode goes with the latter's file.
-
-    Raises `UsageError`.
-    """
+    """What ``--bfcl-record`` says. Raises `UsageError`."""
     from pytest_bfcl.extensions.own.recordings import Matching
 
-    named = {option.name: option for option in OPTIONS}
-    record, replay, ignore = (options.read(config, named[name]) for name in ("record", "replay", "record-ignore"))
-    matching = Matching(ignore or ())
-    word = Path(record).name if record else ""
-    mode = next((each for each in RECORD_MODES if each == word and str(record) != f"./{word}"), None)
-    if mode is None and record and replay:
-        raise UsageError("--bfcl-record and --bfcl-replay exclude each other")
-    if mode is not None and not replay:
-        raise UsageError(f"--bfcl-record {mode} needs the recording: --bfcl-replay FILE")
-    if mode is not None:
-        return Recordings(mode, Path(replay), matching)
-    return Recordings("all" if record else "none", Path(record or replay) if record or replay else None, matching)
+    (option,) = (each for each in OPTIONS if each.name == "record")
+    said = options.read(config, option)
+    if said is None:
+        return Recordings("replay", None, Matching(()))
+    said = said if isinstance(said, Parted) else Parted(said)
+    matching = Matching([part for name, part in said.parts if name == "ignore"])
+    files: list[tuple[RecordMode, str]] = [("all", said.value)] if said.value else []
+    files += [(cast("RecordMode", name), part) for name, part in said.parts if name != "ignore"]
+    if len(files) != 1:
+        raise UsageError("--bfcl-record: name one file: FILE, replay=FILE, new=FILE or prune=FILE")
+    return Recordings(files[0][0], Path(files[0][1]), matching)
 
 
 class AnswersOnReports:
@@ -214,13 +215,13 @@ def register_recording(config: pytest.Config, stop: Callable[[str], None] = pyte
     ``stop`` ends the session when they cannot be kept, with a reason.
     """
     asked = recordings_of(config)
-    if asked.path is None or asked.mode == "none":
+    if asked.path is None or asked.mode == "replay":
         return
     plugins = config.pluginmanager
     is_worker = hasattr(config, "workerinput")
     plugins.register(AnswersOnReports(), "bfcl-answers-on-reports")
     if asked.mode == "prune" and (is_worker or plugins.hasplugin("dsession")):
-        raise UsageError("--bfcl-record prune needs one process, which knows all tests: leave out -n")
+        raise UsageError("--bfcl-record prune= needs one process, which knows all tests: leave out -n")
     if not is_worker:
         plugins.register(AnswersKept(asked, stop), "bfcl-answers-kept")
 

@@ -71,7 +71,7 @@ class Recorded:
         if not path.is_file():
             if may_be_missing:
                 return
-            raise UsageError(f"--bfcl-replay: there is no file {path}; make it with --bfcl-record {path} --model …")
+            raise UsageError(f"--bfcl-record: there is no file {path}; make it with --bfcl-record {path} --model …")
         for identity, content, value in lines_of(path, matching):
             if str(value.get("model")).endswith("@prompt"):
                 self.mode = "prompt"
@@ -198,7 +198,7 @@ class Tape:
             told += [f"  {each}" for each in found[:SHOWN_DIFFERENCES]]
             if len(found) > SHOWN_DIFFERENCES:
                 told.append(f"  … and {len(found) - SHOWN_DIFFERENCES} more places")
-            told.append(f"what may change: --bfcl-record-ignore {found[0].pointer}")
+            told.append(f"what may change: --bfcl-record …,ignore={found[0].pointer}")
         raise StaleRecording("\n".join(told))
 
     def _keep(self, identity: Identity, line: Parsed) -> None:

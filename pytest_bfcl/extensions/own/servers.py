@@ -5,25 +5,25 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from pytest_bfcl.run_options.values import servers
+
 if TYPE_CHECKING:
     from pytest_bfcl.settings import Settings
 
 
 def add_server_arguments(parser: argparse.ArgumentParser) -> None:
-    """``--mcp``, ``--mcp-setup`` and ``--mcp-teardown``, as runs have them."""
+    """``--mcp``, as runs have it."""
     parser.add_argument("--mcp", action="append", metavar="NAME=WHERE", type=_server, default=[],
-                        help="where the MCP server is that entries name, to play them on; repeatable")  # fmt: skip
-    for when, told in (("setup", "before"), ("teardown", "after")):
-        parser.add_argument(f"--mcp-{when}", action="append", metavar="NAME=COMMAND", type=_server, default=[],
-                            help=f"command {told} each trial on that server, in the trial's own directory")  # fmt: skip
+                        help="where the MCP server is that entries name, to play them on; NAME.setup=COMMAND and "
+                        "NAME.teardown=COMMAND run before and after each trial; repeatable")  # fmt: skip
 
 
 def server_settings(args: argparse.Namespace) -> Settings:
     """How entries are played then: on these servers, searching only what the data has."""
     from pytest_bfcl.settings import Settings
 
-    setup, teardown = dict(args.mcp_setup), dict(args.mcp_teardown)
-    return Settings(search="local", mcp=dict(args.mcp), mcp_setup=setup, mcp_teardown=teardown)
+    found = servers(dict(args.mcp))
+    return Settings(search="local", mcp=found["mcp"], mcp_setup=found["mcp_setup"], mcp_teardown=found["mcp_teardown"])
 
 
 def _server(text: str) -> tuple[str, str]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.dataset import Entry
 
 EXPECTED = "expected_results"
-NETWORK = f"{RECORDING}: its functions ask services of the network (--bfcl-rest replay:PATH)"
+NETWORK = f"{RECORDING}: its functions ask services of the network (--bfcl-search rest=replay:PATH)"
 MOST_BODY = 200_000
 """Characters of a response kept in the transcript; of a larger one its shape is (`shape_of`)."""
 

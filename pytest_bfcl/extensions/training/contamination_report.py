@@ -84,7 +84,7 @@ class Report:
 
 
 def as_split(report: Report, data: DataSet) -> Split | None:
-    """The contaminated entries as the training part of a split, for ``--bfcl-trained-on``; ``None`` without any."""
+    """The contaminated entries as the training part of a split (``--bfcl-split trained-on=``); ``None``: none."""
     grave = set(report.contaminated())
     parts: dict[Part, dict[str, list[str]]] = {"train": {}, "test": {}}
     total = 0

@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every finding for programs")
     parser.add_argument(
         "--mark", type=Path, metavar="FILE",
-        help="write what is contaminated, for --bfcl-trained-on FILE: such lines are marked, no overall is claimed",
+        help="write what is contaminated, for --bfcl-split trained-on=FILE: marks such lines, claims no overall",
     )  # fmt: skip
 
 
@@ -53,5 +53,5 @@ def run(args: argparse.Namespace) -> int:
     split = as_split(report, data) if args.mark is not None else None
     if split is not None:
         split.write(args.mark)
-        say(f"written: {args.mark}; run models trained on these rows with --bfcl-trained-on {args.mark}")
+        say(f"written: {args.mark}; run models trained on these rows with --bfcl-split trained-on={args.mark}")
     return 1 if report.contaminated() else 0

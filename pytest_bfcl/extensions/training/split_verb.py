@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     say(_leak(split, data))
     say(f"written: {args.output} ({split.sha256[:8]})")
     if data.name in ("official", "verified"):
-        say(f"trained on this part, a model has no BFCL score: run it with --bfcl-trained-on {args.output}")
+        say(f"trained on this part, a model has no BFCL score: run it with --bfcl-split trained-on={args.output}")
     return 0
 
 

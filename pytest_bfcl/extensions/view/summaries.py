@@ -110,7 +110,7 @@ def _summary(listed: ListedRun) -> RunSummary | Refused:
     prints = run.fingerprint
     return RunSummary(
         name=listed.name,
-        label=prints.label or listed.path.name,
+        label=listed.path.name,
         path=str(listed.path),
         data=f"{prints.dataset} {prints.dataset_version}".strip(),
         measured=_measured(prints),

@@ -27,7 +27,7 @@ from tests.scoring.samples import lines
 
 def night(folder: Path, day: int, counts: dict[str, tuple[int, int]], *, model: str = SPEC, **facts: Any) -> Path:
     """A finished run of that day."""
-    path = folder / f"night-{day:02}"
+    path = folder / facts.pop("name", f"night-{day:02}")
     repeats = facts.pop("repeats", 1)
     known = {"started_at": f"2026-03-{day:02}T02:00:00Z", "models": (ModelFingerprint(model, "fc"),)}
     with RunDirectory.create(path, fingerprint(**known | facts)) as run:
@@ -48,9 +48,9 @@ WORSE = {"parallel": (15, 50), "multiple": (31, 50)}
 
 
 def test_lines_lead_through_the_nights_in_their_order(tmp_path: Path) -> None:
-    night(tmp_path, 2, PLAIN, label="commit b")
+    night(tmp_path, 2, PLAIN, name="commit b")
     night(tmp_path, 1, PLAIN)
-    night(tmp_path, 3, WORSE, label="commit c")
+    night(tmp_path, 3, WORSE, name="commit c")
     found = read_histories(sorted(tmp_path.iterdir(), reverse=True))
     assert [run.label for run in found.runs] == ["night-01", "commit b", "commit c"]
     series = lines_of(found)
@@ -68,8 +68,8 @@ def test_lines_lead_through_the_nights_in_their_order(tmp_path: Path) -> None:
 
 def test_the_verb_writes_page_table_and_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     nights, out = tmp_path / "nights", tmp_path / "out"
-    for day, label in ((1, "v1"), (2, '=1+1\n"x"'), (3, "<script>alert(1)</script>")):
-        night(nights, day, PLAIN if day < 3 else WORSE, label=label)
+    for day, label in ((1, "v1"), (2, '=1+1\n"x"'), (3, "<script>alert(1)")):
+        night(nights, day, PLAIN if day < 3 else WORSE, name=label)
     assert main(["leaderboard", str(nights), "--history", "-o", str(out)]) == 0
     shown = capsys.readouterr().out
     assert "3 runs, 2026-03-01 (v1) to 2026-03-03" in shown
@@ -155,18 +155,6 @@ def test_damaged_and_unfinished_runs_are_named_and_left_out(tmp_path: Path, caps
     assert len(found.runs) == 2
     with pytest.raises(Exception, match="no run can be part of a history"):
         read_histories([nights / "night-02"])
-
-
-def test_a_label_is_kept_with_the_run_and_compared_with_nothing(
-    pytester: pytest.Pytester, capsys: pytest.CaptureFixture[str]
-) -> None:
-    arguments = ["-p", "no:cacheprovider", "--model", "oracle:", "--bfcl-data", "bundled", "--bfcl-report", "none",
-                 "--bfcl-out", "run", "-q", "bfcl/simple_java.jsonl"]  # fmt: skip
-    assert pytester.inline_run(*arguments, "--bfcl-label", " 1f3a9c2 ").ret == 0
-    assert RunDirectory.open(pytester.path / "run").fingerprint.label == "1f3a9c2"
-    pytester.inline_run(*arguments)  # goes on with it, without a label
-    assert RunDirectory.open(pytester.path / "run").fingerprint.label == "1f3a9c2"
-    assert read_histories([pytester.path / "run"]).runs[0].label == "1f3a9c2"
 
 
 def test_courses() -> None:

@@ -83,17 +83,17 @@ def test_a_recording_serves_without_a_model_and_says_when_it_is_stale(pytester, 
     lines = [json.loads(line) for line in (pytester.path / "answers.jsonl").read_text().splitlines()]
     assert [line["request"] for line in lines if "reply" in line] == [1, 2, 1, 2, 1, 2]
     assert [line["result"] for line in lines if "result" in line] == ["rain in Oslo", "rain in Oslo"]
-    run(pytester, "--bfcl-replay", "answers.jsonl").assert_outcomes(passed=3)
-    run(pytester, "--bfcl-replay", "answers.jsonl", "-n", "2").assert_outcomes(passed=3)
+    run(pytester, "--bfcl-record", "replay=answers.jsonl").assert_outcomes(passed=3)
+    run(pytester, "--bfcl-record", "replay=answers.jsonl", "-n", "2").assert_outcomes(passed=3)
     project.write_text(project.read_text().replace('ask("What is the weather in', 'ask("What about the weather in'))
-    stale = run(pytester, "--bfcl-replay", "answers.jsonl")
+    stale = run(pytester, "--bfcl-record", "replay=answers.jsonl")
     stale.assert_outcomes(passed=1, failed=2)
     stale.stdout.fnmatch_lines([
         "*answers.jsonl is stale: request 1 of test_mine.py::test_sync has changed*",
         '*/messages/0/content: recorded "What is the weather in Oslo?", now "What about the weather in Oslo?"',
-        "what may change: --bfcl-record-ignore /messages/0/content",
+        "what may change: --bfcl-record …,ignore=/messages/0/content",
     ])  # fmt: skip
-    recorded = ("--bfcl-replay", "answers.jsonl", "--bfcl-record-ignore", "/messages/0/content")
+    recorded = ("--bfcl-record", "replay=answers.jsonl,ignore=/messages/0/content")
     run(pytester, *recorded).assert_outcomes(passed=3)
 
 
@@ -126,7 +126,7 @@ def test_requests_are_found_whatever_their_order_and_tools_are_not_called_again(
     monkeypatch.setenv("WAITS", "0 0.05 0.1")
     run(pytester, "--model", "fake:x", "--bfcl-record", "a.jsonl", "--bfcl-out", "run").assert_outcomes(passed=1)
     monkeypatch.setenv("WAITS", "0.1 0.05 0")
-    run(pytester, "--bfcl-replay", "a.jsonl").assert_outcomes(passed=1)
+    run(pytester, "--bfcl-record", "replay=a.jsonl").assert_outcomes(passed=1)
     assert called.read_text() == "xxx"
     assert "messages" in (pytester.path / "a.jsonl").read_text()
 
@@ -138,30 +138,30 @@ def test_what_is_recorded_new_anew_or_taken_out(pytester):
 
     def test(text, *args, **outcomes):
         (pytester.path / "test_mine.py").write_text(text)
-        result = run(pytester, *args, "--bfcl-replay", "a.jsonl")
+        result = run(pytester, *args)
         result.assert_outcomes(**outcomes)
         asked = [json.loads(line)["messages"][0]["content"] for line in file.read_text().splitlines()]
         return [each.removeprefix("folder ") for each in asked], result
 
     model = ("--model", "fake:x", "--bfcl-out", "run")
-    assert test(one.format("one"), "--bfcl-record=new", *model, passed=2)[0] == ["one", "two"]
-    assert test(one.format("changed"), "--bfcl-record=none", passed=1, failed=1)[0] == ["one", "two"]
-    assert test(one.format("changed"), "--bfcl-record=new", *model, passed=2)[0] == ["one", "two", "changed"]
-    assert test(one.format("one"), "--bfcl-record=all", *model, "-k", "one", passed=1, deselected=1)[0] == [
+    assert test(one.format("one"), "--bfcl-record=new=a.jsonl", *model, passed=2)[0] == ["one", "two"]
+    assert test(one.format("changed"), "--bfcl-record=replay=a.jsonl", passed=1, failed=1)[0] == ["one", "two"]
+    assert test(one.format("changed"), "--bfcl-record=new=a.jsonl", *model, passed=2)[0] == ["one", "two", "changed"]
+    assert test(one.format("one"), "--bfcl-record=a.jsonl", *model, "-k", "one", passed=1, deselected=1)[0] == [
         "two",
         "one",
     ]
-    assert test(one.format("more"), "--bfcl-record=new", *model, passed=2)[0] == ["two", "one", "more"]
-    kept, result = test(one.format("more"), "--bfcl-record=prune", "-k", "two", passed=1, deselected=1)
+    assert test(one.format("more"), "--bfcl-record=new=a.jsonl", *model, passed=2)[0] == ["two", "one", "more"]
+    kept, result = test(one.format("more"), "--bfcl-record=prune=a.jsonl", "-k", "two", passed=1, deselected=1)
     assert kept == ["two", "one", "more"]
-    kept, result = test(one.format("more"), "--bfcl-record=prune", passed=2)
+    kept, result = test(one.format("more"), "--bfcl-record=prune=a.jsonl", passed=2)
     assert kept == ["two", "more"]
     result.stdout.fnmatch_lines(["bfcl: 1 lines that no test asks were taken out of *a.jsonl"])
-    assert test(one.split("def test_two")[0].format("more"), "--bfcl-record=prune", passed=1)[0] == ["more"]
-    result = run(pytester, "--bfcl-record=new", *model)
-    result.stderr.fnmatch_lines(["*--bfcl-record new needs the recording: --bfcl-replay FILE*"])
-    result = run(pytester, "--bfcl-replay", "a.jsonl", "--bfcl-record-ignore", "messages")
-    result.stdout.fnmatch_lines(["*'messages' is no JSON pointer*"])
+    assert test(one.split("def test_two")[0].format("more"), "--bfcl-record=prune=a.jsonl", passed=1)[0] == ["more"]
+    result = run(pytester, "--bfcl-record=b.jsonl,new=a.jsonl", *model)
+    result.stderr.fnmatch_lines(["*--bfcl-record: name one file: *"])
+    result = run(pytester, "--bfcl-record", "replay=a.jsonl,ignore=messages")
+    result.stderr.fnmatch_lines(["*'messages' is no JSON pointer*"])
 
 
 def answers(path):
@@ -203,7 +203,7 @@ def test_workers_record_without_loss_and_replay(pytester, project):
     alone, together = (answers(pytester.path / name) for name in runs)
     assert together == alone
     assert len(alone) == 12 * 3 * 2
-    replay = ("-p", "no:cacheprovider", "test_many.py", "--bfcl-replay", "together.jsonl", "-n", "2")
+    replay = ("-p", "no:cacheprovider", "test_many.py", "--bfcl-record", "replay=together.jsonl", "-n", "2")
     pytester.runpytest_inprocess(*replay).assert_outcomes(passed=11, failed=1)
     test = pytester.path / "test_many.py"
     test.write_text(test.read_text().replace("Oslo, {number}?", "Oslo, {number or 'zero'}?"))
@@ -223,15 +223,17 @@ def test_a_recording_that_cannot_be_written_is_said_before_anything_is_asked(pyt
 @pytest.mark.usefixtures("project")
 def test_without_model_and_recording_it_says_what_to_do(pytester):
     result = run(pytester, "-k", "sync")
-    result.stdout.fnmatch_lines(["*needs a model: pytest --model provider:name, or --bfcl-replay FILE*"])
-    missing = run(pytester, "--bfcl-replay", "nowhere.jsonl", "-k", "state")
+    result.stdout.fnmatch_lines(["*needs a model: --model provider:name, or --bfcl-record replay=FILE*"])
+    missing = run(pytester, "--bfcl-record", "replay=nowhere.jsonl", "-k", "state")
     missing.stdout.fnmatch_lines(["*there is no file nowhere.jsonl*"])
 
 
 @pytest.mark.usefixtures("project")
 def test_a_damaged_recording_names_its_line(pytester):
     (pytester.path / "answers.jsonl").write_text('{"test": "a"}\n')
-    run(pytester, "--bfcl-replay", "answers.jsonl", "-k", "state").stdout.fnmatch_lines(["*answers.jsonl, line 1: *"])
+    run(pytester, "--bfcl-record", "replay=answers.jsonl", "-k", "state").stdout.fnmatch_lines(
+        ["*answers.jsonl, line 1: *"]
+    )
 
 
 def serve_weather(pytester, *answer):
@@ -259,7 +261,7 @@ def test_tools_of_a_users_mcp_server_are_called_there(pytester, project):
     )
     pytester.runpytest_subprocess(*args, "--model", "fake:x", "--bfcl-record", "a.jsonl").assert_outcomes(passed=1)
     (pytester.path / "server.py").unlink()
-    pytester.runpytest_subprocess(*args, "--bfcl-replay", "a.jsonl").assert_outcomes(passed=1)
+    pytester.runpytest_subprocess(*args, "--bfcl-record", "replay=a.jsonl").assert_outcomes(passed=1)
 
 
 @pytest.mark.slow

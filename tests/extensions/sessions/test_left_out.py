@@ -88,10 +88,10 @@ def test_the_benchmark_leaves_own_tests_out_and_says_so(own: Project, quiet: tup
 @pytest.mark.parametrize("workers", WORKERS)
 def test_recording_and_replaying_add_no_entries(own: Project, workers: tuple[str, ...]) -> None:
     own.script["*"] = "It rains."
-    for option in ("--bfcl-record=a.jsonl", "--bfcl-replay=a.jsonl"):
+    for option in ("--bfcl-record=a.jsonl", "--bfcl-record=replay=a.jsonl"):
         result = own.run(option, *workers, out=None)
         result.assert_outcomes(passed=2)
         result.stdout.fnmatch_lines(["bfcl: scripted:script.json for your own tests; recording and replaying add no *"])
         assert not [*own.path.glob("reports/*")]
-    named = own.run("--bfcl-replay=a.jsonl", "checks", "bfcl/multiple.jsonl", *workers)
+    named = own.run("--bfcl-record=replay=a.jsonl", "checks", "bfcl/multiple.jsonl", *workers)
     assert sum(named.parseoutcomes().get(name, 0) for name in ("passed", "failed")) == 4

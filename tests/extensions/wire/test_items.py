@@ -40,7 +40,7 @@ def lines(pytester: pytest.Pytester) -> list[dict[str, Any]]:
 
 def test_all_checks_of_a_good_server_pass(pytester: pytest.Pytester) -> None:
     with served(Reference()) as url:
-        result = run(pytester, url, "-m", "wire", "-q", "--bfcl-wire-schemas", "5")
+        result = run(pytester, url, "-m", "wire", "-q", "--bfcl-sample", "schemas=5")
     outcomes = result.parseoutcomes()
     # On a busy machine the answers are complete before anybody can leave, and `disconnect` is not judged.
     assert outcomes["passed"] + outcomes.get("skipped", 0) == len(checks_for("chat"))

@@ -40,7 +40,7 @@ EARLIER_RELEASE = Cause(
 NO_RESULT = Cause("no result", "The score file lists an entry that has no line in the result file.", known=False)
 NETWORK = Cause(
     "network",
-    "The call asks a service of the network, whose answer of then is not recorded (`--bfcl-rest replay:PATH` has it).",
+    "The call asks a service of the network, whose answer is not recorded (`--bfcl-search rest=replay:PATH`).",
 )
 NOT_JUDGED = Cause("not judged", "The result line cannot be judged.", known=False)
 HEADER = Cause("header", "The counts in the score file's first line are not those of its lines.", known=False)

@@ -1,4 +1,4 @@
-"""A run where others look at it while it goes on: ``--bfcl-sink wandb``, ``--bfcl-sink otel``."""
+"""A run where others look at it while it goes on: ``--bfcl-report wandb``, ``--bfcl-report otel``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Wandb:
     @staticmethod
     def check() -> None:
         """Raises `UsageError` without the extra."""
-        require("wandb", "--bfcl-sink wandb")
+        require("wandb", "--bfcl-report wandb")
 
     def __call__(self, run: SinkRun) -> Sink:
         """Begin a run there."""
@@ -31,7 +31,7 @@ class Otel:
     @staticmethod
     def check() -> None:
         """Raises `UsageError` without the extra."""
-        require("otel", "--bfcl-sink otel")
+        require("otel", "--bfcl-report otel")
 
     def __call__(self, run: SinkRun) -> Sink:
         """Open an exporter, where the usual variables (OTEL_EXPORTER_OTLP_…) say."""

@@ -15,7 +15,7 @@ from pytest_bfcl.extras import install_command, naming
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.plain_text import counted
 
-with naming("--bfcl-sink otel", install_command("otel")):
+with naming("--bfcl-report otel", install_command("otel")):
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
     from opentelemetry.sdk.resources import Resource
     from opentelemetry.sdk.trace import ReadableSpan, TracerProvider

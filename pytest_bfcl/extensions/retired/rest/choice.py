@@ -17,11 +17,11 @@ def rest_problem(choice: str, *, official: bool, archive: Path | None = None) ->
     """Why GET requests cannot be answered, ``None`` when they can; arguments as for `open_rest`. Opens nothing."""
     kind = _kind(choice, official)
     if kind == "local" and official:
-        return "the official questions ask real services: choose --bfcl-rest replay:PATH, or live"
+        return "the official questions ask real services: choose --bfcl-search rest=replay:PATH, or live"
     if kind == "live" and (lacking := extras.problem("web", "asking live services")):
         return lacking
     if kind == "none":
-        return "needs a recorded provider: choose --bfcl-rest replay:PATH, or live"
+        return "needs a recorded provider: choose --bfcl-search rest=replay:PATH, or live"
     if kind == "replay":
         folder = recording_folder(choice, archive)
         if folder is None or not any(folder.glob("*.jsonl")):

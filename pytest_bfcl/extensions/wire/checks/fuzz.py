@@ -26,7 +26,7 @@ async def _schemas(probe: Probe) -> None:
         raise NotCalled("needs the package hypothesis: pip install 'pytest-bfcl[wire]'")
     count, seed = probe.conduct.schemas, f"{probe.conduct.seed}/{probe.attempt}"
     if not count:
-        raise NotCalled("--bfcl-wire-schemas is 0")
+        raise NotCalled("--bfcl-sample schemas=0")
     found: list[Pair] = []
 
     def keep(pair: Pair) -> bool:
