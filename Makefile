@@ -19,7 +19,7 @@ help:
 	@echo "make test-official  run the tests of the official data, after make fetch"
 	@echo "make slow    run the long tests too"
 	@echo "make docs    build the documentation site into build/site"
-	@echo "make proof   judge everything recorded again, write docs/proof.md (CHECK=--check: only compare)"
+	@echo "make proof   judge everything recorded again, write the proof in docs/fidelity.md (CHECK=--check: only compare)"
 	@echo "make parity  ask an installed bfcl-eval and this package the same for PARITY_MINUTES (15), shrink differences"
 	@echo "make lint    ruff, mypy, import-linter, zizmor"
 	@echo "make dist    build wheel and sources, check and try them"

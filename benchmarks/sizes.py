@@ -1,7 +1,7 @@
 """What each extra brings, measured in fresh environments: packages and megabytes. ``benchmarks/sizes.py [EXTRA ...]``
 
 Each environment holds this package with one extra, without bytecode, pip and setuptools. Sizes are those of the files,
-the core's once more as blocks on disk. The table is Markdown, for docs/explanation/sizes.md.
+the core's once more as blocks on disk. The table is Markdown, for docs/installation.md.
 """
 
 from __future__ import annotations

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from collections.abc import Iterator
+from inspect import ismodule
 from io import StringIO
 from pathlib import Path
 
@@ -16,18 +18,10 @@ from pytest_bfcl.selection.node_ids import marks
 
 PYTHON = """# Python
 
-What other programs may import. Everything else is the package's own and may change.
+Use this page when your program calls this package. It lists every public name with its signature. The rest of the
+package may change in any release.
 
-## The package
-
-{package}
-
-## Rewards and episodes
-
-::: pytest_bfcl.extensions.training.rewards
-    options: {{members: [reward, rewards]}}
-
-::: pytest_bfcl.extensions.training.episode.Episode
+{modules}
 
 ## Simulators
 
@@ -38,10 +32,20 @@ What other programs may import. Everything else is the package's own and may cha
 
 ::: pytest_bfcl.plugin.newhooks
 """
+PUBLIC = (
+    ("pytest_bfcl", "The package"),
+    ("pytest_bfcl.judge", "Judge in your own harness"),
+    ("pytest_bfcl.rewards", "Rewards"),
+    ("pytest_bfcl.training", "Episodes and tasks for trainers"),
+    ("pytest_bfcl.assertions", "Assertions in your own tests"),
+    ("pytest_bfcl.splits", "Splits"),
+    ("pytest_bfcl.cluster", "Ray"),
+)
+"""Public modules; each lists its names in ``__all__``."""
 
 LINES = """# Lines and summaries
 
-The types of what a run writes. Their meaning, field by field, is in [Contracts](../contracts.md).
+Use this page when your program reads the files of a run. [Contracts](../contracts.md) explains each field.
 
 ::: pytest_bfcl.runs.result_line
 
@@ -52,8 +56,10 @@ The types of what a run writes. Their meaning, field by field, is in [Contracts]
 def options_page() -> str:
     """Every option with default and ini twin, by the groups of ``pytest --bfcl-help``."""
     page = StringIO()
-    page.write("# Options\n\nGiven on the command line, in the ini file under the name that stands beside each, in a\n")
-    page.write("[table of the project or a profile](../profiles.md).\n\n")
+    page.write(
+        "# Options\n\nUse this page to look up an option. You can set each option on the command line or in the ini\n"
+    )
+    page.write("file under the name shown below it, or in a [profile](../profiles.md).\n\n")
     for group, about in GROUPS.items():
         page.write(f"## {about[0].upper()}{about[1:]}\n\n")
         _write_options(page, [each for each in OPTIONS if each.group == group])
@@ -86,15 +92,16 @@ def marks_page() -> str:
     """Marks of entries and of the wire checks."""
     rows = "".join(f"| `{name}` | {_escaped(text)} |\n" for name, text in marks())
     return (
-        "# Marks\n\n`pytest -m EXPRESSION` chooses entries by them; `and`, `or`, `not` and brackets work.\n\n"
-        f"| mark | what carries it |\n|---|---|\n{rows}"
+        "# Marks\n\nUse this page to look up a mark.\n"
+        "`pytest -m EXPRESSION` selects entries by marks; `and`, `or`, `not` and brackets work.\n\n"
+        f"| mark | entries |\n|---|---|\n{rows}"
     )
 
 
 def cli_page() -> str:
     """The help of every verb, and of every form of one."""
     page = StringIO()
-    page.write("# Command line\n\n`pytest-bfcl VERB --help` prints the same.\n\n")
+    page.write("# Command line\n\nUse this page to look up a verb. `pytest-bfcl VERB --help` prints the same.\n\n")
     summaries = available()
     for verb in commands():
         module = verb_module(verb)
@@ -106,11 +113,14 @@ def cli_page() -> str:
 
 
 def python_page() -> str:
-    """Public names, from their docstrings."""
-    import pytest_bfcl
+    """Public names with their signatures, from the modules' ``__all__``."""
+    return PYTHON.format(modules="\n\n".join(_module(name, title) for name, title in PUBLIC))
 
-    names = [name for name in pytest_bfcl.__all__ if not name.startswith("__")]
-    return PYTHON.format(package="\n\n".join(f"::: pytest_bfcl.{name}" for name in names))
+
+def _module(name: str, title: str) -> str:
+    module = importlib.import_module(name)
+    names = [each for each in module.__all__ if not each.startswith("__") and not ismodule(getattr(module, each))]
+    return "\n\n".join([f"## {title}: `{name}`", *(f"::: {name}.{each}" for each in names)])
 
 
 LLMS = """# pytest-bfcl

@@ -1,4 +1,4 @@
-"""Parameters of newer APIs: what `docs/parameters.md` names fits the official SDKs; what it brings is read right."""
+"""Parameters of newer APIs: what `docs/models.md` names fits the official SDKs; what it brings is read right."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pytest_bfcl.models.anthropic import BLOCKS, Messages
 from pytest_bfcl.models.responses import ITEMS, Responses
 from pytest_bfcl.run_options.values import parameter
 
-PAGE = Path(__file__).parents[2] / "docs" / "parameters.md"
+PAGE = Path(__file__).parents[2] / "docs" / "models.md"
 _ROW = re.compile(r"^\| [^|]*\| (chat|responses|anthropic|completions) \| `(.*)` \|$", re.MULTILINE)
 ROWS = _ROW.findall(PAGE.read_text("utf-8"))
 

@@ -1,6 +1,6 @@
-"""Everything recorded of the reference, judged again: the parts of docs/proof.md.
+"""Everything recorded of the reference, judged again: the proof in docs/fidelity.md.
 
-    python -m tests.extensions.lab.proving.recorded -o docs/proof.md
+    python -m tests.extensions.lab.proving.recorded -o docs/fidelity.md
 
 `make proof` runs it where the recorded data are (``PYTEST_BFCL_GOLDEN``, else ``../shared/golden``) and the official
 set is fetched. What counts as equal is what the tests of each room say.
@@ -12,6 +12,7 @@ import argparse
 import gzip
 import json
 import os
+import re
 import sys
 import tarfile
 import tempfile
@@ -31,12 +32,12 @@ from pytest_bfcl.runs import entry_from_line, transcript_from_line
 
 REPOSITORY = Path(__file__).resolve().parents[4]
 ABOUT = (
-    "Made by `make proof`: every recorded output, conversation and reply is judged, played or decoded again and held "
-    "against what the reference (bfcl-eval 2026.3.23, unless said otherwise) made of it. "
+    "Made by `make proof`: every recorded output, conversation and reply is judged, played or decoded again and "
+    "compared with what the reference (bfcl-eval 2026.3.23, unless said otherwise) made of it. "
     "`pytest-bfcl score prove FOLDER` does the same for the `result/` and `score/` folders of anyone's BFCL run.",
     "What counts as equal: verdict, error type and the error types of every call tried; of conversations also the "
     "turn; of simulators every result and state but free wording; of replies the decoded calls in every notation; of "
-    "prompts and score tables every byte. See [fidelity.md](fidelity.md) for the exceptions (a) to (d).",
+    "prompts and score tables every byte. [The exceptions](#the-exceptions) have letters (a) to (d).",
 )
 OLD_HANDLER = Cause(
     "handler of 2024",
@@ -270,13 +271,23 @@ PARTS: tuple[Callable[[Recorded], Iterator[Part]], ...] = (
 
 def text_of(parts: Iterable[Part]) -> str:
     """The page."""
-    return proof_markdown(list(parts), "Proof", ABOUT)
+    return re.sub(r"^#", "##", proof_markdown(list(parts), "Proof", ABOUT), flags=re.MULTILINE)
+
+
+BEGIN, END = "<!-- proof: begin -->\n", "<!-- proof: end -->"
+
+
+def written(page: str) -> tuple[str, str, str]:
+    """What stands before the proof in the page, the proof, and what follows it."""
+    before, _, rest = page.partition(BEGIN)
+    proof, _, after = rest.partition(END)
+    return before, proof, after
 
 
 def main() -> int:
     """Write the page, or say that it is not the committed one; 1 where something is not explained."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("-o", "--output", type=Path, default=REPOSITORY / "docs" / "proof.md")
+    parser.add_argument("-o", "--output", type=Path, default=REPOSITORY / "docs" / "fidelity.md")
     parser.add_argument("--check", action="store_true", help="write nothing; 1 when the page would be another one")
     args = parser.parse_args()
     folder = Path(os.environ.get("PYTEST_BFCL_GOLDEN") or REPOSITORY.parent / "shared" / "golden")
@@ -289,12 +300,13 @@ def main() -> int:
     counts = Counter(each.cause.name for part in parts for each in part.differences)
     lines, equal = sum(part.lines for part in parts), sum(part.equal for part in parts)
     print(f"{equal:,} of {lines:,} equal; exceptions: {dict(counts)}; not explained: {len(odd)}")
+    before, proof, after = written(args.output.read_text(encoding="utf-8"))
     if args.check:
-        if text != args.output.read_text(encoding="utf-8"):
+        if text != proof:
             print(f"{args.output.name} is not what `make proof` writes now: run it and commit the page")
             return 1
     else:
-        args.output.write_text(text, encoding="utf-8")
+        args.output.write_text(f"{before}{BEGIN}{text}{END}{after}", encoding="utf-8")
     return 1 if odd else 0
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.dataset import DataSet
-from tests.extensions.lab.proving.recorded import REPOSITORY, Recorded, read, text_of, verdicts
+from tests.extensions.lab.proving.recorded import REPOSITORY, Recorded, read, text_of, verdicts, written
 
 ROW = re.compile(r"\| [^|]+ \| [^|]*\| \**[\d,]+")
 
@@ -27,11 +27,11 @@ def test_a_planted_verdict_is_found_among_recorded_ones(golden_dir: Path, offici
         part = verdicts("sample", "verdict", planted, recorded)
         assert [(each.where, each.cause.name) for each in part.differences] == [(line["id"], "unknown")]
         assert (part.lines, part.equal) == (100, 99)
-        assert "### unknown (not explained)" in text_of([part])
+        assert "#### unknown (not explained)" in text_of([part])
 
 
 def test_the_committed_page_adds_up_and_explains_everything() -> None:
-    text = (REPOSITORY / "docs" / "proof.md").read_text(encoding="utf-8")
+    text = written((REPOSITORY / "docs" / "fidelity.md").read_text(encoding="utf-8"))[1]
     cells = [line.strip("|").split("|") for line in text.splitlines() if ROW.match(line)]
     rows = [[int(cell.replace(",", "").strip("* ")) for cell in row[2:4]] for row in cells]
     assert len(rows) > 10
@@ -39,6 +39,6 @@ def test_the_committed_page_adds_up_and_explains_everything() -> None:
     assert [sum(column) for column in zip(*parts, strict=True)] == total
     assert total[0] > 60_000
     assert "(not explained)" not in text
-    listed = sum(line.startswith("- ") for line in text.partition("## Notes")[0].splitlines())
+    listed = sum(line.startswith("- ") for line in text.partition("### Notes")[0].splitlines())
     assert listed == total[0] - total[1]
     assert not re.search(r"/(tmp|work|home|root)\b", text)
