@@ -2,7 +2,7 @@
 
 ``python scripts/style.py [PATH …]`` reads Markdown, and of Python files docstrings, option help and messages. It prints
 one line a finding (``file:line: what``) and exits with 1 if there is one. Without a path it reads what ``make lint``
-covers: README, docs and the package.
+covers: README, docs and the package. ``--advice`` prints what is better avoided, too: over 25 words, several colons.
 """
 
 from __future__ import annotations
@@ -57,14 +57,14 @@ class Style:
 
     phrases: Sequence[tuple[re.Pattern[str], str]]
     words: int
-    colons: int
+    advice: bool
 
     @classmethod
-    def read(cls, path: Path = ROOT / "scripts" / "style_words.toml") -> Style:
+    def read(cls, path: Path = ROOT / "scripts" / "style_words.toml", *, advice: bool = False) -> Style:
         """The rules of this repository."""
         rules = tomllib.loads(path.read_text(encoding="utf-8"))
         phrases = [(re.compile(rf"\b(?:{key})\b", re.IGNORECASE), better) for key, better in rules["phrases"].items()]
-        return cls(phrases, rules["limits"]["sentence_words"], rules["limits"]["sentence_colons"])
+        return cls(phrases, rules["limits"]["advised_words" if advice else "sentence_words"], advice)
 
     def findings(self, prose: Prose) -> Iterator[Finding]:
         """What of a piece is against the rules."""
@@ -81,8 +81,8 @@ class Style:
                 yield Finding(
                     prose.path, _line(prose, text, place), f"a sentence of {count} words (at most {self.words})"
                 )
-            if len(re.findall(r":(?=\s)", sentence)) > self.colons:
-                yield Finding(prose.path, _line(prose, text, place), f"more than {self.colons} colon in a sentence")
+            if self.advice and len(re.findall(r":(?=\s)", sentence)) > 1:
+                yield Finding(prose.path, _line(prose, text, place), "more than one colon in a sentence")
 
 
 def _line(prose: Prose, text: str, place: int) -> int:
@@ -100,7 +100,10 @@ def markdown(path: Path) -> Iterator[Prose]:
         if fenced or line.startswith(("    ", "#", "<!--")):
             line = ""
         if line.lstrip().startswith("|"):
-            yield from (Prose(path, number, cell) for cell in line.strip().strip("|").split("|"))
+            cells = re.split(
+                r"(?<!\\)\||;(?=\s)", line.strip().strip("|")
+            )  # in a cell ";" separates the items of a list
+            yield from (Prose(path, number, cell) for cell in cells)
             line = ""
         is_item = bool(re.match(r"\s*(?:[-*]|\d+\.)\s", line))
         if (not line.strip() or is_item) and paragraph:
@@ -162,9 +165,10 @@ def files(paths: Sequence[Path]) -> Iterator[Path]:
 
 def main(arguments: Sequence[str]) -> int:
     """Print every finding; 1 if there is one."""
-    style = Style.read()
+    style = Style.read(advice="--advice" in arguments)
     count = 0
-    for path in files([Path(each).resolve() for each in arguments] or [ROOT / each for each in COVERED]):
+    paths = [Path(each).resolve() for each in arguments if each != "--advice"]
+    for path in files(paths or [ROOT / each for each in COVERED]):
         for prose in markdown(path) if path.suffix == ".md" else python(path):
             for finding in style.findings(prose):
                 count += 1
