@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.dataset import DataSet, Entry, EntryRef
     from pytest_bfcl.failures import Verdict
     from pytest_bfcl.formats.thinking import Think
-    from pytest_bfcl.runs import ReplayLine
+    from pytest_bfcl.runs import Fingerprint, ReplayLine
     from pytest_bfcl.runs.readings import Readings
     from pytest_bfcl.transcript import Transcript
 
@@ -112,6 +112,18 @@ def open_data(choice: str | Path = "auto") -> DataSet:
     from pytest_bfcl.simulators import documents_of
 
     return open_dataset(choice, documents=documents_of)
+
+
+def data_of_run(measured: Fingerprint, label: str) -> DataSet:
+    """The data a run was asked from. Raises `UsageError` where it is not at hand as it was then."""
+    if measured.dataset in ("official", "bundled", "verified"):
+        data = open_data(measured.dataset)
+        if data.sha256 == measured.dataset_sha256:
+            return data
+    raise UsageError(
+        f"{label} was asked from the data {measured.dataset!r} ({measured.dataset_sha256[:8]}), which is not at hand "
+        "as it was then: name it with --data PATH"
+    )
 
 
 class NoData(UsageError):
@@ -210,6 +222,10 @@ class _LineJudge:
             "detail": dict(headline.detail),
             "corrected_valid": corrected.valid,
         }
+        if not headline.valid and headline.outcome == "failed":
+            from pytest_bfcl.explaining.facts import facts_of
+
+            found["facts"] = facts_of(entry, transcript, headline)
         if (other := transcript.other_reading) is not None:
             (verdict,) = self._judge_under(entry, other.of(transcript), self._rules)
             found["other_reading"] = {**other._asdict(), "valid": verdict.valid}

@@ -212,7 +212,7 @@ _BY_NAME = _by_name(
     Field("inference_error", frozenset((str, bool)), _never, "text, or true or false"),
     Field("corrected_rules", _NONE, _texts, "a list of texts"),
     Field("detail", frozenset((dict, str)), _never, "an object"),
-    _object("extra"),
+    *map(_object, ("extra", "facts")),
     Field("output", frozenset((str, list, dict)), _never, "text, a list or a message"),
     _list("calls"),
     *map(_flag, ("underscore_names", "forced_quit", "decoded", "incomplete", "unreviewed", "trained_on")),

@@ -89,6 +89,8 @@ class VerdictFields(TypedDict, total=False):
     """Only where nobody has read the entry (``"reviewed": false``)."""
     call_form: NotRequired[CallForm]
     """Only where there are native calls."""
+    facts: NotRequired[Mapping[str, Any]]
+    """Of failed lines: `pytest_bfcl.explaining.facts.Facts`."""
     trained_on: NotRequired[bool]
     """The model was trained on this entry, by the split that the run was told of."""
     official_reason: str | None
@@ -162,6 +164,7 @@ class VerdictLine(TypedDict, total=False):
     reason: str | None
     detail: Parsed
     corrected_valid: bool | None
+    facts: Mapping[str, Any]
     other_reading: Parsed
     skipped: str
     error: str

@@ -38,6 +38,7 @@ def judged_record(
     """
     from pytest_bfcl.checkers.call_form import call_form
     from pytest_bfcl.checkers.judge import judge, judge_both
+    from pytest_bfcl.explaining.facts import facts_of
     from pytest_bfcl.runs.results import result_record
 
     if model is not None and not transcript.model:
@@ -61,6 +62,8 @@ def judged_record(
     offered = _listed(transcript) if entry.mcp is not None else entry.all_functions
     if (offered or entry.mcp is None) and (form := call_form(offered, record["output"], entry.language)) is not None:
         record["call_form"] = form
+    if record["outcome"] == "failed":
+        record["facts"] = facts_of(entry, transcript, corrected if rules == "corrected" else official)
     if not entry.is_reviewed:
         record["unreviewed"] = True
     if transcript.other_reading is not None:

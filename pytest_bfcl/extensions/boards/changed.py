@@ -15,8 +15,8 @@ from urllib.parse import quote
 
 from pytest_bfcl.dataset.categories import groups_of
 from pytest_bfcl.explaining.headlines import headline
-from pytest_bfcl.extensions.boards.causes import cause_of, holds_two_calls
 from pytest_bfcl.extensions.boards.side_by_side import Answer, SideBySide, side_by_side
+from pytest_bfcl.extensions.causes.mistakes import mistake_of
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.reporting.links import ENTRIES, page_name, place_in_index
 from pytest_bfcl.reporting.packing import FIRST_SHARD
@@ -102,19 +102,17 @@ class Changed:
         return (headline(record) if record is not None else "") or str(failed or "")
 
     def causes(self) -> list[tuple[str, int, int]]:
-        """Cause, entries that fail for it now and passed before, entries that failed for it before and pass now.
+        """What a reply did, entries that fail so now and passed before, entries that failed so before and pass now.
 
-        The cause that moved the score most comes first; changes without a line (score files) are left out.
+        What moved the score most comes first; changes without a line (score files) are left out.
         """
         counts: dict[str, list[int]] = {}
         sides = ((self.comparison.regressed, self.after), (self.comparison.improved, self.before))
         for side, (found, lines) in enumerate(sides):
-            two = any(map(holds_two_calls, lines.values()))
             for change in found:
                 record = lines.get((change.id, change.repeat))
                 if record is not None:
-                    title = cause_of(record, two_calls=two).title
-                    counts.setdefault(title, [0, 0])[side] += 1
+                    counts.setdefault(mistake_of(record), [0, 0])[side] += 1
         return sorted(
             ((title, lost, won) for title, (lost, won) in counts.items()), key=lambda row: -abs(row[2] - row[1])
         )

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from pytest_bfcl.extensions.boards.changed import Changed
 from pytest_bfcl.extensions.boards.comparison_text import comparison_markdown
-from pytest_bfcl.extensions.boards.diagnosis import Diagnosis, answer, change_lines, diagnose
+from pytest_bfcl.extensions.causes.diagnosis import Diagnosis, answer, change_lines
+from pytest_bfcl.extensions.causes.of_runs import of_run
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.reporting.markdown import cell, write_markdown
 from pytest_bfcl.reporting.report import summary_of
@@ -63,10 +64,7 @@ def body(run: Path, against: Path | None, *, key: str, link: str = "") -> str:
 
 
 def _diagnoses(run: Path) -> list[Diagnosis]:
-    last = {
-        (line["model"], line["mode"], line["id"], line["repeat"]): line for line in read_results(run / "results.jsonl")
-    }
-    return diagnose(last.values())
+    return of_run(RunDirectory.open(run), read_results(run / "results.jsonl"))
 
 
 def _causes(found: list[Diagnosis], pairs: list[tuple[Diagnosis, Diagnosis]]) -> Iterator[str]:

@@ -153,20 +153,12 @@ def run(args: argparse.Namespace) -> int:
 
 def _data_of_run(folder: Path) -> DataSet:
     """The data a run was asked from; another would give other verdicts. Raises `UsageError` where it is not here."""
-    from pytest_bfcl.rescoring import open_data
+    from pytest_bfcl.rescoring import data_of_run, open_data
     from pytest_bfcl.runs import RunDirectory, is_run
 
     if not is_run(folder):
         return open_data("auto")
-    measured = RunDirectory.open(folder).fingerprint
-    if measured.dataset in ("official", "bundled", "verified"):
-        data = open_data(measured.dataset)
-        if data.sha256 == measured.dataset_sha256:
-            return data
-    raise UsageError(
-        f"{folder} was asked from the data {measured.dataset!r} ({measured.dataset_sha256[:8]}), which is not at hand "
-        "as it was then: name it with --data PATH"
-    )
+    return data_of_run(RunDirectory.open(folder).fingerprint, str(folder))
 
 
 def tell(sentences: Iterable[str]) -> None:

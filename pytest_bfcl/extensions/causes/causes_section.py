@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_bfcl.extensions.boards.diagnosis import diagnose
+from pytest_bfcl.extensions.causes.of_runs import of_run
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.reporting.rendering import render
 from pytest_bfcl.reporting.sections import Section
@@ -21,6 +21,14 @@ def causes(run: RunDirectory, lines: Sequence[Fields]) -> Section | None:
     """The causes of each model's failures."""
     from markupsafe import Markup
 
-    found = [each for each in diagnose(lines) if each.failed]
-    body = Markup(render("causes.html.jinja", TEMPLATES, causes=found))
+    found = [each for each in of_run(run, lines) if each.failed]
+    body = Markup(render("causes.html.jinja", TEMPLATES, causes=found, run=_shown(run.path)))
     return Section("causes", "Causes", body, first=True) if found else None
+
+
+def _shown(path: Path) -> str:
+    """The path as it is typed from here; its name where it lies elsewhere."""
+    try:
+        return path.resolve().relative_to(Path.cwd()).as_posix()
+    except (ValueError, OSError):
+        return path.name

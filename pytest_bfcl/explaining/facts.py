@@ -1,0 +1,168 @@
+"""Facts about a failed reply, whatever rule it broke: what was offered, sent and said, and what is wrong in it.
+
+Recorded on the line when it is made (docs/contracts.md), so that causes are told from evidence and not from a reason's
+name. Facts need no ground truth but the number of calls that were due.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Literal
+
+from typing_extensions import TypedDict
+
+from pytest_bfcl.dataset.hints import typed_as_sent
+from pytest_bfcl.decoding.ground_truth import turn_ground_truth_calls
+from pytest_bfcl.json_types import Fields
+from pytest_bfcl.plain_text import cut
+from pytest_bfcl.syntax.errors import DecodeError
+from pytest_bfcl.syntax.native import parse_json
+from pytest_bfcl.transcript import wire_name
+
+if TYPE_CHECKING:
+    from pytest_bfcl.dataset.entry import Entry
+    from pytest_bfcl.failures import Verdict
+    from pytest_bfcl.transcript import Step, Transcript
+
+MOST_TOLD = 5
+MOST_CHARACTERS = 80
+
+Said = Literal["calls", "words", "question", "thoughts", "nothing"]
+"""What the replies of the turn that decided hold; ``question``: words that ask back."""
+
+
+class Facts(TypedDict, total=False):
+    """Facts of one failed line; what does not occur is not there. Lists hold at most `MOST_TOLD` texts."""
+
+    said: Said
+    offered: int
+    """Functions offered."""
+    due: int
+    """Calls due in the turn that decided, where the entry says it."""
+    made: int
+    """Calls made in it."""
+    unknown: list[str]
+    """Names called that were not offered, as sent."""
+    broken: list[str]
+    """Beginnings of raw arguments that are no JSON object."""
+    extra: list[str]
+    """Names of arguments that the called function does not have."""
+    missing: list[str]
+    """Required arguments that were not given."""
+    types: dict[str, int]
+    """Arguments of another type than the schema's: ``string for integer`` → how many."""
+    outside_enum: list[str]
+    ending: str
+    """The ending, where it is not a normal one."""
+    prompt_tokens: list[int]
+    """Of each request of a conversation, up to 40: a server that loses earlier turns does not count them."""
+
+
+def facts_of(entry: Entry, transcript: Transcript, verdict: Verdict) -> Facts:
+    """The facts of a failed conversation; never raises for what a model said."""
+    turn = verdict.detail.get("turn")
+    decided = turn if isinstance(turn, int) and 0 <= turn < len(transcript.turns) else None
+    steps = transcript.turns[decided].steps if decided is not None else transcript.steps
+    offered = transcript.functions if entry.mcp is not None else entry.all_functions
+    facts: Facts = {"said": _said(steps), "offered": len(offered)}
+    due = _due(entry, decided)
+    if due is not None:
+        facts["due"] = due
+    facts["made"] = sum(max(len(step.reply.tool_calls), len(step.calls or ())) for step in steps)
+    if offered:
+        _add_calls(facts, typed_as_sent(offered, entry.language), transcript, steps)
+    last = transcript.steps[-1].reply if transcript.steps else None
+    if last is not None and last.problem:
+        facts["ending"] = last.problem
+    tokens = [step.reply.input_tokens for step in transcript.steps if step.reply.input_tokens is not None]
+    if len(tokens) > 1:
+        facts["prompt_tokens"] = tokens[:40]
+    return facts
+
+
+def _said(steps: list[Step]) -> Said:
+    if any(step.reply.tool_calls or step.calls for step in steps):
+        return "calls"
+    text = " ".join(step.reply.text or "" for step in steps).strip()
+    if text:
+        return "question" if text.rstrip(" \n*)\"'").endswith("?") or text.count("?") > 1 else "words"
+    return "thoughts" if any((step.reply.reasoning or "").strip() for step in steps) else "nothing"
+
+
+def _due(entry: Entry, turn: int | None) -> int | None:
+    checker = entry.row.checker
+    if checker == "state":
+        return len(turn_ground_truth_calls(entry, turn or 0))
+    if checker == "ast":
+        return len(entry.possible_answer or ())
+    return {"irrelevance": 0, "relevance": 1}.get(checker)
+
+
+def _calls(steps: list[Step]) -> Iterator[tuple[str, object, str]]:
+    """Name, arguments (``None`` where they are no JSON object) and raw text of every call."""
+    for step in steps:
+        if step.reply.tool_calls:
+            for call in step.reply.tool_calls:
+                try:
+                    yield call.name, parse_json(call.arguments), call.arguments
+                except DecodeError:
+                    yield call.name, None, call.arguments
+        else:
+            for made in step.decoded_calls:
+                yield str(made.name), made.arguments, ""
+            for text in step.call_texts:
+                yield text.partition("(")[0], {}, ""
+
+
+def _add_calls(facts: Facts, offered: Sequence[Fields], transcript: Transcript, steps: list[Step]) -> None:
+    spelled = wire_name if transcript.underscore_names else str
+    documents = {spelled(str(each.get("name"))): each for each in offered}
+    types: Counter[str] = Counter()
+    found: dict[str, list[str]] = {"unknown": [], "broken": [], "extra": [], "missing": [], "outside_enum": []}
+    for name, given, raw in _calls(steps):
+        document = documents.get(name)
+        if document is None:
+            found["unknown"].append(name)
+        if not isinstance(given, Mapping):
+            found["broken"].append(raw)
+        elif document is not None and (given or raw):
+            _add_violations(found, types, document, given)
+    for key, texts in found.items():
+        if texts:
+            facts[key] = [cut(each, MOST_CHARACTERS) for each in dict.fromkeys(texts)][:MOST_TOLD]  # type: ignore[literal-required]
+    if types:
+        facts["types"] = dict(types.most_common(MOST_TOLD))
+
+
+def _add_violations(found: dict[str, list[str]], types: Counter[str], document: Fields, given: Fields) -> None:
+    schema = document.get("parameters")
+    schema = schema if isinstance(schema, Mapping) else {}
+    properties = schema.get("properties")
+    properties = properties if isinstance(properties, Mapping) else {}
+    found["extra"] += [str(key) for key in given if key not in properties]
+    required = schema.get("required")
+    found["missing"] += [str(key) for key in (required if isinstance(required, list) else ()) if key not in given]
+    for key, value in given.items():
+        wanted = properties.get(key)
+        if not isinstance(wanted, Mapping):
+            continue
+        told = _JSON_WORDS.get(str(wanted.get("type")), "")
+        if told and _word(value) not in (told, "integer" if told == "number" else told):
+            types[f"{_word(value)} for {told}"] += 1
+        enum = wanted.get("enum")
+        if isinstance(enum, list) and value not in enum and isinstance(value, str):
+            found["outside_enum"].append(f"{key}: {value}")
+
+
+_JSON_WORDS = {
+    "string": "string", "integer": "integer", "float": "number", "number": "number", "boolean": "boolean",
+    "array": "array", "tuple": "array", "dict": "object", "object": "object",
+}  # fmt: skip
+
+
+def _word(value: object) -> str:
+    if isinstance(value, bool):
+        return "boolean"
+    kinds = (("integer", int), ("number", float), ("string", str), ("array", list), ("object", dict))
+    return next((word for word, kind in kinds if isinstance(value, kind)), "null")

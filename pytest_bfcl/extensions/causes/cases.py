@@ -1,0 +1,267 @@
+"""A judged line with its entry: what was said and due, call by call; the same judged again when changed."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+from pytest_bfcl.checkers.judge import judge
+from pytest_bfcl.conversation.calls import fill_calls
+from pytest_bfcl.dataset.entry import Entry
+from pytest_bfcl.decoding.ground_truth import turn_ground_truth_calls
+from pytest_bfcl.failures import BenchmarkError
+from pytest_bfcl.json_types import Fields, Parsed
+from pytest_bfcl.models.oracle import answer
+from pytest_bfcl.python_text import parse_expression
+from pytest_bfcl.runs.replay_lines import entry_from_line, transcript_from_line
+from pytest_bfcl.syntax.errors import DecodeError
+from pytest_bfcl.syntax.native import parse_json
+from pytest_bfcl.syntax.writing import exact_text
+from pytest_bfcl.transcript import Call, Reply, Step, ToolCall, Transcript, wire_name
+
+COMPARED = ("ast", "irrelevance", "relevance", "state")
+"""Checkers whose entries say which calls were due."""
+MOST_CALLS = 200
+"""Calls of one turn that are looked at."""
+
+
+@dataclass
+class Made:
+    """A call as it was made; ``given`` are its arguments, ``None`` where ``raw`` is no JSON object."""
+
+    name: str
+    given: dict[str, Any] | None
+    raw: str = ""
+    gone: bool = False
+
+
+@dataclass
+class Due:
+    """A call that was due, by the name it has on the wire.
+
+    ``accepted``: parameter → values any of which is right; ``optional``: those that may be left out. ``said`` is one
+    right call in the notation of the entry's language.
+    """
+
+    name: str
+    accepted: dict[str, list[Any]]
+    optional: frozenset[str]
+    said: dict[str, Any]
+
+
+@dataclass
+class Turn:
+    """Steps of one turn, each with its calls, and what was due in it."""
+
+    steps: list[list[Made]]
+    due: list[Due]
+
+
+@dataclass
+class Case:
+    """One judged line; ``passed`` is the verdict on the line."""
+
+    line: Fields
+    entry: Entry
+    transcript: Transcript
+    passed: bool
+    order: int = 0
+    """Its place among the run's lines."""
+
+    @cached_property
+    def wires(self) -> dict[str, Fields]:
+        """Name on the wire → document of every function the entry offers."""
+        spelled = wire_name if self.transcript.underscore_names else str
+        return {spelled(str(each.get("name"))): each for each in self.entry.all_functions}
+
+    @cached_property
+    def turns(self) -> list[Turn]:
+        """What was said and due, turn by turn."""
+        fill_calls(self.entry, self.transcript)
+        count = len(self.entry.question) if self.entry.row.checker == "state" else 1
+        said = self.transcript.turns
+        return [
+            Turn([_made(self.transcript, step) for step in (said[n].steps if n < len(said) else ())], self.due(n))
+            for n in range(max(count, 1))
+        ]
+
+    def due(self, turn: int) -> list[Due]:
+        """The calls that are due in a turn."""
+        entry, checker = self.entry, self.entry.row.checker
+        if checker == "state":
+            truth = turn_ground_truth_calls(entry, turn)
+            return [
+                Due(self._wire(call.name), {k: [v] for k, v in call.arguments.items()}, frozenset(), call.arguments)
+                for call in truth
+            ]
+        if checker not in ("ast", "relevance"):
+            return []
+        right = _calls_of(answer(entry, "fc"))
+        accepted = [each for each in entry.possible_answer or () if isinstance(each, Mapping) and each]
+        found = []
+        for number, call in enumerate(right):
+            given = call.given or {}
+            told = next(iter(accepted[number].values())) if number < len(accepted) else {}
+            values = (
+                {str(k): v if isinstance(v, list) else [v] for k, v in told.items()} if isinstance(told, dict) else {}
+            )
+            typed = entry.language == "python"
+            found.append(
+                Due(
+                    self._wire(next(iter(accepted[number])) if number < len(accepted) else call.name),
+                    {key: [given[key], *(_resolved(each) for each in values.get(key, ()) if typed)] for key in given}
+                    | {k: [_resolved(each) for each in v if each != ""] for k, v in values.items() if k not in given},
+                    frozenset(key for key, each in values.items() if "" in each),
+                    given,
+                )
+            )
+        return found
+
+    def _wire(self, name: str) -> str:
+        return wire_name(name) if self.transcript.underscore_names else name
+
+    def schema(self, name: str) -> Fields:
+        """The parameters of a function; empty for an unknown one."""
+        found = self.wires.get(name, {}).get("parameters")
+        return found if isinstance(found, Mapping) else {}
+
+    def draft(self) -> list[Turn]:
+        """A copy of the turns to change."""
+        return [
+            Turn([[replace(call, given=copy.deepcopy(call.given)) for call in step] for step in t.steps], t.due)
+            for t in self.turns
+        ]
+
+    def passes(self, draft: list[Turn]) -> bool:
+        """Whether the changed calls are right, under the rules of the line."""
+        told = self.transcript
+        native = told.mode == "fc" and told.decoder is None and not told.decoded
+        turns = []
+        for number, turn in enumerate(draft):
+            before = told.turns[number] if number < len(told.turns) else None
+            steps = [self._step([call for call in step if not call.gone], native) for step in turn.steps]
+            turns.append(replace(before, steps=steps) if before is not None else _turn(steps))
+        changed = replace(
+            told, turns=turns, decoded=told.decoded or not native, forced_quit=False, inference_error=None,
+            incomplete=False, other_reading=None,
+        )  # fmt: skip
+        rules = "corrected" if self.line.get("rules") == "corrected" else "official"
+        try:
+            return judge(self.entry, changed, rules).valid
+        except BenchmarkError:
+            return False
+
+    def _step(self, calls: list[Made], native: bool) -> Step:
+        if native:
+            said = tuple(
+                ToolCall(c.name, c.raw if c.given is None else json.dumps(c.given, ensure_ascii=False)) for c in calls
+            )
+            return Step(Reply("" if not said else None, said, finish_reason="stop"))
+        made = [Call(call.name, call.given or {}) for call in calls]
+        if self.entry.row.multi_step:
+            return Step(Reply(text=""), calls=[exact_text(each) for each in made])
+        return Step(Reply(text="" if not made else f"[{', '.join(map(exact_text, made))}]"), calls=made)
+
+
+def _turn(steps: list[Step]) -> Any:
+    from pytest_bfcl.transcript import Turn as Said
+
+    return Said(steps=steps)
+
+
+def _made(transcript: Transcript, step: Step) -> list[Made]:
+    """The calls of a step: native ones as they came, others as they were read."""
+    if step.reply.tool_calls and not transcript.decoded:
+        return _calls_of(step.reply)
+    found = []
+    for call in (step.calls or [])[:MOST_CALLS]:
+        if isinstance(call, str):
+            read = _read(call)
+            if read is not None:
+                found.append(Made(read.name, dict(read.arguments)))
+        else:
+            found.append(Made(str(call.name), {str(k): v for k, v in call.arguments.items()}))
+    return found
+
+
+def _calls_of(reply: Reply) -> list[Made]:
+    return [Made(call.name, _object(call.arguments), call.arguments) for call in reply.tool_calls[:MOST_CALLS]]
+
+
+def _object(raw: str) -> dict[str, Any] | None:
+    try:
+        found = parse_json(raw)
+    except DecodeError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _read(text: str) -> Call | None:
+    """A call text as name and keyword arguments."""
+    import ast
+
+    try:
+        node = parse_expression(text.strip())
+        if not isinstance(node, ast.Call):
+            return None
+        given = {str(each.arg): ast.literal_eval(each.value) for each in node.keywords}
+        given |= {str(number): ast.literal_eval(each) for number, each in enumerate(node.args)}
+        return Call(ast.unparse(node.func), given)
+    except (AttributeError, SyntaxError, ValueError, RecursionError, MemoryError, TypeError):
+        return None
+
+
+def _resolved(value: Any) -> Any:
+    """An accepted value with the first alternative of every key."""
+    if isinstance(value, Mapping):
+        return {
+            k: a[0] if isinstance(a, list) and a else a
+            for k, a in value.items()
+            if not (isinstance(a, list) and "" in a)
+        }
+    return (
+        [_resolved(each) if isinstance(each, Mapping) else each for each in value] if isinstance(value, list) else value
+    )
+
+
+@dataclass
+class Cases:
+    """The judged lines of one model whose entries are at hand; ``missing`` counts the others."""
+
+    found: list[Case] = field(default_factory=list)
+    missing: int = 0
+
+    @classmethod
+    def of(cls, lines: list[Fields], find: Any) -> Cases:
+        """``find``: id → entry, or ``None``."""
+        cases = cls()
+        for order, line in enumerate(lines):
+            entry = _entry(line, find)
+            try:
+                transcript = transcript_from_line(line)
+            except BenchmarkError:
+                entry = None
+            if entry is None:
+                cases.missing += 1
+            else:
+                cases.found.append(Case(line, entry, transcript, line.get("outcome") == "passed", order))
+        return cases
+
+    def __iter__(self) -> Iterator[Case]:
+        return iter(self.found)
+
+
+def _entry(line: Fields, find: Any) -> Entry | None:
+    try:
+        return entry_from_line(line) or find(str(line.get("id")))
+    except (BenchmarkError, KeyError):
+        return None
+
+
+def as_parsed(value: Any) -> Parsed:
+    """For type checkers."""
+    return dict(value)

@@ -1,0 +1,312 @@
+"""Why a run lost what it lost, and why a score fell: proved causes, what is left unexplained, what to try next."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+from pytest_bfcl.dataset.categories import is_write_stage
+from pytest_bfcl.explaining.headlines import headline
+from pytest_bfcl.extensions.causes.catalog import KINDS, NEXT
+from pytest_bfcl.extensions.causes.mistakes import mistake_of
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.formats.table import find_decoder, guessed_decoder
+from pytest_bfcl.json_types import Fields, Parsed
+from pytest_bfcl.plain_text import clean, cut
+from pytest_bfcl.scoring.statistics import PairTally, cluster_of, interval, paired_spread, wilson
+
+if TYPE_CHECKING:
+    from pytest_bfcl.dataset.entry import Entry
+    from pytest_bfcl.extensions.causes.search import Cause
+    from pytest_bfcl.runs.fingerprint import ModelFingerprint
+
+EXAMPLES = 2
+MOST_LINES = 6_000
+"""Lines that are looked at for causes; a run of more has them among the first."""
+UNEXPLAINED = "unexplained"
+
+Find = Callable[[str], "Entry | None"]
+Trial = tuple[str, str, int]
+"""Category, id, repeat."""
+
+
+class Named(NamedTuple):
+    """One row of a diagnosis: a cause, or what no cause explains.
+
+    ``name`` picks it on the command line; ``proof`` is what undoing it showed.
+    """
+
+    name: str
+    whose: str
+    title: str
+    lines: list[Fields]
+    proof: str = ""
+    next: str = ""
+
+    @property
+    def ids(self) -> list[str]:
+        """The entries, in the run's order."""
+        return list(dict.fromkeys(str(line["id"]) for line in self.lines))
+
+    @property
+    def examples(self) -> list[tuple[str, str]]:
+        """Ids and sentences of some entries."""
+        return [(str(line["id"]), headline(line) or str(line.get("reason"))) for line in self.lines[:EXAMPLES]]
+
+
+@dataclass
+class Diagnosis:
+    """One model's run by causes; `rows` holds those that occur, what is unexplained last.
+
+    ``why_not`` says why nothing could be undone and judged again, where that is so.
+    """
+
+    model: str
+    judged: int = 0
+    passed: int = 0
+    keys: dict[Trial, str] = field(default_factory=dict)
+    """Trial → name of its row, empty for passed ones; unexplained ones by what they did."""
+    rows: list[Named] = field(default_factory=list)
+    titles: dict[str, str] = field(default_factory=dict)
+    why_not: str = ""
+    one_of_several: bool = False
+    """Whether the run has other models, too."""
+
+    @property
+    def failed(self) -> int:
+        """Entries judged and not passed."""
+        return self.judged - self.passed
+
+    def lines(self, run: str = "RUN") -> Iterator[str]:
+        """For a terminal: one line a cause, then its examples and what to try."""
+        yield f"{clean(self.model)}: {self.failed} of {self.judged} entries failed"
+        for row in self.rows:
+            yield clean(
+                f"{len(row.lines):5} {row.whose}: {row.title}{self._undone(row)}" if row.whose else self._left(row)
+            )
+            for entry_id, sentence in row.examples:
+                yield f"        {clean(entry_id)}: {clean(cut(sentence, 110))}"
+        if self.why_not:
+            yield f"not looked for causes: {clean(self.why_not)}"
+        for row in self.rows[:3]:
+            yield f"next, {row.name}: {clean(self.command(row, run))}"
+
+    def _undone(self, row: Named) -> str:
+        low, high = wilson(len(row.lines), self.judged)
+        points = 100 * len(row.lines) / self.judged
+        return f": undone, +{points:.1f} points (95 %: {100 * low:.1f} to {100 * high:.1f}); {row.proof}"
+
+    def _left(self, row: Named) -> str:
+        share = 100 * len(row.lines) / self.failed
+        return f"{len(row.lines):5} {row.title}, {share:.0f} % of the loss; {row.proof}"
+
+    def command(self, row: Named, run: str = "RUN") -> str:
+        """The next experiment: these entries again, with one thing changed."""
+        named = f"{run}#{self.model}" if self.one_of_several and "#" not in run else run
+        return f"pytest-bfcl explain {shlex.quote(named)} --recheck {row.name} {row.next}"
+
+    def row(self, name: str) -> Named | None:
+        """The row of a name."""
+        return next((each for each in self.rows if each.name == name), None)
+
+    def to_json(self) -> Parsed:
+        """For programs: every cause with its interval, ids and command."""
+        return {
+            "model": self.model,
+            "judged": self.judged,
+            "failed": self.failed,
+            "causes": [
+                {
+                    "cause": row.name,
+                    "whose": row.whose or "unknown",
+                    "title": row.title,
+                    "proof": row.proof,
+                    "failed": len(row.lines),
+                    "share": len(row.lines) / self.failed,
+                    "points": len(row.lines) / self.judged,
+                    "interval95": list(wilson(len(row.lines), self.judged)),
+                    "ids": row.ids,
+                    "next": self.command(row),
+                }
+                for row in self.rows
+            ],
+            **({"why_not": self.why_not} if self.why_not else {}),
+        }
+
+
+class Change(NamedTuple):
+    """What a cause has to do with a score that changed; all numbers in shares of the entries judged in both."""
+
+    title: str
+    before: int
+    after: int
+    points: float
+    interval95: tuple[float, float]
+    new: tuple[str, ...]
+    """Ids that fail for this cause now and passed before."""
+
+    @property
+    def beyond_chance(self) -> bool:
+        """Whether the interval leaves zero out."""
+        return self.interval95[0] > 0 or self.interval95[1] < 0
+
+
+def diagnose(
+    lines: Iterable[Fields], find: Find | None = None, *, why_not: str = "", asked: Iterable[ModelFingerprint] = ()
+) -> list[Diagnosis]:
+    """The models of a run, in the order of their first lines; lines that were not judged say nothing.
+
+    ``find`` gives entries: without it nothing is undone (``why_not`` says why), and every failure is unexplained.
+    ``asked`` says how the models were asked, so that what is advised is something else.
+    """
+    held: dict[str, list[Fields]] = defaultdict(list)
+    for line in lines:
+        if line.get("outcome") in ("passed", "failed") and not is_write_stage(str(line.get("category"))):
+            held[str(line.get("model"))].append(line)
+    known = {each.model: each for each in asked}
+    diagnoses = [_of_model(model, found, find, why_not, known.get(model)) for model, found in held.items()]
+    for each in diagnoses:
+        each.one_of_several = len(diagnoses) > 1
+    return diagnoses
+
+
+def _of_model(
+    model: str, lines: list[Fields], find: Find | None, why_not: str, asked: ModelFingerprint | None
+) -> Diagnosis:
+    found = Diagnosis(model, len(lines), sum(line["outcome"] == "passed" for line in lines), why_not=why_not)
+    found.keys = {_trial(line): "" for line in lines if line["outcome"] == "passed"}
+    left = [line for line in lines if line["outcome"] != "passed"]
+    for cause in _causes(lines[:MOST_LINES], find) if left and find is not None else []:
+        taken = [case.line for case in cause.entries]
+        name = cause.key
+        while found.row(name) is not None:
+            name += "-again"
+        found.rows.append(
+            Named(
+                name, cause.kind.whose, cause.title, taken, _proof(cause), _advice(cause.kind.next, asked, cause.told)
+            )
+        )
+        found.titles[name] = f"{cause.kind.whose}: {cause.title}"
+        found.keys |= {_trial(line): name for line in taken}
+    rest = [line for line in left if _trial(line) not in found.keys]
+    did = Counter[str]()
+    for line in rest:
+        mistake = mistake_of(line)
+        did[mistake] += 1
+        found.keys[_trial(line)] = mistake
+        found.titles[mistake] = mistake
+    if rest:
+        told = ", ".join(f"{mistake} {number}" for mistake, number in did.most_common(6))
+        title = KINDS[UNEXPLAINED].title
+        found.rows.append(Named(UNEXPLAINED, "", title, rest, told, _advice("again", asked)))
+    return found
+
+
+def _causes(lines: list[Fields], find: Find | None) -> list[Cause]:
+    from pytest_bfcl.extensions.causes.cases import Cases
+    from pytest_bfcl.extensions.causes.search import causes_of
+
+    assert find is not None
+    return causes_of(Cases.of(lines, find))[0]
+
+
+def _proof(cause: Cause) -> str:
+    if cause.evidence:
+        return cause.evidence
+    return f"{cause.shown} of {cause.exposed} places" if cause.exposed else "judged by the corrected data or rule"
+
+
+def _advice(kind: str, asked: ModelFingerprint | None, told: str = "") -> str:
+    """What to change: the first thing that the run did not have."""
+    options = NEXT[kind]
+    if asked is None:
+        return options[-1]
+    name = asked.model.partition(":")[2].rpartition("@")[0]
+    if told and kind == "decoder" and (found := _decoder(told)) not in (None, asked.decoder):
+        return f"--decoder {found}"
+    if guessed_decoder(name) is None:
+        options = tuple(option for option in options if option != "--decoder auto")
+    had = {
+        "--mode": asked.mode, "--decoder": asked.decoder, "--think": asked.think,
+        "--temperature": _plain(asked.parameters.get("temperature")),
+        "--max-tokens": _plain(asked.parameters.get("max_tokens")),
+        "--param": f"parallel_tool_calls={'true' if asked.parameters.get('parallel_tool_calls') is True else ''}",
+    }  # fmt: skip
+    for option in options:
+        name, _, value = option.partition(" ")
+        if had.get(name) != value and not (name == "--stream" and asked.stream):
+            return option
+    return options[-1]
+
+
+def _decoder(notation: str) -> str | None:
+    """The decoder of that name, where there is one."""
+    try:
+        return find_decoder(notation).name
+    except UsageError:
+        return None
+
+
+def _plain(value: object) -> str:
+    return f"{value:g}" if isinstance(value, int | float) else ""
+
+
+def changes(before: Diagnosis, after: Diagnosis) -> list[Change]:
+    """Causes of failures in either run over the entries judged in both, the one that costs most first."""
+    shared = [key for key in before.keys if key in after.keys]
+    titles = {**before.titles, **after.titles}
+    found = []
+    for name in dict.fromkeys([*before.titles, *after.titles]):
+        tally = PairTally()
+        new = []
+        for key in shared:
+            category, entry_id, _ = key
+            was, now = before.keys[key] == name, after.keys[key] == name
+            tally.add(cluster_of(entry_id, category), was, now, entry_id)
+            if now and not before.keys[key]:
+                new.append(entry_id)
+        first, second = (sum(each.keys[key] == name for key in shared) for each in (before, after))
+        if first or second:
+            spread = paired_spread({"all": 1.0}, {"all": tally})
+            bounds = interval(tally.difference, spread, -1.0, 1.0)
+            found.append(Change(titles[name], first, second, tally.difference, bounds, tuple(dict.fromkeys(new))))
+    return sorted(found, key=lambda change: -change.points)
+
+
+def change_lines(before: Diagnosis, after: Diagnosis) -> Iterator[str]:
+    """Why a score fell or rose, for a terminal: the answer first."""
+    shared = sum(key in after.keys for key in before.keys)
+    rows = changes(before, after)
+    if not shared:
+        yield "no entry was judged in both"
+        return
+    yield answer(before, after)
+    for change in rows:
+        low, high = change.interval95
+        mark = "" if change.beyond_chance else "  (may be chance)"
+        yield clean(
+            f"{change.before:5} → {change.after:<5} {change.title}: {-100 * change.points:+.2f} points "
+            f"({-100 * high:+.2f} to {-100 * low:+.2f}){mark}"
+        )
+        if change.new and change.beyond_chance and change.points > 0:
+            yield f"        new: {clean(', '.join(change.new[:EXAMPLES]))}"
+
+
+def answer(before: Diagnosis, after: Diagnosis) -> str:
+    """One sentence: by how much the score changed, and what that is made of."""
+    shared = [key for key in before.keys if key in after.keys]
+    moved = sum((not after.keys[key]) - (not before.keys[key]) for key in shared)
+    points = 100 * moved / len(shared)
+    word = "fell" if points < 0 else "rose" if points > 0 else "stayed the same"
+    rows = [change for change in changes(before, after) if change.beyond_chance and change.points * points < 0]
+    rows.sort(key=lambda change: -abs(change.points))
+    made_of = ", ".join(f"{change.title} {-100 * change.points:+.1f}" for change in rows[:3])
+    told = f"The score {word} by {abs(points):.1f} points over {len(shared)} entries" if points else f"The score {word}"
+    return f"{told}: {made_of}." if made_of else f"{told}; no cause stands out beyond chance."
+
+
+def _trial(line: Fields) -> Trial:
+    return str(line.get("category")), str(line.get("id")), int(line.get("repeat") or 1)

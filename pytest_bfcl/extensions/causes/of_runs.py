@@ -1,0 +1,117 @@
+"""Diagnoses of what lies on disk: run directories, files of result lines, files of replies that nobody judged yet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_bfcl.extensions.causes.diagnosis import Diagnosis, Find, diagnose
+from pytest_bfcl.failures import BenchmarkError, UsageError
+from pytest_bfcl.json_types import Fields
+from pytest_bfcl.rescoring import data_of_run, open_data
+
+if TYPE_CHECKING:
+    from pytest_bfcl.dataset import DataSet, Entry
+    from pytest_bfcl.runs import Fingerprint, RunDirectory
+
+
+def of_run(run: RunDirectory, lines: Iterable[Fields], data: str = "auto") -> list[Diagnosis]:
+    """The diagnoses of an open run with these lines; ``data`` is where they are from, unless the run says it."""
+    find, why_not = finder(run.fingerprint) if data == "auto" else (_find_in(open_data(data)), "")
+    return diagnose(lines, find, why_not=why_not, asked=run.fingerprint.models)
+
+
+def of_path(text: str, data: str = "auto") -> list[Diagnosis]:
+    """The diagnoses of ``PATH`` or ``PATH#MODEL``: a run directory, result lines, or recorded replies, judged here.
+
+    ``data`` names the set of lines without a run. Raises `UsageError` where nothing is judged.
+    """
+    from pytest_bfcl.runs import RunDirectory, is_run
+    from pytest_bfcl.runs.results import read_results
+
+    name, _, model = text.partition("#")
+    path = Path(name)
+    if path.is_dir() and is_run(path):
+        run = RunDirectory.open(path)
+        found = of_run(run, read_results(path / "results.jsonl"), data)
+    elif path.is_file():
+        found = _of_file(path, data)
+    else:
+        raise UsageError(f"{name} is no run: name a run directory (it holds results.jsonl) or a file of lines")
+    found = [each for each in found if model in ("", each.model)]
+    if not found:
+        raise UsageError(f"{text} has no judged entry" + (f" of {model}" if model else ""))
+    return found
+
+
+def _of_file(path: Path, data: str) -> list[Diagnosis]:
+    """Lines of a file: those that tell their outcome as they are, others judged."""
+    from pytest_bfcl.rescoring import score_lines
+    from pytest_bfcl.runs.directory import refuse_other_file
+    from pytest_bfcl.runs.replay_lines import read_replay_lines
+    from pytest_bfcl.runs.results import read_results
+
+    beside = path.with_name("run.json")
+    lines: Sequence[Fields] = [dict(line) for line in read_replay_lines(path)]
+    if lines and all("outcome" in line for line in lines):
+        refuse_other_file(path)
+        lines = [dict(line) for line in read_results(path)]
+    elif any("valid" in line and "output" not in line for line in lines):
+        raise UsageError(f"{path} holds verdicts without replies: explain the file that was scored")
+    dataset = _data_beside(beside) if beside.is_file() and data == "auto" else open_data(data)
+    if any("outcome" not in line for line in lines):
+        judged = list(score_lines(lines, dataset, ahead=lines))
+        lines = [_line(line, verdict) for line, verdict in zip(lines, judged, strict=True)]
+    return diagnose(lines, _find_in(dataset))
+
+
+def _data_beside(path: Path) -> DataSet:
+    from pytest_bfcl.runs import RunDirectory
+
+    return data_of_run(RunDirectory.open(path.parent).fingerprint, str(path.parent))
+
+
+def _line(line: Fields, verdict: Fields) -> Fields:
+    """A replay line with its verdict, as a result line has it."""
+    valid = verdict.get("valid")
+    outcome = "error" if not isinstance(valid, bool) else "passed" if valid else "failed"
+    told = {name: verdict.get(name) for name in ("tag", "reason", "detail", "facts") if name in verdict}
+    mode = {} if "mode" in line else {"mode": "fc" if not isinstance(line.get("output"), str) else "prompt"}
+    return {
+        "model": "",
+        **line,
+        **mode,
+        **told,
+        "outcome": outcome,
+        "category": line.get("category") or _category(line),
+    }
+
+
+def _category(line: Fields) -> str:
+    from pytest_bfcl.dataset.categories import category_of
+
+    return category_of(str(line.get("id")))
+
+
+def finder(measured: Fingerprint) -> tuple[Find | None, str]:
+    """What gives the entries a run was asked, or why they are not at hand."""
+    try:
+        return _find_in(data_of_run(measured, "the run")), ""
+    except (UsageError, OSError) as error:
+        return None, str(error)
+
+
+def _find_in(dataset: DataSet) -> Find:
+    held: dict[str, Entry | None] = {}
+
+    def find(entry_id: str) -> Entry | None:
+        if entry_id not in held:
+            ref = dataset.find(entry_id)
+            try:
+                held[entry_id] = dataset.load(ref) if ref is not None else None
+            except BenchmarkError:
+                held[entry_id] = None
+        return held[entry_id]
+
+    return find

@@ -1,0 +1,146 @@
+"""What of a prompt reaches the model: prompt tokens of every request against the lengths of what was sent.
+
+A part of the prompt whose length prompt tokens do not follow, while they follow the others, was not in it. Least
+squares over all requests of a run; needs lines that tell ``input_tokens``.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from pytest_bfcl.extensions.causes.cases import Case
+from pytest_bfcl.json_types import Fields
+from pytest_bfcl.tools.schemas import compile_tools
+
+LEAST_REQUESTS = 30
+LOST = 0.3
+"""A part counts as lost where its tokens a character are below this share of the other parts', with 95 % confidence."""
+OF_TOOLS = ("question", "first tool", "other tools", "descriptions")
+OF_TURNS = ("question", "earlier turns", "results")
+_A_MESSAGE, _A_CALL = 30, 60
+"""Characters around a message and a call, roughly."""
+
+Row = tuple[list[float], float]
+"""Lengths of the parts of a request (characters), and its prompt tokens."""
+
+
+class Lost(NamedTuple):
+    """A part of the prompt that prompt tokens do not follow: tokens a character, and those of the other parts."""
+
+    part: str
+    tokens: float
+    elsewhere: float
+
+    def __str__(self) -> str:
+        return (
+            f"prompt tokens do not grow with it: {max(self.tokens, 0):.2f} a character, {self.elsewhere:.2f} elsewhere"
+        )
+
+
+def lost_parts(cases: Iterable[Case]) -> dict[str, Lost]:
+    """Parts that did not reach the model, by name.
+
+    Tools are looked at in first requests of single-turn entries, turns within each conversation.
+    """
+    tools: list[Row] = []
+    turns: list[Row] = []
+    for case in cases:
+        if case.transcript.mode != "fc":
+            continue
+        if case.entry.row.multi_step and not case.entry.missed_function:  # no tools come later
+            turns += _demeaned(list(_requests(case)))
+        elif not case.entry.row.multi_step and (reply := case.transcript.first_reply).input_tokens:
+            question = sum(len(str(each.get("content") or "")) for turn in case.entry.question for each in turn)
+            tools.append(([1.0, question, *_tools(case.entry.function)], float(reply.input_tokens)))
+    found = _lost(tools, ("", *OF_TOOLS)) | _lost(turns, OF_TURNS)
+    return {part: lost for part, lost in found.items() if part != "question"}
+
+
+def _lost(rows: list[Row], parts: Sequence[str]) -> dict[str, Lost]:
+    present = [n for n, part in enumerate(parts) if not part or len({row[0][n] for row in rows}) >= 5]
+    if len(rows) < LEAST_REQUESTS or len(present) < 2:
+        return {}
+    fitted = _fitted([[row[0][n] for n in present] for row in rows], [row[1] for row in rows])
+    if fitted is None:
+        return {}
+    slopes = {parts[n]: slope for n, slope in zip(present, fitted, strict=True) if parts[n]}
+    clear = sorted(b for b, error in slopes.values() if b > 0.03 and b > 6 * error)
+    if not clear:
+        return {}
+    usual = clear[len(clear) // 2]
+    return {part: Lost(part, b, usual) for part, (b, e) in slopes.items() if b + 2 * e < LOST * usual and e < usual / 4}
+
+
+def _demeaned(rows: list[Row]) -> list[Row]:
+    """Requests of one conversation, each against their mean: what all of them hold counts for nothing."""
+    if len(rows) < 2:
+        return []
+    means = [sum(row[0][n] for row in rows) / len(rows) for n in range(len(rows[0][0]))]
+    tokens = sum(row[1] for row in rows) / len(rows)
+    return [([x - mean for x, mean in zip(row, means, strict=True)], told - tokens) for row, told in rows]
+
+
+def _requests(case: Case) -> Iterator[Row]:
+    """Question, earlier turns and results in every request of a conversation."""
+    before = results = 0.0
+    for number, turn in enumerate(case.transcript.turns):
+        messages = case.entry.question[number] if number < len(case.entry.question) else []
+        question = float(sum(len(str(each.get("content") or "")) for each in messages))
+        for step in turn.steps:
+            if step.reply.input_tokens:
+                yield [question, before, results], float(step.reply.input_tokens)
+            said = sum(len(call.arguments) + len(call.name) + _A_CALL for call in step.reply.tool_calls)
+            before += len(step.reply.text or "") + _A_MESSAGE + said
+            results += sum(len(each) + _A_CALL for each in step.results)
+        before += question + _A_MESSAGE
+
+
+def _tools(functions: Sequence[Fields]) -> tuple[int, int, int]:
+    """Characters of the first tool, of the others, and of all descriptions; the former without descriptions."""
+    sizes = [len(json.dumps(_bare(each))) for each in compile_tools(functions)]
+    whole = len(json.dumps(compile_tools(functions), ensure_ascii=False))
+    return sizes[0] if sizes else 0, sum(sizes[1:]), max(0, whole - sum(sizes))
+
+
+def _bare(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {k: _bare(each) for k, each in value.items() if k != "description" or isinstance(each, dict)}
+    return [_bare(each) for each in value] if isinstance(value, list) else value
+
+
+def _fitted(rows: list[list[float]], values: list[float]) -> list[tuple[float, float]] | None:
+    """Least squares: each coefficient with its standard error; ``None`` where the parts cannot be told apart."""
+    width = len(rows[0])
+    scale = [max(abs(row[n]) for row in rows) or 1.0 for n in range(width)]
+    scaled = [[row[n] / scale[n] for n in range(width)] for row in rows]
+    left = [[sum(row[i] * row[j] for row in scaled) for j in range(width)] for i in range(width)]
+    right = [sum(row[i] * value for row, value in zip(scaled, values, strict=True)) for i in range(width)]
+    inverse = _inverse(left)
+    if inverse is None:
+        return None
+    found = [sum(inverse[i][j] * right[j] for j in range(width)) for i in range(width)]
+    rest = sum(
+        (v - sum(f * x for f, x in zip(found, row, strict=True))) ** 2 for row, v in zip(scaled, values, strict=True)
+    )
+    variance = rest / max(1, len(rows) - width)
+    return [(found[i] / scale[i], math.sqrt(max(0.0, variance * inverse[i][i])) / scale[i]) for i in range(width)]
+
+
+def _inverse(matrix: list[list[float]]) -> list[list[float]] | None:
+    """Gauss and Jordan, with pivots; ``None`` for a matrix that has hardly an inverse."""
+    size = len(matrix)
+    rows = [[*row, *(float(i == j) for j in range(size))] for i, row in enumerate(matrix)]
+    for i in range(size):
+        pivot = max(range(i, size), key=lambda r: abs(rows[r][i]))
+        if abs(rows[pivot][i]) < 1e-9 * max(1.0, abs(matrix[i][i])):
+            return None
+        rows[i], rows[pivot] = rows[pivot], rows[i]
+        divisor = rows[i][i]
+        rows[i] = [each / divisor for each in rows[i]]
+        for r in range(size):
+            if r != i and (factor := rows[r][i]):
+                rows[r] = [a - factor * b for a, b in zip(rows[r], rows[i], strict=True)]
+    return [row[size:] for row in rows]

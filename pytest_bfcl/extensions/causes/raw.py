@@ -1,0 +1,158 @@
+"""What is wrong with a text of arguments that is no JSON object, and the object that is in it."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+from pytest_bfcl.extensions.causes.relations import MOST, TOKEN, Relation
+from pytest_bfcl.extensions.causes.values import literal
+
+Object = dict[str, Any]
+_TROUBLE = (ValueError, SyntaxError, TypeError, RecursionError, MemoryError, AttributeError)
+
+_REPAIRS: tuple[tuple[str, Callable[[str], Any]], ...] = (
+    ("json_fenced", lambda raw: json.loads(re.sub(r"^\s*```\w*\s*|\s*```\s*$", "", raw))),
+    ("json_html", lambda raw: json.loads(html.unescape(raw))),
+    ("json_quotes", lambda raw: json.loads(re.sub("[“”„«»]", '"', raw))),
+    ("json_python", lambda raw: literal(raw.strip())),
+    ("json_commas", lambda raw: json.loads(re.sub(r",\s*([}\]])", r"\1", raw))),
+    ("json_commas", lambda raw: json.loads(re.sub(r'(["\d}\]el])\s+(")', r"\1,\2", raw))),
+    ("json_keys", lambda raw: json.loads(re.sub(r"([{,]\s*)(\w+)\s*:", r'\1"\2":', raw))),
+    ("json_comments", lambda raw: json.loads(re.sub(r"//[^\n]*|/\*.*?\*/|#[^\n]*", "", raw, flags=re.S))),
+    ("json_escaped", lambda raw: json.loads(json.loads(f'"{raw}"'))),
+    ("json_lines", lambda raw: json.loads(raw, strict=False)),
+    ("json_braces", lambda raw: json.loads("{" + raw + "}")),
+    ("json_braces", lambda raw: json.loads("{" + raw)),
+    ("json_keywords", lambda raw: _assigned(raw)),
+)  # fmt: skip
+
+
+def mended(raw: str) -> tuple[Relation, Object | None]:
+    """What is wrong with such a text, and the object in it, ``None`` where it cannot be known. Bounded in length."""
+    raw = raw[: 10 * MOST]
+    if not raw.strip():
+        return Relation("json_empty"), None
+    value = _value(raw)
+    if value is not _NOTHING:
+        return _of_other_shape(value)
+    if tokens := TOKEN.findall(raw):
+        without = _object(json.loads, TOKEN.sub("", raw).strip()) or _object(_leading, raw)
+        if without is not None:
+            return Relation("tokens", tokens[0]), without
+    for key, repair in _REPAIRS:
+        if (found := _object(repair, raw)) is not None:
+            return Relation(key), found
+    return _in_a_part(raw) or (Relation("json_broken"), None)
+
+
+def _in_a_part(raw: str) -> tuple[Relation, Object | None] | None:
+    """An object with something before or behind it, or the beginning of one."""
+    if (found := _object(_leading, raw)) is not None:
+        rest = raw.lstrip()[len(_first(raw)) :].strip()
+        following = _object(_leading, rest)
+        return Relation("json_trailing", "" if following else rest[:20]), found or following
+    if (start := raw.find("{")) > 0 and (found := _object(_leading, raw[start:])) is not None:
+        return Relation("json_leading", raw[:start].strip()[:20]), found
+    closed = _closed(raw)
+    return None if closed is None else (Relation("json_cut", str(len(raw))), _object(json.loads, closed))
+
+
+def doubled_names(raw: str) -> Object | None:
+    """The arguments with the first value of every name, where a name stands there twice; ``None`` elsewhere."""
+    twice: list[str] = []
+
+    def first(pairs: list[tuple[str, Any]]) -> Object:
+        held: Object = {}
+        for key, value in pairs:
+            if key in held:
+                twice.append(key)
+            else:
+                held[key] = value
+        return held
+
+    if raw.count('"') < 4:
+        return None
+    try:
+        found = json.loads(raw[: 10 * MOST], object_pairs_hook=first)
+    except _TROUBLE:
+        return None
+    return found if twice and isinstance(found, dict) else None
+
+
+_NOTHING = object()
+
+
+def _value(raw: str) -> Any:
+    try:
+        return json.loads(raw)
+    except _TROUBLE:
+        return _NOTHING
+
+
+def _of_other_shape(value: object) -> tuple[Relation, Object | None]:
+    if isinstance(value, str):
+        found = _object(json.loads, value)
+        return (Relation("json_twice"), found) if found is not None else (Relation("json_string"), None)
+    if isinstance(value, list) and value and all(isinstance(each, dict) and len(each) >= 2 for each in value):
+        names = [next((each[key] for key in ("name", "key", "parameter") if key in each), None) for each in value]
+        if all(isinstance(name, str) for name in names):
+            return Relation("pairs"), {
+                str(name): next((each[key] for key in ("value", "val", "argument") if key in each), None)
+                for name, each in zip(names, value, strict=True)
+            }
+    if isinstance(value, list) and value and all(isinstance(each, dict) and len(each) == 1 for each in value):
+        return Relation("listed_arguments"), {key: each[key] for each in value for key in each}
+    if isinstance(value, list) and len(value) == 1 and isinstance(value[0], dict):
+        return Relation("listed_arguments"), value[0]
+    return Relation("json_no_object", type(value).__name__), None
+
+
+def _object(read: Callable[[str], Any], raw: str) -> Object | None:
+    try:
+        found = read(raw)
+    except _TROUBLE:
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _leading(raw: str) -> Any:
+    return json.JSONDecoder().raw_decode(raw.lstrip())[0]
+
+
+def _first(raw: str) -> str:
+    text = raw.lstrip()
+    return text[: json.JSONDecoder().raw_decode(text)[1]]
+
+
+def _assigned(raw: str) -> Any:
+    """``a=1, b="x"``: arguments as a Python call has them."""
+    import ast
+
+    from pytest_bfcl.python_text import parse_expression
+
+    node = parse_expression(f"f({raw.strip().strip('()')})")
+    if not isinstance(node, ast.Call) or not node.keywords:
+        return None
+    return {str(each.arg): ast.literal_eval(each.value) for each in node.keywords}
+
+
+def _closed(raw: str) -> str | None:
+    """A beginning of a JSON object with what is open closed; ``None`` where it is no beginning of one."""
+    if not raw.lstrip().startswith("{"):
+        return None
+    opened: list[str] = []
+    inside = escaped = False
+    for each in raw:
+        if inside:
+            inside, escaped = each != '"' or escaped, each == "\\" and not escaped
+        elif each == '"':
+            inside = True
+        elif each in "{[":
+            opened.append("}" if each == "{" else "]")
+        elif each in "}]" and (not opened or opened.pop() != each):
+            return None
+    return raw + ('"' if inside else "") + "".join(reversed(opened)) if opened else None

@@ -1,0 +1,122 @@
+"""The entries of one cause asked again: data, address and settings of the run, with what the user changes."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.plain_text import clean
+from pytest_bfcl.printed import say
+from pytest_bfcl.run_options import of_run
+
+if TYPE_CHECKING:
+    from pytest_bfcl.extensions.causes.diagnosis import Diagnosis, Named
+    from pytest_bfcl.runs import Fingerprint
+    from pytest_bfcl.runs.fingerprint import ModelFingerprint
+
+_SETTINGS = ("temperature", "max_tokens")
+"""Parameters with an option of their own; all others go by ``--param``."""
+
+
+def recheck(args: argparse.Namespace, known: Diagnosis) -> int:
+    """Ask the entries again and say how many are right now; returns the exit code of the run.
+
+    Raises `UsageError` where the run names no cause so, or cannot be asked again.
+    """
+    from pytest_bfcl.cli.run import run
+    from pytest_bfcl.extensions.causes.of_runs import of_path
+    from pytest_bfcl.runs import RunDirectory
+
+    row = known.row(args.recheck)
+    if row is None:
+        names = ", ".join(each.name for each in known.rows) or "none"
+        raise UsageError(f"{args.run} has no cause {args.recheck}; it has {names}")
+    folder = Path(str(args.run).partition("#")[0])
+    if not folder.is_dir():
+        raise UsageError(f"{args.run} is no run directory: nothing says how its replies were asked for")
+    opened = RunDirectory.open(folder)
+    model = next((each for each in opened.fingerprint.models if each.model == known.model), None)
+    if model is None:
+        raise UsageError(f"run.json of {folder} does not say how {known.model} was asked")
+    with tempfile.TemporaryDirectory() as held:
+        ids = Path(held) / "ids.txt"
+        ids.write_text("\n".join(row.ids) + "\n", encoding="utf-8")
+        again = _arguments(args, opened.fingerprint, model, ids)
+        again.out = getattr(args, "out", None) or _free(folder, row.name)
+        code = run(again)
+    _say_what_came(row, of_path(str(again.out), str(getattr(args, "bfcl_data", "auto"))))
+    return code
+
+
+def _say_what_came(row: Named, found: list[Diagnosis]) -> None:
+    for each in found:
+        same = next((other for other in each.rows if other.name == row.name), None)
+        left = len(same.lines) if same is not None else 0
+        told = f"{each.passed} of {each.judged} entries are right now; {left} still fail by {row.name}"
+        say(clean(f"{each.model}: {told}"))
+
+
+def _free(folder: Path, name: str) -> Path:
+    """A run directory beside the run that is not there yet."""
+    for number in range(1, 1000):
+        path = folder.with_name(f"{folder.name}-{name}" + (f"-{number}" if number > 1 else ""))
+        if not path.exists():
+            return path
+    raise UsageError(f"{folder} was asked again too often: name a directory with -o")
+
+
+def _arguments(
+    args: argparse.Namespace, measured: Fingerprint, model: ModelFingerprint, ids: Path
+) -> argparse.Namespace:
+    """The arguments of `pytest-bfcl run`: those of the run, with those given now in their place."""
+    from pytest_bfcl.cli.run import add_arguments
+
+    parser = argparse.ArgumentParser()
+    add_arguments(parser)
+    typed = vars(args)
+    given = {each.key: typed[each.key] for each in of_run() if typed.get(each.key) not in (None, False)}
+    if given.get("bfcl_mode") and "bfcl_model" not in given:
+        given["bfcl_model"] = [model.model.rpartition("@")[0] or model.model]
+    again = parser.parse_args([*_of_run(measured, model, given), "--ids", str(ids)])
+    for key, value in given.items():
+        before = getattr(again, key, None)
+        setattr(again, key, [*(before or []), *value] if key == "bfcl_param" else value)
+    return again
+
+
+def _of_run(measured: Fingerprint, model: ModelFingerprint, given: dict[str, object]) -> Iterator[str]:
+    """How the run was asked, as options. Raises `UsageError` for what its files do not keep."""
+    provider = model.model.partition(":")[0]
+    if provider in ("replay", "oracle", "scripted"):
+        raise UsageError(f"{model.model} answers from a file: there is nobody to ask again; name a model with --model")
+    if model.prompt_sha256 and "bfcl_system_prompt" not in given:
+        raise UsageError("the run had a system prompt of its own: name its file with --system-prompt")
+    if model.headers and "bfcl_header" not in given:
+        raise UsageError(f"the run sent headers of its own: give them with --header ({', '.join(model.headers)})")
+    if measured.dataset not in ("official", "bundled", "verified") and "bfcl_data" not in given:
+        raise UsageError(f"the run asked data of its own ({measured.dataset}): name it with --data PATH")
+    conditions = measured.conditions
+    told: list[tuple[str, object]] = [
+        ("model", model.model), ("data", measured.dataset), ("base-url", model.base_url), ("api", model.api),
+        ("decoder", model.decoder), ("think", model.think), ("reasoning", model.reasoning),
+        ("temperature", model.parameters.get("temperature", "none")),
+        ("max-tokens", model.parameters.get("max_tokens")), ("rules", measured.rules),
+        ("step-limit", conditions.get("step_limit")),
+        ("search", conditions.get("search")), ("simulators", conditions.get("simulators")),
+    ]  # fmt: skip
+    if model.template and ":" not in str(model.template):
+        told.append(("template", model.template))
+    for name, value in told:
+        key = "bfcl_" + name.replace("-", "_")
+        if value not in (None, "") and (name == "model" or key not in given):
+            yield f"--{name}={value}"
+    for name, value in model.parameters.items():
+        if name not in _SETTINGS:
+            yield f"--param={name}={json.dumps(value)}"
+    if model.stream:
+        yield "--stream"

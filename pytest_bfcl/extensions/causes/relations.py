@@ -1,0 +1,259 @@
+"""How a text became another: what was said, held against what was due, as named relations.
+
+A relation is what a server, a parser or a habit does to everything alike: a prefix, another style, a cut. Each has a
+parameter (``functions_``, ``camel case``), so that those of a whole run can be counted. Nothing here knows of calls.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import html
+import json
+import re
+import unicodedata
+from collections.abc import Callable
+from typing import NamedTuple
+from urllib.parse import unquote
+
+MOST = 2_000
+"""Characters of a text that are looked at."""
+TOKEN = re.compile(r"<\|?/?[\w:. -]{1,40}\|?>|\[/?(?:INST|TOOL_CALLS?|AVAILABLE_TOOLS)\]|<<?/?SYS>?>|▁|Ġ|Ċ")
+"""Pieces of chat templates and markup."""
+_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2028-\u202e\u2060\ufeff]")
+_MONTHS = {
+    month: number
+    for number, month in enumerate("jan feb mar apr may jun jul aug sep oct nov dec".split(), 1)  # noqa: SIM905
+}
+
+
+class Relation(NamedTuple):
+    """``key`` is the cause's, without its level; ``told`` the parameter, as people read it."""
+
+    key: str
+    told: str = ""
+
+
+def of_texts(said: str, due: str) -> list[Relation]:
+    """How a text may have come from the one that was due, the most telling first; empty where nothing is known."""
+    said, due = said[:MOST], due[:MOST]
+    if said == due or not said or not due:
+        return []
+    return [found for rule in _OF_TEXTS if (found := rule(said, due)) is not None]
+
+
+def plain(text: str) -> str:
+    """Letters and digits only, in lower case."""
+    return re.sub(r"[\W_]+", "", text).casefold()
+
+
+def style_of(text: str) -> str:
+    """How the words of a text are written: ``camel case``, ``upper case`` …"""
+    if text.isupper() and len(text) > 1:
+        return "upper case"
+    if " " in text:
+        return "title case" if text.istitle() else "words with spaces"
+    if "-" in text:
+        return "kebab case"
+    if "_" in text or text.islower():
+        return "snake case" if "_" in text else "lower case without separators"
+    return "Pascal case" if text[:1].isupper() else "camel case"
+
+
+def script_of(text: str) -> str:
+    """The script most letters of a text are of, as Unicode names it: ``LATIN``, ``CYRILLIC``, ``CJK`` …"""
+    counts: dict[str, int] = {}
+    for each in text[:MOST]:
+        if each.isalpha():
+            name = "LATIN" if each.isascii() else unicodedata.name(each, "OTHER").split()[0]
+            counts[name] = counts.get(name, 0) + 1
+    return max(counts, key=lambda name: counts[name]) if counts else ""
+
+
+def _undone(undo: Callable[[str], str], told: str, key: str = "encoding") -> Callable[[str, str], Relation | None]:
+    """A text that an inverse function turns back."""
+
+    def rule(said: str, due: str) -> Relation | None:
+        try:
+            return Relation(key, told) if undo(said) == due else None
+        except (ValueError, binascii.Error):
+            return None
+
+    return rule
+
+
+def _reread(text: str, encoding: str, times: int = 1) -> str:
+    for _ in range(times):
+        text = text.encode(encoding).decode("utf-8")
+    return text
+
+
+def _escaped(text: str) -> str:
+    return str(json.loads(f'"{text}"'))
+
+
+def _ascii_lost(said: str, due: str) -> Relation | None:
+    if due.isascii():
+        return None
+    parted = unicodedata.normalize("NFKD", due)
+    bare = "".join(each for each in parted if not unicodedata.combining(each))
+    ways = [bare, *(re.sub(r"[^\x00-\x7f]", mark, due) for mark in ("", "?", "\ufffd", "_", " ", "."))]
+    lost = said in ways or re.sub(r"[^\x00-\x7f]+|\?", "", said) == ways[1].replace("?", "")
+    return Relation("encoding", "letters beyond ASCII are lost") if lost else None
+
+
+def _tokens(said: str, due: str) -> Relation | None:
+    found = TOKEN.findall(said)
+    if not found or any(token in due for token in found):
+        return None
+    return Relation("tokens", found[0].strip()) if due in said or TOKEN.sub("", said).strip() == due else None
+
+
+def _invisible(said: str, due: str) -> Relation | None:
+    gone = _INVISIBLE.sub("", said)
+    return Relation("space", "invisible characters") if gone != said and gone == due else None
+
+
+def _style(said: str, due: str) -> Relation | None:
+    if plain(said) != plain(due) or not plain(said):
+        return None
+    if said.strip("\"'`“”‘’") == due or said.split() == due.split():
+        return None
+    if said in (due.lower(), due.upper()):
+        return Relation("style", "upper case" if said == due.upper() else "lower case")
+    return Relation("style", style_of(said))
+
+
+def _affixed(said: str, due: str) -> Relation | None:
+    before, found, after = said.partition(due)
+    if not found or not (before or after):
+        return None
+    if before and after:
+        quoted = before == after and before in "\"'`“‘"
+        return Relation("quoted", before) if quoted else Relation("around", f"{_constant(before)}…{_constant(after)}")
+    if (before or after).isspace():
+        return Relation("space")
+    return Relation("prefix", _constant(before)) if before else Relation("suffix", _constant(after))
+
+
+def _constant(text: str) -> str:
+    """An affix without the number that makes each one another."""
+    return re.sub(r"(?<![a-z])[0-9a-f]{6,}(?![a-z])|\d{2,}", "N", text)[:60]
+
+
+def _part(said: str, due: str) -> Relation | None:
+    words = due.split()
+    if len(words) > 1 and said in (words[0], words[0].rstrip(",;:")):
+        return Relation("first_word")
+    return Relation("last_word") if len(words) > 1 and said == words[-1] else None
+
+
+def _cut(said: str, due: str) -> Relation | None:
+    if due.startswith(said):
+        return Relation("cut", str(len(said)))
+    return Relation("begin_cut") if due.endswith(said) else None
+
+
+def _dates(said: str, due: str) -> Relation | None:
+    """The same groups of digits, in another order."""
+    before, after = re.findall(r"\d+", due), re.findall(r"\d+", said)
+    if not 2 <= len(before) <= 7 or any(len(each) > 4 for each in (*before, *after)):
+        return None
+    numbers = [int(each) for each in after]
+    if sorted(numbers) != sorted(map(int, before)) or plain(re.sub(r"\d", "", said)) != plain(re.sub(r"\d", "", due)):
+        return None
+    if numbers == [int(each) for each in before]:
+        return Relation("date_format") if _is_date(due) else None
+    left = list(enumerate(map(int, before), 1))
+    order = []
+    for number in numbers:
+        place = next(each for each in left if each[1] == number)
+        left.remove(place)
+        order.append(str(place[0]))
+    return Relation("date_order", "-".join(order[:3]))
+
+
+def _is_date(text: str) -> bool:
+    return re.search(r"\d+[-/.]\d+[-/.]\d+|\d+:\d\d", text) is not None
+
+
+def _months(said: str, due: str) -> Relation | None:
+    """A date whose month is a word in one and a number in the other, or a time of twelve hours."""
+    for words, digits in ((said, due), (due, said)):
+        month = re.search(r"\b(" + "|".join(_MONTHS) + r")[a-z]*\b", words, re.I)
+        numbers = sorted(int(each) for each in re.findall(r"\d+", words)[:6])
+        told = sorted(int(each) for each in re.findall(r"\d+", digits)[:6])
+        if month is not None and told == sorted([*numbers, _MONTHS[month.group(1).lower()]]):
+            return Relation("date_format")
+        if re.search(r"\d\s*[ap]\.?m\b", words, re.I) and numbers and told and numbers[-1] == told[-1]:
+            return Relation("date_format")
+    return None
+
+
+def _skeleton(pattern: str, key: str) -> Callable[[str, str], Relation | None]:
+    def rule(said: str, due: str) -> Relation | None:
+        same = (
+            len(said) == len(due)
+            and said.casefold() != due.casefold()
+            and re.sub(pattern, "#", said) == re.sub(pattern, "#", due)
+        )
+        return Relation(key) if same else None
+
+    return rule
+
+
+def _letter(said: str, due: str) -> Relation | None:
+    if len(due) < 4 or abs(len(said) - len(due)) > 1:
+        return None
+    begin = next((i for i, (a, b) in enumerate(zip(said, due, strict=False)) if a != b), min(len(said), len(due)))
+    ends = [(said[begin + 1 :], due[begin + 1 :]), (said[begin + 1 :], due[begin:]), (said[begin:], due[begin + 1 :])]
+    turned = said[begin : begin + 2] == due[begin : begin + 2][::-1] and said[begin + 2 :] == due[begin + 2 :]
+    return Relation("letter") if turned or any(a == b for a, b in ends) else None
+
+
+def _script(said: str, due: str) -> Relation | None:
+    one, other = script_of(said), script_of(due)
+    return Relation("script", one) if one and other and one != other else None
+
+
+def _words(said: str, due: str) -> Relation | None:
+    one, other = said.split(), due.split()
+    return Relation("word_order") if len(one) > 1 and one != other and sorted(one) == sorted(other) else None
+
+
+def _thinned(said: str, due: str) -> Relation | None:
+    rest = iter(due)
+    missing = len(due) - len(said)
+    return Relation("thinned") if 0 < missing <= len(due) / 2 and all(each in rest for each in said) else None
+
+
+_OF_TEXTS: tuple[Callable[[str, str], Relation | None], ...] = (
+    _invisible,
+    _undone(html.unescape, "HTML escapes"),
+    _undone(lambda said: _reread(said, "latin-1"), "UTF-8 read as Latin-1"),
+    _undone(lambda said: _reread(said, "cp1252"), "UTF-8 read as Windows-1252"),
+    _undone(lambda said: _reread(said, "latin-1", 2), "UTF-8 read as Latin-1"),
+    _undone(lambda said: _reread(said, "cp1252", 2), "UTF-8 read as Windows-1252"),
+    _undone(unquote, "percent escapes"),
+    _undone(_escaped, "backslash escapes"),
+    _undone(lambda said: said.replace("+", " "), "blanks as plus signs"),
+    _undone(lambda said: base64.b64decode(said, validate=True).decode(), "Base64"),
+    _undone(lambda said: bytes.fromhex(said).decode(), "hexadecimal"),
+    _undone(lambda said: unicodedata.normalize("NFC", said), "letters taken apart"),
+    _ascii_lost,
+    _tokens,
+    _dates,
+    _months,
+    _style,
+    _affixed,
+    _part,
+    _cut,
+    _undone(lambda said: said[::-1], "", "reversed"),
+    lambda said, due: Relation("space") if said.split() == due.split() else None,
+    _skeleton(r"\d", "digits"),
+    _letter,
+    _skeleton(r"[^\W\d_]", "letters"),
+    _words,
+    _script,
+    _thinned,
+)

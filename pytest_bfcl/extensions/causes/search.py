@@ -1,0 +1,346 @@
+"""Causes of a run's failures: differences that recur, each undone and judged again.
+
+A cause is named where a difference recurs as its kind demands (`catalog`) and where the entries are right once it is
+undone. What nothing undone makes right stays unexplained.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from pytest_bfcl.extensions.causes.cases import COMPARED, Case
+from pytest_bfcl.extensions.causes.catalog import KINDS, Kind
+from pytest_bfcl.extensions.causes.confined import Where, confined
+from pytest_bfcl.extensions.causes.differences import Found, Place, places_of
+from pytest_bfcl.extensions.causes.prompts import Lost, lost_parts
+from pytest_bfcl.extensions.causes.visible import is_visible
+
+Why = tuple[str, str]
+"""Key of a kind and its parameter."""
+
+LEAST_SURE, LEAST = 2, 3
+"""Entries that must show the same before it is named."""
+MOSTLY = 0.5
+RULE = 0.7
+"""Shares of the places, or of all differences of the same part, that a habit must reach."""
+ALIKE = 0.8
+LEAST_TEXTS = 5
+"""So many replies with the same words are one answer to everything."""
+
+
+@dataclass
+class Cause:
+    """A cause of a run's failures.
+
+    ``entries``: failed cases that are right once it is undone; ``shown`` and ``exposed`` count places: where it is, and
+    where it could be. ``where``: what those have in common where it is not everywhere. ``evidence``: what proves it
+    beside the judgement.
+    """
+
+    key: str
+    told: str = ""
+    entries: list[Case] = field(default_factory=list)
+    shown: int = 0
+    exposed: int = 0
+    where: Where | None = None
+    evidence: str = ""
+
+    @property
+    def kind(self) -> Kind:
+        """Its row of the catalog."""
+        return KINDS[self.key]
+
+    @property
+    def title(self) -> str:
+        """What happened, in words."""
+        told = self.told or "changing text"
+        text = self.kind.title.format(told=told)
+        if "{told}" in self.kind.title and not self.told:
+            text = (
+                self.kind.title.replace(" ({told})", "")
+                .replace("`{told}`", "changing text")
+                .format(told="changing text")
+            )
+        return f"{text}, only {self.where}" if self.where is not None else text
+
+    @property
+    def name(self) -> str:
+        """The key that picks it: of the kind, with a number where two of a kind are named (set by `causes_of`)."""
+        return self.key
+
+
+class Group(NamedTuple):
+    """Places of one cause, and all in which it could be seen."""
+
+    why: Why
+    shown: list[tuple[Found, Place]]
+    exposed: list[tuple[Found, Place]]
+
+
+def causes_of(cases: Iterable[Case]) -> tuple[list[Cause], list[Case]]:
+    """The causes, the one that costs most first, and the failed cases that none of them explains."""
+    known = list(cases)
+    found = [places_of(case) for case in known if case.entry.row.checker in COMPARED]
+    lost = lost_parts(known)
+    named = _named(found)
+    causes = _of_prompts(found, lost, named)
+    explained = {id(case) for cause in causes for case in cause.entries}
+    causes += _proved([each for each in found if id(each.case) not in explained], named)
+    explained |= {id(case) for cause in causes for case in cause.entries}
+    causes += _of_data([case for case in known if id(case) not in explained])
+    explained |= {id(case) for cause in causes for case in cause.entries}
+    causes = [each for each in causes if each.entries]
+    left = [case for case in known if not case.passed and id(case) not in explained]
+    return sorted(causes, key=lambda each: -len(each.entries)), left
+
+
+# -- what recurs ---------------------------------------------------------------------------------------------------
+
+
+def _named(found: Sequence[Found]) -> list[tuple[Cause, Group]]:
+    """Differences that recur as their kinds demand."""
+    named = []
+    for group in _groups(found):
+        cause = _regular(group, found)
+        if cause is not None:
+            named.append((cause, group))
+    return named
+
+
+def _groups(found: Sequence[Found]) -> list[Group]:
+    """Differences put down to the cause that most of them may be of."""
+    constant = _constants(found)
+    counted: Counter[Why] = Counter()
+    for each in found:
+        if not each.case.passed:
+            for place in each.differences:
+                counted.update({_pooled(why, constant) for why in place.candidates})
+    chosen: defaultdict[Why, list[tuple[Found, Place]]] = defaultdict(list)
+    for each in found:
+        for place in each.differences:
+            telling = [_pooled(why, constant) for why in place.candidates if why[0] in KINDS]
+            named = [why for why in telling if why[0] not in ("value_other", "name_other")] or telling
+            if named:
+                chosen[max(named, key=lambda why: (counted[why], -telling.index(why)))].append((each, place))
+    return [Group(why, shown, _exposed(why, shown, found)) for why, shown in _merged(chosen).items()]
+
+
+def _merged(chosen: dict[Why, list[tuple[Found, Place]]]) -> dict[Why, list[tuple[Found, Place]]]:
+    """Parameters of which each stands for itself only are one that changes."""
+    keys = Counter[str]()
+    for (key, _), shown in chosen.items():
+        keys[key] += len(shown)
+    merged: defaultdict[Why, list[tuple[Found, Place]]] = defaultdict(list)
+    for (key, told), shown in chosen.items():
+        apart = len(shown) >= max(2, 0.1 * keys[key]) or key in ("same_value", "name_same", "key_extra", "extra_call")
+        other = "key_other" if key == "key_renamed" else key
+        merged[(key, told) if apart else (other, "")] += shown
+    return merged
+
+
+def _pooled(why: Why, constant: frozenset[str] = frozenset()) -> Why:
+    """Without a parameter that does not make another cause."""
+    key, told = why
+    if key == "value_other" and told in constant:
+        return ("same_value", told)
+    if key == "name_other" and told in constant:
+        return ("name_same", told)
+    kind = KINDS.get(key)
+    return why if kind is not None and kind.told == "apart" else (key, "")
+
+
+def _constants(found: Sequence[Found]) -> frozenset[str]:
+    """Values that stand in the place of many different ones."""
+    meant: defaultdict[str, set[str]] = defaultdict(set)
+    total = 0
+    for each in found:
+        for place in each.differences:
+            if place.level in ("value", "name") and not each.case.passed:
+                total += 1
+                for key, told in place.candidates:
+                    if key in ("value_other", "name_other"):
+                        meant[told].add(repr(place.due)[:80])
+    return frozenset(told for told, due in meant.items() if len(due) >= max(4, 0.1 * total))
+
+
+def _exposed(why: Why, shown: Sequence[tuple[Found, Place]], found: Sequence[Found]) -> list[tuple[Found, Place]]:
+    levels = {place.level for _, place in shown}
+    kinds = {place.kind for _, place in shown}
+    mine = {id(place) for _, place in shown}
+    return [
+        (each, place)
+        for each in found
+        for place in each.places
+        if id(place) in mine or (place.level in levels and place.kind in kinds and is_visible(why, place))
+    ]
+
+
+def _regular(group: Group, found: Sequence[Found]) -> Cause | None:
+    """The cause, where a group recurs as its kind demands."""
+    key, told = group.why
+    kind = KINDS[key]
+    failed = [(each, place) for each, place in group.shown if not each.case.passed]
+    entries = {id(each.case) for each, _ in failed}
+    if (kind.strength == "sure" and len(entries) < LEAST_SURE) or (kind.strength != "sure" and len(entries) < LEAST):
+        return None
+    share = len(group.shown) / max(1, len(group.exposed))
+    where = confined(group.exposed, {id(place) for _, place in group.shown})
+    if kind.strength == "habit" and share < MOSTLY and where is None and _share_of_part(group, found) < RULE:
+        return None
+    if key == "name_other" and share >= MOSTLY:
+        other = "mixed_up" if _is_elsewhere(failed, found) else key
+        return Cause(other, shown=len(group.shown), exposed=len(group.exposed))
+    if kind.strength == "loose" and where is None:
+        return None
+    cause = Cause(key, told or _common(key, failed), shown=len(group.shown), exposed=len(group.exposed), where=where)
+    if key in ("words", "asked") and share < MOSTLY and where is None and not _one_text(failed):
+        return None
+    return _renamed(cause, group)
+
+
+def _share_of_part(group: Group, found: Sequence[Found]) -> float:
+    """The group's share of all failed entries that differ in the same part."""
+    levels = {place.level for _, place in group.shown}
+    entries = {id(each.case) for each, _ in group.shown if not each.case.passed}
+    others = {id(f.case) for f in found if not f.case.passed and any(p.level in levels for p in f.differences)}
+    return len(entries) / max(1, len(others)) if len(entries) >= LEAST_TEXTS else 0.0
+
+
+def _common(key: str, shown: Sequence[tuple[Found, Place]]) -> str:
+    """The parameter that nearly all have."""
+    counted = Counter(told for _, place in shown for k, told in place.candidates if k == key)
+    if not counted:
+        return ""
+    told, number = counted.most_common(1)[0]
+    return told if number >= ALIKE * len(shown) else ""
+
+
+def _is_elsewhere(shown: Sequence[tuple[Found, Place]], found: Sequence[Found]) -> bool:
+    """Whether the names called are those that other entries offer."""
+    offered = {name for each in found for name in each.case.wires}
+    names = [told for _, place in shown for key, told in place.candidates if key == "name_other"]
+    return sum(name in offered for name in names) >= ALIKE * len(names)
+
+
+def _one_text(shown: Sequence[tuple[Found, Place]]) -> bool:
+    """Whether many replies have the same words."""
+    texts = Counter(each.case.transcript.first_reply.text for each, _ in shown)
+    return texts.most_common(1)[0][1] >= LEAST_TEXTS
+
+
+def _renamed(cause: Cause, group: Group) -> Cause:
+    """A kind that its place tells more about."""
+    where = cause.where
+    if where is None:
+        return cause
+    if cause.key in ("asked", "words", "refused", "empty") and where.feature == "turn" and where.more:
+        return Cause("history_lost", "", shown=cause.shown, exposed=cause.exposed)
+    if cause.key in ("asked", "words", "refused", "empty", "other_function") and where.feature == "tool" and where.more:
+        return Cause("first_tool_only", "", shown=cause.shown, exposed=cause.exposed)
+    if where.feature == "enum" and where.value is True:
+        return Cause("enum", "", shown=cause.shown, exposed=cause.exposed)
+    return cause
+
+
+# -- proofs --------------------------------------------------------------------------------------------------------
+
+
+def _proved(found: Sequence[Found], named: Sequence[tuple[Cause, Group]]) -> list[Cause]:
+    """Each cause with the failed cases that are right once it, and what else is named, is undone."""
+    of_place = {id(place): number for number, (_, group) in enumerate(named) for _, place in group.shown}
+    size = [len({id(each.case) for each, _ in group.shown if not each.case.passed}) for _, group in named]
+    for each in found:
+        if each.case.passed:
+            continue
+        mine = [place for place in each.differences if id(place) in of_place]
+        if not mine:
+            continue
+        numbers = Counter(of_place[id(place)] for place in mine)
+        if _passes(each, [*mine, *_follow(each)]):
+            named[max(numbers, key=lambda n: (size[n], numbers[n]))][0].entries.append(each.case)
+    return [
+        cause for cause, _ in named if len(cause.entries) >= (LEAST_SURE if cause.kind.strength == "sure" else LEAST)
+    ]
+
+
+def _follow(found: Found) -> list[Place]:
+    """Turns that were never asked because an earlier one had failed."""
+    return [place for place in found.differences if any(key == "not_asked" for key, _ in place.candidates)]
+
+
+def _passes(found: Found, undone: Sequence[Place]) -> bool:
+    draft = found.case.draft()
+    for place in sorted(undone, key=lambda each: each.rank):
+        if place.fix is not None:
+            try:
+                place.fix(draft)
+            except (KeyError, IndexError, TypeError):  # two differences at one place
+                return False
+    return found.case.passes(draft)
+
+
+def _of_prompts(found: Sequence[Found], lost: dict[str, Lost], named: list[tuple[Cause, Group]]) -> list[Cause]:
+    """Causes that prompt tokens prove: entries that fail where that part of the prompt was needed."""
+    causes = []
+    taken: set[int] = set()
+    sure = {
+        id(p)
+        for cause, group in named
+        if cause.kind.strength == "sure" and cause.key not in _WORDS
+        for _, p in group.shown
+    }
+    for key, parts in _OF_PROMPTS.items():
+        if not all(part in lost for part in parts):
+            continue
+        cause = Cause(key, evidence=str(lost[parts[0]]))
+        for each in found:
+            if each.case.passed or id(each.case) in taken or any(id(place) in sure for place in each.differences):
+                continue
+            if _needed(key, each) and _passes(each, each.differences):
+                cause.entries.append(each.case)
+                taken.add(id(each.case))
+        causes.append(cause)
+    return causes
+
+
+_WORDS = {"words", "asked", "refused", "empty", "thoughts", "repeated_steps", "history_lost", "first_tool_only"}
+_OF_PROMPTS = {
+    "tools_lost": ("first tool",),
+    "first_tool_only": ("other tools",),
+    "descriptions_lost": ("descriptions",),
+    "history_lost": ("earlier turns",),
+    "results_lost": ("results",),
+}
+
+
+def _needed(key: str, found: Found) -> bool:
+    """Whether an entry that fails needed the lost part."""
+    first = min((place.features.get("turn", 0) for place in found.differences), default=0)
+    if key == "first_tool_only":
+        return any(place.features.get("tool", 0) > 0 for place in found.differences)
+    if key == "history_lost":
+        return bool(first)
+    return key != "results_lost" or found.case.entry.row.checker == "state"
+
+
+def _of_data(cases: Sequence[Case]) -> list[Cause]:
+    """Entries whose expected answer, or whose rule, is known to be wrong: the corrected one accepts the reply."""
+    answers, rules = Cause("answer_wrong"), defaultdict[str, list[Case]](list)
+    for case in cases:
+        if case.passed:
+            continue
+        if case.line.get("verified_outcome") == "passed":
+            answers.entries.append(case)
+        elif case.line.get("corrected_outcome") == "passed":
+            names = case.line.get("corrected_rules")
+            rules[", ".join(map(str, names)) if isinstance(names, list) else ""].append(case)
+    found = [answers, *(Cause("rule_wrong", told, entries) for told, entries in rules.items())]
+    return [each for each in found if len(each.entries) >= LEAST]
+
+
+def case_features(case: Case) -> dict[str, Any]:
+    """For reports of confinement."""
+    return places_of(case).features

@@ -1,0 +1,186 @@
+"""How a value became another, whatever its type, and where within two values the difference lies."""
+
+from __future__ import annotations
+
+import ast
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from pytest_bfcl.extensions.causes.relations import MOST, Relation, of_texts, plain
+from pytest_bfcl.python_text import parse_expression
+
+_FACTORS = (10, 100, 1_000, 60, 3_600, 24, 7, 12, 2, 1_000_000, 86_400, 1.609344, 2.54, 0.3048, 0.45359237)
+_COUNTED = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
+    "eighteen nineteen twenty",
+    "null eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf",
+    "zéro un deux trois quatre cinq six sept huit neuf dix onze douze",
+    "cero uno dos tres cuatro cinco seis siete ocho nueve diez once doce",
+    "〇 一 二 三 四 五 六 七 八 九 十",
+)
+_TENS = dict(zip(["thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"], range(30, 100, 10), strict=True))
+_NUMBER_WORDS = {word: n for words in _COUNTED for n, word in enumerate(words.split())} | _TENS
+_NO_WORDS = {"no", "false", "off", "0", "none", "n", "f", "disabled", "nein", "non"}
+_YES_WORDS = {"yes", "true", "on", "1", "y", "t", "enabled", "ja", "oui", "sí"}
+_DEEPEST = 8
+
+
+class Leaf(NamedTuple):
+    """A value that is not the one due, by its place in the arguments."""
+
+    path: tuple[Any, ...]
+    said: object
+    due: object
+    relations: list[Relation]
+
+
+def unequal(
+    said: object, due: object, path: tuple[Any, ...] = (), depth: int = 0, *, exact: bool = False
+) -> Iterator[Leaf]:
+    """The innermost places in which two values differ; whole values where their shapes do."""
+    if same(said, due, exact=exact):
+        return
+    if depth < _DEEPEST and isinstance(said, dict) and isinstance(due, Mapping) and said.keys() == due.keys():
+        for key in due:
+            yield from unequal(said[key], due[key], (*path, key), depth + 1, exact=exact)
+    elif depth < _DEEPEST and isinstance(said, list) and isinstance(due, list | tuple) and len(said) == len(due) > 0:
+        if said == list(due)[::-1]:
+            yield Leaf(path, said, due, [Relation("list_reversed")])
+        elif len(said) > 1 and sorted(map(repr, said)) == sorted(map(repr, due)):
+            yield Leaf(path, said, due, [Relation("list_order")])
+        else:
+            for number, (one, other) in enumerate(zip(said, due, strict=True)):
+                yield from unequal(one, other, (*path, number), depth + 1, exact=exact)
+    elif said in ({}, [], "") and isinstance(due, list | Mapping) and due:
+        yield Leaf(path, said, due, [Relation("nested_lost")])
+    else:
+        yield Leaf(path, said, due, of_values(said, due))
+
+
+def same(said: object, due: object, *, exact: bool = False) -> bool:
+    """Whether two values are the same to a checker: texts without case and separators, unless ``exact``."""
+    if isinstance(said, str) and isinstance(due, str):
+        return said == due or (not exact and _standard(said) == _standard(due))
+    if isinstance(said, bool) or isinstance(due, bool):
+        return said is due
+    if isinstance(said, int | float) and isinstance(due, int | float):
+        return said == due and not (isinstance(said, float) and isinstance(due, int) and not exact)
+    if isinstance(said, list) and isinstance(due, list | tuple):
+        return len(said) == len(due) and all(same(a, b, exact=exact) for a, b in zip(said, due, strict=True))
+    if isinstance(said, Mapping) and isinstance(due, Mapping):
+        return said.keys() == due.keys() and all(same(said[key], due[key], exact=exact) for key in due)
+    return said == due
+
+
+def _standard(text: str) -> str:
+    """As the official rules compare texts (ast_checker spec)."""
+    return re.sub(r"[ ,./\-_*^]", "", text).lower().replace("'", '"')
+
+
+def of_values(said: object, due: object) -> list[Relation]:
+    """How a value may have come from the one that was due, where the two are not objects or lists alike."""
+    if isinstance(said, str) and isinstance(due, str):
+        return of_texts(said, due)
+    return list(filter(None, _of_others(said, due)))
+
+
+def _of_others(said: object, due: object) -> Iterator[Relation | None]:
+    if isinstance(due, bool) or isinstance(said, bool):
+        yield from _of_truths(said, due)
+    elif isinstance(said, int | float) and isinstance(due, int | float):
+        yield from _of_numbers(said, due)
+    elif isinstance(said, str) and isinstance(due, int | float):
+        yield _number_text(said, due)
+    elif isinstance(said, str):
+        yield _structure_text(said, due)
+    elif isinstance(due, str) and isinstance(said, int | float):
+        yield Relation("text_number") if _close(_number(due), said) else None
+    if isinstance(said, dict):
+        yield from (Relation("boxed", str(key)[:40]) for key, each in said.items() if same(each, due))
+    if isinstance(said, list) and len(said) == 1 and same(said[0], due):
+        yield Relation("listed")
+    if isinstance(due, list) and len(due) == 1 and same(said, due[0]):
+        yield Relation("unlisted")
+    if isinstance(said, list) and isinstance(due, list) and said and len(said) < len(due):
+        yield Relation("list_cut") if same(said, due[: len(said)]) else None
+    if isinstance(due, list) and len(due) > 1 and same(said, due[0]):
+        yield Relation("list_cut")
+
+
+def _of_truths(said: object, due: object) -> Iterator[Relation | None]:
+    if isinstance(said, bool) and isinstance(due, bool):
+        yield Relation("inverted")
+    elif isinstance(said, str):
+        yield Relation("boolean_text") if said.strip().casefold() in (_YES_WORDS if due else _NO_WORDS) else None
+    elif isinstance(said, int | float) and said in (0, 1):
+        yield Relation("boolean_number") if bool(said) is due else None
+
+
+def _number_text(said: str, due: float) -> Relation | None:
+    if _NUMBER_WORDS.get(said.strip().casefold()) == due or _joined(said) == due:
+        return Relation("number_words")
+    commas = said.replace(",", "").replace(" ", "").replace("_", "").replace("'", "")
+    if any(_close(_number(each), due) for each in (said, said.replace(".", "").replace(",", "."), commas)):
+        return Relation("number_text")
+    found = re.search(r"-?\d+(?:\.\d+)?", said)
+    return Relation("number_with_unit") if found and _close(_number(found.group()), due) else None
+
+
+def _joined(said: str) -> float | None:
+    """Two words of a number: twenty-five."""
+    parts = [_NUMBER_WORDS.get(each) for each in re.split(r"[\s-]+", said.strip().casefold())]
+    known = [each for each in parts if each is not None]
+    return sum(known) if len(known) == len(parts) == 2 else None
+
+
+def _structure_text(said: str, due: object) -> Relation | None:
+    if not isinstance(due, list | dict):
+        return None
+    for parse in (json.loads, literal):
+        try:
+            if same(parse(said[:MOST]), due):
+                return Relation("json_text")
+        except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError, AttributeError):
+            continue
+    if isinstance(due, list) and plain(said) == plain("".join(map(str, due))):
+        return Relation("list_text")
+    return None
+
+
+def literal(text: str) -> Any:
+    """A Python literal. Raises what `ast` raises."""
+    return ast.literal_eval(parse_expression(text))
+
+
+def _of_numbers(said: float, due: float) -> Iterator[Relation | None]:
+    if said == due:
+        yield Relation("number_type", "integer" if isinstance(said, int) else "decimal")
+        return
+    if said == -due:
+        yield Relation("sign")
+    places = len(str(said).partition(".")[2]) if isinstance(said, float) else 0
+    if isinstance(due, float) and (said in (math.floor(due), math.ceil(due)) or said == round(due, places) != due):
+        yield Relation("rounded")
+    if said and due:
+        for factor in _FACTORS:
+            for ratio, told in ((factor, f"× {factor:g}"), (1 / factor, f"÷ {factor:g}")):
+                if math.isclose(said / due, ratio, rel_tol=1e-6):
+                    yield Relation("scaled", told)
+    if any(math.isclose(abs(said - due), step) for step in (1, 2)):
+        yield Relation("shifted", f"{round(said - due):+d}")
+    if re.sub(r"\d", "#", f"{said}") == re.sub(r"\d", "#", f"{due}"):
+        yield Relation("digits")
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _close(first: float | None, second: float) -> bool:
+    return first is not None and math.isclose(first, second, rel_tol=1e-9)

@@ -1,0 +1,49 @@
+"""Where a cause could be seen: the places at which what it does would change anything."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+
+from pytest_bfcl.extensions.causes.differences import Place
+
+_SEPARATED = re.compile(r"[_.\- ]|[a-z][A-Z]")
+_DATE = re.compile(r"\d+[-/.]\d+[-/.]\d+")
+
+
+def is_visible(why: tuple[str, str], place: Place) -> bool:
+    """Whether a place without this difference could have had it."""
+    key, told = why
+    rule = _VISIBLE.get(key)
+    if rule is not None:
+        return rule(place)
+    if key.endswith("_style"):
+        return _SEPARATED.search(str(place.due)) is not None if told in _JOINED else True
+    if key.endswith("cut") and told.isdigit():
+        return len(str(place.due)) > int(told)
+    if key == "encoding" and told.startswith(("UTF-8", "letters")):
+        return bool(place.features.get("beyond ASCII"))
+    return True
+
+
+_JOINED = ("camel case", "kebab case", "snake case")
+
+
+def _due_over(number: int) -> Callable[[Place], bool]:
+    return lambda place: int(place.features.get("due", 1)) > number
+
+
+_VISIBLE: Mapping[str, Callable[[Place], bool]] = {
+    "first_word": lambda place: place.features.get("words", 0) > 1,
+    "last_word": lambda place: place.features.get("words", 0) > 1,
+    "digits": lambda place: bool(place.features.get("digits")),
+    "date_order": lambda place: _DATE.search(str(place.due)) is not None,
+    "rounded": lambda place: isinstance(place.due, float) and place.due != round(place.due),
+    "swapped": lambda place: not place.features.get("alone"),
+    "number_words": lambda place: place.due in range(21),
+    "first_only": _due_over(1),
+    "last_only": _due_over(1),
+    "at_most": _due_over(2),
+    "json_text": lambda place: place.kind in ("list", "object"),
+    "list_text": lambda place: place.kind == "list",
+}

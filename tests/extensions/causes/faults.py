@@ -1,0 +1,391 @@
+"""Planted faults: each bends right replies in one way, and the cause that must be named for it.
+
+Keys are those of `pytest_bfcl.extensions.causes`; ``where`` is a word of the place a fault is confined to.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from tests.extensions.causes.faulty_server import Bend, Said
+
+Change = Callable[[str], str]
+
+
+class Fault(NamedTuple):
+    """``names``: causes any of which is right."""
+
+    bend: Bend
+    names: tuple[str, ...]
+    where: str = ""
+    says: str = ""
+
+
+def _words(name: str) -> list[str]:
+    return re.findall(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])", name.replace("_", " ").replace(".", " "))
+
+
+def camel(name: str) -> str:
+    first, *rest = _words(name) or [name]
+    return first.lower() + "".join(each.capitalize() for each in rest)
+
+
+def pascal(name: str) -> str:
+    return "".join(each.capitalize() for each in _words(name)) or name
+
+
+def kebab(name: str) -> str:
+    return "-".join(each.lower() for each in _words(name)) or name
+
+
+def names(change: Change) -> Bend:
+    def bend(said: Said) -> None:
+        for call in said.calls:
+            call[0] = change(call[0])
+
+    return bend
+
+
+def keys(change: Change) -> Bend:
+    return arguments(lambda given: {change(key): value for key, value in given.items()})
+
+
+def arguments(change: Callable[[dict[str, Any]], Any]) -> Bend:
+    return lambda said: said.each_arguments(change)
+
+
+def raw(change: Change) -> Bend:
+    def bend(said: Said) -> None:
+        for call in said.calls:
+            call[1] = change(call[1])
+
+    return bend
+
+
+def texts(change: Change) -> Bend:
+    return lambda said: said.each_value(lambda value: change(value) if isinstance(value, str) else value)
+
+
+def numbers(change: Callable[[Any], Any]) -> Bend:
+    def one(value: Any) -> Any:
+        return change(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+    return lambda said: said.each_value(one)
+
+
+def calls(change: Callable[[list[list[str]]], list[list[str]]]) -> Bend:
+    def bend(said: Said) -> None:
+        said.calls = change(said.calls)
+
+    return bend
+
+
+def instead(text: str | Callable[[Said], str | None], reasoning: str | None = None) -> Bend:
+    """No call, but a text."""
+
+    def bend(said: Said) -> None:
+        if said.calls:
+            said.text = text if isinstance(text, str) else text(said)
+            said.calls, said.reasoning = [], reasoning
+
+    return bend
+
+
+def only(where: Callable[[Said], bool], bend: Bend) -> Bend:
+    def confined(said: Said) -> None:
+        if where(said):
+            bend(said)
+
+    return confined
+
+
+def by_schema(change: Callable[[Said, dict[str, Any], dict[str, Any]], dict[str, Any]]) -> Bend:
+    def bend(said: Said) -> None:
+        for call in said.calls:
+            call[1] = json.dumps(change(said, said.schema(call[0]), json.loads(call[1])), ensure_ascii=False)
+
+    return bend
+
+
+def _enum_ignored(said: Said, schema: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    properties = schema.get("properties") or {}
+    return {key: f"my {value}" if properties.get(key, {}).get("enum") else value for key, value in given.items()}
+
+
+def _nested_dropped(said: Said, schema: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    return {key: {} if isinstance(value, dict) else value for key, value in given.items()}
+
+
+def _defaults_filled(said: Said, schema: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    samples = {"string": "default", "integer": 1, "number": 1.5, "boolean": False, "array": [], "object": {}}
+    properties = schema.get("properties") or {}
+    return {key: given.get(key, samples.get(str(each.get("type")))) for key, each in properties.items()} | given
+
+
+def _optional_dropped(said: Said, schema: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in given.items() if key in (schema.get("required") or [])}
+
+
+def _positions(said: Said, schema: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    order = list(schema.get("properties") or {})
+    return {f"arg{order.index(key)}" if key in order else key: value for key, value in given.items()}
+
+
+def _last_lost(given: dict[str, Any]) -> dict[str, Any]:
+    return dict(list(given.items())[:-1])
+
+
+def _swapped(given: dict[str, Any]) -> dict[str, Any]:
+    keys, values = list(given), list(given.values())
+    if len(keys) > 1:
+        values[0], values[1] = values[1], values[0]
+    return dict(zip(keys, values, strict=True))
+
+
+def _random_digits(said: Said) -> None:
+    rng = said.rng
+
+    def change(value: Any) -> Any:
+        if isinstance(value, bool) or not isinstance(value, int | float | str):
+            return value
+        told = re.sub(r"\d", lambda found: str(rng.randint(1, 9)), str(value))
+        return told if isinstance(value, str) else json.loads(told) if not isinstance(value, float) else float(told)
+
+    said.each_value(change)
+
+
+def _turned(text: str) -> str:
+    text = re.sub(r"\b(\d{4})-(\d\d)-(\d\d)\b", r"\1-\3-\2", text)
+    return re.sub(r"\b(\d\d?)/(\d\d?)/(\d{4})\b", r"\2/\1/\3", text)
+
+
+def _mojibake(text: str) -> str:
+    return text.encode().decode("latin-1")
+
+
+def _number_words(value: Any) -> Any:
+    words = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
+    return words[int(value)] if value == int(value) and 0 <= value <= 12 else value
+
+
+def _context_lost(said: Said) -> None:
+    users = [each for each in said.messages if each["role"] == "user"]
+    said.seen = [users[-1:], said.tools]
+    if said.turn and said.calls:
+        said.calls, said.text = [], "Which one do you mean?"
+
+
+def _results_lost(said: Said) -> None:
+    said.seen = [[each for each in said.messages if each["role"] != "tool"], said.tools]
+    if said.step:  # it does not see that the call was made
+        from pytest_bfcl.models.oracle import answer
+
+        right = answer(said.entry, "fc", said.turn, 0)
+        said.calls, said.text = [[call.name, call.arguments] for call in right.tool_calls], None
+
+
+def _descriptions_dropped(said: Said) -> None:
+    said.seen = [said.messages, _without(said.tools, "description")]
+    if said.rng.random() < 0.4:
+        said.each_value(lambda value: "unknown" if isinstance(value, str) else value)
+
+
+def _without(value: Any, key: str) -> Any:
+    if isinstance(value, dict):
+        return {name: _without(each, key) for name, each in value.items() if name != key or isinstance(each, dict)}
+    return [_without(each, key) for each in value] if isinstance(value, list) else value
+
+
+def _no_tools(said: Said) -> None:
+    said.seen = said.messages
+    if said.calls:
+        said.calls, said.text = [], f"I would need a tool for that: {said.question[:30]}"
+
+
+def _first_tool(said: Said) -> None:
+    said.seen = [said.messages, said.tools[:1]]
+    known = said.tools[0]["function"]["name"] if said.tools else ""
+    if any(call[0] != known for call in said.calls):
+        said.calls, said.text = [], f"I have only {known}, which does not fit."
+
+
+def _header(text: str) -> str:
+    return f"<|start_header_id|>assistant<|end_header_id|>{text}"
+
+
+def _pythonic(said: Said) -> str:
+    made = [f"{name}({', '.join(f'{k}={v!r}' for k, v in json.loads(given).items())})" for name, given in said.calls]
+    return f"[{', '.join(made)}]"
+
+
+def _hermes(said: Said) -> str:
+    return "\n".join(
+        f'<tool_call>\n{{"name": {json.dumps(name)}, "arguments": {given}}}\n</tool_call>' for name, given in said.calls
+    )
+
+
+def _ending(word: str, text: str) -> Bend:
+    def bend(said: Said) -> None:
+        if said.calls:
+            said.calls, said.text, said.finish = [], text, word
+
+    return bend
+
+
+def _noise_values(said: Said) -> None:
+    """Some entries go wrong, each in another way."""
+    rng = said.rng
+    if rng.random() > 0.25 or not said.calls:
+        return
+    what = rng.randrange(6)
+    given = json.loads(said.calls[0][1])
+    if what == 0 and given:
+        given[rng.choice(list(given))] = rng.choice(["river", 17, "blue", False, ["x"]])
+    elif what == 1 and given:
+        given.pop(rng.choice(list(given)))
+    elif what == 2:
+        said.calls[0][0] = rng.choice(said.tools)["function"]["name"]
+    elif what == 3:
+        said.calls, said.text = [], rng.choice(["It is fine.", "See above", "Could you say more?", "Not today"])
+        return
+    elif what == 4:
+        said.calls.append([rng.choice(said.tools)["function"]["name"], json.dumps({"a": rng.random()})])
+    else:
+        given = {key: rng.choice(["alpha", 3, 4.5, "Oslo", True]) for key in given}
+    said.calls[0][1] = json.dumps(given)
+
+
+def _noise_words(said: Said) -> None:
+    rng = said.rng
+    if rng.random() < 0.3:
+        words = ["amber", "birch", "cedar", "delta", "ember", "fjord", "grove", "heath", "inlet", "jetty"]
+        said.each_value(lambda value: " ".join(rng.sample(words, 2)) if isinstance(value, str) else rng.randint(0, 999))
+
+
+FAULTS: Mapping[str, Fault] = {
+    # The seventeen of issue 42.
+    "prefix": Fault(names(lambda name: f"functions_{name}"), ("name_prefix",), says="functions_"),
+    "camel case": Fault(names(camel), ("name_style",), says="camel"),
+    "extra argument": Fault(arguments(lambda given: {**given, "reason": "needed"}), ("key_extra",), says="reason"),
+    "nested arguments": Fault(arguments(lambda given: {"arguments": given}), ("wrapped",), says="arguments"),
+    "last argument lost": Fault(arguments(_last_lost), ("key_lost",), says="last"),
+    "enum ignored": Fault(by_schema(_enum_ignored), ("enum", "value_prefix")),
+    "broken encoding": Fault(texts(_mojibake), ("encoding",)),
+    "header tokens": Fault(names(_header), ("tokens", "name_prefix"), says="header"),
+    "context lost": Fault(_context_lost, ("history_lost",)),
+    "first word only": Fault(texts(lambda text: (text.split() or [text])[0]), ("first_word",)),
+    "doubled calls": Fault(calls(lambda made: [each for call in made for each in (call, list(call))]), ("doubled",)),
+    "dates turned": Fault(texts(_turned), ("date_order",)),
+    "numbers as texts": Fault(numbers(str), ("number_text",)),
+    "random digits": Fault(_random_digits, ("digits",)),
+    "first call only": Fault(calls(lambda made: made[:1]), ("first_only",)),
+    "descriptions dropped": Fault(_descriptions_dropped, ("descriptions_lost",)),
+    "no tools reached": Fault(_no_tools, ("tools_lost",)),
+    # Names.
+    "suffix": Fault(names(lambda name: f"{name}_v2"), ("name_suffix",), says="_v2"),
+    "namespace": Fault(names(lambda name: f"default_api.{name}"), ("name_prefix",), says="default_api."),
+    "kebab names": Fault(names(kebab), ("name_style",), says="kebab"),
+    "pascal names": Fault(names(pascal), ("name_style",), says="Pascal"),
+    "upper names": Fault(names(str.upper), ("name_style",), says="upper"),
+    "names cut": Fault(names(lambda name: name[:8]), ("name_cut",), says="8"),
+    "names by number": Fault(
+        lambda said: [
+            call.__setitem__(0, f"tool_{[t['function']['name'] for t in said.tools].index(call[0])}")
+            for call in said.calls
+        ]
+        and None,
+        ("name_number",),
+    ),
+    # Shapes of arguments.
+    "camel arguments": Fault(keys(camel), ("key_style",), says="camel"),
+    "upper arguments": Fault(keys(str.upper), ("key_style",), says="upper"),
+    "argument prefix": Fault(keys(lambda key: f"param_{key}"), ("key_prefix",), says="param_"),
+    "arguments by number": Fault(by_schema(_positions), ("key_number",)),
+    "first argument lost": Fault(arguments(lambda given: dict(list(given.items())[1:])), ("key_lost",), says="first"),
+    "optional lost": Fault(by_schema(_optional_dropped), ("key_lost",), says="optional"),
+    "no arguments": Fault(arguments(lambda given: {}), ("no_arguments",)),
+    "nested objects empty": Fault(by_schema(_nested_dropped), ("nested_lost",)),
+    "defaults filled": Fault(by_schema(_defaults_filled), ("defaults",)),
+    "swapped": Fault(arguments(_swapped), ("swapped",)),
+    "json twice": Fault(raw(json.dumps), ("json_twice",)),
+    "json cut": Fault(raw(lambda text: text[:20]), ("json_cut",)),
+    "python quotes": Fault(raw(lambda text: repr(json.loads(text))), ("json_python",)),
+    "fenced json": Fault(raw(lambda text: f"```json\n{text}\n```"), ("json_fenced",)),
+    "last brace lost": Fault(raw(lambda text: text[:-1]), ("json_cut",)),
+    "trailing tokens": Fault(raw(lambda text: text + "<|im_end|>"), ("tokens",), says="im_end"),
+    "html arguments": Fault(raw(lambda text: html.escape(text)), ("json_html",)),
+    "empty raw": Fault(raw(lambda text: ""), ("no_arguments", "json_empty")),
+    "arguments as pairs": Fault(
+        arguments(lambda given: [{"name": key, "value": value} for key, value in given.items()]), ("pairs",)
+    ),
+    "named once more": Fault(
+        lambda said: [call.__setitem__(1, json.dumps({call[0]: json.loads(call[1])})) for call in said.calls] and None,
+        ("wrapped",),
+    ),
+    # Values.
+    "booleans as words": Fault(
+        lambda said: said.each_value(lambda v: {True: "yes", False: "no"}[v] if isinstance(v, bool) else v),
+        ("boolean_text",),
+    ),
+    "lists as texts": Fault(
+        arguments(lambda given: {k: ", ".join(map(str, v)) if isinstance(v, list) else v for k, v in given.items()}),
+        ("list_text",),
+    ),
+    "objects as texts": Fault(
+        arguments(lambda given: {k: json.dumps(v) if isinstance(v, dict | list) else v for k, v in given.items()}),
+        ("json_text",),
+    ),
+    "everything in lists": Fault(arguments(lambda given: {k: [v] for k, v in given.items()}), ("listed",)),
+    "values cut": Fault(texts(lambda text: text[:5]), ("value_cut",), says="5"),
+    "html values": Fault(texts(lambda text: f"<b>{html.escape(text)}</b>"), ("tokens", "around", "value_prefix")),
+    "quoted values": Fault(texts(lambda text: f'"{text}"'), ("quoted",)),
+    "base64": Fault(texts(lambda text: base64.b64encode(text.encode()).decode()), ("encoding",)),
+    "percent": Fault(texts(lambda text: text.replace(" ", "%20").replace(",", "%2C")), ("encoding",)),
+    "reversed": Fault(texts(lambda text: text[::-1]), ("reversed",)),
+    "number words": Fault(numbers(_number_words), ("number_words",)),
+    "tenfold": Fault(numbers(lambda value: value * 10), ("scaled",), says="10"),
+    "one more": Fault(numbers(lambda value: value + 1), ("shifted",)),
+    "negative": Fault(numbers(lambda value: -value), ("sign",)),
+    "decimal comma": Fault(numbers(lambda value: str(value).replace(".", ",")), ("number_text",)),
+    "rounded": Fault(numbers(round), ("rounded",)),
+    "null values": Fault(arguments(dict.fromkeys), ("same_value",)),
+    "placeholder": Fault(texts(lambda text: "string"), ("same_value",), says="string"),
+    "value prefix": Fault(texts(lambda text: f"value: {text}"), ("value_prefix",), says="value: "),
+    # Calls.
+    "last call only": Fault(calls(lambda made: made[-1:]), ("last_only",)),
+    "two calls at most": Fault(calls(lambda made: made[:2]), ("at_most",), says="2"),
+    "extra call": Fault(
+        calls(lambda made: made and [*made, ["final_answer", "{}"]]), ("extra_call",), says="final_answer"
+    ),
+    # No calls.
+    "empty": Fault(instead(""), ("empty",)),
+    "thoughts only": Fault(instead(lambda said: None, "I should call a function."), ("thoughts",)),
+    "refusal": Fault(instead("I'm sorry, but I can't help with that."), ("refused", "same_text")),
+    "call in text": Fault(instead(_hermes), ("call_in_text",)),
+    "python in text": Fault(instead(_pythonic), ("call_in_text",)),
+    "call in thoughts": Fault(lambda said: instead(lambda each: None, _hermes(said))(said), ("call_in_thoughts",)),
+    "prose": Fault(instead(lambda said: f"Sure: {said.question[:40]} is done."), ("words",)),
+    "asked back": Fault(instead(lambda said: f"What do you mean by {said.question[:20]}?"), ("asked",)),
+    "token limit": Fault(_ending("length", "Let me think about"), ("length",)),
+    "filtered": Fault(_ending("content_filter", "I"), ("filtered",)),
+    # What a template loses.
+    "first tool only": Fault(_first_tool, ("first_tool_only",)),
+    "results lost": Fault(_results_lost, ("results_lost",)),
+    # Confined.
+    "one category": Fault(
+        only(lambda said: said.entry.category == "live_multiple", names(lambda name: f"x.{name}")),
+        ("name_prefix",), "live_multiple",
+    ),
+    "long prompts": Fault(
+        only(lambda said: len(json.dumps([said.messages, said.tools])) > 2500, instead("")), ("empty",), "longer"
+    ),
+    "many tools": Fault(only(lambda said: len(said.tools) > 3, instead("")), ("empty",), "tools"),
+    # Noise.
+    "noise": Fault(_noise_values, ()),
+    "random words": Fault(_noise_words, ()),
+}  # fmt: skip

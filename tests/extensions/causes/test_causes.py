@@ -1,0 +1,122 @@
+"""Causes: faults planted in a server, each found in a run over HTTP and in stored lines; noise stays unexplained."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_bfcl import cli
+from pytest_bfcl.extensions.causes.catalog import KINDS, NEXT
+from pytest_bfcl.extensions.causes.of_runs import of_path
+from pytest_bfcl.session.evaluation import run
+from pytest_bfcl.settings import Settings
+from tests.extensions.causes.faults import FAULTS, Fault
+from tests.extensions.causes.faulty_server import FaultyServer, serving
+
+IN_THE_FAST_TIER = {
+    "prefix", "last argument lost", "json cut", "first word only", "context lost", "no tools reached", "one category",
+    "noise",
+}  # fmt: skip
+ALL = [pytest.param(n, f, marks=() if n in IN_THE_FAST_TIER else pytest.mark.slow, id=n) for n, f in FAULTS.items()]
+GROUPS = ["non_live", "live", "multi_turn"]
+
+Ask = Callable[[Fault], Path]
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[FaultyServer]:
+    with serving() as found:
+        yield found
+
+
+@pytest.fixture
+def ask(server: FaultyServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ask:
+    """A run against the server with a fault in it: its directory."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
+
+    def asked(fault: Fault, categories: list[str] = GROUPS, name: str = "run") -> Path:
+        server.bend = fault.bend
+        settings = Settings(base_url=server.url, retries=0)
+        run("bundled", "openai:faulty@fc", settings=settings, categories=categories, out=tmp_path / name)
+        return tmp_path / name
+
+    return asked
+
+
+def rows_of(path: Path) -> list[dict[str, Any]]:
+    (found,) = of_path(str(path), "bundled")
+    return list(found.to_json()["causes"])
+
+
+def check(fault: Fault, rows: list[dict[str, Any]]) -> None:
+    if not fault.names:  # noise: nothing is named
+        assert [row["cause"] for row in rows] == ["unexplained"]
+        return
+    first = rows[0]
+    assert first["cause"] in fault.names, rows
+    assert fault.says in first["title"]
+    assert fault.where in first["title"]
+    assert {row["cause"] for row in rows[1:]} <= {*fault.names, "unexplained"}, "a false name"
+    named = sum(row["failed"] for row in rows if row["cause"] != "unexplained")
+    assert named >= 0.9 * sum(row["failed"] for row in rows)
+
+
+@pytest.mark.parametrize(("name", "fault"), ALL)
+def test_a_planted_fault_is_named_and_proved(name: str, fault: Fault, ask: Ask) -> None:
+    check(fault, rows_of(ask(fault)))
+
+
+@pytest.mark.parametrize("name", ["empty", "numbers as texts", "random words"])
+def test_stored_lines_are_explained_as_runs_are(name: str, ask: Ask, tmp_path: Path) -> None:
+    """Replies without a verdict, judged on the way: as `score` judges them."""
+    lines = [json.loads(line) for line in (ask(FAULTS[name]) / "results.jsonl").read_text().splitlines()]
+    kept = ("id", "category", "model", "mode", "output", "underscore_names", "finish_reasons", "problems", "reasoning")
+    stored = tmp_path / "stored.jsonl"
+    stored.write_text("".join(json.dumps({k: line[k] for k in kept if k in line}) + "\n" for line in lines))
+    check(FAULTS[name], rows_of(stored))
+    out = tmp_path / "verdicts.jsonl"
+    assert cli.main(["score", str(stored), "--data", "bundled", "-o", str(out)]) == 0
+    wrong = [line for line in map(json.loads, out.read_text().splitlines()) if not line["valid"]]
+    assert all(line["facts"]["said"] for line in wrong)
+
+
+def test_printed_commands_run_and_ask_the_same_entries_again(
+    server: FaultyServer, ask: Ask, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = ask(FAULTS["prefix"], ["live_simple", "simple_python"])
+    capsys.readouterr()
+    assert cli.main(["explain", str(path)]) == 0
+    told = capsys.readouterr().out
+    (command,) = [line.partition(": ")[2] for line in told.splitlines() if line.startswith("next, name_prefix")]
+    assert "undone, +100.0 points (95 %" in told
+    asked = server.asked
+    assert cli.main(["explain", str(path), "--recheck", "name_prefix"]) == 1  # as the run did: the fault is there still
+    assert server.asked - asked == 38
+    assert "0 of 38 entries are right now; 38 still fail by name_prefix" in capsys.readouterr().out
+    assert cli.main(command.split()[1:]) == 0  # what is advised goes around it: no native names
+    assert "38 of 38 entries are right now; 0 still fail by name_prefix" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("temperature", "advised"), [(0.5, "--temperature 0"), (0.0, "--mode prompt")])
+def test_what_is_advised_was_not_done_already(
+    temperature: float, advised: str, ask: Ask, server: FaultyServer, tmp_path: Path
+) -> None:
+    server.bend = FAULTS["number words"].bend
+    settings = Settings(base_url=server.url, retries=0, temperature=temperature)
+    run("bundled", "openai:faulty@fc", settings=settings, categories=["non_live"], out=tmp_path / "run")
+    assert rows_of(tmp_path / "run")[0]["next"].endswith(f"--recheck number_words {advised}")
+
+
+def test_every_cause_has_a_next_step() -> None:
+    assert {kind.next for kind in KINDS.values()} <= set(NEXT)
+
+
+@pytest.mark.parametrize("words", [["--recheck", "gremlins"], ["--cause", "gremlins"]])
+def test_a_cause_that_the_run_does_not_have_is_refused(words: list[str], ask: Ask, capsys: Any) -> None:
+    path = ask(FAULTS["prefix"], ["simple_python"])
+    assert cli.main(["explain", str(path), *words]) == 2
+    assert "it has name_prefix" in capsys.readouterr().err
