@@ -153,11 +153,11 @@ def test_the_readme_of_a_release_needs_no_file_beside_it() -> None:
     assert targets
     assert [target for target in targets if not target.startswith("https://")] == []
     assert (
-        "![Why one entry failed: what was expected beside what was called](https://forge.test/o/r/raw/v1.2.3/docs/"
+        "![One failed entry: the expected call next to the call of the model](https://forge.test/o/r/raw/v1.2.3/docs/"
         in told
     )
     assert "pip install pytest-bfcl " in told
-    assert "Not on the package index yet" not in told
+    assert "not on the package index yet" not in told
 
 
 @pytest.mark.parametrize(
