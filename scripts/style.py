@@ -20,6 +20,8 @@ COVERED = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "docs", "pytest_bfcl")
 NOT_OURS = ("docs/images",)
 _FENCE = re.compile(r"^(```|~~~)")
 _CODE = re.compile(r"``[^`]*``|`[^`]*`")
+_LISTED = re.compile(r"Code(?:, (?:and |or )?Code)+")
+"""Names one after the other count as one word."""
 _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 _SENTENCE = re.compile(r"(?<=[.!?])[\"')\]*_]*\s+(?=[A-Z0-9`(\"*\[])|\n\s*\n")
 _WORD = re.compile(r"[A-Za-z0-9][\w'./%-]*")
@@ -68,7 +70,7 @@ class Style:
 
     def findings(self, prose: Prose) -> Iterator[Finding]:
         """What of a piece is against the rules."""
-        text = _LINK.sub(r"\1", _CODE.sub("code", prose.text))
+        text = _LISTED.sub("Code", _CODE.sub("Code", _LINK.sub(r"\1", prose.text)))
         for pattern, better in self.phrases:
             for match in pattern.finditer(text):
                 yield Finding(prose.path, _line(prose, text, match.start()), f"“{match[0]}”: {better}")
