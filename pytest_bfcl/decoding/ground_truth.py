@@ -6,7 +6,7 @@ Which of several acceptable values is taken: data spec §8, last paragraph.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pytest_bfcl.dataset.entry import Entry
@@ -33,7 +33,7 @@ def ground_truth_calls(entry: Entry) -> Iterator[Call]:
                 yield call
         elif isinstance(expected, Mapping):
             for name, parameters in expected.items():
-                yield Call(name, _arguments(parameters, _required(entry, name)))
+                yield Call(name, acceptable_arguments(parameters, _required(entry, name)))
 
 
 def _required(entry: Entry, name: str) -> list[str]:
@@ -43,7 +43,8 @@ def _required(entry: Entry, name: str) -> list[str]:
     return []
 
 
-def _arguments(parameters: Fields, required: list[str]) -> Parsed:
+def acceptable_arguments(parameters: Fields, required: Sequence[str] = ()) -> Parsed:
+    """The first acceptable value of every parameter; those that may be left out are, if they are not required."""
     picked: Parsed = {}
     for name, alternatives in parameters.items():
         value = _pick(alternatives, must=name in required)

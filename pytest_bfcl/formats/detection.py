@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Sequence
+from collections.abc import Container, Iterator, Sequence
+from contextlib import suppress
+from typing import Any
 
 from pytest_bfcl.formats.served import NOTATIONS, TELLING, announced
 from pytest_bfcl.formats.thinking import part
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.syntax.errors import DecodeError
+from pytest_bfcl.syntax.native import parse_json
+from pytest_bfcl.syntax.python_syntax import decode_python
 from pytest_bfcl.transcript import Call, wire_name
 
 LOOKED_AT = 50_000
@@ -62,3 +67,85 @@ def _calls_by(text: str, name: str, functions: Sequence[Fields]) -> list[Call]:
     except DecodeError:
         return []
     return [Call(call, arguments) for call, arguments in pairs if isinstance(arguments, dict)]
+
+
+_TURN = re.compile(
+    r"<\|(?:im_start|im_end|eot_id|eom_id|start_header_id|end_header_id|user|assistant|system|observation|end|return)\|>"
+    r"|</s>|\[/?INST\]|<(?:start|end)_of_turn>|<｜(?:User|Assistant|end▁of▁sentence)｜>"
+    r"|^(?:USER|ASSISTANT|SYSTEM|FUNCTION RESPONSE|Human|Assistant|User):",
+    re.MULTILINE,
+)
+"""What parts the turns of a conversation that a template has made one text."""
+_CALLED = re.compile(r"([A-Za-z_][\w.]*)\s*\(")
+_QUOTED = re.compile(r"""\{\s*"name"\s*:\s*"([^"]{1,200})"\s*,\s*"arguments"\s*:\s*'([^']{0,4000})'\s*\}""")
+"""A call whose arguments are JSON in single quotes, as Glaive's training data writes them."""
+_ACTION = re.compile(r"^Action:[ \t]*([\w.-]{1,200})[ \t]*\n+Action Input:[ \t]*\{", re.MULTILINE)
+"""A call as ReAct prompts ask for it."""
+_VALUE = re.compile(r"[\[{]")
+_MOST_STARTS = 500
+"""Places of one text at which JSON or a Python call is looked for."""
+_LONGEST_CALL = 4_000
+
+
+_ANNOUNCED = re.compile("|".join(re.escape(mark) for name in TELLING for mark in NOTATIONS[name].marks))
+
+
+def values_in(text: str) -> Iterator[Any]:
+    """Every JSON object and list in a text, the outermost ones; in fences, tags or amid prose."""
+    position = starts = 0
+    scan = json.JSONDecoder().raw_decode
+    while starts < _MOST_STARTS and (found := _VALUE.search(text, position)) is not None:
+        starts += 1
+        try:
+            value, position = scan(text, found.start())
+        except (ValueError, RecursionError):
+            position = found.end()
+            continue
+        yield value
+
+
+def calls_anywhere(text: str, names: Container[str]) -> Iterator[Call]:
+    """Every call that a text may hold in any format, of whole conversations too: to find known calls again.
+
+    Never for judging: a call that somebody quotes is one here. ``names``: what a Python call is looked for by.
+    """
+    for turn in filter(str.strip, _TURN.split(text)):
+        if len(turn) <= LOOKED_AT and _ANNOUNCED.search(turn):
+            for name in announced(turn):
+                yield from _calls_by(turn, name, ())
+            yield from _calls_by(turn, "functionary32", ()) if "\n{" in turn else ()
+        for name, arguments in _QUOTED.findall(turn):
+            with suppress(DecodeError):
+                yield Call(name, parse_json(arguments))
+        for found in _ACTION.finditer(turn):
+            with suppress(ValueError, RecursionError):
+                yield Call(found[1], json.JSONDecoder().raw_decode(turn, found.end() - 1)[0])
+        yield from _python_calls(turn, names)
+
+
+def _python_calls(text: str, names: Container[str]) -> Iterator[Call]:
+    """Calls of these names as Python writes them, wherever they stand."""
+    starts = 0
+    for found in _CALLED.finditer(text):
+        if found[1] not in names or starts >= _MOST_STARTS:
+            continue
+        starts += 1
+        if (end := _closing(text, found.end())) is not None:
+            with suppress(DecodeError):
+                yield from decode_python(f"[{text[found.start() : end]}]")
+
+
+def _closing(text: str, start: int) -> int | None:
+    """Behind the parenthesis that closes a call; texts in quotes are passed over."""
+    depth, quote = 1, ""
+    for place in range(start, min(len(text), start + _LONGEST_CALL)):
+        character = text[place]
+        if quote:
+            quote = "" if character == quote and text[place - 1] != "\\" else quote
+        elif character in "\"'":
+            quote = character
+        else:
+            depth += (character in "([{") - (character in ")]}")
+            if not depth:
+                return place + 1
+    return None

@@ -7,18 +7,27 @@ How a question is found in a text of a training row, the strictest first:
 - *near*: MinHash (`datasketch`) puts the Jaccard similarity of their runs of three words at `ALIKE` or more, and the
   exact similarity confirms it.
 
-Calls are found when a row holds every call that an entry expects, and these say enough (`SAYING` arguments). Tools
-(name and parameters) and long results are told beside that: many who never saw the benchmark have them.
+Questions of fewer than `RUN` words are found *equal* only. Calls are found when a row holds every call that an entry
+expects, with any of the acceptable values, and these say enough (`SAYING`); *near* when one of at least `MANY` is
+missing. Tools (name and parameters) and long results are told beside that: many who never saw the benchmark have them.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from pytest_bfcl.decoding import DecodeError, decode
-from pytest_bfcl.extensions.training.content import call_key, document_key, sayings_of, turns_of, words
+from pytest_bfcl.decoding.ground_truth import acceptable_arguments, ground_truth_calls, turn_ground_truth_calls
+from pytest_bfcl.extensions.training.content import (
+    document_key,
+    name_key,
+    sayings_of,
+    turns_of,
+    value_key,
+    words,
+)
+from pytest_bfcl.extensions.training.row_calls import calls_in, tools_in
 from pytest_bfcl.extensions.training.splits import entries_of
 from pytest_bfcl.extras import require
 
@@ -34,12 +43,15 @@ SHORTEST = 5
 """Words of a question that is looked for: shorter ones are everybody's."""
 SHARE = 0.5
 ALIKE = 0.7
-SAYING = 3
+SAYING = 4
+"""What calls must say: arguments, words of names behind the first, words of values that are not `PLAIN`."""
+MANY = 4
+"""Calls of an entry of which one may be missing, if the others say twice `SAYING`."""
+PLAIN = frozenset(("", "true", "false", "none", "10", "20", "50", "100", *map(str, range(6))))
+"""Values that everybody uses."""
 LONG_RESULT = 12
 """Words of a result that is looked for."""
 _PERMUTATIONS = 128
-_MOST_CALLS = 5_000
-"""Spellings of one entry's calls that are looked for."""
 
 
 class Finding(NamedTuple):
@@ -59,6 +71,31 @@ class Passage(NamedTuple):
     spoken: tuple[str, ...]
 
 
+class Expected(NamedTuple):
+    """A call that an entry expects: parameter → the acceptable values in one spelling, ``""`` among them: left out."""
+
+    name: str
+    allowed: Mapping[str, frozenset[str]]
+    says: int
+
+    def fits(self, arguments: Mapping[str, Any]) -> bool:
+        """Whether a call of this name has acceptable values only."""
+        given = {str(key): value_key(value) for key, value in arguments.items()}
+        return all(given.get(key, "") in values for key, values in self.allowed.items()) and given.keys() <= (
+            self.allowed.keys()
+        )
+
+
+class Names:
+    """The names of all expected calls, in any spelling."""
+
+    def __init__(self, keys: Container[str]) -> None:
+        self._keys = keys
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and name_key(name) in self._keys
+
+
 class Benchmark:
     """The entries of a data set, ready to be found in rows."""
 
@@ -70,9 +107,10 @@ class Benchmark:
         self._passages: list[Passage] = []
         self._equal: dict[tuple[str, ...], list[int]] = defaultdict(list)
         self._runs: dict[tuple[str, ...], list[int]] = defaultdict(list)
-        self._lengths: set[int] = set()
         self._near: Any = MinHashLSH(threshold=ALIKE - 0.1, num_perm=_PERMUTATIONS)
-        self._calls: dict[str, list[tuple[str, frozenset[str]]]] = defaultdict(list)
+        self._short: dict[tuple[str, ...], list[int]] = defaultdict(list)
+        self._calls: dict[str, list[tuple[str, int, Expected]]] = defaultdict(list)
+        self._counts: dict[str, int] = {}
         self._tools: dict[str, list[str]] = defaultdict(list)
         self._results: dict[tuple[str, ...], list[str]] = defaultdict(list)
         for entry in entries_of(data):
@@ -94,16 +132,19 @@ class Benchmark:
             place = len(self._passages)
             self._passages.append(Passage(entry.id, spoken))
             self._equal[spoken].append(place)
-            self._lengths.add(len(spoken))
+            if len(spoken) < RUN:
+                self._short[spoken[:SHORTEST]].append(place)
             for run in runs(spoken, RUN):
                 self._runs[run].append(place)
             self._near.insert(place, hashed(spoken))
 
     def _note_calls(self, entry: Entry) -> None:
-        for calls in expected_calls(entry):
-            told = frozenset(calls)
-            if sum(call.count("=") for call in told) >= SAYING:
-                self._calls[min(told, key=len)].append((entry.id, told))
+        expected = list(expected_calls(entry))
+        if sum(each.says for each in expected) < SAYING:
+            return
+        self._counts[entry.id] = len(expected)
+        for number, each in enumerate(expected):
+            self._calls[each.name].append((entry.id, number, each))
 
     def findings_in(self, row: Row) -> Iterator[Finding]:
         """Every entry that a row holds something of; of several ways to find its question the strictest."""
@@ -114,18 +155,34 @@ class Benchmark:
                 if found.entry_id not in best or found.similarity > best[found.entry_id].similarity:
                     best[found.entry_id] = found
         yield from best.values()
-        for call in row.calls:
-            for entry_id, told in self._calls.get(call, ()):
-                if told <= row.calls:
-                    yield Finding(entry_id, "calls", "equal", 1.0, row.place)
+        yield from self._calls_in(row)
         for spoken in spoken_texts:
             yield from (Finding(each, "results", "equal", 1.0, row.place) for each in self._results.get(spoken, ()))
-        for tool in row.tools:
+        for tool in tools_in(row):
             yield from (Finding(each, "tools", "equal", 1.0, row.place) for each in self._tools.get(tool, ()))
+
+    def _calls_in(self, row: Row) -> Iterator[Finding]:
+        """The entries whose calls a row makes, or all but one of them."""
+        made: dict[str, dict[int, int]] = defaultdict(dict)
+        for call in calls_in(row, Names(self._calls)):
+            for entry_id, number, expected in self._calls.get(name_key(call.name), ()):
+                if number not in made[entry_id] and expected.fits(call.arguments):
+                    made[entry_id][number] = expected.says
+        for entry_id, found in made.items():
+            count = self._counts[entry_id]
+            if len(found) == count:
+                yield Finding(entry_id, "calls", "equal", 1.0, row.place)
+            elif len(found) == count - 1 and count >= MANY and sum(found.values()) >= 2 * SAYING:
+                yield Finding(entry_id, "calls", "near", len(found) / count, row.place)
 
     def _questions_in(self, spoken: tuple[str, ...], place: str) -> Iterator[Finding]:
         for each in self._equal.get(spoken, ()):
             yield Finding(self._passages[each].entry_id, "question", "equal", 1.0, place)
+        for start, run in enumerate(runs(spoken, SHORTEST)):
+            for each in self._short.get(run, ()):
+                passage = self._passages[each]
+                if spoken[start : start + len(passage.spoken)] == passage.spoken:
+                    yield Finding(passage.entry_id, "question", "equal", 1.0, place)
         shared: dict[int, int] = defaultdict(int)
         for run in set(runs(spoken, RUN)):
             for each in self._runs.get(run, ()):
@@ -168,44 +225,26 @@ def hashed(spoken: Sequence[str]) -> Any:
     return made
 
 
-def expected_calls(entry: Entry) -> Iterator[list[str]]:
-    """The calls of the ground truth in one spelling, a list for each combination of acceptable values (bounded)."""
-    answer = entry.possible_answer
-    if not answer:
+def expected_calls(entry: Entry) -> Iterator[Expected]:
+    """The calls of the ground truth, each with all its acceptable values; of a conversation those of all turns."""
+    answer = entry.possible_answer or ()
+    if entry.row.checker == "ast" and all(isinstance(each, Mapping) for each in answer):
+        for call in answer:
+            for name, parameters in call.items():
+                if isinstance(parameters, Mapping):
+                    yield _expected(name, parameters)
         return
-    if entry.row.checker == "state":
-        calls = [call for turn in answer for text in turn for call in _decoded(str(text))]
-        if calls:
-            yield calls
-    elif entry.row.checker == "ast":
-        spellings = [list(_spellings(call)) for call in answer if isinstance(call, Mapping)]
-        longest = max(map(len, spellings), default=0)
-        for number in range(min(longest, _MOST_CALLS)):
-            yield [each[number % len(each)] for each in spellings if each]
+    calls = [call for turn in range(len(entry.question)) for call in turn_ground_truth_calls(entry, turn)]
+    for call in calls if entry.row.checker == "state" else ground_truth_calls(entry):
+        yield _expected(call.name, {key: [value] for key, value in call.arguments.items()})
 
 
-def _spellings(call: Mapping[str, Any]) -> Iterator[str]:
-    """A call with each acceptable value of one parameter, the others at their first; ``""`` means left out."""
-    (name, parameters), *_ = call.items()
-    if not isinstance(parameters, Mapping):
-        return
-    allowed = {key: values if isinstance(values, list) and values else [values] for key, values in parameters.items()}
-    first = {key: values[0] for key, values in allowed.items()}
-    seen: set[str] = set()
-    for key, values in allowed.items() or [("", [""])]:
-        for value in values:
-            chosen = {each: given for each, given in {**first, **({key: value} if key else {})}.items() if given != ""}
-            spelled = call_key(name, chosen)
-            if spelled not in seen:
-                seen.add(spelled)
-                yield spelled
-
-
-def _decoded(text: str) -> list[str]:
-    try:
-        return [call_key(call.name, call.arguments) for call in decode(f"[{text}]")]
-    except DecodeError:
-        return []
+def _expected(name: str, parameters: Mapping[str, Any]) -> Expected:
+    listed = {key: values if isinstance(values, list) and values else [values] for key, values in parameters.items()}
+    first = {key: value_key(value) for key, value in acceptable_arguments(listed).items()}
+    values = sum(0 if value in PLAIN else min(4, len(value.split())) for value in first.values())
+    says = len(first) + min(2, len(words(name)) - 1) + values
+    return Expected(name_key(name), {key: frozenset(map(value_key, values)) for key, values in listed.items()}, says)
 
 
 def results_of(entry: Entry) -> Iterable[str]:

@@ -7,6 +7,7 @@ case, punctuation, accents and white space left out.
 from __future__ import annotations
 
 import hashlib
+import html
 import math
 import re
 import unicodedata
@@ -17,6 +18,9 @@ from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.json_types import Fields
 
 _WORD = re.compile(r"\w+")
+_WHOLE = re.compile(r"(?<=\d)\.0+(?!\d)")
+_LOOK_ALIKES = str.maketrans("аеорсухіјѕԁһԛԝькмтвнοανρτικυεγηχ", "aeopcyxijsdhqwbkmtbhoavptikueynx")
+"""Cyrillic and Greek letters → the Latin ones that look like them."""
 NEAR = 0.8
 """Cosine of two questions' weighted words from which on one tells of the other."""
 _COMMON = 0.1
@@ -24,9 +28,19 @@ _COMMON = 0.1
 
 
 def words(text: str) -> tuple[str, ...]:
-    """The words of a text in one spelling: letters and digits, no case, no accents."""
-    plain = unicodedata.normalize("NFKD", text[:1_000_000]).casefold()
-    return tuple(_WORD.findall("".join(each for each in plain if not unicodedata.combining(each)).replace("_", " ")))
+    """The words of a text in one spelling: letters and digits, no case, no accents.
+
+    HTML's escapes are read, characters that nobody sees are left out, and letters of other scripts that look like Latin
+    ones are these.
+    """
+    text = text[:1_000_000]
+    if "&" in text:
+        text = html.unescape(text)
+    if text.isascii():
+        return tuple(_WORD.findall(text.casefold().replace("_", " ")))
+    plain = unicodedata.normalize("NFKD", text).casefold().translate(_LOOK_ALIKES)
+    shown = "".join(each for each in plain if unicodedata.category(each) not in ("Mn", "Me", "Cf"))
+    return tuple(_WORD.findall(shown.replace("_", " ")))
 
 
 def turns_of(entry: Entry) -> list[str]:
@@ -75,10 +89,14 @@ def weighted(spoken: Sequence[Sequence[str]]) -> list[Mapping[str, float]]:
     return vectors
 
 
-def call_key(name: str, arguments: Fields) -> str:
-    """A call in one spelling, whatever wrote it."""
-    told = sorted((str(key), " ".join(words(str(value)))) for key, value in arguments.items())
-    return " ".join(words(name)) + "(" + ", ".join(f"{key}={value}" for key, value in told) + ")"
+def name_key(name: str) -> str:
+    """A function's name in one spelling, whatever stands between its parts."""
+    return " ".join(words(name))
+
+
+def value_key(value: object) -> str:
+    """A value in one spelling: the words in it; 3.0 is 3."""
+    return " ".join(words(_WHOLE.sub("", str(value))))
 
 
 def document_key(document: Fields) -> str:
@@ -86,7 +104,7 @@ def document_key(document: Fields) -> str:
     parameters = document.get("parameters")
     properties = parameters.get("properties") if isinstance(parameters, dict) else None
     names: Iterable[str] = properties if isinstance(properties, dict) else ()
-    return " ".join(words(str(document.get("name")))) + "(" + ", ".join(sorted(map(str, names))) + ")"
+    return name_key(str(document.get("name"))) + "(" + ", ".join(sorted(map(str, names))) + ")"
 
 
 def _is_users(message: object) -> bool:

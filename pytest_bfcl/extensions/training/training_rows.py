@@ -1,4 +1,4 @@
-"""Rows of training data, whatever their columns: texts, calls and tool documents found anywhere in them.
+"""Rows of training data, whatever their columns: the texts and objects found anywhere in them.
 
 JSON lines, JSON lists, Parquet and Arrow files, and folders of these (a data set as Hugging Face's library saves it).
 """
@@ -11,26 +11,27 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pytest_bfcl.extensions.training.content import call_key, document_key
 from pytest_bfcl.extras import require
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.formats.detection import values_in
+from pytest_bfcl.json_types import Fields
+from pytest_bfcl.transcript import Call
 
 ENDINGS = (".jsonl", ".json", ".parquet", ".arrow")
 _DEPTH = 24
 _LARGEST = 2_000_000_000
 """Bytes of a JSON file that is read as a whole."""
 _LONGEST_LINE = 64_000_000
-_SAID = frozenset(("user", "human", "assistant", "gpt", "system", "tool"))
 
 
 @dataclass
 class Row:
-    """One row: ``place`` names file and row (from 1) for people."""
+    """One row: ``place`` names file and row (from 1) for people; ``calls``: calls that are known already."""
 
     place: str
     texts: list[str] = field(default_factory=list)
-    calls: set[str] = field(default_factory=set)
-    tools: set[str] = field(default_factory=set)
+    objects: list[Fields] = field(default_factory=list)
+    calls: list[Call] = field(default_factory=list)
 
 
 def files_of(path: Path) -> list[Path]:
@@ -120,42 +121,18 @@ def _table(file: Path) -> Iterator[Any]:
 
 
 def _collect(value: Any, row: Row, depth: int) -> None:
-    """Every text of a value; what looks like a call or a tool's document is kept as that, too."""
+    """Every text and every object of a value, those inside of texts too."""
     if depth > _DEPTH:
         return
     if isinstance(value, str):
         row.texts.append(value)
-        if value[:1] in "[{" and len(value) < _LONGEST_LINE:
-            inner = _parsed(value)
-            if inner is not None:
+        if len(value) < _LONGEST_LINE:
+            for inner in values_in(value):
                 _collect(inner, row, depth + 1)
     elif isinstance(value, Mapping):
-        _note_call(value, row)
+        row.objects.append(value)
         for each in value.values():
             _collect(each, row, depth + 1)
     elif isinstance(value, list | tuple):
         for each in value:
             _collect(each, row, depth + 1)
-
-
-def _note_call(value: Mapping[str, Any], row: Row) -> None:
-    name = value.get("name")
-    if not isinstance(name, str):
-        return
-    given = value.get("arguments", value.get("input"))
-    arguments = _parsed(given) if isinstance(given, str) else given
-    if isinstance(arguments, Mapping):
-        row.calls.add(call_key(name, dict(arguments)))
-    elif "parameters" in value or "input_schema" in value:
-        parameters = value.get("parameters", value.get("input_schema"))
-        row.tools.add(document_key({"name": name, "parameters": _parsed(parameters) or parameters}))
-
-
-def _parsed(text: object) -> Any:
-    if not isinstance(text, str):
-        return None
-    try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    return found if isinstance(found, dict | list) else None

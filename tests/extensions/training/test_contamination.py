@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import html
 import json
 import random
 import shutil
+import unicodedata
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,11 +15,13 @@ import pytest
 
 from pytest_bfcl.cli import main
 from pytest_bfcl.dataset import DataSet, Entry
+from pytest_bfcl.decoding.ground_truth import ground_truth_calls, turn_ground_truth_calls
 from pytest_bfcl.extensions.training.content import sayings_of, turns_of, words
 from pytest_bfcl.extensions.training.splits import entries_of
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.selection.splits import Split
 from pytest_bfcl.session.evaluation import open_data
+from pytest_bfcl.transcript import Call
 
 pytest.importorskip("datasketch", reason="needs the extra contamination")
 from pytest_bfcl.extensions.training.contamination import Benchmark
@@ -89,13 +93,117 @@ def test_questions_are_found_whatever_they_stand_in(
     assert not missed
 
 
-def test_calls_are_found_without_the_question(benchmark_of_ours: Benchmark, tmp_path: Path) -> None:
+def python(call: Call) -> str:
+    return f"{call.name}({', '.join(f'{key}={value!r}' for key, value in call.arguments.items())})"
+
+
+def pair(call: Call) -> dict[str, Any]:
+    return {"name": call.name, "arguments": dict(call.arguments)}
+
+
+def elements(call: Call, opening: str, argument: str, closing: str) -> str:
+    values = {key: value if isinstance(value, str) else json.dumps(value) for key, value in call.arguments.items()}
+    return opening % call.name + "".join(argument % each for each in values.items()) + closing
+
+
+Calls = list[Call]
+WRITTEN: dict[str, Callable[[Calls], Any]] = {
+    "Hermes": lambda calls: "".join(f"<tool_call>\n{json.dumps(pair(each))}\n</tool_call>" for each in calls),
+    "Mistral": lambda calls: f"<s>[INST] Go on.[/INST][TOOL_CALLS]{json.dumps([pair(each) for each in calls])}</s>",
+    "Llama": lambda calls: "<|start_header_id|>assistant<|end_header_id|>\n\n" + "; ".join(
+        json.dumps({"name": each.name, "parameters": each.arguments}) for each in calls) + "<|eot_id|>",
+    "pythonic": lambda calls: f"[{', '.join(map(python, calls))}]",
+    "ToolACE": lambda calls: {"from": "assistant", "value": f"[{', '.join(map(python, calls))}]"},
+    "code": lambda calls: "Sure:\n```python\n" + "\n".join(f"r = {python(each)}" for each in calls) + "\n```",
+    "fenced JSON": lambda calls: f"Sure:\n```json\n{json.dumps([pair(each) for each in calls], indent=2)}\n```\nDone.",
+    "name: arguments": lambda calls: json.dumps([{each.name: each.arguments} for each in calls]),
+    "Glaive": lambda calls: "USER: Go on.\n\nASSISTANT: " + " ".join(
+        f'<functioncall> {{"name": "{each.name}", "arguments": \'{json.dumps(each.arguments)}\'}}' for each in calls),
+    "Gemini": lambda calls: [{"functionCall": {"name": each.name, "args": each.arguments}} for each in calls],
+    "Qwen's XML": lambda calls: "".join(elements(
+        each, "<tool_call>\n<function=%s>\n", "<parameter=%s>\n%s\n</parameter>\n", "</function>\n</tool_call>")
+        for each in calls),
+    "GLM": lambda calls: "<|assistant|>" + "".join(elements(
+        each, "<tool_call>%s\n", "<arg_key>%s</arg_key>\n<arg_value>%s</arg_value>\n", "</tool_call>")
+        for each in calls),
+    "OpenAI": lambda calls: [{"type": "function", "function": {**pair(each), "arguments": json.dumps(each.arguments)}}
+                             for each in calls],
+    "Anthropic": lambda calls: [{"type": "tool_use", "name": each.name, "input": each.arguments} for each in calls],
+    "xLAM": lambda calls: {"query": "Go on.", "answers": json.dumps([pair(each) for each in calls])},
+    "ReAct": lambda calls: "".join(
+        f"Thought: x\nAction: {each.name}\nAction Input: {json.dumps(each.arguments)}\nObservation: 1\n"
+        for each in calls),
+    "DeepSeek": lambda calls: "<｜tool▁calls▁begin｜>" + "".join(
+        f"<｜tool▁call▁begin｜>function<｜tool▁sep｜>{each.name}\n```json\n{json.dumps(each.arguments)}\n```<｜tool▁call▁end｜>"
+        for each in calls) + "<｜tool▁calls▁end｜>",
+}  # fmt: skip
+
+
+def calls_of(entry: Entry) -> Calls:
+    if entry.row.checker != "state":
+        return list(ground_truth_calls(entry))
+    return [call for turn in range(len(entry.question)) for call in turn_ground_truth_calls(entry, turn)]
+
+
+CALLING = [entry for entry in entries_of(OURS) if entry.row.checker in ("ast", "state") and calls_of(entry)][::4]
+
+
+def found_in(benchmark: Benchmark, value: Any, tmp_path: Path) -> set[str]:
+    (row,) = rows_with({"column": value}, tmp_path)
+    return {each.entry_id for each in benchmark.findings_in(row) if each.kind == "calls"}
+
+
+@pytest.mark.parametrize("written", WRITTEN.values(), ids=WRITTEN)
+def test_calls_are_found_in_any_format(
+    benchmark_of_ours: Benchmark, written: Callable[[Calls], Any], tmp_path: Path
+) -> None:
+    missed = [e.id for e in CALLING if e.id not in found_in(benchmark_of_ours, written(calls_of(e)), tmp_path)]
+    assert len(missed) <= len(CALLING) / 20, missed
+
+
+def test_answers_of_the_benchmark_are_calls(benchmark_of_ours: Benchmark, tmp_path: Path) -> None:
+    values = {entry.id: {"id": "x", "ground_truth": entry.possible_answer} for entry in CALLING}
+    missed = [each for each, value in values.items() if each not in found_in(benchmark_of_ours, value, tmp_path)]
+    assert len(missed) <= len(CALLING) / 20, missed
+
+
+def test_any_acceptable_value_and_one_call_fewer(benchmark_of_ours: Benchmark, tmp_path: Path) -> None:
     entry = OURS.entry("simple_python_1")
     ((name, allowed),) = entry.possible_answer[0].items()  # type: ignore[index]
-    arguments = {key: values[-1] for key, values in allowed.items() if values[-1] != ""}
-    call = {"function": {"name": name.upper(), "arguments": json.dumps(arguments)}}
-    (row,) = rows_with({"messages": [{"role": "assistant", "tool_calls": [call]}]}, tmp_path)
-    assert ("simple_python_1", "calls") in {(each.entry_id, each.kind) for each in benchmark_of_ours.findings_in(row)}
+    last = Call(name.upper(), {key: values[-1] for key, values in allowed.items() if values[-1] != ""})
+    assert "simple_python_1" in found_in(benchmark_of_ours, pair(last), tmp_path)
+    wrong = Call(name, dict.fromkeys(last.arguments, "something else"))
+    assert not found_in(benchmark_of_ours, pair(wrong), tmp_path)
+    many = next(entry for entry in CALLING if len(calls_of(entry)) >= 6)
+    fewer = [pair(each) for each in calls_of(many)[:-1]]
+    assert many.id in found_in(benchmark_of_ours, fewer, tmp_path)
+    assert many.id not in found_in(benchmark_of_ours, fewer[:-1], tmp_path)
+
+
+@pytest.mark.parametrize(
+    "fold",
+    [
+        lambda text: "\u200b".join(text), lambda text: text.replace("o", "\u043e").replace("e", "\u0435"),
+        lambda text: html.escape(text).replace(" ", "&nbsp;"), lambda text: text.replace(" ", "\u00a0\u00ad"),
+        lambda text: unicodedata.normalize("NFD", text).upper(),
+    ],
+    ids=["zero width", "look-alikes", "HTML", "soft hyphens", "decomposed"],
+)  # fmt: skip
+def test_questions_are_found_however_their_letters_are_coded(
+    benchmark_of_ours: Benchmark, fold: Callable[[str], str], tmp_path: Path
+) -> None:
+    for entry in LONG[::13]:
+        (row,) = rows_with({"text": fold(said(entry))}, tmp_path)
+        assert entry.id in {each.entry_id for each in benchmark_of_ours.findings_in(row)}
+
+
+def test_short_questions_are_found_inside_longer_texts(benchmark_of_ours: Benchmark, tmp_path: Path) -> None:
+    short = [entry for entry in entries_of(OURS) if 5 <= len(words(said(entry))) < 8]
+    assert short
+    for entry in short:
+        text = f"Here is what I was asked yesterday. {said(entry)} Nobody could say, so I ask again and wait."
+        (row,) = rows_with({"text": text}, tmp_path)
+        assert entry.id in {each.entry_id for each in benchmark_of_ours.findings_in(row)}
 
 
 def test_other_texts_and_tools_alone_are_no_contamination(benchmark_of_ours: Benchmark) -> None:
@@ -106,7 +214,7 @@ def test_other_texts_and_tools_alone_are_no_contamination(benchmark_of_ours: Ben
         text = " ".join(rng.choices(vocabulary, k=30))
         report.take(benchmark_of_ours.findings_in(Row(f"x:{number}", [text])))
     tools = OURS.entry("simple_python_1").function
-    (row,) = [Row("t:1", [], set(), {"get weather(city)"})]
+    row = Row("t:1", objects=[{"name": "get_weather", "parameters": {"properties": {"city": {}}}}])
     report.take(benchmark_of_ours.findings_in(row))
     assert tools
     assert not report.contaminated(), list(report.lines())

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pytest_bfcl.dataset import Entry
 from pytest_bfcl.decoding.ground_truth import ground_truth_calls, turn_ground_truth_calls
-from pytest_bfcl.extensions.training.content import call_key, sayings_of, turns_of
+from pytest_bfcl.extensions.training.content import sayings_of, turns_of
 from pytest_bfcl.failures import UsageError
 
 if TYPE_CHECKING:
@@ -44,8 +44,7 @@ def near_official(entry: Entry) -> str | None:
     calls = ground_truth_calls(entry) if entry.row.checker == "ast" else [
         call for turn in range(len(entry.question)) for call in turn_ground_truth_calls(entry, turn)
     ]  # fmt: skip
-    keys = {call_key(call.name, dict(call.arguments)) for call in calls}
-    row = Row(entry.id, [*sayings_of(entry), "\n".join(turns)], keys)
+    row = Row(entry.id, [*sayings_of(entry), "\n".join(turns)], calls=list(calls))
     for found in _benchmark().findings_in(row):
         if found.kind in GRAVE:
             return f"{found.entry_id}: {found.kind} {found.how} {found.similarity:.2f}"
