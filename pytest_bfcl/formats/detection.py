@@ -110,10 +110,10 @@ def calls_anywhere(text: str, names: Container[str]) -> Iterator[Call]:
     Never for judging: a call that somebody quotes is one here. ``names``: what a Python call is looked for by.
     """
     for turn in filter(str.strip, _TURN.split(text)):
-        if len(turn) <= LOOKED_AT and _ANNOUNCED.search(turn):
-            for name in announced(turn):
+        if len(turn) <= LOOKED_AT:
+            marked = announced(turn) if _ANNOUNCED.search(turn) else ()
+            for name in (*marked, *(["functionary32"] if "\n{" in turn else [])):
                 yield from _calls_by(turn, name, ())
-            yield from _calls_by(turn, "functionary32", ()) if "\n{" in turn else ()
         for name, arguments in _QUOTED.findall(turn):
             with suppress(DecodeError):
                 yield Call(name, parse_json(arguments))

@@ -133,6 +133,7 @@ WRITTEN: dict[str, Callable[[Calls], Any]] = {
     "ReAct": lambda calls: "".join(
         f"Thought: x\nAction: {each.name}\nAction Input: {json.dumps(each.arguments)}\nObservation: 1\n"
         for each in calls),
+    "functionary": lambda calls: "".join(f">>>{each.name}\n{json.dumps(each.arguments)}" for each in calls),
     "DeepSeek": lambda calls: "<｜tool▁calls▁begin｜>" + "".join(
         f"<｜tool▁call▁begin｜>function<｜tool▁sep｜>{each.name}\n```json\n{json.dumps(each.arguments)}\n```<｜tool▁call▁end｜>"
         for each in calls) + "<｜tool▁calls▁end｜>",
