@@ -66,14 +66,14 @@ def _matches(path: str, pattern: str) -> bool:
 
 def changed_places(before: Any, after: Any, looks: Sequence[Expectation]) -> list[str]:
     """The places in one telling of the state that changed, and that none of the looks at it is about."""
-    if any(_is_whole(each) for each in looks):
+    if any(says_all(each) for each in looks):
         return []
     wanted = [each.contains for each in looks if _path(each) is None and "contains" in each.model_fields_set]
     paths = [steps_of(path) for each in looks if (path := _path(each)) is not None]
     return list(_changed(before, after, wanted, paths, "$"))
 
 
-def _is_whole(each: Expectation) -> bool:
+def says_all(each: Expectation) -> bool:
     """Whether it says all of a value, or what the rest of which cannot be told from it."""
     return _path(each) is None and "contains" not in each.model_fields_set
 

@@ -6,7 +6,7 @@ Which of several acceptable values is taken: data spec §8, last paragraph.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pytest_bfcl.dataset.entry import Entry
@@ -14,6 +14,7 @@ from pytest_bfcl.decoding.reply import decode_reply
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.python_text import parse_expression
 from pytest_bfcl.syntax.errors import DecodeError
+from pytest_bfcl.tools.json_schema import is_native
 from pytest_bfcl.transcript import Call, Reply
 
 _OMIT = object()
@@ -33,27 +34,26 @@ def ground_truth_calls(entry: Entry) -> Iterator[Call]:
                 yield call
         elif isinstance(expected, Mapping):
             for name, parameters in expected.items():
-                yield Call(name, acceptable_arguments(parameters, _required(entry, name)))
+                document = next((doc for doc in entry.function if doc.get("name") == name), {})
+                yield Call(name, acceptable_arguments(parameters, document))
 
 
-def _required(entry: Entry, name: str) -> list[str]:
-    for doc in entry.function:
-        if doc.get("name") == name:
-            return list((doc.get("parameters") or {}).get("required") or [])
-    return []
+def acceptable_arguments(parameters: Fields, document: Fields | None = None) -> Parsed:
+    """The first acceptable value of every parameter; those that may be left out are, if ``document`` lets them be.
 
-
-def acceptable_arguments(parameters: Fields, required: Sequence[str] = ()) -> Parsed:
-    """The first acceptable value of every parameter; those that may be left out are, if they are not required."""
+    Tools in JSON Schema have plain values, without alternatives inside.
+    """
+    document = document or {}
+    required = (document.get("parameters") or {}).get("required") or ()
     picked: Parsed = {}
     for name, alternatives in parameters.items():
-        value = _pick(alternatives, must=name in required)
+        value = _pick(alternatives, must=name in required, inside=not is_native(document))
         if value is not _OMIT:
             picked[name] = value
     return picked
 
 
-def _pick(alternatives: object, *, must: bool) -> Any:
+def _pick(alternatives: object, *, must: bool, inside: bool) -> Any:
     if not isinstance(alternatives, list):
         return alternatives
     if "" in alternatives and not must:
@@ -61,7 +61,7 @@ def _pick(alternatives: object, *, must: bool) -> Any:
     chosen = next((value for value in alternatives if value != ""), _OMIT)
     if chosen is _OMIT:
         return "" if must and alternatives else _OMIT
-    return _resolved(chosen)
+    return _resolved(chosen) if inside else chosen
 
 
 def _resolved(value: object) -> Any:

@@ -94,15 +94,13 @@ def _target(reference: str, root: Fields) -> dict[str, Any]:
 def _given(schema: Fields) -> Any:
     """What the schema itself gives: a constant, a default, one of its values or examples."""
     for key in ("const", "default"):
-        if schema.get(key) is not None:
+        if schema.get(key) not in (None, ""):  # an empty text stands for a parameter that is left out
             return schema[key]
     for key in ("enum", "examples"):
         listed = schema.get(key)
-        if (
-            isinstance(listed, list)
-            and (found := next((each for each in listed if each is not None), None)) is not None
-        ):
-            return found
+        known = [each for each in listed if each not in (None, "")] if isinstance(listed, list) else []
+        if known:
+            return known[0]
     return None
 
 

@@ -19,6 +19,8 @@ FunctionDoc = Parsed
 Dialect = Literal["bfcl", "json-schema"]
 DIALECT = "json-schema"
 MOST_SHOWN = 300
+MOST_PARTS = 20_000
+"""Parts of a schema that are looked at to tell its draft."""
 
 
 def is_native(document: Fields) -> bool:
@@ -39,7 +41,7 @@ def value_schema_problem(schema: Fields) -> str | None:
     from jsonschema.validators import validator_for
 
     try:
-        validator_for(dict(schema), default=_draft()).check_schema(schema)
+        validator_for(dict(schema), default=_draft(schema)).check_schema(schema)
     except SchemaError as error:
         return f"{'.'.join(map(str, error.absolute_path)) or 'schema'}: {error.message[:MOST_SHOWN]}"
     except RecursionError:
@@ -93,15 +95,34 @@ def _errors(schema: Fields, arguments: Any) -> Iterator[Any]:
     from jsonschema.validators import validator_for
     from referencing import Registry
 
-    kind = _bounded(validator_for(dict(schema), default=_draft()))
+    kind = _bounded(validator_for(dict(schema), default=_draft(schema)))
     # A registry of its own: the package's default would fetch what a reference names.
     yield from kind(schema, registry=Registry()).iter_errors(arguments)
 
 
-def _draft() -> Any:
-    from jsonschema import Draft202012Validator
+def _draft(schema: Fields) -> Any:
+    """The draft of a schema that does not name its own: the newest in which its words mean something.
 
-    return Draft202012Validator
+    A list under ``items`` is a tuple up to 2019-09, where ``$recursiveRef`` ends, too; ``exclusiveMinimum: true`` is
+    draft 4's.
+    """
+    from jsonschema import Draft4Validator, Draft201909Validator, Draft202012Validator
+
+    found: Any = Draft202012Validator
+    left: list[Any] = [schema]
+    for _ in range(MOST_PARTS):
+        if not left:
+            break
+        part = left.pop()
+        if isinstance(part, dict):
+            if isinstance(part.get("exclusiveMinimum"), bool) or isinstance(part.get("exclusiveMaximum"), bool):
+                return Draft4Validator
+            if isinstance(part.get("items"), list) or "$recursiveAnchor" in part or "$recursiveRef" in part:
+                found = Draft201909Validator
+            left += part.values()
+        elif isinstance(part, list):
+            left += part
+    return found
 
 
 @lru_cache(maxsize=8)

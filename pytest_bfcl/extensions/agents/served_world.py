@@ -16,7 +16,7 @@ from pytest_bfcl.conversation.world import MOST_CALLS, MOST_SHOWN, TOO_MUCH, Wor
 from pytest_bfcl.dataset.expectation import ABSENT, at_path, unknown_names
 from pytest_bfcl.dataset.inputs import short_digest
 from pytest_bfcl.dataset.served_entry import ServerFacts, portable_name
-from pytest_bfcl.dataset.untouched import MOST_TOLD, changed_files, changed_places, states_of
+from pytest_bfcl.dataset.untouched import MOST_TOLD, changed_files, changed_places, says_all, states_of
 from pytest_bfcl.extensions.agents.mcp_tools import WORKDIR
 from pytest_bfcl.extensions.agents.server_session import McpSession, mcp_session, text_of
 from pytest_bfcl.extensions.agents.workdir import Workdir, opened_workdir
@@ -119,8 +119,8 @@ class ServedWorld(World):
         """Remember the state that the conversation begins with, to tell in the end what else it changed."""
         self._before = await self._snapshot()
         self.facts = self._server.facts(tuple(self._before))
-        for _, look in self._looks:
-            if look.file is None and look.files is None:
+        for each, look in self._looks:
+            if look.file is None and look.files is None and not says_all(each):
                 with contextlib.suppress(HarnessError):  # what nobody can tell yet cannot be compared
                     self._told_before[_subject(look)] = (await self._tellings(look))[0]
 

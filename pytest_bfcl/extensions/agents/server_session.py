@@ -136,18 +136,20 @@ class McpSession:
         return type(result).model_validate(discreet(result.model_dump(by_alias=True), self._secrets))
 
     async def values(self, name: str, arguments: Fields, purpose: str) -> list[Any]:
-        """What a call tells as JSON: its structured content, if there is any, and its text, read if it is JSON.
+        """What a call tells as JSON: its structured content, if there is any, its text read as JSON, and as it is.
 
         An error of the tool tells of the state too: the file that should be there is not.
         """
         result = await self.call(name, arguments, purpose, refusable=True)
-        value, text = result.structured_content, _parsed(text_of(result))
+        value, plain = result.structured_content, text_of(result)
+        text = _parsed(plain)
+        texts = [text] if text == plain[:MOST_READ] else [text, plain]
         if value is None:
-            return [text]
+            return texts
         whole = json.dumps(value, default=str)
         if len(whole) > MOST_READ:
-            return [whole[:MOST_READ], text]
-        return [value["result"] if isinstance(value, dict) and set(value) == {"result"} else value, text]
+            return [whole[:MOST_READ], *texts]
+        return [value["result"] if isinstance(value, dict) and set(value) == {"result"} else value, *texts]
 
     async def resource(self, address: str) -> Any:
         """What a resource tells, read if it is JSON."""

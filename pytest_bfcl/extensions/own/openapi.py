@@ -19,10 +19,11 @@ from typing import TYPE_CHECKING, Any
 from pytest_bfcl import extras
 from pytest_bfcl.confined import Service, Stopped, Worker
 from pytest_bfcl.extensions.own.examples import given_example
+from pytest_bfcl.extensions.own.openapi_schemas import Standalone
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.plain_text import clean
-from pytest_bfcl.tools.documents import translate
+from pytest_bfcl.tools.json_schema import DIALECT
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import FunctionDoc
@@ -38,6 +39,11 @@ LONGEST_NAME = 64
 _PLACES = ("path", "query", "header", "cookie", "formData")
 _JSON_BODIES = ("application/json", "application/x-www-form-urlencoded", "multipart/form-data", "*/*")
 
+_NO_SCHEMA = frozenset(
+    {"name", "in", "required", "collectionFormat", "allowEmptyValue", "style", "explode", "examples"}
+)
+_COMPOSED = frozenset({"allOf", "anyOf", "oneOf", "not", "if", "patternProperties"})
+"""What a body's fields cannot be taken out of."""
 
 EXAMPLES = "examples"
 """The field of a document with values its author gave: parameter → value. It is for drafts, not for models."""
@@ -141,18 +147,17 @@ def _operations(root: Fields) -> Iterator[FunctionDoc]:
 
 
 def _document(route: str, method: str, operation: Fields, shared: object, root: Fields) -> FunctionDoc:
+    schemas = Standalone(root)
     properties: Parsed = {}
     required: list[str] = []
     examples: Parsed = {}
     for parameter in _parameters(shared, operation.get("parameters"), root):
         name = str(parameter["name"])
         if parameter.get("in") == "body":  # Swagger 2
-            _add_body(properties, required, parameter.get("schema"), parameter, root)
+            _add_body(properties, required, parameter.get("schema"), parameter, schemas, root)
             examples |= _of_body(parameter, properties, root)
             continue
-        schema = parameter.get("schema")
-        properties[name] = translate(schema if isinstance(schema, Mapping) else parameter, root)
-        properties[name].setdefault("description", "")
+        properties[name] = schemas.of(_schema_of(parameter))
         if isinstance(parameter.get("description"), str):
             properties[name]["description"] = parameter["description"]
         if parameter.get("required") is True:
@@ -160,22 +165,38 @@ def _document(route: str, method: str, operation: Fields, shared: object, root: 
         if (found := given_example(parameter, root)) is not None:
             examples[name] = found
     body = _resolved(operation.get("requestBody"), root)
-    content = body.get("content")
-    if isinstance(content, Mapping):
-        kind = next((each for each in (*_JSON_BODIES, *content) if each in content), None)
-        media = content.get(kind)
-        media = media if isinstance(media, Mapping) else {}
-        _add_body(properties, required, media.get("schema"), body, root)
+    if media := _media(body):
+        _add_body(properties, required, media.get("schema"), body, schemas, root)
         examples |= _of_body(media, properties, root)
     told = [operation.get(key) for key in ("summary", "description")]
     lines = [" ".join(text.split()) for text in told if isinstance(text, str) and text.strip()]
     description = " ".join(line if line.endswith((".", "!", "?")) else f"{line}." for line in dict.fromkeys(lines))
+    parameters: Parsed = {"type": "object", "properties": properties, "required": list(dict.fromkeys(required))}
+    if schemas.definitions:
+        parameters["$defs"] = schemas.definitions
+    name = _name(operation.get("operationId"), method, route)
     return {
-        "name": _name(operation.get("operationId"), method, route),
-        "description": description,
-        "parameters": {"type": "dict", "properties": properties, "required": list(dict.fromkeys(required))},
-        EXAMPLES: examples,
-    }
+        "name": name, "description": description, "dialect": DIALECT, "parameters": parameters, EXAMPLES: examples,
+    }  # fmt: skip
+
+
+def _schema_of(parameter: Fields) -> Fields:
+    """Of a parameter: its schema, that of its content, or itself without what is no schema (Swagger 2)."""
+    if isinstance(schema := parameter.get("schema"), Mapping):
+        return schema
+    if media := _media(parameter):
+        return media["schema"] if isinstance(media.get("schema"), Mapping) else {}
+    return {key: value for key, value in parameter.items() if key not in _NO_SCHEMA}
+
+
+def _media(holder: Fields) -> Fields:
+    """What is said of the kind of content that is taken."""
+    content = holder.get("content")
+    if not isinstance(content, Mapping):
+        return {}
+    kind = next((each for each in (*_JSON_BODIES, *content) if each in content), None)
+    media = content.get(kind)
+    return media if isinstance(media, Mapping) else {}
 
 
 def _of_body(media: Fields, properties: Fields, root: Fields) -> Parsed:
@@ -197,18 +218,22 @@ def _parameters(shared: object, own: object, root: Fields) -> list[Fields]:
     return list(found.values())
 
 
-def _add_body(properties: Parsed, required: list[str], schema: object, body: Fields, root: Fields) -> None:
+def _add_body(
+    properties: Parsed, required: list[str], schema: object, body: Fields, schemas: Standalone, root: Fields
+) -> None:
     """The body's fields beside the parameters; a body that is no object, or clashes with them, is one field."""
     if not isinstance(schema, Mapping):
         return
-    translated = translate(schema, root)
-    fields = translated.get("properties")
-    if translated["type"] == "dict" and isinstance(fields, dict) and fields and not fields.keys() & properties.keys():
-        properties.update({name: {"description": "", **field} for name, field in fields.items()})
-        if body.get("required") is not False:
-            required.extend(translated.get("required", ()))
+    whole = _resolved(schema, root)
+    fields = whole.get("properties")
+    plain = whole.get("type", "object") == "object" and not _COMPOSED & whole.keys()
+    if plain and isinstance(fields, Mapping) and fields and not fields.keys() & properties.keys():
+        properties.update({str(name): schemas.of(field) for name, field in fields.items()})
+        listed = whole.get("required")
+        if body.get("required") is not False and isinstance(listed, list):
+            required.extend(name for name in map(str, listed) if name in properties)
         return
-    properties["body"] = {"description": "", **translated}
+    properties["body"] = schemas.of(schema)
     if body.get("required") is True:
         required.append("body")
 

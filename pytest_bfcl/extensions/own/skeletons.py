@@ -12,9 +12,10 @@ from pytest_bfcl.dataset import FunctionDoc
 from pytest_bfcl.dataset.served_entry import portable_name
 from pytest_bfcl.extensions.own.openapi import EXAMPLES
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.json_types import Parsed
+from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.judging.expected import plain_answers
-from pytest_bfcl.tools.json_schema import DIALECT, is_native
+from pytest_bfcl.tools.examples import example_value
+from pytest_bfcl.tools.json_schema import DIALECT, argument_problem, is_native
 
 KINDS = ("simple", "multiple", "parallel", "irrelevance", "relevance")
 CATEGORY = {
@@ -98,87 +99,28 @@ def example_answer(function: FunctionDoc) -> Parsed:
     parameters = function["parameters"]
     required = parameters.get("required", [])
     examples = function.get(EXAMPLES) or {}
-    made = example_value if not is_native(function) else json_example
+    native = is_native(function)
     values: Parsed = {}
     for name, schema in (parameters.get("properties") or {}).items():
         if name not in required:
             values[name] = [""]
-        elif name in examples and _fits(examples[name], schema):
-            values[name] = plain_answers([{"f": {name: examples[name]}}])[0]["f"][name]
-        else:
-            values[name] = [made(name, schema)]
+            continue
+        value = example_value(name, schema, _fill_in, root=parameters)
+        if name in examples and _fits(examples[name], schema, parameters):
+            value = examples[name]
+        values[name] = [value] if native else plain_answers([{"f": {name: value}}])[0]["f"][name]
     return {function["name"]: values}
 
 
-_PLAIN: dict[str, tuple[type, ...]] = {
-    "string": (str,), "integer": (int,), "float": (int, float), "boolean": (bool,), "any": (str, int, float, bool),
-}  # fmt: skip
+def _fits(value: Any, schema: Parsed, root: Fields) -> bool:
+    """Whether the example that an author gave is valid by the author's schema."""
+    whole = {"type": "object", "properties": {"it": schema}, "$defs": root.get("$defs") or {}}
+    return value != "" and argument_problem(whole, {"it": value}) is None
 
 
-def _fits(value: Any, schema: Parsed) -> bool:
-    """Whether an author's example may be given: plain values and lists of them, as the schema says."""
-    kind, enum = str(schema.get("type")), schema.get("enum")
-    if kind == "array":
-        items = schema.get("items")
-        return isinstance(value, list) and bool(value) and all(_fits(each, items or {}) for each in value)
-    if isinstance(enum, list) and value not in enum:
-        return False
-    wanted = _PLAIN.get(kind, ())
-    return value != "" and isinstance(value, wanted) and (bool in wanted or not isinstance(value, bool))
-
-
-def example_value(name: str, schema: Parsed) -> Any:
-    """A value that fits a property's schema."""
-    enum = schema.get("enum")
-    if "default" in schema and schema["default"] is not None:
-        return schema["default"]
-    if isinstance(enum, list) and enum:
-        return enum[0]
-    match schema.get("type"):
-        case "integer":
-            return int(schema.get("minimum", 1))
-        case "float":
-            return float(schema.get("minimum", 1.0))
-        case "boolean":
-            return True
-        case "array" | "tuple":
-            items = schema.get("items")
-            return [example_value(name, items if isinstance(items, dict) else {})]
-        case "dict":
-            properties = schema.get("properties") or {}
-            return {key: [example_value(key, each)] for key, each in properties.items()}
-        case _:
-            return f"TODO {name}"
-
-
-def json_example(name: str, schema: Any) -> Any:
-    """A value that fits a property's JSON Schema, or nearly: references and patterns are left to a person."""
-    if not isinstance(schema, dict):
-        return f"TODO {name}"
-    for key in ("const", "default"):
-        if schema.get(key) is not None:
-            return schema[key]
-    for key in ("enum", "examples"):
-        if isinstance(schema.get(key), list) and schema[key]:
-            return schema[key][0]
-    for key in ("anyOf", "oneOf"):
-        if isinstance(schema.get(key), list) and schema[key]:
-            return json_example(name, schema[key][0])
-    kind = schema.get("type")
-    match kind[0] if isinstance(kind, list) and kind else kind:
-        case "integer" | "number":
-            return schema.get("minimum", 1)
-        case "boolean":
-            return True
-        case "null":
-            return None
-        case "array":
-            return [json_example(name, schema.get("items"))]
-        case "object":
-            properties = schema.get("properties") or {}
-            return {key: json_example(key, properties.get(key)) for key in schema.get("required") or ()}
-        case _:
-            return f"TODO {name}"
+def _fill_in(name: str, schema: Fields) -> Any:
+    """What stands for a text that a person has to write."""
+    return f"TODO {name}"
 
 
 def line_of(entry: Parsed) -> str:

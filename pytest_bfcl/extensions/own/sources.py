@@ -8,13 +8,13 @@ from pathlib import Path
 
 from pytest_bfcl.dataset import FunctionDoc
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.tools.documents import as_document
+from pytest_bfcl.tools.documents import is_tool, native_document
 
 
 def functions_in_json(path: Path) -> list[FunctionDoc]:
     """Documents of a file that holds a list of tools, one tool, or an object with ``tools`` or ``functions``.
 
-    Raises `UsageError`.
+    Tools in a provider's shape keep their JSON Schema. Raises `UsageError`.
     """
     try:
         value = json.loads(path.read_text(encoding="utf-8-sig"))
@@ -26,7 +26,7 @@ def functions_in_json(path: Path) -> list[FunctionDoc]:
     if not isinstance(value, list) or not value or not all(isinstance(each, Mapping) for each in value):
         raise UsageError(f"{path} holds no tools: a list of objects with a name, a description and parameters")
     try:
-        documents = [as_document(each) for each in value]
+        documents = [native_document(each) if is_tool(each) else dict(each) for each in value]
     except ValueError as error:
         raise UsageError(f"{path}: {error}") from None
     unnamed = next((each for each in documents if not isinstance(each.get("name"), str)), None)

@@ -58,10 +58,10 @@ def session(client: Client, errors: str | None = None) -> McpSession:
 def test_names_that_every_notation_can_write(monkeypatch: pytest.MonkeyPatch, as_listed: bool) -> None:
     listed = ["add-to-cart", "a.b", "a_b", "x" * 65, "9"]
 
-    async def documents(client: Any) -> list[Any]:
-        return [{"name": name} for name in listed]
+    async def tools(client: Any) -> list[Any]:
+        return [SimpleNamespace(name=name, description="", input_schema={}) for name in listed]
 
-    monkeypatch.setattr("pytest_bfcl.extensions.agents.mcp_tools.documents_of_client", documents)
+    monkeypatch.setattr("pytest_bfcl.extensions.agents.mcp_tools.listed_tools", tools)
     found, names = asyncio.run(session(Client()).documents(as_listed=as_listed))
     assert list(names.values()) == listed
     said = list(names)
@@ -74,10 +74,10 @@ def test_names_that_every_notation_can_write(monkeypatch: pytest.MonkeyPatch, as
     [(UsageError("odd tools"), "odd tools"), (ValueError("x\ny"), "it does not list its tools: x")],
 )
 def test_tools_that_cannot_be_listed(monkeypatch: pytest.MonkeyPatch, error: Exception, said: str) -> None:
-    async def documents(client: Any) -> list[Any]:
+    async def tools(client: Any) -> list[Any]:
         raise error
 
-    monkeypatch.setattr("pytest_bfcl.extensions.agents.mcp_tools.documents_of_client", documents)
+    monkeypatch.setattr("pytest_bfcl.extensions.agents.mcp_tools.listed_tools", tools)
     with pytest.raises(HarnessError) as caught:
         asyncio.run(session(Client()).documents(as_listed=True))
     assert str(caught.value) == f"own_1: MCP server 'shop': {said}"
@@ -120,7 +120,8 @@ def test_values(monkeypatch: pytest.MonkeyPatch, gives: Any, values: list[Any]) 
     monkeypatch.setattr(mcp_session, "MOST_READ", 10)
     if "result" in str(gives.structured_content):
         monkeypatch.setattr(mcp_session, "MOST_READ", 100)
-    assert asyncio.run(session(Client(gives)).values("f", {}, "asked")) == values
+    plain = [] if isinstance(values[-1], str) else [gives.content[0].text]
+    assert asyncio.run(session(Client(gives)).values("f", {}, "asked")) == [*values, *plain]
 
 
 def test_resources() -> None:

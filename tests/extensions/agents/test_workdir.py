@@ -42,6 +42,8 @@ def test_files_and_templates(trial: Workdir, tmp_path: Path) -> None:
     (source / "sub" / "two.txt").write_text("22")
     (source / "sub" / "deep" / "three.txt").write_text("333")
     (source / "sub" / "link").symlink_to(source / "one.txt")
+    (source / "sub" / "inside").symlink_to("deep")
+    (source / "sub" / "hollow" / "more").mkdir(parents=True)
     (source / "empty").mkdir()
     trial.fill({"x/a.txt": "a\nb", "one": TemplateCopy(copy="one.txt"), "all": TemplateCopy(copy="sub"),
                 "none": TemplateCopy(copy="empty")}, source)  # fmt: skip
@@ -49,6 +51,8 @@ def test_files_and_templates(trial: Workdir, tmp_path: Path) -> None:
     assert found == ["all/deep/three.txt", "all/two.txt", "one", "x/a.txt"]
     assert (trial.path / "x" / "a.txt").read_bytes() == b"a\nb"
     assert (trial.path / "none").is_dir()
+    assert (trial.path / "all" / "hollow" / "more").is_dir()
+    assert (trial.path / "all" / "inside").resolve() == trial.path / "all" / "deep", "links inside lead inside the copy"
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ pytest.importorskip("mcp")
 
 from pytest_bfcl.conversation.world import TOO_MUCH
 from pytest_bfcl.dataset import Entry
+from pytest_bfcl.dataset.served_entry import ServerFacts
 from pytest_bfcl.extensions.agents import served_world as served
 from pytest_bfcl.extensions.agents.served_world import served_entry
 from pytest_bfcl.extensions.agents.workdir import Workdir
@@ -54,6 +55,9 @@ class Server:
     async def resource(self, address: str) -> Any:
         self.log.append(f"read {address}")
         return self.answers[address]
+
+    def facts(self, files: Any) -> ServerFacts:
+        return ServerFacts("shop 1", (), files)
 
     def trouble(self, what: str) -> HarnessError:
         return HarnessError("mcp", what)
