@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import shlex
@@ -23,6 +24,7 @@ from pytest_bfcl.dataset.categories import CATEGORIES, GROUPS
 from pytest_bfcl.run_options import OPTIONS
 from pytest_bfcl.scoring.aggregate import FORMULAS
 from pytest_bfcl.scoring.model_info import find_info, read_model_info
+from pytest_bfcl.scoring.statistics import Z95, PairTally
 
 ROOT = Path(__file__).resolve().parents[1]
 TOP = sorted((ROOT / "docs").glob("*.md"))
@@ -111,6 +113,22 @@ def test_the_site_leads_to_every_page() -> None:
     site = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     names = [page.relative_to(ROOT / "docs").as_posix() for page in PAGES[1:]]
     assert [name for name in names if not re.search(rf"[ :]{re.escape(name)}$", site, re.MULTILINE)] == []
+
+
+def test_the_table_of_detectable_losses_is_what_gates_reckon_with() -> None:
+    page = (ROOT / "docs/gates.md").read_text(encoding="utf-8").split("## How many entries for which loss")[1]
+    rows = re.findall(r"^\| ([\d,]+)[^|]*\| ± ([\d.]+) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \|$", page, re.MULTILINE)
+    assert len(rows) == 8
+    for entries, *told in rows:
+        n = int(entries.replace(",", ""))
+        spreads = [PairTally() for _ in range(3)]
+        for tally, share in zip(spreads, (0.05, 0.1, 0.0), strict=True):
+            for number in range(n):
+                changed = number < round(n * share)
+                tally.add(str(number), changed and number % 2 == 0, changed and number % 2 == 1)
+        seen = [100 * Z95 * math.sqrt(0.7 * 0.3 / n), *(100 * Z95 * math.sqrt(each.independent()) for each in spreads)]
+        assert [float(each) for each in told[:3]] == pytest.approx(seen[:3], abs=0.07)
+        assert seen[3] <= float(told[3]) + 0.01 <= seen[3] + 0.12
 
 
 def test_every_gate_of_the_table_is_one() -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -17,8 +18,8 @@ from pytest_bfcl.scoring.comparison import compare_measurements, comparison_note
 from pytest_bfcl.scoring.expectations import Expectations
 from pytest_bfcl.scoring.gate_scope import everything
 from pytest_bfcl.scoring.gates import GateCheck, evaluate_gates, extent_of, parse_gate, unreachable
-from pytest_bfcl.scoring.measurements import Measurement, open_measurement
-from pytest_bfcl.scoring.noninferiority import Margin, noninferior, parse_margin
+from pytest_bfcl.scoring.measurements import Judged, Key, Measurement, open_measurement
+from pytest_bfcl.scoring.noninferiority import Margin, noninferior, parse_margin, too_few
 from pytest_bfcl.scoring.summary import full_sizes, is_rerun
 
 if TYPE_CHECKING:
@@ -90,6 +91,9 @@ class OthersGate(Protocol):
     folder. It raises `UsageError` for what cannot be.
     """
 
+    def unreachable(self, ids: Collection[str]) -> str | None:
+        """Why a run over these entries cannot meet it even without a difference; ``None``: it can."""
+
     def checks(self, summary: Summary, records: Iterable[Fields]) -> Iterable[GateCheck]:
         """The checks over a finished run."""
 
@@ -148,7 +152,7 @@ class Gates:
 
     def refuse_unreachable(
         self,
-        selected: Mapping[str, int],
+        entries: Mapping[str, str],
         data: DataSet,
         skip_reason: Callable[[str], str | None] = lambda category: None,
         *,
@@ -156,13 +160,13 @@ class Gates:
     ) -> None:
         """Stop before the first request when what was selected cannot meet a gate, whatever the answers.
 
-        ``selected``: entries by category that will be run or have been in an earlier part; ``skip_reason`` says why
-        nothing of a category can be measured; ``others``: tests that are no entries would be run in their place. Raises
+        ``entries``: id → category of what will be run or has been in an earlier part; ``skip_reason`` says why nothing
+        of a category can be measured; ``others``: tests that are no entries would be run in their place. Raises
         `UsageError`.
         """
         if not self.options.wants_verdict:
             return
-        judged = {name: count for name, count in selected.items() if CATEGORIES[name].checker != "none"}
+        judged = Counter(category for category in entries.values() if CATEGORIES[category].checker != "none")
         if not judged:
             if others or self.options.decides or self.options.min_entries:
                 raise UsageError(NO_ENTRY)
@@ -187,6 +191,28 @@ class Gates:
         if told:
             listed = "\n".join(f"  {text}" for text in told[:4])
             raise UsageError(f"--bfcl-fail-under cannot be met, nothing was asked:\n{listed}")
+        self._refuse_too_few({name for name, category in entries.items() if category not in skipped})
+
+    def _refuse_too_few(self, ids: Collection[str]) -> None:
+        """Refuse what these entries could not show of a model that changed nothing: the baseline against itself."""
+        if self.baseline is not None:
+            whole = self.baseline.read
+
+            def read(rules: str) -> dict[str, dict[Key, Judged]]:
+                found = {model: dict(judged) for model, judged in whole(rules).items()}
+                return {model: {key: each[key] for key in each if key[0] in ids} for model, each in found.items()}
+
+            kept = replace(self.baseline, read=read)
+            found = compare_measurements(kept, kept, self._rules, allow_missing=True)
+            if not any(each.rows for each in found):
+                raise UsageError(
+                    f"--bfcl-baseline {self.options.baseline} has a verdict on none of the {len(ids):,} entries"
+                )
+            for margin in self.margins:
+                if told := next(filter(None, (too_few(each, margin) for each in found)), None):
+                    raise UsageError(f"--bfcl-noninferior {margin} cannot be met, nothing was asked: {told}")
+        if self.verify is not None and (told := self.verify.unreachable(ids)):
+            raise UsageError(f"--bfcl-verify cannot be met, nothing was asked: {told}")
 
     def _refuse_itself(self, directory: Path, models: Sequence[str], out: Path | None) -> None:
         """Refuse a baseline that is this run, a copy of it, or what its answers are replayed from."""

@@ -88,6 +88,33 @@ def noninferior(comparison: Comparison, margin: Margin, extent: Extent | None = 
     return GateCheck(name, comparison.after, ok, why, 100 * row.difference, -100 * limit)
 
 
+def too_few(unchanged: Comparison, margin: Margin) -> str | None:
+    """Why a margin cannot be met over these pairs, which differ in nothing; ``None``: it can.
+
+    Says the margin that they can show, and the number of entries that would do: without a difference the interval
+    shrinks with the number of pairs, not with its root.
+    """
+    row = _whole(unchanged) if margin.group is None else unchanged.rows.get(margin.group)
+    if row is None:
+        return f"the baseline has a verdict on no selected entry of {margin.group or 'the data'}"
+    limit, seen = margin.of(row.before), -row.interval95[0]
+    if seen < limit:
+        return None
+    least = math.floor(1000 * seen + 1) / 10  # points, rounded up
+    share = "" if margin.kept is None else f" ({margin.kept:g}% of {100 * row.before:.1f})"
+    would = (
+        f"{least:g}"
+        if margin.kept is None
+        else f"{max(math.floor(100 * (1 - seen / row.before)), 0) if row.before else 0}%"
+    )
+    prefix = f"{margin.group}=" if margin.group else ""
+    more = f", or at least {math.ceil(row.entries * seen / limit) + 1:,} entries" if limit > 0 else ""
+    return (
+        f"{row.entries:,} entries rule out a loss of {least:g} points at best, not of {100 * limit:.1f}{share}, even "
+        f"when nothing changes; --bfcl-noninferior {prefix}{would} would do{more}"
+    )
+
+
 def _whole(comparison: Comparison) -> Row | None:
     rows = comparison.rows
     for name in ("overall", "all"):

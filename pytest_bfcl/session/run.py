@@ -152,8 +152,8 @@ class Run:
 
         ``entries``: id → category of those to be asked; ``others``: whether tests that are no entries run too.
         """
-        counted = Counter({**self._of_earlier(self.earlier.settled_ids), **entries}.values())
-        self.checked_gates.refuse_unreachable(counted, self.data.dataset, skip_reason, others=others)
+        known = {**self._of_earlier(self.earlier.settled_ids), **entries}
+        self.checked_gates.refuse_unreachable(known, self.data.dataset, skip_reason, others=others)
 
     def open(self) -> RunDirectory | None:
         """Create or continue the run directory. Raises `UsageError` or `HarnessError` where that cannot be."""

@@ -30,10 +30,13 @@ GATES: list[tuple[str, int]] = [
     ("--baseline good,margin=50", 0),
     ("--baseline good", 1),
     ("--baseline bad", 0),
-    ("--baseline bad --noninferior 1.5", 0),
+    ("--baseline bad --noninferior 8", 0),
+    ("--baseline bad --noninferior 1.5", 2),
+    ("--baseline good,margin=50 --noninferior 50 --noninferior multiple=50", 2),
     ("--baseline good,margin=50 --noninferior 40%", 0),
     ("--baseline good,margin=50 --noninferior 31", 1),
-    ("--baseline bad --noninferior 60% --noninferior multiple=1.5 --fail-under all=1", 1),
+    ("--baseline bad --noninferior 40% --noninferior simple_python=7 --fail-under all=99", 1),
+    ("--verify good", 2),
     ("--expected known.json", 0),
     ("--expected some.json", 1),
     ("--expected some.json --fail-under simple_python=99 --baseline good", 1),
@@ -177,7 +180,7 @@ def test_nothing_selected_has_a_code_of_its_own(
 def test_gates_and_parts_in_python(place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In memory: the same verdict as in a run directory."""
     monkeypatch.chdir(place)
-    gates = GateOptions(fail_under=["all=99"], baseline="good", noninferior=["2"])
+    gates = GateOptions(fail_under=["all=99"], baseline="good", noninferior=["8"])
     kept = run("bench", MODEL, out=tmp_path / "run", gates=gates)
     held = run("bench", MODEL, gates=gates)
     assert held.summary["gate"] == kept.summary["gate"]

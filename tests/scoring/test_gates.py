@@ -24,7 +24,6 @@ def summary(counts: dict[str, tuple[int, int]], **options: Any) -> dict[str, Any
     [
         ("overall=60", Gate("overall", 60)),
         (" multi_turn = 45.5% ", Gate("multi_turn", 45.5)),
-        ("simple_python=0", Gate("simple_python", 0)),
         ("irrelevance=100", Gate("irrelevance", 100)),
         ("all=1e1", Gate("all", 10)),
         ("entries=83.6", Gate("", 83.6, plain=True)),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -30,6 +30,17 @@ class ServedGate:
         self, texts: Sequence[str], run: Fingerprint, data: DataSet, directory: Path, out: Path | None
     ) -> None:
         self.references = [_open(text, run, data, directory, out) for text in texts]
+
+    def unreachable(self, ids: Collection[str]) -> str | None:
+        """Why a server that does all the same could not be called so over these entries."""
+        runs = [{name: done for name, done in each.run.items() if name in ids} for each in self.references]
+        if not any(runs):
+            return f"{self.references[0].label} has answers to none of the {len(ids):,} selected entries"
+        found = verify(max(runs, key=len), runs)
+        needed = max((row.least for row in found.rows if not row.is_same), default=0)
+        if not needed:
+            return None
+        return f"{found.entries:,} entries cannot show that two servers are alike, even when they are: {needed:,} can"
 
     def checks(self, summary: Summary, records: Iterable[Fields]) -> Iterator[GateCheck]:
         """A check for each model."""

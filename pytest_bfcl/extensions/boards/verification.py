@@ -173,6 +173,11 @@ class Row:
         return self.worst < self.margin
 
     @property
+    def least(self) -> int:
+        """Entries from which the margin would be ruled out where nothing differs: then intervals shrink with them."""
+        return math.floor((self.entries + 2) * self.error / self.margin) - 1  # two pairs are added: `PairTally`
+
+    @property
     def needed(self) -> int:
         """Entries from which the margin would be ruled out, or this loss found."""
         if self.loss < self.margin / 2:

@@ -14,6 +14,7 @@ from pytest_bfcl.extensions.boards.served_gate import ServedGate
 from pytest_bfcl.extensions.boards.served_runs import nowhere, open_served
 from pytest_bfcl.session.evaluation import open_data, run
 from tests.extensions.boards.test_stability import RECORDED
+from tests.plugin.conftest import question, write_lines
 from tests.runs.samples import SPEC
 from tests.scoring.samples import entry_id, line, saved
 
@@ -120,18 +121,19 @@ def test_the_gate_is_met_by_an_equal_server(runs: tuple[str, str, str]) -> None:
 
 
 def test_the_gate_of_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Met by an equal server, missed by another one and where there are too few requests."""
-    words = ["run", "--data", "bundled", "--report", "none", "--categories"]
+    """Met by an equal server, missed by another one, refused where an equal server could not meet it."""
+    write_lines(tmp_path / "own" / "simple_python.jsonl", [question(f"simple_python_{n}") for n in range(470)])
+    words = ["run", "--data", str(tmp_path / "own"), "--report", "none", "--model"]
     reference = str(tmp_path / "reference")
-    main([*words, "non_live,live", "--model", "oracle:@fc", "-o", reference])
+    main([*words, "oracle:@fc", "-o", reference])
     gate = ["--verify", reference, "-o"]
-    assert main([*words, "non_live,live", "--model", "oracle:@fc", *gate, str(tmp_path / "same")]) == 1
-    assert "gate MISSED: too few requests to tell: about " in capsys.readouterr().out  # for hard faults 191 are few
-    assert main([*words, "non_live,live", "--model", "lexical:@fc", *gate, str(tmp_path / "other")]) == 1
+    assert main([*words, "oracle:@fc", *gate, str(tmp_path / "same")]) == 0
+    assert "gate met: serves the model the same" in capsys.readouterr().out
+    assert main([*words, "adversary:idle@fc", *gate, str(tmp_path / "other")]) == 1
     assert "gate MISSED: differs from the reference: " in capsys.readouterr().out
-    assert main([*words, "simple_java", "--model", "oracle:@fc", *gate, str(tmp_path / "few")]) == 1
-    assert "gate MISSED: too few requests to tell: about " in capsys.readouterr().out
-    assert main([*words, "simple_java", "--model", "oracle:@fc", *gate, reference]) == 2
+    assert main([*words, "oracle:@fc", "--sample", "400", *gate, str(tmp_path / "few")]) == 2
+    assert "400 entries cannot show that two servers are alike, even when they are: 465 can" in capsys.readouterr().err
+    assert main([*words, "oracle:@fc", *gate, reference]) == 2
     assert "is the run itself" in capsys.readouterr().err
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -83,6 +84,36 @@ class Workflow:
 PULL = {"pull_request": {"number": 7}}
 
 
+def test_the_documented_recipes_pass_a_model_that_has_not_changed(tmp_path: Path, forge: Forge) -> None:
+    """Word for word, but for the model and its server: main, then a request; and the scripts by hand, twice."""
+    page = (ROOT / "docs/how-to/github.md").read_text(encoding="utf-8")
+    blocks = [yaml.safe_load(text) for text in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)]
+    (step,) = [
+        each for each in blocks[0]["jobs"]["function-calling"]["steps"] if "pytest-bfcl@" in each.get("uses", "")
+    ]
+    given = step["with"] | {"model": "oracle:", "base-url": ""}
+    workflow = Workflow(tmp_path, forge)
+    for ref, event in (("refs/heads/main", {}), ("refs/pull/7/merge", PULL)):
+        job = workflow.job("", ref, event, **given)
+        assert job.failed == 0, job.log
+    assert "--bfcl-noninferior" not in "".join(job.log)  # it was not refused, either
+    by_hand = next(each["run"] for each in blocks[1] if "--bfcl-noninferior" in each.get("run", ""))
+    told = (ROOT / "docs/how-to/gitlab.md").read_text(encoding="utf-8")
+    included, job_by_hand = (yaml.safe_load(text) for text in re.findall(r"```yaml\n(.*?)```", told, re.DOTALL))
+    script = "\n".join(each for each in job_by_hand["score"]["script"] if "comment baseline" not in each)
+    for number, text in enumerate((by_hand, script.replace("pip install", "true"))):
+        folder = tmp_path / f"hand-{number}" / "work"
+        folder.mkdir(parents=True)
+        text = text.replace("openai:checkpoint@fc", "oracle:").replace('--bfcl-base-url "$SERVER"', "")
+        for place in ("reports/main", "reports/pr"):
+            done = bash(text.replace("reports/pr", place) if place == "reports/main" else text, folder, {})
+            assert done.returncode == 0, done.stdout + done.stderr
+    words = included["function-calling"]["variables"]
+    options = f"{words['BFCL_ARGUMENTS']} --bfcl-baseline reports/main --bfcl-noninferior {words['BFCL_MARGIN']}"
+    done = bash(f"python -m pytest --model oracle: --bfcl-data bundled {options}", folder, {})
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_githubs_action(tmp_path: Path, forge: Forge, answers: dict[str, str]) -> None:
     workflow = Workflow(tmp_path, forge)
     first = workflow.job(answers["worse"], "refs/pull/7/merge", PULL, extras="litellm,memory")
@@ -111,7 +142,7 @@ def test_githubs_action(tmp_path: Path, forge: Forge, answers: dict[str, str]) -
     assert same.failed == 0, same.log
     assert "| group | entries | before | after |" in comment["body"]
 
-    worse = workflow.job(answers["worse"], "refs/pull/7/merge", PULL, margin="5")
+    worse = workflow.job(answers["worse"], "refs/pull/7/merge", PULL, margin="14")
     assert worse.failed == 1, worse.log
     assert "**The score fell by" in comment["body"]
     assert "answered in words, no call" in comment["body"]
