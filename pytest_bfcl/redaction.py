@@ -51,6 +51,10 @@ _SHAPES = re.compile(
     r"|(?i:\b(?:bearer|basic)\s+)[^\s\"',}]+"
     r"|(?i:\b(?:api[-_]?key|x-api-key|authorization|access[-_]?token|secret)\b[\"']?\s*[:=]\s*[\"']?)[^\s\"',}&]+"
 )
+_TOKENS = re.compile(
+    r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?|\b(?:gh[pousr]|github_pat|glpat|xox[abeprs])[-_][A-Za-z0-9_-]{10,}"
+)
+"""Tokens of the web and of known services."""
 
 _NONE: Mapping[str, Any] = {}
 T = TypeVar("T")
@@ -66,6 +70,15 @@ def redact(text: str, secrets: Iterable[str] = (), *, limit: int = TEXT_LIMIT) -
     text = " ".join(text.split())
     text = text if len(text) <= limit else text[: limit - 1] + "…"
     return text if text.isprintable() else "".join(c if c.isprintable() else "\ufffd" for c in text)
+
+
+def without_keys(value: Any) -> Any:
+    """A JSON value in whose texts nothing is left that has the shape of a key or a token."""
+    if isinstance(value, str):
+        return _TOKENS.sub(HIDDEN, _SHAPES.sub(HIDDEN, value))
+    if isinstance(value, list | tuple):
+        return [without_keys(each) for each in value]
+    return {name: without_keys(each) for name, each in value.items()} if isinstance(value, dict) else value
 
 
 def hide(text: str, secrets: Iterable[str], instead: str = HIDDEN) -> str:

@@ -128,7 +128,8 @@ class AnswersOnReports:
         asks = item.config.stash.get(ASKS, None)
         tape = asks.tapes.get(item.nodeid) if asks is not None else None
         if tape is not None and (tape.noted or tape.asked):
-            setattr(report, ANSWERS, json.dumps({"noted": tape.noted, "asked": tape.asked}))
+            led = [pointer.text for pointer in asks.matching.pointers if pointer.led] if asks is not None else []
+            setattr(report, ANSWERS, json.dumps({"noted": tape.noted, "asked": tape.asked, "led": led}))
             tape.noted, tape.asked = [], []
         return report
 
@@ -147,6 +148,8 @@ class AnswersKept:
         self._finished: set[str] = set()
         self._collected: set[str] = set()
         self._taken_out = 0
+        self._led: set[str] = set()
+        self._written = 0
         try:
             self._lines = LineAppender(asked.path) if asked.mode != "prune" else None
         except HarnessError as error:
@@ -169,6 +172,8 @@ class AnswersKept:
         text: str | None = getattr(report, ANSWERS, None)
         told = json.loads(text) if text else {"noted": (), "asked": ()}
         self._asked.setdefault(report.nodeid, set()).update(map(as_identity, told["asked"]))
+        self._led.update(told.get("led", ()))
+        self._written += len(told["noted"])
         try:
             for line in told["noted"]:
                 if self._lines is not None:
@@ -186,7 +191,10 @@ class AnswersKept:
         mode = self._recordings.mode
         if self._lines is not None:
             self._lines.close()
-        if mode == "new" or not self._path.is_file():
+        lost = self._lost()
+        if lost and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        if not self._path.is_file():
             return
         asked = {test: each for test, each in self._asked.items() if test in self._finished}
         files = {test.partition("::")[0] for test in self._collected}
@@ -198,12 +206,18 @@ class AnswersKept:
                 return True
             return whole and file in files and test not in self._collected
 
-        self._taken_out = tidy(
-            self._path, self._recordings.matching, asked, gone if mode == "prune" else lambda test: False
-        )
+        self._taken_out = tidy(self._path, self._recordings.matching, asked, gone, mode)
+
+    def _lost(self) -> list[str]:
+        """Pointers that led nowhere in anything that was written."""
+        pointers = self._recordings.matching.pointers if self._written else []
+        return [pointer.text for pointer in pointers if pointer.text not in self._led]
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Say what pruning came to."""
+        """Say what pruning came to, and which pointers did nothing."""
+        for text in self._lost():
+            told = f"ignore={text} led nowhere in {self._written} new lines of {self._path}: nothing was left out there"
+            terminalreporter.write_line(f"bfcl: {told}")
         if self._recordings.mode == "prune":
             told = f"{self._taken_out} lines that no test asks were taken out of {self._path}"
             terminalreporter.write_line(f"bfcl: {told}")

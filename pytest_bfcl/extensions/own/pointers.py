@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from pytest_bfcl.failures import UsageError
@@ -24,25 +25,42 @@ class Difference(NamedTuple):
         return f"{self.pointer or '/'}: recorded {_value_text(self.before)}, now {_value_text(self.after)}"
 
 
-def steps_of(pointer: str) -> tuple[str, ...]:
-    """The steps of a pointer. Raises `UsageError`."""
-    if not pointer.startswith("/") or len(pointer) < 2:
-        raise UsageError(f"{pointer!r} is no JSON pointer: write it like /messages/0/content, * for every item")
-    return tuple(step.replace("~1", "/").replace("~0", "~") for step in pointer[1:].split("/"))
+ROOTS = ("messages", "tools", "name", "arguments", "reply", "result")
+"""What a recorded line has that a pointer may begin with."""
 
 
-def masked(value: Any, pointers: Sequence[tuple[str, ...]]) -> Any:
-    """The value with `IGNORED` in the places that pointers lead to; a pointer that leads nowhere changes nothing."""
-    if any(not steps for steps in pointers):
-        return IGNORED
-    if isinstance(value, dict):
-        items: Iterator[tuple[Any, Any]] = iter(value.items())
-    elif isinstance(value, list | tuple):
-        items = enumerate(value)
-    else:
+class Pointer:
+    """One pointer, and whether it has led anywhere yet."""
+
+    def __init__(self, text: str) -> None:
+        """Raises `UsageError` for what is no pointer, or begins with nothing that a recording has."""
+        if not text.startswith("/") or len(text) < 2:
+            raise UsageError(f"{text!r} is no JSON pointer: write it like /messages/0/content, * for every item")
+        self.text = text
+        self.steps = tuple(step.replace("~1", "/").replace("~0", "~") for step in text[1:].split("/"))
+        self.led = False
+        if self.steps[0] not in ROOTS:
+            raise UsageError(f"{text!r} leads nowhere in a recording; it begins with one of /{', /'.join(ROOTS)}")
+
+    def masked(self, value: Any, steps: Sequence[str], found: Callable[[Any], None]) -> Any:
+        """The value with `IGNORED` in the places that ``steps`` lead to; ``found`` is told what stood there.
+
+        Texts of JSON are gone into as well: results of tools, arguments of calls.
+        """
+        if not steps:
+            self.led = True
+            found(value)
+            return IGNORED
+        first, rest = steps[0], steps[1:]
+        if isinstance(value, dict):
+            return {k: self.masked(v, rest, found) if first in ("*", str(k)) else v for k, v in value.items()}
+        if isinstance(value, list | tuple):
+            return [self.masked(v, rest, found) if first in ("*", str(n)) else v for n, v in enumerate(value)]
+        if isinstance(value, str) and value[:1] in ("{", "["):
+            with contextlib.suppress(ValueError, RecursionError):
+                inside = self.masked(whole := json.loads(value), steps, found)
+                return value if inside == whole else json.dumps(inside, ensure_ascii=False)
         return value
-    found = {key: masked(each, [steps[1:] for steps in pointers if steps[0] in ("*", str(key))]) for key, each in items}
-    return found if isinstance(value, dict) else list(found.values())
 
 
 def differences(before: Any, after: Any, pointer: str = "") -> Iterator[Difference]:

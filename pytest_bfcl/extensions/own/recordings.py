@@ -9,16 +9,18 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
+import shlex
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from pytest_bfcl.extensions.own.pointers import Difference, differences, masked, steps_of
+from pytest_bfcl.extensions.own.pointers import IGNORED, Difference, Pointer, differences
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.models.base import Request
-from pytest_bfcl.runs import request_digest
+from pytest_bfcl.redaction import hide, without_keys
 from pytest_bfcl.runs.journal import reply_from_dict, reply_to_dict
 from pytest_bfcl.runs.lines import DamagedLine, json_line, read_json_lines
 
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 
 Kind = Literal["reply", "result", "tools"]
 SHOWN_DIFFERENCES = 2
+SHORTEST_TOKEN, LONGEST_TOKEN = 8, 4_096
+"""Characters of a text without spaces that is hidden wherever it stands, once a pointer has led to it."""
 
 
 class StaleRecording(UsageError):
@@ -43,20 +47,45 @@ class Identity(NamedTuple):
 
 
 class Matching:
-    """What of a request counts; ``ignore`` are JSON pointers to what does not, and is not written down either."""
+    """What of a line counts and may be written down.
+
+    ``ignore`` are JSON pointers to what does not and may not; a token that stands in such a place is hidden wherever
+    else it stands. What has the shape of a key is hidden in any case.
+    """
 
     def __init__(self, ignore: Sequence[str] = ()) -> None:
-        self._pointers = [steps_of(pointer) for pointer in ignore]
+        self.pointers = [Pointer(text) for text in ignore]
+        self._secrets: set[str] = set()
 
-    def masked_content(self, content: Parsed) -> Parsed:
-        """The content as it is written and compared."""
-        shown: Parsed = masked(content, self._pointers) if self._pointers else content
-        return shown
+    def shown(self, line: Parsed) -> Parsed:
+        """The line, or a part of it, as it is written and compared."""
+        for pointer in self.pointers:
+            line = pointer.masked(line, pointer.steps, self._learn)
+        found: Parsed = without_keys(line)
+        return _without(found, self._secrets) if self._secrets else found
+
+    def _learn(self, value: Any) -> None:
+        if isinstance(value, str) and SHORTEST_TOKEN <= len(value) <= LONGEST_TOKEN and not re.search(r"\s", value):
+            self._secrets.add(value)
 
     def key(self, content: Parsed) -> str:
         """SHA-256 of what counts."""
-        text = json.dumps(self.masked_content(content), sort_keys=True, default=str)
+        text = json.dumps(self.shown(content), sort_keys=True, default=str)
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+    def option(self, mode: str, path: Path, *more: str) -> str:
+        """``--bfcl-record`` as a word of a command line that says the same, with further pointers."""
+        parts = [f"{mode}={path}" if mode else str(path)]
+        parts += [f"ignore={text}" for text in (*(pointer.text for pointer in self.pointers), *more)]
+        return f"--bfcl-record {shlex.quote(','.join(parts))}"
+
+
+def _without(value: Any, secrets: set[str]) -> Any:
+    if isinstance(value, str):
+        return hide(value, secrets, IGNORED)
+    if isinstance(value, list | tuple):
+        return [_without(each, secrets) for each in value]
+    return {name: _without(each, secrets) for name, each in value.items()} if isinstance(value, dict) else value
 
 
 class Recorded:
@@ -68,6 +97,7 @@ class Recorded:
         """How the recorded model was asked."""
         self._found: dict[Identity, Parsed] = {}
         self._contents: dict[Identity, Parsed] = {}
+        self._by_content: dict[tuple[Kind, str, int], tuple[Identity, Parsed]] = {}
         if not path.is_file():
             if may_be_missing:
                 return
@@ -76,12 +106,22 @@ class Recorded:
             if str(value.get("model")).endswith("@prompt"):
                 self.mode = "prompt"
             self._found[identity] = value
+            self._by_content[identity[1:]] = identity, value
             if content is not None:
                 self._contents[identity] = content
 
     def find(self, identity: Identity) -> Parsed | None:
         """The line of a request."""
         return self._found.get(identity)
+
+    def find_elsewhere(self, identity: Identity) -> tuple[Identity, Parsed] | None:
+        """The line with this content that another test asked: a renamed one."""
+        return self._by_content.get(identity[1:])
+
+    def model_of(self, test: str) -> str:
+        """Who answered a test; ``…`` where it is not known."""
+        lines = (value for identity, value in self._found.items() if identity.test == test and "model" in value)
+        return str(next((value["model"] for value in lines), "…"))
 
     def has(self, test: str) -> bool:
         """Whether anything of a test is recorded."""
@@ -139,13 +179,12 @@ class Tape:
         self._requests += 1
         number = self._requests
         content: Parsed = {"messages": list(request.messages), "tools": list(request.functions)}
-        identity, found = self._find("reply", content, digest_of(request))
+        identity, found = self._find("reply", content)
         if found is not None:
             return reply_from_dict(found["reply"])
         self._require_live(identity, content, f"request {number}", "messages or tools")
         reply = await ask()
-        line = {"request": number, "model": model, "request_sha256": digest_of(request)}
-        self._keep(identity, {**line, **self._matching.masked_content(content), "reply": reply_to_dict(reply)})
+        self._keep(identity, {"request": number, "model": model, **content, "reply": reply_to_dict(reply)})
         return reply
 
     async def result(self, name: str, arguments: Fields, carry: Callable[[], Awaitable[str]], *, always: bool) -> str:
@@ -157,7 +196,7 @@ class Tape:
         if found is not None:
             return str(found["result"])
         result = await carry()  # a recording without it: tools are to be had, models may not be
-        self._keep(identity, {"call": self._matching.masked_content(call), "result": result})
+        self._keep(identity, {"call": call, "result": result})
         return result
 
     async def tools(
@@ -169,66 +208,84 @@ class Tape:
         if found is not None:
             return list(found["documents"]), dict(found["names"])
         documents, names = await ask()
-        self._keep(identity, {**self._matching.masked_content(content), "documents": documents, "names": names})
+        self._keep(identity, {**content, "documents": documents, "names": names})
         return documents, names
 
-    def _find(self, kind: Kind, content: Parsed, digest: str | None = None) -> tuple[Identity, Parsed | None]:
+    def _find(self, kind: Kind, content: Parsed) -> tuple[Identity, Parsed | None]:
         key = self._matching.key(content)
         self._counts[kind, key] += 1
         identity = Identity(self.test, kind, key, self._counts[kind, key])
+        if self._recorded is None:
+            self.asked.append(identity)
+            return identity, None
+        found = self._recorded.find(identity)
+        if found is None and (renamed := self._recorded.find_elsewhere(identity)) is not None:
+            self.asked.append(renamed[0])
+            return identity, renamed[1]
         self.asked.append(identity)
-        found = self._recorded.find(identity) if self._recorded is not None else None
-        if found is None and digest is not None and self._recorded is not None:
-            earlier = identity._replace(key=digest)
-            if (found := self._recorded.find(earlier)) is not None:
-                self.asked.append(earlier)
         return identity, found
 
     def _require_live(self, identity: Identity, content: Parsed, what: str, changeable: str) -> None:
         if self._live:
             return
         assert self._recorded is not None
-        path = self._recorded.path
-        again = f"record it again: pytest {self.test} --model … --bfcl-record {path}"
+        path, model = self._recorded.path, self._recorded.model_of(self.test)
+        again = f"pytest {shlex.quote(self.test)} --model {shlex.quote(model)} {self._matching.option('', path)}"
         if not self._recorded.has(self.test):
-            raise StaleRecording(f"{path} has no answer to {what} of {self.test}; {again}")
-        found = self._recorded.nearest(identity, self._matching.masked_content(content), self.asked)
-        told = [f"{path} is stale: {what} of {self.test} has changed since ({changeable}); {again}"]
+            raise StaleRecording(f"{path} has no answer to {what} of {self.test}; record it:\n  {again}")
+        found = self._recorded.nearest(identity, self._matching.shown(content), self.asked)
+        told = [f"{path} is stale: {what} of {self.test} has changed since ({changeable})"]
         if found:
-            told += [f"  {each}" for each in found[:SHOWN_DIFFERENCES]]
-            if len(found) > SHOWN_DIFFERENCES:
-                told.append(f"  … and {len(found) - SHOWN_DIFFERENCES} more places")
-            told.append(f"what may change: --bfcl-record …,ignore={found[0].pointer}")
+            shown = len(found) if len(found) <= SHOWN_DIFFERENCES else SHOWN_DIFFERENCES - 1
+            told += [f"  {each}" for each in found[:shown]]
+            if len(found) > shown:
+                told.append(f"  … and {len(found) - shown} more places")
+        told.append(f"record it again: {again}")
+        if found:
+            told.append(f"or let it change: {self._matching.option('replay', path, found[0].pointer)}")
         raise StaleRecording("\n".join(told))
 
     def _keep(self, identity: Identity, line: Parsed) -> None:
         if self._note:
-            self.noted.append({"test": self.test, "nth": identity.nth, **line})
+            call = line.pop("call", None)
+            shown = self._matching.shown({**(call or {}), **line})
+            if call is not None:
+                shown = {"call": {name: shown.pop(name) for name in call}, **shown}
+            self.noted.append({"test": self.test, "nth": identity.nth, **shown})
 
 
-def digest_of(request: Request) -> str:
-    """SHA-256 of messages and tools; another model or temperature does not make a recording stale."""
-    return request_digest(request.messages, request.functions, {})
+def tidy(
+    path: Path,
+    matching: Matching,
+    asked: Mapping[str, Collection[Identity]],
+    gone: Callable[[str], bool],
+    mode: str,
+) -> int:
+    """Sort a file and take out what a later line replaces; give what a renamed test asked the name it has now.
 
-
-def tidy(path: Path, matching: Matching, asked: Mapping[str, Collection[Identity]], gone: Callable[[str], bool]) -> int:
-    """Take out of a file what a later line replaces, what finished tests did not ask, and tests that are ``gone``.
-
-    ``asked``: test → what it asked. The file is replaced as a whole; returns how many lines were taken out.
+    ``asked``: finished test → what it asked; ``gone``: whether there is no such test any more. Recording anew takes out
+    what finished tests did not ask, ``prune`` what is gone, too. The file is replaced as a whole; returns how many
+    lines were taken out.
     """
     lines = lines_of(path, matching)
     last = {identity: number for number, (identity, _, _) in enumerate(lines)}
-    kept = [
-        value
-        for number, (identity, _, value) in enumerate(lines)
-        if last[identity] == number
-        and not gone(identity.test)
-        and (identity.test not in asked or identity in asked[identity.test])
-    ]
-    if len(kept) < len(lines):
-        beside = path.with_name(f".{path.name}.{os.getpid()}")
-        beside.write_bytes(b"".join(map(json_line, kept)))
-        os.replace(beside, path)
+    heirs = {each: test for test, identities in asked.items() for each in identities if each.test != test}
+    kept: list[tuple[Identity, Parsed]] = []
+    for number, (identity, _, value) in enumerate(lines):
+        if last[identity] != number:
+            continue
+        if identity in heirs and gone(identity.test):
+            value = {**value, "test": heirs[identity]}
+            identity = identity._replace(test=heirs[identity])
+        else:
+            unasked = identity not in asked.get(identity.test, (identity,))
+            if (mode != "new" and unasked) or (mode == "prune" and gone(identity.test)):
+                continue
+        kept.append((identity, value))
+    kept.sort(key=lambda each: (each[0].test, each[0].kind, len(each[1].get("messages", ())), *each[0][2:]))
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    beside.write_bytes(b"".join(json_line(value) for _, value in kept))
+    os.replace(beside, path)
     return len(lines) - len(kept)
 
 

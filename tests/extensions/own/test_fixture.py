@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 
 import pytest
 
@@ -82,6 +83,7 @@ def test_a_recording_serves_without_a_model_and_says_when_it_is_stale(pytester, 
     run(pytester, "--model", "fake:x", "--bfcl-record", "answers.jsonl", "--bfcl-out", "run").assert_outcomes(passed=3)
     lines = [json.loads(line) for line in (pytester.path / "answers.jsonl").read_text().splitlines()]
     assert [line["request"] for line in lines if "reply" in line] == [1, 2, 1, 2, 1, 2]
+    assert [line["test"] for line in lines] == sorted(line["test"] for line in lines)
     assert [line["result"] for line in lines if "result" in line] == ["rain in Oslo", "rain in Oslo"]
     run(pytester, "--bfcl-record", "replay=answers.jsonl").assert_outcomes(passed=3)
     run(pytester, "--bfcl-record", "replay=answers.jsonl", "-n", "2").assert_outcomes(passed=3)
@@ -91,7 +93,8 @@ def test_a_recording_serves_without_a_model_and_says_when_it_is_stale(pytester, 
     stale.stdout.fnmatch_lines([
         "*answers.jsonl is stale: request 1 of test_mine.py::test_sync has changed*",
         '*/messages/0/content: recorded "What is the weather in Oslo?", now "What about the weather in Oslo?"',
-        "what may change: --bfcl-record …,ignore=/messages/0/content",
+        "record it again: pytest test_mine.py::test_sync --model fake:x@fc --bfcl-record answers.jsonl",
+        "or let it change: --bfcl-record replay=answers.jsonl,ignore=/messages/0/content",
     ])  # fmt: skip
     recorded = ("--bfcl-record", "replay=answers.jsonl,ignore=/messages/0/content")
     run(pytester, *recorded).assert_outcomes(passed=3)
@@ -146,16 +149,15 @@ def test_what_is_recorded_new_anew_or_taken_out(pytester):
     model = ("--model", "fake:x", "--bfcl-out", "run")
     assert test(one.format("one"), "--bfcl-record=new=a.jsonl", *model, passed=2)[0] == ["one", "two"]
     assert test(one.format("changed"), "--bfcl-record=replay=a.jsonl", passed=1, failed=1)[0] == ["one", "two"]
-    assert test(one.format("changed"), "--bfcl-record=new=a.jsonl", *model, passed=2)[0] == ["one", "two", "changed"]
-    assert test(one.format("one"), "--bfcl-record=a.jsonl", *model, "-k", "one", passed=1, deselected=1)[0] == [
-        "two",
-        "one",
-    ]
-    assert test(one.format("more"), "--bfcl-record=new=a.jsonl", *model, passed=2)[0] == ["two", "one", "more"]
+    changed = test(one.format("changed"), "--bfcl-record=new=a.jsonl", *model, passed=2)[0]
+    assert sorted(changed) == ["changed", "one", "two"]
+    alone = test(one.format("one"), "--bfcl-record=a.jsonl", *model, "-k", "one", passed=1, deselected=1)
+    assert alone[0] == ["one", "two"]
+    assert sorted(test(one.format("more"), "--bfcl-record=new=a.jsonl", *model, passed=2)[0]) == ["more", "one", "two"]
     kept, result = test(one.format("more"), "--bfcl-record=prune=a.jsonl", "-k", "two", passed=1, deselected=1)
-    assert kept == ["two", "one", "more"]
+    assert sorted(kept) == ["more", "one", "two"]
     kept, result = test(one.format("more"), "--bfcl-record=prune=a.jsonl", passed=2)
-    assert kept == ["two", "more"]
+    assert kept == ["more", "two"]
     result.stdout.fnmatch_lines(["bfcl: 1 lines that no test asks were taken out of *a.jsonl"])
     assert test(one.split("def test_two")[0].format("more"), "--bfcl-record=prune=a.jsonl", passed=1)[0] == ["more"]
     result = run(pytester, "--bfcl-record=b.jsonl,new=a.jsonl", *model)
@@ -164,10 +166,69 @@ def test_what_is_recorded_new_anew_or_taken_out(pytester):
     result.stderr.fnmatch_lines(["*'messages' is no JSON pointer*"])
 
 
+SECRETS = """
+    import json
+    TOKEN = {token!r}
+
+    def log_in(name: str) -> str:
+        "Logs somebody in."
+        return json.dumps({{"session": TOKEN, "bearer": "Bearer abcdefghijklmnop"}})
+
+    def test_{name}(ask):
+        assert "rain" in ask(f"What is the weather? My ticket is {{TOKEN}}.", tools=[log_in]).text.lower()
+"""
+
+
+@pytest.mark.usefixtures("project")
+def test_tokens_stay_out_of_a_recording_wherever_they_stand(pytester):
+    """By their shape, and by a pointer into a result, from which they are known everywhere else."""
+
+    def project(name="one", token="T0ken-2026-very-secret"):
+        pytester.makeconftest(MODEL.replace("get_weather", "log_in").replace('"city"', '"name"'))
+        pytester.makepyfile(test_mine=SECRETS.format(name=name, token=token))
+
+    project()
+    pointers = "a.jsonl,ignore=/result/session,ignore=/messages/0/content"
+    model = ("--model", "fake:x", "--bfcl-out", "run")
+    run(pytester, *model, "--bfcl-record", pointers).assert_outcomes(passed=1)
+    text = (pytester.path / "a.jsonl").read_text()
+    assert "T0ken-2026" not in text
+    assert "abcdefghijklmnop" not in text
+    project(token="another-token-of-today")
+    run(pytester, "--bfcl-record", f"replay={pointers}").assert_outcomes(passed=1)
+    project("renamed")  # its answers are found by what it asks
+    run(pytester, "--bfcl-record", f"replay={pointers}").assert_outcomes(passed=1)
+    run(pytester, "--bfcl-record", f"prune={pointers}").assert_outcomes(passed=1)
+    assert '"test":"test_mine.py::test_renamed"' in (pytester.path / "a.jsonl").read_text().replace(": ", ":")
+    lost = run(pytester, *model, "--bfcl-record", "b.jsonl,ignore=/result/sesion")
+    assert lost.ret == pytest.ExitCode.TESTS_FAILED
+    lost.stdout.fnmatch_lines(["bfcl: ignore=/result/sesion led nowhere in 3 new lines of b.jsonl*"])
+    refused = run(pytester, *model, "--bfcl-record", "b.jsonl,ignore=/mesages/0")
+    refused.stderr.fnmatch_lines(["*'/mesages/0' leads nowhere in a recording; it begins with one of /messages,*"])
+
+
+@pytest.mark.usefixtures("project")
+def test_the_command_that_is_advised_runs_with_an_ini_and_two_recordings_merge(pytester):
+    ini = "[pytest]\nasyncio_default_fixture_loop_scope = session\nbfcl_record = replay=a.jsonl,ignore=/tools\n"
+    pytester.makepyfile(test_mine="def test_one(ask):\n    ask('folder one')\n")
+    model = ("--model", "fake:x", "--bfcl-out", "run")
+    run(pytester, *model, "--bfcl-record", "a.jsonl").assert_outcomes(passed=1)
+    ours = (pytester.path / "a.jsonl").read_text()
+    pytester.makeini(ini)
+    pytester.makepyfile(test_mine="def test_one(ask):\n    ask('folder changed')\n")
+    stale = run(pytester)
+    (advice,) = [line.partition("pytest ")[2] for line in stale.outlines if line.startswith("record it again: ")]
+    pytester.runpytest_inprocess("-p", "no:cacheprovider", *shlex.split(advice)).assert_outcomes(passed=1)
+    run(pytester).assert_outcomes(passed=1)
+    theirs = (pytester.path / "a.jsonl").read_text()
+    (pytester.path / "a.jsonl").write_text(theirs + ours)  # as merge=union leaves them
+    run(pytester).assert_outcomes(passed=1)
+
+
 def answers(path):
-    """Test and number of a request → its digest and what was answered."""
+    """Test and number of a request → its messages and what was answered."""
     lines = [line for line in map(json.loads, path.read_text().splitlines()) if "reply" in line]
-    found = {(line["test"], line["request"]): (line["request_sha256"], line["reply"]) for line in lines}
+    found = {(line["test"], line["request"]): (line["messages"], line["reply"]) for line in lines}
     assert len(found) == len(lines)
     return found
 
