@@ -74,6 +74,19 @@ def items_trouble(body: Fields, items: Iterable[object], view: View | None = Non
     return _of_kinds(error, [_word(each.get("type")) for each in views], ITEMS)
 
 
+def record_trouble(record: Fields) -> str | None:
+    """What a proxy's or tracer's own record says against the reply in it: an error, a status, a level."""
+    if (error := _error_in(record)) is not None:
+        return error
+    for name in ("exception", "error_str", "error_message", "error_information"):
+        if record.get(name):
+            return name
+    for name in ("level", "status", "state", "outcome"):
+        if (said := _word(record.get(name))) in _FAILED | _UNFINISHED:
+            return f"{name}: {said}"
+    return _status_of(record)
+
+
 def mapping(value: object) -> Fields | None:
     """A mapping as it is."""
     return value if isinstance(value, Mapping) else None

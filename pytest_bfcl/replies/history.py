@@ -31,13 +31,17 @@ _WRAPPED = ("result", "output")
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """One thing in a conversation; ``call_id`` and ``name`` say which call a tool's result answers, if known."""
+    """One thing in a conversation; ``call_id`` and ``name`` say which call a tool's result answers, if known.
+
+    ``beside``: the user's words stand in one message with a tool's result, so they need be no request.
+    """
 
     who: Literal["system", "user", "model", "tool"]
     text: str = ""
     calls: tuple[ToolCall, ...] = ()
     call_id: str | None = None
     name: str | None = None
+    beside: bool = False
 
 
 def read_history(messages: object, field: str = "messages") -> list[Said]:
@@ -113,11 +117,13 @@ def _of_others(fields: Fields, who: Literal["system", "user", "tool"]) -> Iterat
         yield Said(who, content)
         return
     words: list[str] = []
+    results = 0
     for number, block in enumerate(blocks):
         view = fields_of(block)
         if view is not None and _is_result(view):
             try:
                 yield _result(view)
+                results += 1
             except UnknownShape as error:
                 raise UnknownShape(f"content[{number}]: {error}") from None
         elif view is not None and kind_of(view) == "system-prompt":
@@ -125,7 +131,7 @@ def _of_others(fields: Fields, who: Literal["system", "user", "tool"]) -> Iterat
         else:
             words.append(_words(block, f"content[{number}]"))
     if words or not blocks:
-        yield Said("user" if who == "tool" else who, "\n".join(filter(None, words)))
+        yield Said("user" if who == "tool" else who, "\n".join(filter(None, words)), beside=results > 0)
 
 
 def _words(block: object, place: str) -> str:

@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 from pytest_bfcl.printed import say, say_data
 
 SUMMARY = "turn recorded conversations into entries"
-SHOWN = 5
+SHOWN = 8
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -45,8 +46,21 @@ def run(args: argparse.Namespace) -> int:
             file.write(text)
     else:
         say_data(text)
-    for told in left_out[:SHOWN]:
+    for told in _by_cause(left_out):
         say(f"left out: {told}", file=sys.stderr)
     told = f"{len(made)} entries, none of them reviewed" if made else "no request with tools was answered in this log"
     say(f"{args.path}: {told}{f'; {len(left_out)} left out' if left_out else ''}", file=sys.stderr)
     return 0 if made else 1
+
+
+def _by_cause(left_out: list[str]) -> Iterator[str]:
+    """Causes, the most frequent first, each with how often and where it was first."""
+    causes: dict[str, list[str]] = {}
+    for told in left_out:
+        place, _, cause = told.partition(": ")
+        causes.setdefault(cause, []).append(place)
+    listed = sorted(causes.items(), key=lambda each: -len(each[1]))
+    for cause, places in listed[:SHOWN]:
+        yield f"{cause} ({len(places)} times, first {places[0]})" if len(places) > 1 else f"{places[0]}: {cause}"
+    if rest := sum(len(places) for _, places in listed[SHOWN:]):
+        yield f"{rest} for {len(listed) - SHOWN} other causes"

@@ -18,6 +18,7 @@ from pytest_bfcl.dataset.expectation import Values
 from pytest_bfcl.dataset.served_entry import portable_name
 from pytest_bfcl.extensions.own.logs.conversation import Conversation
 from pytest_bfcl.extensions.own.logs.reading import conversations_of_log
+from pytest_bfcl.extensions.own.logs.truth import said_trouble
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.judging.expected import plain_answers
@@ -104,11 +105,13 @@ def _single(conversation: Conversation, calls: Sequence[list[Call]], entry_id: s
     for said, made in zip(conversation.said, calls, strict=True):
         if said.who in ("user", "system"):
             told.append({"role": said.who, "content": said.text})
-            asked = asked or said.who == "user"
+            asked = (asked or said.who == "user") and not said.beside
         elif said.who == "tool":
             _tell(told, f"(result: {said.text[:SHOWN_CHARS]})")
         else:
-            if asked and told[-1]["role"] == "user" and (made or said.text):
+            if asked and told[-1]["role"] == "user":
+                if trouble := said_trouble(said, conversation.tools):
+                    raise UsageError(f"{conversation.place}, reply {number + 1}: {trouble}")
                 yield _request(conversation, f"{entry_id}_{number}", told, made)
                 number += 1
             _tell(told, " ".join(filter(None, (said.text, *map(_call_text, made)))))

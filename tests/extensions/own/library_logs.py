@@ -62,7 +62,7 @@ def _openai() -> dict[str, str]:
     request = {"instructions": SYSTEM, "tools": [FLAT_TOOL]}
     told = {"type": "function_call_output", "call_id": "c", "output": RESULT}
     plain: dict[str, Any] = {"created_at": 1, "model": "g", "object": "response", "parallel_tool_calls": True,
-                             "tool_choice": "auto", "tools": []}  # fmt: skip
+                             "tool_choice": "auto", "tools": [], "status": "completed"}  # fmt: skip
     made = [
         Response(id=name, output=[item], **plain).model_dump(mode="json") for name, item in (("r", call), ("s", last))
     ]

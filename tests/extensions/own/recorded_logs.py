@@ -34,7 +34,13 @@ LAST = {"role": "assistant", "content": ANSWER, "tool_calls": None}
 
 
 def completion(message: dict[str, Any]) -> dict[str, Any]:
-    return {"id": "x", "object": "chat.completion", "choices": [{"index": 0, "message": message}]}
+    return {
+        "id": "x",
+        "object": "chat.completion",
+        "choices": [
+            {"index": 0, "message": message, "finish_reason": "tool_calls" if message.get("tool_calls") else "stop"}
+        ],
+    }
 
 
 def _anthropic() -> list[Any]:
@@ -45,7 +51,13 @@ def _anthropic() -> list[Any]:
     told = {"type": "tool_result", "tool_use_id": "t", "content": [{"type": "text", "text": RESULT}]}
     after = [*asked, {"role": "assistant", "content": called["content"]}, {"role": "user", "content": [told]}]
     request = {"system": [{"type": "text", "text": SYSTEM}], "tools": [{**ABOUT, "input_schema": SCHEMA}]}
-    answered = {"id": "n", "type": "message", "role": "assistant", "content": [{"type": "text", "text": ANSWER}]}
+    answered = {
+        "id": "n",
+        "type": "message",
+        "role": "assistant",
+        "stop_reason": "end_turn",
+        "content": [{"type": "text", "text": ANSWER}],
+    }
     return [
         {"request": {**request, "messages": asked}, "response": called},
         {"request": {**request, "messages": after}, "response": answered},
@@ -59,9 +71,10 @@ def _responses() -> list[Any]:
     told = {"type": "function_call_output", "call_id": "c", "output": RESULT}
     return [
         {"request": {**request, "input": ASKED},
-         "response": {"id": "r1", "output": [{"type": "reasoning", "id": "rs", "summary": []}, call]}},
+         "response": {"id": "r1", "status": "completed",
+                      "output": [{"type": "reasoning", "id": "rs", "summary": []}, call]}},
         {"request": {**request, "previous_response_id": "r1", "input": [told]},
-         "response": {"id": "r2", "output": [message]}},
+         "response": {"id": "r2", "status": "completed", "output": [message]}},
     ]  # fmt: skip
 
 

@@ -195,3 +195,147 @@ def test_a_broken_call_is_named(tmp_path: Path, call: dict[str, Any]) -> None:
     messages = [{"role": "user", "content": "Hi"}, {"role": "assistant", "tool_calls": [call]}]
     with pytest.raises(UsageError, match=r"log\.jsonl:1"):
         list(entries_of_log(log(tmp_path / "log.jsonl", {"tools": [TOOL], "messages": messages})))
+
+
+# -- endings: what each kind of log says of a reply, and whether it may be taken for what is right ---------------------
+
+ASKED = [{"role": "user", "content": "Who are you?"}]
+SAYS = {"role": "assistant", "content": "A shop's assistant."}
+OFFERED = {"messages": ASKED, "tools": [TOOL]}
+ORDER = {**recorded_logs.ABOUT, "name": "find_order"}
+GENERATION = {"id": "o", "traceId": "t", "type": "GENERATION", "input": OFFERED, "output": SAYS}
+OTEL_SPAN = {
+    "gen_ai.tool.definitions": json.dumps([recorded_logs.FLAT_TOOL]), "gen_ai.input.messages": json.dumps(ASKED),
+    "gen_ai.output.messages": json.dumps([SAYS]),
+}  # fmt: skip
+PHOENIX_SPAN = {
+    "openinference.span.kind": "LLM", "llm.input_messages.0.message.role": "user",
+    "llm.input_messages.0.message.content": "Who are you?", "llm.output_messages.0.message.role": "assistant",
+    "llm.output_messages.0.message.content": "A shop's assistant.",
+    "llm.tools.0.tool.json_schema": json.dumps(recorded_logs.OPENAI_TOOL),
+}  # fmt: skip
+METERED_SPAN = {
+    "gen_ai.prompt.0.role": "user", "gen_ai.prompt.0.content": "Who are you?", "gen_ai.completion.0.role": "assistant",
+    "gen_ai.completion.0.content": "A shop's assistant.", "llm.request.functions.0.name": "find_order",
+    "llm.request.functions.0.parameters": json.dumps(SCHEMA),
+}  # fmt: skip
+
+
+def span(attributes: dict[str, Any], **more: Any) -> dict[str, Any]:
+    return {"name": "chat", "context": {"span_id": "2"}, "attributes": attributes, "events": [], **more}
+
+
+def ended(name: str, word: object) -> dict[str, Any]:
+    return {} if word is None else {name: word}
+
+
+def chat(word: object, **more: Any) -> dict[str, Any]:
+    choice = {"index": 0, "message": SAYS, **ended("finish_reason", word)}
+    return {"request": OFFERED, "response": {"object": "chat.completion", "choices": [choice], **more}}
+
+
+def messages(word: object, content: Any = None) -> dict[str, Any]:
+    blocks = content or [{"type": "text", "text": "A shop's assistant."}]
+    body = {"type": "message", "role": "assistant", "content": blocks, **ended("stop_reason", word)}
+    return {"request": {"messages": ASKED, "tools": [{**ORDER, "input_schema": SCHEMA}]}, "response": body}
+
+
+def responses(status: object, **more: Any) -> dict[str, Any]:
+    item = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "A shop's assistant."}]}
+    body = {"output": [item], **ended("status", status), **more}
+    return {"request": {"input": "Who are you?", "tools": [recorded_logs.FLAT_TOOL]}, "response": body}
+
+
+def gemini(word: object, **more: Any) -> dict[str, Any]:
+    content = {"role": "model", "parts": [{"text": "A shop's assistant."}]}
+    tools = [{"functionDeclarations": [{**ORDER, "parameters": recorded_logs.GOOGLE}]}]
+    request = {"contents": [{"role": "user", "parts": [{"text": "Who are you?"}]}], "tools": tools, **more}
+    return {"request": request, "response": {"candidates": [{"content": content, **ended("finishReason", word)}]}}
+
+
+CHOICE = chat("stop")["response"]["choices"][0]
+STOPPED = chat("stop")["response"]
+LEFT = '<tool_call>{"name": "find_order", "arguments": {"number": 1}}</tool_call>'
+TAKEN: dict[str, Any] = {
+    "chat: stop": chat("stop"), "messages: end_turn": messages("end_turn"),
+    "responses: completed": responses("completed"), "gemini: STOP": gemini("STOP"),
+    "bare messages": {"messages": [*ASKED, SAYS], "tools": [TOOL]},
+    "langfuse: no level": GENERATION, "langfuse: DEFAULT": {**GENERATION, "level": "DEFAULT"},
+    "litellm: success": {**OFFERED, "response": STOPPED, "status": "success"},
+    "otel: stop": span({**OTEL_SPAN, "gen_ai.response.finish_reasons": ["stop"]}),
+    "otel: no word": span(OTEL_SPAN, status={"status_code": "UNSET"}),
+    "phoenix: OK": span(PHOENIX_SPAN, status_code="OK"),
+    "openllmetry: stop": span({**METERED_SPAN, "gen_ai.completion.0.finish_reason": "stop"}),
+}  # fmt: skip
+REFUSED: dict[str, Any] = {
+    **{f"chat: {word}": chat(word) for word in (
+        "length", "content_filter", "error", "abort", "cancelled", "insufficient_system_resource", "banana", "", None,
+        "tool_calls")},
+    "chat: an error beside": chat("stop", error={"message": "upstream"}),
+    "chat: two choices": {"request": OFFERED, "response": {"choices": [CHOICE, CHOICE]}},
+    "chat: tool_choice none": {**chat("stop"), "request": {**OFFERED, "tool_choice": "none"}},
+    "chat: a filter's mark": {"request": OFFERED, "response": {
+        "choices": [{**CHOICE, "content_filter_results": {"hate": {"filtered": True}}}]}},
+    **{f"messages: {word}": messages(word) for word in (
+        "max_tokens", "pause_turn", "model_context_window_exceeded", "tool_use", "banana", None)},
+    "messages: an error block": messages("end_turn", [{"type": "error", "text": "x"}]),
+    "messages: a server's tool alone": messages(
+        "end_turn", [{"type": "server_tool_use", "id": "s", "name": "x", "input": {}}]),
+    **{f"responses: {status}": responses(status) for status in ("failed", "cancelled", "in_progress", "queued", None)},
+    "responses: incomplete": responses("incomplete", incomplete_details={"reason": "max_output_tokens"}),
+    "responses: an error": responses("completed", error={"code": "server_error"}),
+    **{f"gemini: {word}": gemini(word) for word in (
+        "MAX_TOKENS", "SAFETY", "RECITATION", "MALFORMED_FUNCTION_CALL", "OTHER", "BANANA", None)},
+    "gemini: mode NONE": gemini("STOP", toolConfig={"functionCallingConfig": {"mode": "NONE"}}),
+    "langfuse: ERROR": {**GENERATION, "level": "ERROR", "statusMessage": "timeout"},
+    "litellm: failure": {**OFFERED, "response": STOPPED, "status": "failure"},
+    "litellm: an exception": {**OFFERED, "response": STOPPED, "exception": "Timeout"},
+    **{f"otel: {words}": span({**OTEL_SPAN, "gen_ai.response.finish_reasons": words}) for words in (
+        ["length"], ["content_filter"], ["error"], '["length"]', ["stop", "stop"], ["tool_call"])},
+    "otel: in the message": span(
+        {**OTEL_SPAN, "gen_ai.output.messages": json.dumps([{**SAYS, "finish_reason": "length"}])}),
+    "otel: status ERROR": span(OTEL_SPAN, status={"code": 2}),
+    "otel: error.type": span({**OTEL_SPAN, "error.type": "500"}),
+    "otel: an exception": span(OTEL_SPAN, events=[{"name": "exception", "attributes": {}}]),
+    "phoenix: ERROR": span(PHOENIX_SPAN, status_code="ERROR"),
+    "openllmetry: length": span({**METERED_SPAN, "gen_ai.completion.0.finish_reason": "length"}),
+    "a call left in the text": {"tools": [TOOL], "messages": [*ASKED, {"role": "assistant", "content": LEFT}]},
+    "thoughts alone": {"tools": [TOOL], "messages": [*ASKED, {"role": "assistant", "content": "<think>\nOkay, let"}]},
+    "nothing": {"tools": [TOOL], "messages": [*ASKED, {"role": "assistant", "content": ""}]},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("record", TAKEN.values(), ids=TAKEN)
+def test_a_normal_ending_is_taken(record: Any, tmp_path: Path) -> None:
+    (entry,) = entries_of_log(log(tmp_path / "log.jsonl", record))
+    assert entry["category"] == "irrelevance"
+
+
+@pytest.mark.parametrize("record", REFUSED.values(), ids=REFUSED)
+def test_truth_is_never_made_of_trouble(record: Any, tmp_path: Path) -> None:
+    path = log(tmp_path / "log.jsonl", record)
+    with pytest.raises(UsageError, match=r"log\.jsonl:1"):
+        list(entries_of_log(path))
+    told: list[str] = []
+    assert list(entries_of_log(path, leave_out=told.append)) == []
+    assert len(told) == 1
+
+
+def test_what_goes_on_with_a_cut_reply_is_left_out_with_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    later = {"request": {**OFFERED, "messages": [*ASKED, SAYS, {"role": "user", "content": "And now?"}]},
+             "response": STOPPED}  # fmt: skip
+    path = log(tmp_path / "log.jsonl", chat("length"), later, chat("error"), chat("error"))
+    assert main(["new", "log", str(path), "--skip", "-o", str(tmp_path / "made.jsonl")]) == 1
+    told = capsys.readouterr().err
+    assert "it goes on with the reply of" in told
+    assert "ended with 'error' (ending) (2 times, first" in told
+
+
+def test_words_beside_a_result_are_no_request(tmp_path: Path) -> None:
+    told = {"type": "tool_result", "tool_use_id": "t", "content": "sent"}
+    beside = {"role": "user", "content": [told, {"type": "text", "text": "Remember to be brief."}]}
+    use = {"type": "tool_use", "id": "t", "name": "find_order", "input": {"number": 1}}
+    asked = {"role": "user", "content": "Where is order 1?"}
+    record = {"tools": [TOOL], "messages": [asked, {"role": "assistant", "content": [use]}, beside, SAYS]}
+    entries = list(entries_of_log(log(tmp_path / "log.jsonl", record), turns="single"))
+    assert [entry["category"] for entry in entries] == ["simple_python"]

@@ -10,8 +10,10 @@ import itertools
 from collections.abc import Mapping
 from typing import Any
 
+from pytest_bfcl.bodies import record_trouble
 from pytest_bfcl.extensions.own.logs.conversation import Conversation, maybe_parsed
 from pytest_bfcl.extensions.own.logs.tools import documents_of
+from pytest_bfcl.extensions.own.logs.truth import response_trouble
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.replies import Said, UnknownShape, read_history
 
@@ -49,7 +51,7 @@ def api_conversation(record: Fields, place: str, threads: Threads) -> Conversati
     if not any(name in request for name in _ASKED):
         return None
     response = maybe_parsed(record.get("response", record.get("output") if "input" not in record else None))
-    return exchange(request, response, place, threads)
+    return exchange(request, response, place, threads, trouble=record_trouble(record))
 
 
 def _request(record: Fields) -> dict[str, Any]:
@@ -68,8 +70,11 @@ def _request(record: Fields) -> dict[str, Any]:
     return {**(config if isinstance(config, Mapping) else {}), **request}
 
 
-def exchange(request: Fields, response: object, place: str, threads: Threads | None = None) -> Conversation:
-    """The conversation of a request and its response. Raises `UnknownShape`."""
+def exchange(
+    request: Fields, response: object, place: str, threads: Threads | None = None, *, trouble: str | None = None
+) -> Conversation:
+    """The conversation of a request and its response; ``trouble``: what its record says. Raises `UnknownShape`."""
+    response = maybe_parsed(response)
     threads = threads or Threads()
     field = next(name for name in _ASKED if name in request)
     asked = maybe_parsed(request[field])
@@ -82,8 +87,9 @@ def exchange(request: Fields, response: object, place: str, threads: Threads | N
     if system and before:  # instructions are those of the last request
         before = tuple(itertools.dropwhile(lambda each: each.who == "system", before))
     said = [*system, *before, *read_history(asked, field), *read_answer(response)]
+    trouble = trouble or response_trouble(request, response)
     threads.keep(response, tuple(said))
-    return Conversation(place, documents_of(request.get("tools") or request.get("functions")), tuple(said))
+    return Conversation(place, documents_of(request.get("tools") or request.get("functions")), tuple(said), trouble)
 
 
 def _system(value: object) -> Said | None:

@@ -13,11 +13,15 @@ from pytest_bfcl.replies import Said, UnknownShape
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """``place`` is where it stands; ``tools`` are the documents that were offered, as JSON Schema has them."""
+    """``place`` is where it stands; ``tools`` are the documents that were offered, as JSON Schema has them.
+
+    ``trouble``: why its last reply may not be taken for what is right.
+    """
 
     place: str
     tools: tuple[Parsed, ...]
     said: tuple[Said, ...]
+    trouble: str | None = None
 
 
 def parsed(value: object, what: str) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from pytest_bfcl.bodies import record_trouble
 from pytest_bfcl.extensions.own.logs.apis import exchange
 from pytest_bfcl.extensions.own.logs.conversation import Conversation, maybe_parsed, objects
 from pytest_bfcl.json_types import Fields
@@ -42,4 +43,4 @@ def observed_conversation(observation: Fields, place: str) -> Conversation | Non
         tools = maybe_parsed(held.get("tools")) if isinstance(held, Mapping) else None
         if isinstance(tools, list) and not request.get("tools"):
             request["tools"] = tools
-    return exchange(request, observation.get("output"), place)
+    return exchange(request, observation.get("output"), place, trouble=record_trouble(observation))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,21 @@ def conversations_of_log(path: Path, leave_out: Callable[[str], None] | None = N
     Raises `UsageError` naming file, line and field of what cannot be read; with ``leave_out`` that is told there, and
     the rest is read.
     """
-    return _longest([each for found in _read(path, leave_out) for each in found])
+    read = [each for found in _read(path, leave_out) for each in found]
+    spoilt: dict[str, str] = {}
+    for each in read:
+        if each.trouble is not None:
+            _refuse(f"{each.place}: {each.trouble}", leave_out)
+            spoilt.update({mark: each.place for mark in list(_marks(each.said))[-1:] if each.said[-1].who == "model"})
+    return _longest([each for each in read if each.trouble is None and not _goes_on(each, spoilt, leave_out)])
+
+
+def _goes_on(each: Conversation, spoilt: Mapping[str, str], leave_out: Callable[[str], None] | None) -> bool:
+    """Whether a conversation holds a reply that is no truth, from another line of the log."""
+    place = next((spoilt[mark] for mark in _marks(each.said) if mark in spoilt), None) if spoilt else None
+    if place is not None:
+        _refuse(f"{each.place}: it goes on with the reply of {place}, which is left out", leave_out)
+    return place is not None
 
 
 def _read(path: Path, leave_out: Callable[[str], None] | None) -> Iterator[list[Conversation]]:

@@ -3,11 +3,12 @@ exports them, and OpenLLMetry's."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pytest_bfcl.extensions.own.logs.conversation import Conversation, maybe_parsed, objects, parsed
 from pytest_bfcl.extensions.own.logs.tools import documents_of
+from pytest_bfcl.extensions.own.logs.truth import span_trouble, word_trouble
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.replies import Said, UnknownShape, read_history
 
@@ -81,14 +82,51 @@ def span_conversation(span: Fields, place: str) -> Conversation | None:
     for read in (_gen_ai, _open_inference, _open_llmetry):
         if (found := read(nested)) is not None:
             tools, said = found
-            return Conversation(place, documents_of(tools), tuple(said))
+            trouble = span_trouble(span, attributes) or _ended(nested, span["events"], said)
+            return Conversation(place, documents_of(tools), tuple(said), trouble)
     if said := _from_events(span["events"]):
-        return Conversation(place, documents_of(_tool_definitions(nested)), tuple(said))
+        trouble = span_trouble(span, attributes) or _ended(nested, span["events"], said)
+        return Conversation(place, documents_of(_tool_definitions(nested)), tuple(said), trouble)
     operation = _at(nested, "gen_ai", "operation", "name")
     kind = str(_at(nested, "openinference", "span", "kind") or span.get("span_kind") or "")
     if operation in _ASKS or kind.upper() == "LLM":
         raise UnknownShape("a request to a model without its messages: its content was not recorded by the tracer")
     return None
+
+
+_WORDS = (
+    ("gen_ai", "response", "finish_reasons"), ("llm", "finish_reason"), ("llm", "response", "finish_reason"),
+    ("gen_ai", "completion", 0, "finish_reason"), ("gen_ai", "output", "messages", -1, "finish_reason"),
+)  # fmt: skip
+"""Where spans keep how a reply ended."""
+
+
+def _ended(nested: Fields, events: Sequence[Fields], said: Sequence[Said]) -> str | None:
+    """What the ending that a span tells says against its reply."""
+    for path in _WORDS:
+        field = ".".join(map(str, path))
+        if (trouble := word_trouble(maybe_parsed(_walked(nested, *path)), said, field)) is not None:
+            return trouble
+    for event in events:
+        if event.get("name") == "gen_ai.choice":
+            told = {**_as_fields(event.get("attributes")), **_as_fields(event.get("body"))}
+            if (trouble := word_trouble(told.get("finish_reason"), said, "gen_ai.choice.finish_reason")) is not None:
+                return trouble
+    return None
+
+
+def _as_fields(value: object) -> Fields:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _walked(value: Any, *path: str | int) -> Any:
+    for step in path:
+        value = maybe_parsed(value)
+        if isinstance(step, int):
+            value = value[step] if isinstance(value, list) and len(value) > max(step, 0) else None
+        else:
+            value = _at(value, step)
+    return value
 
 
 def _nested(attributes: Fields) -> dict[str, Any]:
