@@ -150,7 +150,12 @@ class Distribution:
         entries = self._session.data.entries_at(ids)
         if not self._results.planned:  # the others have collected the same
             named = map(node_ids.virtual_argument, ids)
-            self._session.notices.say_skips((each.category for each in named if each), self._skip_reason)
+            chosen = [each.category for each in named if each]
+            part, data = (
+                self._session.plan.shard is not None or bool(self._run.earlier.settled),
+                self._session.data.dataset,
+            )
+            self._session.notices.say_ahead(chosen, self._skip_reason, data, part=part)
         if self._results.planned != ids:
             self._results.plan(ids, entries)
             sets = (each for each in (self._session.data.files, self._session.data.dataset) if each is not None)

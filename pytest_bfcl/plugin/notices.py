@@ -6,7 +6,7 @@ import contextlib
 import re
 import threading
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -14,6 +14,9 @@ from pytest_bfcl.plain_text import printable
 from pytest_bfcl.plugin import pytest_internals
 from pytest_bfcl.plugin.sink import Sink
 from pytest_bfcl.session.skips import skips_ahead
+
+if TYPE_CHECKING:
+    from pytest_bfcl.dataset import DataSet
 
 NOTES = "bfcl_notes"
 """Key of a worker's last message to the controller."""
@@ -67,9 +70,11 @@ class Notices:
             reporter.ensure_newline()
             Sink(reporter).write_line(f"bfcl: {text}", yellow=True)
 
-    def say_skips(self, categories: Iterable[str], why: Callable[[str], str | None]) -> None:
-        """Print how many entries of these categories, one an entry, will be skipped: before the first one is asked."""
-        for line in skips_ahead(categories, why):
+    def say_ahead(
+        self, categories: Iterable[str], why: Callable[[str], str | None], data: DataSet, *, part: bool
+    ) -> None:
+        """Print which entries will be skipped and whether Overall can be claimed; arguments as for `skips_ahead`."""
+        for line in skips_ahead(categories, why, data, part=part):
             self.say(line)
 
     def pytest_sessionfinish(self) -> None:

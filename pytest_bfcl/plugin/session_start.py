@@ -82,8 +82,13 @@ class SessionStart:
         """A dry run ends after collection; otherwise the run directory is opened before the first item."""
         if session.config.option.collectonly:
             return None
-        categories = [item.ref.category for item in self._conversations.items]
-        self._session.notices.say_skips(categories, self._conversations.skip_reason)
+        if not self._session.distributed:
+            chosen = [item.ref.category for item in session.items if isinstance(item, EntryItem)]
+            part, data = (
+                self._session.plan.shard is not None or bool(self._run.earlier.settled),
+                self._session.data.dataset,
+            )
+            self._session.notices.say_ahead(chosen, self._conversations.skip_reason, data, part=part)
         if self._session.plan.dry_run:
             from pytest_bfcl.scoring.gating import UNJUDGED
             from pytest_bfcl.session.estimate import estimate_lines

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pytest_bfcl.conversation.budget import reply_cost
 from pytest_bfcl.conversation.planning import expected_requests
+from pytest_bfcl.dataset.categories import is_write_stage
 from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.transcript import Reply
 
@@ -24,7 +25,10 @@ LOOKED_AT = 20
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What one model would be asked: trials, requests, tokens; ``usd`` is ``None`` where no price is known."""
+    """What one model would be asked: entries, write stages of memory entries, requests, tokens.
+
+    ``usd`` is ``None`` where no price is known.
+    """
 
     model: str
     entries: int
@@ -32,11 +36,13 @@ class Estimate:
     input_tokens: float
     output_tokens: float
     usd: float | None
+    stages: int = 0
 
     def __str__(self) -> str:
         money = "no price known (--bfcl-price IN,OUT)" if self.usd is None else f"about {self.usd:.2f} USD"
+        stages = f" and {self.stages:,} write stages" if self.stages else ""
         return (
-            f"{self.model}: {self.entries} entries, about {self.calls:,.0f} calls, "
+            f"{self.model}: {self.entries:,} entries{stages}, about {self.calls:,.0f} calls, "
             f"{self.input_tokens:,.0f} tokens in, {self.output_tokens:,.0f} out, {money}"
         )
 
@@ -81,7 +87,9 @@ def _estimate(model: str, categories: Mapping[str, list[Trial]]) -> Estimate:
     price = next(iter(categories.values()))[0].contender.price
     asked = Reply(input_tokens=round(tokens_in), output_tokens=round(tokens_out))
     usd = reply_cost(asked, price) if price is not None else None
-    return Estimate(model, sum(map(len, categories.values())), calls, tokens_in, tokens_out, usd)
+    stages = sum(len(members) for category, members in categories.items() if is_write_stage(category))
+    entries = sum(map(len, categories.values())) - stages
+    return Estimate(model, entries, calls, tokens_in, tokens_out, usd, stages)
 
 
 def _mean_tokens(members: Sequence[Trial]) -> float:

@@ -128,6 +128,11 @@ class Run:
         read_as = {each.identity.model: each.read_as for each in self.contenders}
         return Fingerprint.of(self.data.measured, models, self.settings, self.data.selection_facts(), read_as)
 
+    @property
+    def is_part(self) -> bool:
+        """Whether other parts of the run ask the rest, or have asked it: a shard, or a run that is resumed."""
+        return bool(self.earlier.settled) or "shard" in self.data.selection_facts()
+
     def refuse_other(self) -> None:
         """Raise `UsageError` when the directory holds a run that measured something else."""
         if self.earlier.fingerprint is not None and self.path is not None:

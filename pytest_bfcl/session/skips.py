@@ -4,18 +4,39 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from pytest_bfcl.scoring.aggregate import OVERALL, categories_in
+
+if TYPE_CHECKING:
+    from pytest_bfcl.dataset import DataSet
 
 MOST_REASONS = 10
 
 
-def skips_ahead(categories: Iterable[str], why: Callable[[str], str | None]) -> Iterator[str]:
-    """How many entries of these categories, one an entry, will be skipped, a line a reason."""
-    reasons: Counter[str] = Counter()
-    for category, count in Counter(categories).items():
+def skips_ahead(
+    categories: Iterable[str], why: Callable[[str], str | None], data: DataSet, *, part: bool = False
+) -> Iterator[str]:
+    """Before the first request: which entries will be skipped, and whether the Overall score can be claimed.
+
+    ``categories``: one an entry; ``why``: why a category is skipped, with the command that changes it; ``part``:
+    whether other parts of the run ask the rest. Nothing is said of Overall for people's own data.
+    """
+    counts = Counter(categories)
+    reasons: dict[str, list[str]] = {}
+    for category in counts:
         if reason := why(category):
-            reasons[reason] += count
-    for reason, count in reasons.items():
-        yield f"{_entries(count)} will be skipped: {reason}"
+            reasons.setdefault(reason, []).append(category)
+    needed = set(categories_in(OVERALL))
+    whole = data.official and needed <= counts.keys()
+    for reason, names in reasons.items():
+        lost = " and Overall will not be claimed" if whole and needed.intersection(names) else ""
+        yield f"{_entries(sum(counts[name] for name in names))} will be skipped{lost} ({', '.join(names)}): {reason}"
+    if counts and data.name == "bundled":
+        yield "Overall will not be claimed on bundled data: `pytest-bfcl fetch` once, then --bfcl-data official"
+    elif counts and data.official and not whole and not part:
+        chosen = f"{len(needed & counts.keys())} of its {len(needed)} categories are selected"
+        yield f"Overall will not be claimed, {chosen}: leave out -m, -k, ids, paths and --bfcl-categories to select all"
 
 
 def skip_lines(skips: Mapping[str, int]) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -198,6 +198,10 @@ class WholeRun:
         """Why nothing of a category can be measured, as far as this process knows."""
         return self.runner.skip_reason(category, self.data) if isinstance(self.runner, Runner) else None
 
+    def _ahead(self, trials: Iterable[Trial]) -> Iterator[str]:
+        chosen = (each.category for each in trials)
+        return skips_ahead(chosen, self._skip_reason, self.data, part=self.run.is_part)
+
     def dry_run(self, precision: float | None = None) -> DryRun:
         """What it would ask and cost; nothing is sent or written. ``precision``: in percentage points."""
         from pytest_bfcl.scoring.gating import UNJUDGED
@@ -209,8 +213,7 @@ class WholeRun:
         self._broken.update(map(str, broken.values()))
         trials = [trial for trial in planned if trial.entry_id not in broken]
         self.runner = Runner(self.data, self.contenders, self.settings)
-        skips = skips_ahead((trial.category for trial in trials), self._skip_reason)
-        lines = [*skips, *estimate_lines(trials, precision)]
+        lines = [*self._ahead(trials), *estimate_lines(trials, precision)]
         if self.run.checked_gates.options.wants_verdict:
             lines.append(UNJUDGED)
         return DryRun(tuple(estimates(trials)), tuple(lines), self._problems(), len(self.earlier.settled))
@@ -230,7 +233,7 @@ class WholeRun:
         run = self.run
         run.plan(self._mine_of_chosen(), len(trials))
         run.refuse_unreachable({each.entry_id: each.category for each in trials}, self._skip_reason)
-        for line in cost_lines(trials):
+        for line in (*self._ahead(trials), *cost_lines(trials)):
             said(line)
         if not trials and not self.earlier.settled:
             await self.runner.aclose()

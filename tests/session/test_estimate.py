@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+from fnmatch import fnmatch
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from pytest_bfcl.conversation.planning import expected_requests
 from pytest_bfcl.dataset import DataSet
 from pytest_bfcl.models import parse_spec
+from pytest_bfcl.scoring.aggregate import OVERALL, categories_in
 from pytest_bfcl.session import Contender, Trial
 from pytest_bfcl.session.estimate import LOOKED_AT, REPLY_TOKENS, cost_lines, estimate_lines, estimates
 from pytest_bfcl.session.evaluation import open_data
+from pytest_bfcl.session.skips import skips_ahead
 from pytest_bfcl.settings import Price, Settings
 from tests.plugin.conftest import WEATHER, question, write_lines
 
@@ -87,3 +91,33 @@ def test_precision_tells_entries_of_each_category() -> None:
     assert 0 < needed <= len(asked)
     assert len(list(estimate_lines(asked))) == 1
     assert list(estimate_lines([], 5.0)) == []
+
+
+NEEDED = list(categories_in(OVERALL))
+OFF = "Overall will not be claimed"
+LACKING = {"web_search_base": "set KEY", "web_search_no_snippet": "set KEY", "memory_vector": "install it"}
+
+
+@pytest.mark.parametrize(
+    ("name", "categories", "lacking", "part", "told"),
+    [
+        ("official", NEEDED * 2, {}, False, []),
+        (
+            "official", NEEDED * 2, LACKING, False,
+            [f"2 entries will be skipped and {OFF} (memory_vector): install it",
+             f"4 entries will be skipped and {OFF} (web_search_base, web_search_no_snippet): set KEY"],
+        ),
+        ("official", ["simple_java"], {}, False, [f"{OFF}, 1 of its 21 categories are selected: *"]),
+        ("official", ["simple_java"], {}, True, []),
+        ("bundled", NEEDED, {}, False, [f"{OFF} on bundled data: `pytest-bfcl fetch` *"]),
+        ("own", ["memory_vector"], LACKING, False, ["1 entry will be skipped (memory_vector): install it"]),
+        ("official", [], {}, False, []),
+    ],
+)  # fmt: skip
+def test_what_is_said_before_the_first_request(
+    name: str, categories: list[str], lacking: dict[str, str], part: bool, told: list[str]
+) -> None:
+    data = SimpleNamespace(name=name, official=name == "official")
+    found = sorted(skips_ahead(categories, lacking.get, data, part=part))  # type: ignore[arg-type]
+    assert len(found) == len(told)
+    assert all(fnmatch(line, wanted) for line, wanted in zip(found, told, strict=True)), found
