@@ -1,7 +1,7 @@
-"""Trouble that is not the model's: every kind an `AdapterError` or a `HarnessError` of ours can have.
+"""Infrastructure errors: every kind that an `AdapterError` or a `HarnessError` of ours can have.
 
-A kind is the text that completes the reason of a result line (``adapter:timeout``), and knows the rule that was broken
-and what to do about it. Texts of errors are their own; packages beside this one may raise kinds of their own, as texts.
+A kind is the second part of a line's reason (``adapter:timeout``). It has the broken rule and the remedy. The text of
+an error comes from the place that raises it. Other packages may raise their own kinds, as texts.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Self
 
-_ASK_AGAIN = "Continue the run (`--bfcl-out` of the same folder): only entries without a verdict are asked again."
-_REPORT = "Please report it with the text of the error; the other entries are not touched."
+_ASK_AGAIN = "Resume the run (`--bfcl-out` of the same folder): only entries without a verdict are retried."
+_REPORT = "Please report it with the text of the error. Other entries are not affected."
 
 
 class _Trouble(StrEnum):
@@ -30,8 +30,8 @@ class _Trouble(StrEnum):
 class AdapterTrouble(_Trouble):
     """The provider could not be asked, or its answer is none: the kinds of `AdapterError`."""
 
-    AUTH = ("auth", "the provider must accept the key", "Set the key named in the error, then continue the run.")
-    QUOTA = ("quota", "the account must have credit", "Top the account up, then continue the run.")
+    AUTH = ("auth", "the provider must accept the key", "Set the key that the error names, then resume the run.")
+    QUOTA = ("quota", "the account must have credit", "Add credit to the account, then resume the run.")
     RATE_LIMIT = (
         "rate_limit",
         "the provider must let requests through in time",
@@ -56,27 +56,27 @@ class AdapterTrouble(_Trouble):
     MALFORMED_BODY = (
         "malformed_body",
         "the answer must be what the interface promises",
-        "Is `--bfcl-base-url` the interface's (usually it ends in `/v1`)? A proxy may put pages of its own there.",
+        "Is `--bfcl-base-url` the interface's (usually it ends in `/v1`)? A proxy may return its own pages.",
     )
     ENDING = (
         "ending",
-        "a reply must end in a way that is known to be normal",
-        f"The summary counts the words it ended with: look at the server's log ([endings](answers.md)). {_ASK_AGAIN}",
+        "a reply must have a known normal ending",
+        f"The summary counts the ending words. Look at the server's log ([endings](answers.md)). {_ASK_AGAIN}",
     )
     CIRCUIT_OPEN = (
         "circuit_open",
-        "the provider must answer now and then",
+        "the provider must answer at least some requests",
         f"Requests failed one after the other. {_ASK_AGAIN}",
     )
     NOT_RECORDED = (
         "not_recorded",
         "a replay must hold the reply, search or request",
-        "The recording lacks it: record it once with the live provider.",
+        "The recording does not contain it: record it once with the live provider.",
     )
     TEMPLATE = (
         "template",
         "the model's chat template must render the conversation",
-        "The error names the template: choose another with `--bfcl-template`, or ask the chat endpoint.",
+        "The error names the template: choose another with `--bfcl-template`, or use the chat endpoint.",
     )
     FIXTURE = (
         "fixture",
@@ -92,15 +92,15 @@ class HarnessTrouble(_Trouble):
     DATA = (
         "data",
         "entry, documents and answers must be usable",
-        "Mend the line the error names; `pytest-bfcl validate` finds them all.",
+        "Fix the line that the error names; `pytest-bfcl validate` lists all of them.",
     )
     INCOMPLETE = (
         "incomplete",
-        "only a conversation that came to its end is judged",
-        f"An error of ours or the provider's ended it. {_ASK_AGAIN}",
+        "only a complete conversation is judged",
+        f"An infrastructure error ended it. {_ASK_AGAIN}",
     )
-    CHECKER = ("checker", "a checker must come to a verdict", _REPORT)
-    CONVERSATION = ("conversation", "a conversation must run to its end", _REPORT)
+    CHECKER = ("checker", "a checker must return a verdict", _REPORT)
+    CONVERSATION = ("conversation", "a conversation must finish", _REPORT)
     EXECUTOR = ("executor", "calls must be carried out in worker processes", _REPORT)
     LOOKAHEAD = ("lookahead", "a conversation started ahead must be there", _REPORT)
     NOT_EXECUTED = (
@@ -112,31 +112,31 @@ class HarnessTrouble(_Trouble):
     MCP = (
         "mcp",
         "the MCP server of an entry must answer",
-        "Try it with `pytest-bfcl new entry --from-mcp …`; name it with `--bfcl-mcp NAME=…`, then continue the run.",
+        "Try it with `pytest-bfcl new entry --from-mcp …`; name it with `--bfcl-mcp NAME=…`, then resume the run.",
     )
     UNEARNED = (
         "unearned",
         "an entry must not be passed by an adversary",
-        "Expect what only the right calls bring about, and give each trial a state of its own (`{workdir}`); "
-        "or say `allows`.",
+        "Expect what only the right calls can reach, give each trial its own state (`{workdir}`), "
+        "or list the adversary in `allows`.",
     )
     SIMULATOR = (
         "simulator",
         "the entry's systems must load",
         "Look at the entry's `initial_config`, or at your own simulator.",
     )
-    STOPPED = ("stopped", "the run must go on", _ASK_AGAIN)
+    STOPPED = ("stopped", "the run must not stop", _ASK_AGAIN)
     STORAGE = (
         "storage",
-        "the run directory must take what is written",
+        "the run directory must be writable",
         f"Is the disk full, or the folder read-only? {_ASK_AGAIN}",
     )
     WORKER_CRASH = ("worker_crash", "a worker must not die", _ASK_AGAIN)
     WRITE_STAGE = (
         "write_stage",
-        "the write stage of a memory question must have been completed",
+        "the write stage of a memory question must be complete",
         f"Look at the error of the write stage. {_ASK_AGAIN}",
     )
-    WIRE = ("wire", "a wire check must come to a judgement", _REPORT)
+    WIRE = ("wire", "a wire check must return a result", _REPORT)
     SETUP = ("setup", "fixtures must set up", "The traceback points to the fixture.")
     CALL = ("call", "the test of an entry must end with a verdict", _REPORT)

@@ -1,11 +1,11 @@
-"""Every reason an entry can fail or err for: name, tag, rule, headline, remedy, details and advice in one place.
+"""Every reason of a failure or an error: name, tag, rule, headline, remedy, details and advice.
 
-Those of categories that an extension judges are its own (`reason_named` knows them, too).
+Extensions that judge categories have their own reasons (`reason_named` finds them too).
 
-Names are the reference's error types where it has one, ours otherwise (docs/contracts.md, "Tags and reasons"). A
-reason added here is complete: `pytest_bfcl.explaining` puts it into words by its family of details, and docs/reasons.md
-is written from this table. Headlines name what a case tells in braces, with the number of characters there is room for;
-the names of a family stand in `pytest_bfcl.explaining.headlines`.
+Names are the reference's error types where it has one (docs/contracts.md, "Tags and reasons"). This table is the only
+place for a reason: `pytest_bfcl.explaining` formats it by its family of details, and docs/reasons.md is generated.
+A headline has placeholders in braces, each with its maximum number of characters. `pytest_bfcl.explaining.headlines`
+lists the placeholders of each family.
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ _undue = partial(Reason, tag=WRONG, details=UndueDetails)
 
 # -- replies that hold no call that can be read --
 
-ONE_NOTATION = "Look at the reply: the model has to answer with calls only, in the notation its prompt asks for."
+ONE_NOTATION = "Look at the reply: the model must answer with calls only, in the notation of its prompt."
 
 UNREADABLE = _unread(
     "ast_decoder:decoder_failed",
     rule="the reply must be a call and nothing else",
     headline="{unread}",
-    remedy=f"{ONE_NOTATION} If it calls in a format of its own, ask it natively (`@fc`).",
+    remedy=f"{ONE_NOTATION} If it uses its own call format, use native calls (`@fc`).",
     advice=advice.unread_reply,
 )
 WRONG_SHAPE = _unread(
@@ -69,13 +69,13 @@ WRONG_SHAPE = _unread(
 )
 NO_CALL = _unread(
     "relevance_error:decoder_failed",
-    rule="a call is due, whichever it is",
+    rule="any call is expected",
     headline="It called nothing, although one of the offered functions fits the request.",
     remedy="Read the reply: a question back or a refusal does not count here. A call in another notation: see above.",
     advice=advice.unread_reply,
 )
 
-# -- replies the provider cut or refused: the failure of what arrived is put down to it --
+# -- replies that the provider cut or refused: this is the reason, not the failure of what arrived --
 
 REPLY_LENGTH = _reply(
     "reply:length",
@@ -100,13 +100,13 @@ REPLY_NOTHING_SAID = _reply(
     "reply:nothing_said",
     rule="the reply must have a call or words, not thoughts or white space alone",
     headline="The reply ended normally with nothing in it but thoughts or white space.",
-    remedy="Look at the reasoning: often the tokens were used up by it, or a parser took the answer for a thought.",
+    remedy="Look at the reasoning: often it used up the tokens, or a parser took the answer for a thought.",
 )
 
 # -- the number of calls --
 
 COUNTED = "It made {made}, where {due}."
-COUNT_REMEDY = "Read the calls side by side: split into several, made twice, or one of several left out."
+COUNT_REMEDY = "Compare the calls: one may be split, repeated or missing."
 
 WRONG_COUNT = _count(
     "simple_function_checker:wrong_count",
@@ -125,14 +125,14 @@ WRONG_COUNT_PARALLEL = _count(
     "parallel_function_checker_no_order:wrong_count",
     rule="as many calls as expected ones",
     headline=COUNTED,
-    remedy=f"{COUNT_REMEDY} Some servers pass on the first call only: look for a switch for parallel calls.",
+    remedy=f"{COUNT_REMEDY} Some servers pass on the first call only; look for an option for parallel calls.",
 )
 NO_MATCH = Reason(
     "parallel_function_checker_no_order:cannot_find_match",
     tag=WRONG,
-    rule="every expected call needs a call of its own that fits",
+    rule="every expected call needs its own matching call",
     headline="{unmatched}",
-    remedy="The closest call is shown beside the expected one; its marks say what differs.",
+    remedy="The closest call is shown next to the expected one; its marks show the differences.",
     details=MatchDetails,
 )
 
@@ -149,14 +149,14 @@ MISSING_REQUIRED = _call(
     "simple_function_checker:missing_required",
     rule="a required argument must be present",
     headline="The call leaves out the required argument “{param:60}”{must_be}.",
-    remedy="The value stands in the request, or follows from it.",
+    remedy="The request contains the value, or it follows from the request.",
     advice=advice.unnamed_argument,
 )
 UNEXPECTED_PARAM = _call(
     "simple_function_checker:unexpected_param",
     rule="an argument that is not expected must not be given",
     headline="The call gives the argument “{param:60}”, which {why_unexpected}.",
-    remedy="Optional arguments the request does not speak of are to be left out.",
+    remedy="Leave out optional arguments that the request does not mention.",
 )
 MISSING_OPTIONAL = _call(
     "simple_function_checker:missing_optional",
@@ -168,7 +168,7 @@ INVALID_ARGUMENTS = _call(
     "json_schema:invalid",
     rule="the arguments must be valid by the tool's JSON Schema",
     headline="The arguments are not valid by the schema: {error:120}",
-    remedy="The schema was offered as its author wrote it; guided decoding by it cures this.",
+    remedy="The schema was sent unchanged; guided decoding with it fixes this.",
 )
 
 # -- one value --
@@ -180,7 +180,7 @@ TYPE = _value(
     "type_error:simple",
     rule="the argument must be of the documented type",
     headline=_OF_TYPE,
-    remedy="Usually a number or list sent as a text; guided decoding by the tool's schema cures it.",
+    remedy="Usually a number or list was sent as text; guided decoding with the tool's schema fixes it.",
     advice=advice.wrong_type,
 )
 ELEMENT_TYPE = _value(
@@ -194,14 +194,14 @@ JAVA_TEXT = _value(
     "type_error:java",
     rule="values of Java functions are sent as text",
     headline=_AS_TEXT,
-    remedy="The documents of these functions say so: the value is Java source text.",
+    remedy="Send the value as Java source text, as the function's document says.",
     advice=advice.value_instead_of_text,
 )
 JAVASCRIPT_TEXT = _value(
     "type_error:js",
     rule="values of JavaScript functions are sent as text",
     headline=_AS_TEXT,
-    remedy="The documents of these functions say so: the value is JavaScript source text.",
+    remedy="Send the value as JavaScript source text, as the function's document says.",
     advice=advice.value_instead_of_text,
 )
 TEXT = _value(
@@ -224,19 +224,19 @@ OBJECT_KEY = _value(
     "value_error:dict_key",
     rule="the object must have the allowed keys, no more and no fewer",
     headline="{broken_value}",
-    remedy="The error names the key that is missing or too much.",
+    remedy="The error names the missing or extra key.",
 )
 OBJECT_VALUE = _value(
     "value_error:dict_value",
     rule="the value under a key must be an allowed one",
     headline="{broken_value}",
-    remedy="The key and what it may be are named.",
+    remedy="The error names the key and its allowed values.",
 )
 OBJECT_COUNT = _value(
     "value_error:list_dict_count",
     rule="the list must have as many objects as an allowed one",
     headline="{broken_value}",
-    remedy="An object was left out, split, or made up.",
+    remedy="An object is missing, split or invented.",
     mark="wrong number of objects",
 )
 VALUE = _value(
@@ -250,21 +250,21 @@ NO_OBJECT = _value(
     "dict_checker:unclear",
     rule="no object is allowed here",
     headline="{broken_value}",
-    remedy="The argument has to be left out.",
+    remedy="Leave out the argument.",
     mark="no object is allowed",
 )
 
-# -- calls where none is due --
+# -- calls where none is expected --
 
 UNDUE_CALL = _undue(
     "irrelevance_error:decoder_success",
-    rule="no call is due: none of the functions fits the request",
+    rule="no call is expected: none of the functions fits the request",
     headline="It called {calls:150} although none of the offered functions fits the request.",
     remedy="The model should say what is missing. A server that forces calls (`tool_choice`) fails all of these.",
 )
 UNDUE_ATTEMPT = _undue(
     "irrelevance_error:malformed_call",
-    rule="no call is due, and a broken one is attempted",
+    rule="no call is expected, and a broken call counts as one",
     headline="It attempted a call, and a broken one, although none of the offered functions fits the request.",
     remedy="As above; under official rules a broken call passes here (corrected rule C8).",
 )
@@ -285,7 +285,7 @@ STATE = Reason(
     tag=WRONG,
     rule="after this turn the simulated system must be in the expected state",
     headline="After {turn} the {system:60} is not in the expected state{differing}.",
-    remedy="What differs is listed, and earlier calls that may be the cause.",
+    remedy="The failure lists the differences and earlier calls that may be the cause.",
     details=StateDetails,
 )
 RESULTS = Reason(
@@ -293,23 +293,23 @@ RESULTS = Reason(
     tag=WRONG,
     rule="the results of all expected calls must have been obtained by now",
     headline="By the end of {turn} it had not obtained the result of {missing_calls:110}.",
-    remedy="A step was skipped, or taken with other arguments: the missing results are listed with their calls.",
+    remedy="A step is missing or had other arguments; the failure lists the missing results with their calls.",
     details=ObtainedDetails,
 )
 FORCED_END = Reason(
     "multi_turn:force_terminated",
     tag=WRONG,
     rule="every turn must be reached; more than 20 steps in one turn end the conversation",
-    headline="It did not come to an end: the step limit stopped it ({called_turns:60}).",
-    remedy="The model repeats itself: look at the last turn. It has to end a turn with words.",
+    headline="It did not stop: the step limit ended the conversation ({called_turns:60}).",
+    remedy="The model repeats itself: look at the last turn. A turn ends with a message without calls.",
     details=EndDetails,
 )
 QUIET_TURN = Reason(
     "multi_turn:irrelevance_error:decoder_success",
     tag=WRONG,
-    rule="no call is due in this turn",
-    headline="It called {calls:150} in {turn} where no call was due.",
-    remedy="Something is missing that only the next turn brings; the model should ask for it (corrected rule C17).",
+    rule="no call is expected in this turn",
+    headline="It called {calls:150} in {turn}, where no call was expected.",
+    remedy="The next turn brings something that is missing here; the model should ask for it (corrected rule C17).",
     details=QuietTurnDetails,
 )
 
@@ -319,23 +319,23 @@ NO_MESSAGE = Reason(
     "agentic:no_last_message",
     tag=MALFORMED,
     rule="the conversation must end with a message, not with a call",
-    headline="It never came to a final message: its last step still called something.",
+    headline="It sent no final message: its last step was a call.",
     remedy="The model did not stop calling within the step limit.",
     details=AnswerDetails,
 )
 NO_ANSWER = Reason(
     "agentic:answer_not_found",
     tag=WRONG,
-    rule="the final message must contain an accepted answer as a word of its own",
+    rule="the final message must contain an accepted answer as a whole word",
     headline="Its final message does not contain {accepted:90}{quoted}",
-    remedy="Follow its searches or its memory: the answer was found and not said, or never found.",
+    remedy="Follow its searches or its memory. Either it found the answer and did not say it, or it never found it.",
     details=AnswerDetails,
 )
 SERVER_STATE = Reason(
     "mcp:state_mismatch",
     tag=WRONG,
-    rule="the server must tell of its state what the entry expects",
-    headline="The server's state differs: {asked:80} tells {told:90}, expected {wanted:90}",
+    rule="the server's state must be the expected one",
+    headline="The server's state differs: {asked:80} returned {told:90}, expected {wanted:90}",
     remedy="Compare both sides; the calls that should have changed the state are in the conversation.",
     details=ServerDetails,
 )
@@ -350,13 +350,13 @@ SERVER_CALLS = Reason(
 OWN_CHECKER = Reason(
     "own:checker",
     tag=WRONG,
-    rule="what the checker that the entry names says, of whatever package offers it",
+    rule="the checker that the entry names must accept the reply",
     headline="The entry's own checker does not accept it: {error}",
-    remedy="Ask the checker's author: it is not one of this package's.",
+    remedy="Ask the author of the checker; it belongs to another package.",
     details=TroubleDetails,
 )
 
-# -- trouble that is not the model's: no verdict, an error, in no accuracy --
+# -- infrastructure errors: no verdict, no score --
 
 
 def _trouble(name: str, tag: FailureTag, kind: AdapterTrouble | HarnessTrouble) -> Reason:
@@ -381,12 +381,12 @@ def _all() -> Iterator[Reason]:
 
 
 REASONS: Mapping[str, Reason] = {each.name: each for each in _all()}
-"""Name → reason, the model's first."""
+"""Name → reason, failures of the model first."""
 
 
 @cache
 def all_reasons() -> Mapping[str, Reason]:
-    """Those of installed groups of categories as well (`pytest_bfcl.checkers.plugged.CategoryGroup`)."""
+    """All reasons, with those of installed groups of categories (`pytest_bfcl.checkers.plugged.CategoryGroup`)."""
     found = dict(REASONS)
     for point in entry_points.offered("categories").values():
         with suppress(UsageError):  # told where an entry of theirs is to be judged
@@ -396,12 +396,12 @@ def all_reasons() -> Mapping[str, Reason]:
 
 
 def reason_named(name: str | None) -> Reason | None:
-    """The reason of this name; ``None`` where nobody here knows it."""
+    """The reason of this name, or ``None``."""
     return REASONS.get(name or "") or all_reasons().get(name or "")
 
 
 def reply_reason(problem: str) -> Reason:
-    """The reason for a reply with this problem (`Reply.problem`), also for one that no adapter of ours tells."""
+    """The reason for a reply with this problem (`Reply.problem`); unknown problems get a reason too."""
     name = f"reply:{problem}"
     known = reason_named(name)
     if known is not None:
@@ -410,7 +410,7 @@ def reply_reason(problem: str) -> Reason:
 
 
 def rule_of(name: str | None, detail: Mapping[str, object]) -> str:
-    """The rule a reason stands for, in words; of a reason nobody knows, what the line says."""
+    """The rule of a reason; for an unknown reason, the rule that the line has."""
     known = reason_named(name)
     if known is not None:
         return known.rule
@@ -419,7 +419,7 @@ def rule_of(name: str | None, detail: Mapping[str, object]) -> str:
 
 
 def remedy_of(name: str) -> str:
-    """What to do about a reason, in words; empty for one nobody knows."""
+    """What to do about a reason, in words; empty for an unknown one."""
     known = reason_named(name)
     return "" if known is None else known.remedy
 
@@ -427,8 +427,8 @@ def remedy_of(name: str) -> str:
 def details_of(reason: str | None, detail: Mapping[str, object]) -> Details:
     """The details of a failure from its result line, by the family of its reason; never raises.
 
-    A failure put down to a cut reply has the details of its ``underlying`` reason. Reasons nobody knows (a line of
-    another version) have those of a call, or of trouble where the name says so.
+    A failure because of a cut reply has the details of its ``underlying`` reason. Unknown reasons (lines of another
+    version) get those of a call, or of an error if the name begins with ``adapter:`` or ``harness:``.
     """
     underlying = detail.get("underlying")
     name = underlying if isinstance(underlying, str) else reason or ""

@@ -1,4 +1,4 @@
-"""Why calls that were carried out, and chats, are not right: the reasons of these categories (docs/reasons.md)."""
+"""Reasons of the retired categories: executed calls and chats (docs/reasons.md)."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ CHAT_SILENCE = Reason(
 )
 
 _UNEXECUTED_REMEDY = "The error is the function's own: usually an argument that it does not take."
-_RESULT_REMEDY = "The call is right in form and gives something else: compare its arguments with the expected call's."
+_RESULT_REMEDY = "The form of the call is right but its result is not: compare its arguments with the expected call's."
 
 RESULT_COUNT_SIMPLE = _result_count(
     "simple_exec_checker:wrong_count",
@@ -107,7 +107,7 @@ RESULT_KEY_EXTRA = _result(
 RESULT_NO_MATCH = Reason(
     "executable_checker:cannot_find_match",
     tag=WRONG,
-    rule="every expected result needs a call of its own that gives it",
+    rule="every expected result needs its own call",
     headline="None of its calls gives the expected {expected:130}.",
     remedy="The results of the calls tried for it are listed.",
     details=ResultMatchDetails,
@@ -122,7 +122,7 @@ REST_ERROR = _result(
     "executable_checker_rest:execution_error",
     rule="the request must get a response",
     headline="The request gets no response: {error:160}",
-    remedy="The address or the arguments of the request are wrong; a service that is down skips the entry instead.",
+    remedy="The address or the arguments of the request are wrong; if a service is down, the entry is skipped.",
 )
 REST_STATUS = _result(
     "executable_checker_rest:wrong_status",
