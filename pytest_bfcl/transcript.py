@@ -31,6 +31,9 @@ FAILED_CALLS = "failed_calls"
 TOUCHED = "touched"
 """Where a transcript's ``extra`` keeps the places of the server's state that changed beside what is expected."""
 
+PLAYED_BEFORE = "played_before"
+"""Where a transcript's ``extra`` keeps how many entries its agent's process had played before."""
+
 END_STATE = "end_state"
 """Where a transcript's ``extra`` keeps a digest of all that was told of the state in the end, files included."""
 

@@ -97,7 +97,7 @@ class _Watched:
         self.spec = model.spec
         self.mode = model.mode
         self.underscore_names = model.underscore_names
-        for name in ("transcript_for", "remember", "play", "room"):
+        for name in ("transcript_for", "remember", "play", "room", "fresh"):
             if hasattr(model, name):
                 setattr(self, name, getattr(model, name))
 

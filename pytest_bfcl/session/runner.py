@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
+from functools import partial
 from typing import TYPE_CHECKING
 
 from pytest_bfcl.conversation.engine import converse
@@ -16,6 +17,7 @@ from pytest_bfcl.conversation.lookahead import LookAhead, RunStopped
 from pytest_bfcl.endpoints.descriptors import room_for
 from pytest_bfcl.failures import AdapterError, BenchmarkError, EntrySkipped, HarnessError
 from pytest_bfcl.selection.splits import is_in
+from pytest_bfcl.session.alone import PlayedAlone
 from pytest_bfcl.session.contender import Contender, is_stored
 from pytest_bfcl.session.events import answered_event
 from pytest_bfcl.session.outside import Outside
@@ -78,6 +80,7 @@ class Runner:
         self._halted = halted
         self._note = note or (lambda text: None)
         self._proofs = Proofs(settings, self._note, served)
+        self._alone = PlayedAlone(self._note, settings.simulators)
         self._on_switch = on_switch
         self.on_answer: Callable[[Answered], None] | None = None
         self._ahead: LookAhead[Trial] | None = None
@@ -154,9 +157,15 @@ class Runner:
         entry = self.entry(trial)
 
         async def with_model(model: Model) -> Transcript:
-            journal, executed = self.store.journal, bool(entry.involved_classes)
+            journal = self.store.journal
             if self.on_answer is not None:
                 journal = _ToldJournal(journal, self.on_answer)
+            transcript = await played(model, journal)
+            await self._alone.check(entry, transcript, model, partial(played, journal=None))
+            return transcript
+
+        async def played(model: Model, journal: Journal | None) -> Transcript:
+            executed = bool(entry.involved_classes)
             return await converse(
                 entry,
                 model,

@@ -32,6 +32,8 @@ class Episode:
         self._server: LoopbackServer | None = None
         self._told: list[tuple[int | None, int | None]] = []
         self._opening: list[Message] | None = None
+        self.is_begun = False
+        """Whether the agent took a turn."""
 
     # -- what is asked -------------------------------------------------------------------------------------------
 
@@ -67,6 +69,7 @@ class Episode:
 
     def next_turn(self) -> str | None:
         """The user's next message; ``None`` after the last one. A turn still open ends without words."""
+        self.is_begun = True
         messages = self._conversation.begin_turn()
         if messages is None:
             return None

@@ -61,7 +61,12 @@ class AgentModel(Agent):
         if inspect.isawaitable(player):
             player = await player
         player = await _opened(player, stack)
-        if player is None:  # it went through the turns itself
+        if player is None:
+            if not episode.is_begun:
+                raise AdapterError(
+                    AdapterTrouble.FIXTURE, "the agent's factory returned nothing and took no turn",
+                    advice="return a function that takes the user's message, or go through `episode.turns()`",
+                )  # fmt: skip
             return
         if not callable(player):
             raise AdapterError(

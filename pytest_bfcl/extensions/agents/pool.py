@@ -26,6 +26,7 @@ from pytest_bfcl.extensions.agents.agent import Agent
 from pytest_bfcl.failures import AdapterError, HarnessError, UsageError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.plain_text import clean
+from pytest_bfcl.transcript import PLAYED_BEFORE
 from pytest_bfcl.troubles import AdapterTrouble, HarnessTrouble
 
 if TYPE_CHECKING:
@@ -48,12 +49,17 @@ class PooledAgent(Agent):
         self._workers = workers
         self._free: list[_Worker] = []
         self._room: asyncio.Semaphore | None = None
-        self._free.append(_Worker(name).started())  # an agent that cannot be imported is said before anything is asked
+        if workers:  # an agent that cannot be imported is said before anything is asked
+            self._free.append(_Worker(name).started())
+
+    def fresh(self) -> PooledAgent:
+        """The same agent with no process yet: it plays its first entry alone."""
+        return PooledAgent(self._name, self.spec, 0)
 
     @asynccontextmanager
     async def room(self) -> AsyncIterator[None]:
         """While a process is to be had; waiting for it is not the agent's time."""
-        self._room = self._room or asyncio.Semaphore(self._workers)
+        self._room = self._room or asyncio.Semaphore(max(1, self._workers))
         async with self._room:
             yield
 
@@ -61,6 +67,7 @@ class PooledAgent(Agent):
         """Let the agent play; raises `AdapterError` ``fixture`` for what it raises, and when its process ends."""
         worker = self._free.pop() if self._free else await asyncio.to_thread(_Worker(self._name).started)
         kept = False
+        conversation.transcript.extra[PLAYED_BEFORE] = worker.played
         try:
             kept = await worker.play(conversation)
         finally:
@@ -80,6 +87,7 @@ class _Worker:
 
     def __init__(self, name: str) -> None:
         self._name = name
+        self.played = 0
 
     def started(self) -> _Worker:
         """The process, once the agent is imported there. Raises `UsageError` when it cannot be, or does not come."""
@@ -121,6 +129,7 @@ class _Worker:
 
     async def play(self, conversation: PlayedConversation) -> bool:
         """Whether the process can play on. Raises `AdapterError`."""
+        self.played += 1
         loop = asyncio.get_running_loop()
         wake = asyncio.Event()
         self._arrived.append((loop, wake))

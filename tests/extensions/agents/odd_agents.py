@@ -47,6 +47,27 @@ def keeping(episode: Episode) -> Callable[[str], Any]:
     return kept_turn
 
 
+def hoarding(episode: Episode) -> Callable[[str], Any]:
+    """A history of the process: from the second entry on it says what it said before."""
+    turn = knowing(episode)
+
+    async def stale_turn(message: str) -> str:
+        if not kept:
+            kept.append(message)
+            return str(await turn(message))
+        return "As I said before."
+
+    return stale_turn
+
+
+def returning_nothing(episode: Episode) -> None:
+    episode.tools  # noqa: B018 - its author forgot the return
+
+
+async def returning_nothing_later(episode: Episode) -> None:
+    await asyncio.sleep(0)
+
+
 def leaking(episode: Episode) -> Callable[[str], Any]:
     kept.append(os.pipe())
     return knowing(episode)

@@ -21,9 +21,13 @@ IDS = ["multi_turn_base_0", "multi_turn_miss_func_0", "simple_python_0", "parall
 ODD = "agent:tests.extensions.agents.odd_agents"
 
 
-def played(name: str, ids: list[str] = IDS, **settings: Any) -> list[Any]:
+def run_of(name: str, ids: list[str] = IDS, **settings: Any) -> Any:
     data = open_data("bundled")
-    return list(run([data.entry(each) for each in ids], f"{ODD}:{name}", settings=Settings(**settings)).records)
+    return run([data.entry(each) for each in ids], f"{ODD}:{name}", settings=Settings(**settings))
+
+
+def played(name: str, ids: list[str] = IDS, **settings: Any) -> list[Any]:
+    return list(run_of(name, ids, **settings).records)
 
 
 @pytest.mark.parametrize("workers", [2, 0])
@@ -49,6 +53,23 @@ def test_what_goes_wrong_is_the_agents(name: str, said: str) -> None:
     lines = played(name, ["simple_python_0", "parallel_0"], agent_workers=1)
     assert [(line["outcome"], line["reason"]) for line in lines] == [("error", "adapter:fixture")] * 2
     assert all(said in line["detail"]["error"] for line in lines)
+
+
+def test_state_that_is_kept_between_entries_is_told() -> None:
+    found = run_of("hoarding", IDS[2:], agent_workers=1, concurrency=1)
+    assert [line["outcome"] for line in found.records] == ["passed", "failed", "passed"], "the first verdict counts"
+    assert [line["extra"].get("alone") for line in found.records] == [None, "passed", None]
+    assert [line["extra"]["played_before"] for line in found.records] == [0, 1, 2]
+    (note,) = [note for note in found.notes if "fresh" in note]
+    assert note.startswith("parallel_0 failed after 1 other entries in its agent's process and passes alone")
+
+
+@pytest.mark.parametrize("name", ["returning_nothing", "returning_nothing_later"])
+@pytest.mark.parametrize("workers", [0, 1])
+def test_a_factory_that_returns_nothing_is_an_error(name: str, workers: int) -> None:
+    (line,) = played(name, ["irrelevance_0"], agent_workers=workers)
+    assert (line["outcome"], line["reason"]) == ("error", "adapter:fixture")
+    assert "the agent's factory returned nothing and took no turn" in line["detail"]["error"]
 
 
 @pytest.mark.parametrize("name", ["exiting", "cancelling"])
