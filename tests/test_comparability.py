@@ -164,7 +164,7 @@ def test_no_cell_is_silent(door: str, deviation: str, tmp_path: Path) -> None:
 
 PAIRS = {
     "compare": ["compare", "a", "b"],
-    "explain": ["explain", "b", "--against", "a"],
+    "causes": ["compare", "a", "b", "--causes"],
     "verify": ["verify", "b", "--reference", "a"],
     "comment": ["comment", "b", "--against", "a"],
 }

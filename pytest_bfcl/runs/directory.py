@@ -33,7 +33,7 @@ from pytest_bfcl.runs.lines import (
     plain,
     write_atomically,
 )
-from pytest_bfcl.runs.paths import refuse_links_out
+from pytest_bfcl.runs.paths import files_named, refuse_links_out
 from pytest_bfcl.runs.result_line import ResultLine
 from pytest_bfcl.runs.results import ResultsFile, StoredResults
 from pytest_bfcl.runs.snapshots import Snapshots, folder_name, snapshots_of
@@ -72,6 +72,16 @@ def is_run(path: Path) -> bool:
 
 _LINES = (".jsonl", ".gz")
 _ARCHIVES = (".zip", ".tgz", ".tar", ".gz", ".7z")
+
+
+def no_run(path: Path, otherwise: str = f"name a run directory (it holds {RESULTS_FILE}) or such a file") -> str:
+    """What to do with a path that is no run: where it holds the benchmark's own results, how to make a run of them."""
+    for ending, held in (("result", "replies"), ("score", "scores")):
+        if next(files_named(path, f"BFCL_v*_{ending}.json"), None) is not None:
+            folder = path if ending == "result" else "RESULT_FOLDER"
+            command = f"pytest --model replay:{folder} --bfcl-data official --bfcl-out RUN"
+            return f"it holds bfcl-eval's {held}; `{command}` makes a run of the replies"
+    return otherwise
 
 
 def refuse_other_file(path: Path) -> None:
@@ -321,7 +331,7 @@ def _read_fingerprint(path: Path) -> Fingerprint:
     try:
         values = _read_json(file)
     except FileNotFoundError:
-        raise UsageError(f"{path} is not a run directory: it has no {RUN_FILE}") from None
+        raise UsageError(f"{path} is not a run directory: {no_run(path, f'it has no {RUN_FILE}')}") from None
     except NotADirectoryError:
         raise UsageError(f"{path} is a file: name the run's directory (it holds {RUN_FILE})") from None
     except (OSError, ValueError) as error:

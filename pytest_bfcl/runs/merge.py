@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.runs.comparability import Purpose, comparability
-from pytest_bfcl.runs.directory import RunDirectory, is_run, join_selections, missing_shards, shards_of
+from pytest_bfcl.runs.directory import RunDirectory, is_run, join_selections, missing_shards, no_run, shards_of
 from pytest_bfcl.runs.fingerprint import Fingerprint
 from pytest_bfcl.runs.lines import OnDamaged
 from pytest_bfcl.runs.paths import below
@@ -134,7 +134,7 @@ def find_runs(paths: Sequence[Path]) -> Iterator[Path]:
         elif path.is_dir():
             below = [child for child in sorted(path.iterdir()) if is_run(child)]
             if not below:
-                raise UsageError(f"{path} is not a run directory and holds none")
+                raise UsageError(f"{path} is not a run directory: {no_run(path, 'it holds none')}")
             yield from below
         else:
             raise UsageError(f"there is no run at {path}")

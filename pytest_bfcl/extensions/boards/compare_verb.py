@@ -2,7 +2,7 @@
 
 What is compared is a run directory, a results.jsonl, verdicts of `pytest-bfcl score`, or an official score/ folder;
 PATH#MODEL picks one of several models. The first is the baseline of all others; one run with several models is
-compared within itself. Exit code 1 with --fail and a significant regression.
+compared within itself. --causes says why the score changed. Exit code 1 with --fail and a significant regression.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--fail", action="store_true", help="exit code 1 on a significant regression")
     parser.add_argument("--margin", type=float, default=0.0, metavar="PTS", help="points of loss --fail accepts")
+    parser.add_argument("--causes", action="store_true", help="say why the score changed, cause by cause")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write Markdown")
     parser.add_argument("--html", type=Path, metavar="FILE", help="write a page with both answers side by side")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write everything for programs")
@@ -53,10 +54,24 @@ def run(args: argparse.Namespace) -> int:
     written = _write_files(args, compared, margin)  # first: a reader like `head` may end the printing
     for each in compared:
         print_comparison(each.comparison, margin)
+        if args.causes:
+            _print_causes(each, args.data or "auto")
     for path in written:
         say(f"written: {path}")
     lost = any(each.comparison.losses(margin) or not each.comparison.rows for each in compared)
     return 1 if args.fail and lost else 0
+
+
+def _print_causes(compared: Compared, data: str) -> None:
+    from pytest_bfcl.extensions.causes.diagnosis import change_lines
+    from pytest_bfcl.extensions.causes.of_runs import of_path, only_one
+
+    models = (compared.comparison.before, compared.comparison.after)
+    places = [each.label.partition("#")[0] for each in (compared.before, compared.after)]
+    named = [f"{place}#{model}" for place, model in zip(places, models, strict=True)]
+    before, after = (only_one(of_path(text, data), text) for text in named)
+    for line in change_lines(before, after):
+        say(line)
 
 
 class Compared(NamedTuple):
@@ -71,6 +86,8 @@ def _compared(args: argparse.Namespace) -> list[Compared]:
     from pytest_bfcl.scoring.comparison import compare_measurements, compare_models
 
     first, *others = [_measurement(text, args) for text in args.measurements]
+    if len(set(args.measurements)) < len(args.measurements):
+        raise UsageError(f"{args.measurements[0]} is compared with itself: name two runs, BEFORE and AFTER")
     if others:
         gaps = args.allow_missing
         return [

@@ -14,13 +14,9 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.printed import say
-
-if TYPE_CHECKING:
-    from pytest_bfcl.extensions.causes.diagnosis import Diagnosis
 
 SUMMARY = "why a run failed what it failed, cause by cause"
 
@@ -30,7 +26,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     from pytest_bfcl.cli.run import add_run_options
 
     parser.add_argument("run", metavar="RUN", help="a run directory, a results.jsonl, or a file of replies")
-    parser.add_argument("--against", metavar="RUN", help="say what changed since this run, cause by cause")
     parser.add_argument("--cause", metavar="CAUSE", help="print the ids of one cause, for --bfcl-ids FILE")
     parser.add_argument("--recheck", metavar="CAUSE", help="ask the entries of one cause again, as the run did")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write everything for programs")
@@ -40,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the diagnosis, or the ids of one cause, or ask them again."""
     from pytest_bfcl.cli import write_file
-    from pytest_bfcl.extensions.causes.of_runs import of_path
+    from pytest_bfcl.extensions.causes.of_runs import of_path, only_one
 
     data = str(getattr(args, "bfcl_data", "auto"))
     found = of_path(args.run, data)
@@ -49,34 +44,17 @@ def run(args: argparse.Namespace) -> int:
     if args.recheck:
         from pytest_bfcl.extensions.causes.recheck import recheck
 
-        return recheck(args, _one(found, args.run))
+        return recheck(args, only_one(found, args.run))
     if args.cause:
         known = [row for each in found for row in each.rows]
         for row in known:
             if row.name == args.cause:
                 say("\n".join(row.ids))
         if all(row.name != args.cause for row in known):
-            raise UsageError(f"{args.run} has no cause {args.cause}; it has {', '.join(row.name for row in known)}")
-        return 0
-    if args.against:
-        from pytest_bfcl.extensions.causes.diagnosis import change_lines
-        from pytest_bfcl.scoring.comparison import comparison_notes
-        from pytest_bfcl.scoring.measurements import open_measurement
-
-        for note in comparison_notes(open_measurement(args.against), open_measurement(args.run)):
-            say(note)
-        before = _one(of_path(args.against, data), args.against)
-        for line in change_lines(before, _one(found, args.run)):
-            say(line)
+            names = ", ".join(row.name for row in known) or "none"
+            raise UsageError(f"{args.run} has no cause {args.cause}; it has {names}")
         return 0
     for each in found:
         for line in each.lines(args.run):
             say(line)
     return 0
-
-
-def _one(found: list[Diagnosis], text: str) -> Diagnosis:
-    if len(found) > 1:
-        known = ", ".join(each.model for each in found)
-        raise UsageError(f"{text} has several models: name one as PATH#MODEL ({known})")
-    return found[0]

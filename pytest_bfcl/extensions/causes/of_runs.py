@@ -28,6 +28,7 @@ def of_path(text: str, data: str = "auto") -> list[Diagnosis]:
     ``data`` names the set of lines without a run. Raises `UsageError` where nothing is judged.
     """
     from pytest_bfcl.runs import RunDirectory, is_run
+    from pytest_bfcl.runs.directory import no_run
     from pytest_bfcl.runs.results import read_results
 
     name, _, model = text.partition("#")
@@ -38,11 +39,19 @@ def of_path(text: str, data: str = "auto") -> list[Diagnosis]:
     elif path.is_file():
         found = _of_file(path, data)
     else:
-        raise UsageError(f"{name} is no run: name a run directory (it holds results.jsonl) or a file of lines")
+        raise UsageError(f"{name} is no run: {no_run(path)}")
     found = [each for each in found if model in ("", each.model)]
     if not found:
         raise UsageError(f"{text} has no judged entry" + (f" of {model}" if model else ""))
     return found
+
+
+def only_one(found: list[Diagnosis], text: str) -> Diagnosis:
+    """The one diagnosis of ``text``. Raises `UsageError` for several models."""
+    if len(found) > 1:
+        known = ", ".join(each.model for each in found)
+        raise UsageError(f"{text} has several models: name one as PATH#MODEL ({known})")
+    return found[0]
 
 
 def _of_file(path: Path, data: str) -> list[Diagnosis]:
@@ -52,10 +61,10 @@ def _of_file(path: Path, data: str) -> list[Diagnosis]:
     from pytest_bfcl.runs.replay_lines import read_replay_lines
     from pytest_bfcl.runs.results import read_results
 
+    refuse_other_file(path)
     beside = path.with_name("run.json")
     lines: Sequence[Fields] = [dict(line) for line in read_replay_lines(path)]
     if lines and all("outcome" in line for line in lines):
-        refuse_other_file(path)
         lines = [dict(line) for line in read_results(path)]
     elif any("valid" in line and "output" not in line for line in lines):
         raise UsageError(f"{path} holds verdicts without replies: explain the file that was scored")

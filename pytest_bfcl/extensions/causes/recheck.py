@@ -101,12 +101,12 @@ def _of_run(measured: Fingerprint, model: ModelFingerprint, given: dict[str, obj
     if measured.dataset not in ("official", "bundled", "verified") and "bfcl_data" not in given:
         raise UsageError(f"the run asked data of its own ({measured.dataset}): name it with --data PATH")
     conditions = measured.conditions
+    steps = f",steps={conditions['step_limit']}" if conditions.get("step_limit") else ""
     told: list[tuple[str, object]] = [
         ("model", model.model), ("data", measured.dataset), ("base-url", model.base_url), ("api", model.api),
         ("decoder", model.decoder), ("think", model.think), ("reasoning", model.reasoning),
         ("temperature", model.parameters.get("temperature", "none")),
-        ("max-tokens", model.parameters.get("max_tokens")), ("rules", measured.rules),
-        ("step-limit", conditions.get("step_limit")),
+        ("max-tokens", model.parameters.get("max_tokens")), ("rules", f"{measured.rules}{steps}"),
         ("search", conditions.get("search")), ("simulators", conditions.get("simulators")),
     ]  # fmt: skip
     if model.template and ":" not in str(model.template):
