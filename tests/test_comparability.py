@@ -13,20 +13,32 @@ from zipfile import ZipFile
 import pytest
 
 from pytest_bfcl.cli import main
+from pytest_bfcl.dataset import open_dataset
 from pytest_bfcl.extensions.boards.dated_runs import read_histories
 from pytest_bfcl.extensions.boards.leaderboard_page import write_leaderboard
+from pytest_bfcl.extensions.boards.published import PublishedBoard, named, read_board
+from pytest_bfcl.extensions.boards.published_table import published as published_section
 from pytest_bfcl.extensions.boards.stability import repeat_notes
+from pytest_bfcl.extensions.view.links import Links
+from pytest_bfcl.extensions.view.overview_pages import OverviewPages
+from pytest_bfcl.extensions.view.pages import Pages
+from pytest_bfcl.extensions.view.runs import open_runs
+from pytest_bfcl.extensions.view.site import SiteLinks
+from pytest_bfcl.extensions.view.store import Store
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.reporting.markdown import write_markdown as summary_markdown
 from pytest_bfcl.runs import Fingerprint, RunDirectory
 from pytest_bfcl.runs.comparability import Purpose, comparability, published_comparability
 from pytest_bfcl.runs.merge import merge_runs
 from pytest_bfcl.scoring.comparison import comparison_notes
-from pytest_bfcl.scoring.measurements import Measurement
+from pytest_bfcl.scoring.gating import GateOptions, Gates, gate_lines
+from pytest_bfcl.scoring.measurements import Measurement, by_model
 from pytest_bfcl.scoring.summary import summarise
 from tests.runs.samples import SPEC, fingerprint
 from tests.scoring.samples import line
 
 HASH = "e" * 64
+DATA = open_dataset("bundled")
 BASE = fingerprint(
     conditions={"step_limit": 20, "simulators": "own", "search": "auto", "rest": "auto", "repeat": 1, "seed": 0},
     counted={SPEC: {"parallel": 1}},
@@ -145,18 +157,82 @@ def published(one: Fingerprint, other: Fingerprint, folder: Path) -> str:
     return R if found.refused else N if found.noted else S
 
 
+def gated(one: Fingerprint, other: Fingerprint, folder: Path) -> str:
+    """Both gates that compare: what the run prints at its end."""
+    folder.mkdir(exist_ok=True)
+    lines = [{**line("parallel_1", "parallel", "passed"), "output": ""}]
+    with RunDirectory.create(folder / "a", one) as made:
+        made.append(lines[0])
+    told = []
+    for options in (GateOptions(baseline="a"), GateOptions(verify=["a"])):
+        gates = Gates(options)
+        gates.check_conditions(other, DATA, [SPEC], folder)
+        summary = summarise(lines, fingerprint=other.to_dict())
+        run = Measurement("this run", lambda rules: by_model(lines, rules), other)
+        verdict = gates.evaluate(summary, lines, run)
+        told.append("\n".join(text for text, _ in gate_lines(verdict, options, unjudged="")))
+        assert summary_markdown({**summary, "gate": verdict}).count("but for") == told[-1].count("but for")
+    noted = {"the same but for" in each or "led by different rules" in each for each in told}
+    assert len(noted) == 1  # both say it, or neither
+    return N if noted.pop() else S
+
+
+def board_file(folder: Path) -> PublishedBoard:
+    columns = ["Rank", "Overall Acc", "Model", "Non-Live Parallel AST"]
+    place = folder / f"board-{BASE.dataset_version}.csv"
+    place.write_text(f"{','.join(columns)}\n1,50%,Theirs,50%\n", encoding="utf-8")
+    return read_board(place)
+
+
+def begun(one: Fingerprint, other: Fingerprint, folder: Path) -> str:
+    """``--bfcl-board`` before the first request."""
+    named(board_file(folder).path, other)
+    return published(one, other, folder)
+
+
+def ended(one: Fingerprint, other: Fingerprint, folder: Path) -> str:
+    """A run that kept a table: its summary and its report."""
+    board, run = board_file(folder), stored(folder, "a", other)
+    board.keep(run)
+    opened = RunDirectory.open(run)
+    summary = summarise(opened.records(), fingerprint=other.to_dict())
+    board.tell(summary, opened.records())
+    section = published_section(opened, ())
+    assert section is not None
+    return same_mark(summary["models"][SPEC]["published"], str(section.body))
+
+
+def beside(one: Fingerprint, other: Fingerprint, folder: Path) -> str:
+    """``leaderboard --board``."""
+    told: list[str] = []
+    write_leaderboard([stored(folder, "a", other)], folder / "board", tell=told.append, board=board_file(folder))
+    return same_mark("\n".join(told), (folder / "board/index.html").read_text(encoding="utf-8"))
+
+
+def same_mark(*texts: str) -> str:
+    marks = {R if "not comparable because" in each else N if "the same but for" in each else S for each in texts}
+    assert len(marks) == 1
+    return marks.pop()
+
+
 DOORS: dict[str, Door] = {
     "pair": compared, "leaderboard": ranked, "history": dated, "stability": repeated, "resume": resumed,
     "merge": merged, "published": published,
 }  # fmt: skip
+FURTHER: dict[str, tuple[str, Door]] = {
+    "gates": ("pair", gated), "board named": ("published", begun), "board kept": ("published", ended),
+    "leaderboard --board": ("published", beside),
+}  # fmt: skip
+"""Doors with the cells of another one."""
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("door", [*DOORS, *FURTHER])
 @pytest.mark.parametrize("deviation", DEVIATIONS)
 def test_no_cell_is_silent(door: str, deviation: str, tmp_path: Path) -> None:
-    expected = EXPECTED[deviation][list(DOORS).index(door)]
+    column, ask = FURTHER.get(door) or (door, DOORS[door])
+    expected = EXPECTED[deviation][list(DOORS).index(column)]
     try:
-        found = DOORS[door](BASE, replace(BASE, **DEVIATIONS[deviation]), tmp_path)
+        found = ask(BASE, replace(BASE, **DEVIATIONS[deviation]), tmp_path)
     except UsageError:
         found = R
     assert found == expected
@@ -189,6 +265,30 @@ def test_every_command_prints_what_the_rule_says(
     assert not (refused and "The score fell" in told)  # a comment still shows the run alone
     noted = "the same but for" in told or "led by different rules" in told
     assert (R if refused else N if noted else S) == EXPECTED[deviation][0]
+
+
+@pytest.mark.parametrize("links", [Links(), SiteLinks()], ids=["view", "site"])
+@pytest.mark.parametrize("deviation", DEVIATIONS)
+def test_every_page_that_puts_runs_together_says_it(links: Links, deviation: str, tmp_path: Path) -> None:
+    other = replace(BASE, **DEVIATIONS[deviation])
+    theirs = replace(other, models=(replace(other.models[0], model="openai:other@fc"),), started_at="2099-01-01")
+    for name, run in (("a", BASE), ("b", theirs)):
+        with RunDirectory.create(tmp_path / "runs" / name, run) as made:
+            made.append({**line("parallel_1", "parallel", "passed"), "model": run.models[0].model})
+    store = Store(open_runs([tmp_path / "runs"], tmp_path), None, board_file(tmp_path))
+    mine, their = store.runs.listed
+    pages, overviews = Pages(store, links), OverviewPages(store, links)
+    told = dict(zip(DOORS, EXPECTED[deviation], strict=True))
+    try:
+        page = pages.compare(mine, their).decode()
+        noted = "the same but for" in page or "led by different rules" in page
+        assert told["pair"] == (N if noted else S)
+    except UsageError:
+        assert told["pair"] == R
+    assert told["published"] == same_mark(pages.run(their).decode())
+    ranked = overviews.leaderboard().decode().partition('id="published"')[0]
+    apart = "is left out" in ranked or not (SPEC in ranked and "openai:other@fc" in ranked)
+    assert told["leaderboard"] == (R if apart else N if "the same but for" in ranked else S)
 
 
 PURPOSES = {Purpose.MODELS: 1, Purpose.REPEATS: 3, Purpose.PARTS: 4, Purpose.SHARDS: 5}

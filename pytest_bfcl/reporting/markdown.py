@@ -54,6 +54,7 @@ def cell(text: object) -> str:
 def _gates(gate: Summary) -> list[str]:
     checks = gate.get("checks") or ()
     lines = [f"- {'✅' if check['ok'] else '❌'} {cell(check['why'])}" for check in checks]
+    lines += [f"- {cell(note)}" for note in gate.get("notes") or ()]
     return ["\n".join(["**Gates**", "", *lines])] if lines else []
 
 

@@ -281,10 +281,11 @@ class CheckSummary(TypedDict):
 
 
 class GateSummary(TypedDict):
-    """The gates' verdict: ``passed``, ``failed`` or ``none``."""
+    """The gates' verdict: ``passed``, ``failed`` or ``none``; ``notes``: what the run and its baseline do not share."""
 
     verdict: str
     checks: list[CheckSummary]
+    notes: NotRequired[list[str]]
 
 
 class Summary(TypedDict):

@@ -71,18 +71,23 @@ class GateCheck:
 
 @dataclass(frozen=True, slots=True)
 class GateResult:
-    """All checks of a run. ``verdict``: ``passed``, ``failed``, or ``none`` when nothing was asked for."""
+    """All checks of a run. ``verdict``: ``passed``, ``failed``, or ``none`` when nothing was asked for.
+
+    ``notes``: what the run and the runs it was compared with do not share.
+    """
 
     verdict: str
     checks: tuple[GateCheck, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, checks: Iterable[GateCheck]) -> GateResult:
+    def of(cls, checks: Iterable[GateCheck], notes: Iterable[str] = ()) -> GateResult:
         """The verdict over these checks."""
         found = tuple(checks)
         if not found:
             return cls("none")
-        return cls("passed" if all(check.ok for check in found) else "failed", found)
+        verdict = "passed" if all(check.ok for check in found) else "failed"
+        return cls(verdict, found, tuple(dict.fromkeys(notes)))
 
     @property
     def failed(self) -> bool:
@@ -91,7 +96,8 @@ class GateResult:
 
     def to_dict(self) -> GateSummary:
         """As it stands in ``summary.json``."""
-        return {"verdict": self.verdict, "checks": [check.to_dict() for check in self.checks]}
+        found: GateSummary = {"verdict": self.verdict, "checks": [check.to_dict() for check in self.checks]}
+        return {**found, "notes": list(self.notes)} if self.notes else found
 
 
 def parse_gate(text: str) -> Gate:
@@ -185,6 +191,7 @@ def evaluate_gates(
     *,
     comparisons: Sequence[Comparison] = (),
     further: Sequence[GateCheck] = (),
+    notes: Iterable[str] = (),
     margin_pct: float = 0.0,
     max_errors_pct: float = 2.0,
     min_entries: int | None = None,
@@ -197,7 +204,8 @@ def evaluate_gates(
     Without gates, comparisons (one per model against the baseline) and ``further`` checks of the caller the result is
     ``none``, unless something else is ``asked``. With any, too many errors fail as well, and fewer entries than
     ``min_entries`` (or than a group has). ``margin_pct``: regressions up to so many percentage points are accepted.
-    ``full``: entries of the full set by category, without which what was run is taken for it.
+    ``full``: entries of the full set by category, without which what was run is taken for it. ``notes`` are kept with
+    those of the comparisons.
     """
     checks: list[GateCheck] = []
     if not (gates or comparisons or further or asked or min_entries):
@@ -215,7 +223,7 @@ def evaluate_gates(
         compared = extent_of(summary, comparison.after, full)
         checks += regressions(comparison, margin_pct, allow_missing=allow_missing, extent=compared)
     checks += further
-    return GateResult.of(checks)
+    return GateResult.of(checks, [*(note for found in comparisons for note in found.notes), *notes])
 
 
 def extent_of(summary: Summary, model: str, full: Mapping[str, int] | None = None) -> Extent | None:

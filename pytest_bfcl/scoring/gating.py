@@ -88,8 +88,11 @@ class OthersGate(Protocol):
     """What an entry point ``gates`` makes of ``(texts, fingerprint, data, directory, out)`` before the run.
 
     ``texts`` are the option's (``--bfcl-NAME``), ``directory`` is where their paths count from, ``out`` the run's
-    folder. It raises `UsageError` for what cannot be.
+    folder. It raises `UsageError` for what cannot be. ``notes``: what the run does not share with those it is compared
+    with.
     """
+
+    notes: Sequence[str]
 
     def unreachable(self, ids: Collection[str]) -> str | None:
         """Why a run over these entries cannot meet it even without a difference; ``None``: it can."""
@@ -279,6 +282,7 @@ class Gates:
             self.thresholds,
             comparisons=comparisons,
             further=[*further, *([expected] if expected else [])],
+            notes=self.verify.notes if self.verify is not None else (),
             margin_pct=self.options.baseline_margin,
             max_errors_pct=self._max_errors_pct,
             min_entries=self.options.min_entries,
@@ -333,6 +337,7 @@ def gate_lines(
             yield from ((f"    {entry}", None) for entry in entries[:SHOWN])
             if len(entries) > SHOWN:
                 yield f"    … and {len(entries) - SHOWN} more in summary.json", None
+    yield from ((f"gates: {note}", None) for note in gate.get("notes", ()))
     missed = [check["name"] for check in checks if not check["ok"]]
     if not options.decides and wrong:
         troubles = [*troubles, f"{wrong} {'entry' if wrong == 1 else 'entries'} did not pass, which no gate allows"]

@@ -10,7 +10,7 @@ from pytest_bfcl import entry_points
 from pytest_bfcl.failures import UsageError
 
 if TYPE_CHECKING:
-    from pytest_bfcl.runs import Summary
+    from pytest_bfcl.runs import Fingerprint, Summary
     from pytest_bfcl.runs.result_line import ResultLine
 
 FOLDER = "board"
@@ -34,9 +34,9 @@ def _reader() -> Any:
     return entry_points.load(point, "reader of leaderboards")
 
 
-def named_board(path: str, dataset: str) -> Board:
-    """The table that an option names. Raises `UsageError` where it cannot stand beside a run of this data."""
-    found: Board = _reader().named(Path(path), dataset)
+def named_board(path: str, run: Fingerprint) -> Board:
+    """The table that an option names. Raises `UsageError` where it refuses what the run will measure."""
+    found: Board = _reader().named(Path(path), run)
     return found
 
 

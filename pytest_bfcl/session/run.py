@@ -163,7 +163,7 @@ class Run:
     def open(self) -> RunDirectory | None:
         """Create or continue the run directory. Raises `UsageError` or `HarnessError` where that cannot be."""
         if self._published is None and self.settings.board is not None and self._writes:
-            self._published = named_board(self.settings.board, self.data.dataset.name)
+            self._published = named_board(self.settings.board, self.fingerprint())
         if self.directory is None and self.path is not None and self._writes:
             from pytest_bfcl.runs import RunDirectory
 

@@ -18,7 +18,7 @@ from pytest_bfcl.dataset.categories import GROUPS
 from pytest_bfcl.extensions.boards import TEMPLATES
 from pytest_bfcl.extensions.boards.contestants import RULES, Contestant, Infos, contestants, with_distinct_names
 from pytest_bfcl.extensions.boards.official_csv import official_value, write_csvs
-from pytest_bfcl.extensions.boards.published import Comparison, PublishedBoard, compared, refuse_other_test
+from pytest_bfcl.extensions.boards.published import PublishedBoard, Shown
 from pytest_bfcl.extensions.boards.published_table import published_values
 from pytest_bfcl.extensions.boards.ranking import Pair, Ranking, Reversals, Verdicts, ranking, reversals
 from pytest_bfcl.extensions.boards.scatter import Scatter, scatter
@@ -108,18 +108,18 @@ def write_leaderboard(
         tell(note)
     found = with_distinct_names(found)
     made = [_linked(each, found, out) for each in boards(found, official=official)]
-    beside = beside_board(board, found, opened[0])
+    beside = beside_board(board, found, opened).checked() if board else None
     for each in made:
         for line in ranking_lines(each):
             tell(line)
-    for comparison in beside:
-        tell(f"{comparison.model} {comparison.sentence}")
+    for line in beside.lines() if beside else ():
+        tell(line)
     out.mkdir(parents=True, exist_ok=True)
     files = write_csvs([each.row for each in found], out, official=official)
     page = out / "index.html"
     values = board_values(made, found, opened[0], [path.name for path in files], official=official)
     values["notices"] = [*values["notices"], *notes]
-    values["published"] = published_values(board, beside) if board else None
+    values["published"] = published_values(beside) if beside else None
     rendering.write_page(page, rendering.render(TEMPLATE, TEMPLATES, **values))
     return [page, *files]
 
@@ -138,19 +138,14 @@ def _linked(board: Board, found: Sequence[Contestant], out: Path) -> Board:
     return replace(board, places=tuple(linked))
 
 
-def beside_board(board: PublishedBoard | None, found: Sequence[Contestant], first: RunDirectory) -> list[Comparison]:
-    """The models beside a published table. Raises `UsageError` where they measured something else.
-
-    ``first``: one of the runs, which all measured the same.
-    """
-    if board is None:
-        return []
-    refuse_other_test(first.fingerprint)
-    made = [
-        compared(board, each.info.name, {name: known.official for name, known in each.tally.categories.items()})
+def beside_board(board: PublishedBoard, found: Sequence[Contestant], runs: Sequence[RunDirectory]) -> Shown:
+    """The models of these runs beside a published table."""
+    measured = {run.path: run.fingerprint for run in runs}
+    return board.beside(
+        (measured[each.run],
+         {each.info.name: {name: known.official for name, known in each.tally.categories.items()}})
         for each in found
-    ]
-    return [each for each in made if each is not None]
+    )  # fmt: skip
 
 
 def comparable_notes(runs: Sequence[RunDirectory], *, shared: bool = False) -> list[str]:

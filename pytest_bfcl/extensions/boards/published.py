@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from pytest_bfcl.runs import Summary
     from pytest_bfcl.runs.result_line import ResultLine
 
-OFFICIAL = ("official", "verified")
-"""Data that published rows are of."""
+MOST_LACKING = 0.02
+"""Share of a category's entries that may lack a verdict (`--bfcl-max-errors`): beyond it a column was not run whole."""
 MOST_BYTES = 2_000_000
 MOST_ROWS = 2_000
 MOST_NAME = 120
@@ -64,7 +64,11 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
 """Column → the categories whose plain mean it is."""
 NEEDED = frozenset(name for names in COLUMNS.values() for name in names)
 _DATE = re.compile(r"20\d\d-[01]\d-[0-3]\d")
-_VERSION = re.compile(r"20\d\d\.\d{1,2}\.\d{1,2}|[vV]\d(?:\.\d+)*(?![\w])")
+_RELEASE = r"20\d\d\.\d{1,2}\.\d{1,2}"
+_VERSION = re.compile(_RELEASE + r"|[vV]\d(?:\.\d+)*(?![\w])")
+
+Counts = Mapping[str, Mapping[str, Tally]]
+"""Model → category → counts by official rules, as the table has them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,14 +120,58 @@ class PublishedBoard:
         folder.mkdir(exist_ok=True)
         shutil.copy2(self.path, folder / f"{self.path.stem[:MOST_NAME]}.csv")
 
+    @property
+    def data_version(self) -> str:
+        """The release of the data, where the name has it; a version of the leaderboard says nothing of it."""
+        return self.version if re.fullmatch(_RELEASE, self.version) else ""
+
+    def beside(self, runs: Iterable[tuple[Fingerprint, Counts]]) -> Shown:
+        """The models of runs beside the table, each run by its own fingerprint; none of a run that it refuses."""
+        placed: list[Comparison] = []
+        marks: list[str] = []
+        refused = False
+        for run, models in runs:
+            found = published_comparability(run, self.data_version)
+            if not found.same:
+                marks.append(f"{', '.join(models)}: {'not shown, ' if found.refused else ''}{found.sentence}")
+            refused = refused or bool(found.refused)
+            if not found.refused:
+                placed += filter(None, (compared(self, name, tallies) for name, tallies in models.items()))
+        return Shown(self, tuple(placed), tuple(marks), refused)
+
     def tell(self, summary: Summary, lines: Iterable[ResultLine]) -> None:
         """Say of each model of a run where it would stand (`pytest_bfcl.session.published.Board`)."""
-        measured = published_comparability(Fingerprint.from_dict(dict(summary["fingerprint"])))
-        for found in comparisons(self, lines):
-            told = f"{found.sentence}; {measured.sentence}" if measured.noted else found.sentence
-            if measured.refused:
-                told = f"not shown beside {self.description}: {measured.sentence}"
-            summary["models"][found.model]["published"] = told
+        run, counts = Fingerprint.from_dict(dict(summary["fingerprint"])), counts_of(lines)
+        for name in counts.keys() & summary["models"].keys():
+            shown = self.beside([(run, {name: counts[name]})])
+            summary["models"][name]["published"] = "; ".join(shown.lines())
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A table with the models beside it; ``marks``: what sets a run apart from it, or keeps it out, a line each."""
+
+    board: PublishedBoard
+    comparisons: tuple[Comparison, ...]
+    marks: tuple[str, ...]
+    refused: bool
+
+    def lines(self) -> Iterator[str]:
+        """In words: where each model would stand, then the marks."""
+        yield from (f"{each.model} {each.sentence}" for each in self.comparisons)
+        if not self.comparisons and not self.refused:
+            yield f"not shown beside {self.board.description}: no column was run whole"
+        yield from (f"published leaderboard: {mark}" for mark in self.marks)
+
+    def checked(self) -> Shown:
+        """Itself. Raises `UsageError` where it refuses a run."""
+        if not self.refused:
+            return self
+        told = "\n".join(f"  {mark}" for mark in self.marks)
+        raise UsageError(f"not to be shown beside {self.board.description}\n{told}\n{ADVICE}")
+
+
+ADVICE = "run whole categories of --bfcl-data official by the official settings, or leave the board out"
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,30 +248,11 @@ def read_board(path: Path) -> PublishedBoard:
     return PublishedBoard(path, version, date, hashlib.sha256(content).hexdigest(), rows)
 
 
-def refuse_other_data(dataset: str) -> None:
-    """Raise `UsageError` where a run measured anything but the official data."""
-    if dataset not in OFFICIAL:
-        raise UsageError(
-            f"a published leaderboard is of the official data, and this run measured {dataset or 'unknown data'}: "
-            "leave --bfcl-board (--board) out, or name --bfcl-data official"
-        )
-
-
-def refuse_other_test(run: Fingerprint) -> None:
-    """Raise `UsageError` where a run did not measure what published leaderboards do."""
-    refuse_other_data(run.dataset)
-    found = published_comparability(run)
-    if found.refused:
-        raise UsageError(
-            f"this run does not stand beside a published leaderboard: not comparable\n{found.listed()}\n"
-            "run whole categories of --bfcl-data official by the official settings, or leave --board out"
-        )
-
-
-def named(path: Path, dataset: str) -> PublishedBoard:
-    """The table for a run of this data. Raises `UsageError` where it cannot stand beside one."""
-    refuse_other_data(dataset)
-    return read_board(path)
+def named(path: Path, run: Fingerprint) -> PublishedBoard:
+    """The table for a run that is about to begin. Raises `UsageError` where it refuses what the run will measure."""
+    board = read_board(path)
+    board.beside([(run, {each.model: {} for each in run.models})]).checked()
+    return board
 
 
 def kept(run: Path) -> PublishedBoard | None:
@@ -234,7 +263,7 @@ def kept(run: Path) -> PublishedBoard | None:
 
 def compared(board: PublishedBoard, model: str, tallies: Mapping[str, Tally]) -> Comparison | None:
     """A model's official counts by category beside the table; ``None`` where no column was run whole."""
-    had = {name for name, tally in tallies.items() if tally.total}
+    had = {name for name in NEEDED & tallies.keys() if _is_whole(name, tallies[name])}
     columns = tuple(name for name, parts in COLUMNS.items() if had.issuperset(parts))
     scores = {
         part: CategoryScore(tallies[part].accuracy or 0.0, CATEGORIES[part].official_size)
@@ -251,17 +280,20 @@ def compared(board: PublishedBoard, model: str, tallies: Mapping[str, Tally]) ->
     return Comparison(board, model, columns, score, spread, tuple(rows))
 
 
-def comparisons(board: PublishedBoard, records: Iterable[Fields]) -> list[Comparison]:
-    """Every model of a run's lines beside the table, by official rules, as the table is."""
+def _is_whole(category: str, tally: Tally) -> bool:
+    return tally.total >= (1 - MOST_LACKING) * CATEGORIES[category].official_size
+
+
+def counts_of(records: Iterable[Fields]) -> Counts:
+    """Every model of a run's lines, by official rules."""
     tallies: dict[str, ModelTally] = {}
     for record in records:
         name = str(record.get("model") or "model")
         tallies.setdefault(name, ModelTally(name, "")).add(cast("ResultLine", record))
-    found = (
-        compared(board, name, {category: each.official for category, each in tally.categories.items()})
+    return {
+        name: {category: each.official for category, each in tally.categories.items()}
         for name, tally in tallies.items()
-    )
-    return [each for each in found if each is not None]
+    }
 
 
 def _beside(

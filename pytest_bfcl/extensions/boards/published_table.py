@@ -12,13 +12,13 @@ from pytest_bfcl.extensions.boards.published import (
     Comparison,
     PublishedBoard,
     Row,
-    comparisons,
+    Shown,
+    counts_of,
     kept,
 )
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.reporting.rendering import environment
 from pytest_bfcl.reporting.sections import Section
-from pytest_bfcl.runs.comparability import published_comparability
 from pytest_bfcl.scoring.robustness import plain_records
 from pytest_bfcl.scoring.statistics import Interval, interval
 
@@ -47,12 +47,13 @@ class Table(NamedTuple):
     lines: tuple[Line, ...]
 
 
-def published_values(board: PublishedBoard, found: Sequence[Comparison]) -> Parsed:
-    """``told`` and ``tables``: one for each set of columns that models were run on."""
+def published_values(shown: Shown) -> Parsed:
+    """``description``, ``marks`` and ``tables``: one for each set of columns that models were run on."""
     groups: dict[tuple[str, ...], list[Comparison]] = {}
-    for each in sorted(found, key=lambda each: -each.score):
+    for each in sorted(shown.comparisons, key=lambda each: -each.score):
         groups.setdefault(each.columns, []).append(each)
-    return {"description": board.description, "tables": [_table(group[:MOST_MODELS]) for group in groups.values()]}
+    tables = [_table(group[:MOST_MODELS]) for group in groups.values()]
+    return {"description": shown.board.description, "marks": shown.marks, "tables": tables}
 
 
 def _table(group: Sequence[Comparison]) -> Table:
@@ -72,13 +73,11 @@ def _table(group: Sequence[Comparison]) -> Table:
 def published(run: RunDirectory, lines: Sequence[Fields]) -> Section | None:
     """The section of a run that keeps a table. Raises `UsageError` where it is damaged."""
     board = kept(run.path)
-    if board is None or published_comparability(run.fingerprint).refused:
-        return None  # the summary says why
-    return section_of(board, run)
+    return None if board is None else section_of(board, run)
 
 
 def section_of(board: PublishedBoard, run: RunDirectory) -> Section:
     """A report's section: a table beside the models of a run."""
-    values = published_values(board, comparisons(board, plain_records(run)))
+    values = published_values(board.beside([(run.fingerprint, counts_of(plain_records(run)))]))
     tables: Any = environment(TEMPLATES).get_template("published.html.jinja").module
     return Section("published", "Published", tables.tables(values))

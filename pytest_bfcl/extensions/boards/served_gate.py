@@ -29,7 +29,19 @@ class ServedGate:
     def __init__(
         self, texts: Sequence[str], run: Fingerprint, data: DataSet, directory: Path, out: Path | None
     ) -> None:
-        self.references = [_open(text, run, data, directory, out) for text in texts]
+        self.notes: list[str] = []
+        self.references = [self._open(text, run, data, directory, out) for text in texts]
+
+    def _open(self, text: str, run: Fingerprint, data: DataSet, directory: Path, out: Path | None) -> ServedRun:
+        found = open_served(str(directory / text), lambda measurement: data.entry)
+        if out is not None and same_results(out, directory / text.partition("#")[0]):
+            raise UsageError(f"--bfcl-verify {text} is the run itself: name a run of the model elsewhere")
+        try:
+            self.notes += comparison_notes(found.measurement, Measurement("this run", lambda rules: {}, run))
+        except UsageError as error:
+            told = str(error).replace("cannot be compared", "measured something else")
+            raise UsageError(f"--bfcl-verify {text}: {told}") from None
+        return found
 
     def unreachable(self, ids: Collection[str]) -> str | None:
         """Why a server that does all the same could not be called so over these entries."""
@@ -57,15 +69,3 @@ class ServedGate:
                 continue
             why = f"{found.sentence} ({label}, {found.entries:,} entries; {found.noise})"
             yield GateCheck("verify", model, found.verdict == "same", why)  # too few requests to tell are no yes
-
-
-def _open(text: str, run: Fingerprint, data: DataSet, directory: Path, out: Path | None) -> ServedRun:
-    found = open_served(str(directory / text), lambda measurement: data.entry)
-    if out is not None and same_results(out, directory / text.partition("#")[0]):
-        raise UsageError(f"--bfcl-verify {text} is the run itself: name a run of the model elsewhere")
-    try:
-        comparison_notes(found.measurement, Measurement("this run", lambda rules: {}, run))
-    except UsageError as error:
-        told = str(error).replace("cannot be compared", "measured something else")
-        raise UsageError(f"--bfcl-verify {text}: {told}") from None
-    return found

@@ -12,7 +12,6 @@ from pytest_bfcl.extensions.boards import leaderboard_page as ranking
 from pytest_bfcl.extensions.boards.contestants import Contestant, contestants, with_distinct_names
 from pytest_bfcl.extensions.boards.history import DatedRun, history
 from pytest_bfcl.extensions.boards.history_charts import history_charts
-from pytest_bfcl.extensions.boards.published import OFFICIAL
 from pytest_bfcl.extensions.boards.published_table import published_values
 from pytest_bfcl.extensions.boards.stability import stability
 from pytest_bfcl.extensions.boards.stability_text import stability_values
@@ -88,9 +87,8 @@ class OverviewPages:
         ]  # fmt: skip
         values = ranking.board_values(made, found, runs[0].run)
         values["notices"] = [*values["notices"], *notes]
-        if self.store.board is not None and runs[0].run.fingerprint.dataset in OFFICIAL:
-            beside = ranking.beside_board(self.store.board, found, runs[0].run)
-            values["published"] = published_values(self.store.board, beside)
+        if (board := self.store.board) is not None:
+            values["published"] = published_values(ranking.beside_board(board, found, [each.run for each in runs]))
         choices = self._choices("leaderboard", by_data, chosen)
         return self._page("board.html.jinja", "leaderboard.html", "leaderboard", choices=choices, **values)
 

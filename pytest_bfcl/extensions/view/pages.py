@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_bfcl.extensions.boards.changed import Changed
 from pytest_bfcl.extensions.boards.comparison_page import comparison_values
-from pytest_bfcl.extensions.boards.published import OFFICIAL
 from pytest_bfcl.extensions.boards.published_table import section_of
 from pytest_bfcl.extensions.boards.side_by_side import Answer, SideBySide, side_by_side
 from pytest_bfcl.extensions.view import frame
@@ -25,8 +24,6 @@ from pytest_bfcl.reporting.links import page_name
 from pytest_bfcl.reporting.packing import packed
 from pytest_bfcl.reporting.pages import EntryResult, Neighbours, entry_values, made_or_problem
 from pytest_bfcl.reporting.rendering import embedded_json
-from pytest_bfcl.reporting.sections import Section
-from pytest_bfcl.runs import RunDirectory
 from pytest_bfcl.scoring.changes import Change
 from pytest_bfcl.scoring.comparison import compare_measurements
 
@@ -87,11 +84,6 @@ class Pages:
             states=sorted({summary.state.partition(":")[0] for summary in summaries}),
         )
 
-    def _published(self, run: RunDirectory) -> list[Section]:
-        """The published table of the viewer, for runs of the official data."""
-        board = self.store.board
-        return [section_of(board, run)] if board is not None and run.fingerprint.dataset in OFFICIAL else []
-
     def run(self, listed: ListedRun) -> bytes:
         """A run's report, with what this room adds to its notices."""
         opened = self.store.open(listed)
@@ -100,7 +92,8 @@ class Pages:
         width = SITE_REQUEST if self.links.static else None
         place = self.links.entries_from_run(listed.name)
         listing = opened.listing(lambda row: shortened(request(row), width) if width else request(row), place)
-        values = overview.content(summary, opened.run, opened.questions, listing, added=self._published(opened.run))
+        added = [section_of(self.store.board, opened.run)] if self.store.board is not None else []
+        values = overview.content(summary, opened.run, opened.questions, listing, added=added)
         gaps = gaps_in(opened.index, list(opened.index.rows()), opened.run)
         values["run"]["notices"] += [f"{note}." for note in (*notes, *gaps)]
         if self.links.static:

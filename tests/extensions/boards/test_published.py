@@ -15,13 +15,14 @@ from pytest_bfcl.extensions.boards.published import (
     COLUMNS,
     NEEDED,
     compared,
-    comparisons,
+    counts_of,
     kept,
     read_board,
 )
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.scoring import aggregate
 from pytest_bfcl.scoring.statistics import Tally
+from tests.runs.samples import fingerprint
 
 HEAD = ["Rank", "Overall Acc", "Model", "Model Link", "Organization", "License", *COLUMNS]
 
@@ -144,10 +145,14 @@ def test_lines_of_a_run_count_by_official_rules(tmp_path: Path) -> None:
     board = read_board(write(tmp_path / "b.csv", row("A", 50)))
     lines = [
         {"id": f"multiple_{n}", "category": "multiple", "model": "m", "outcome": "failed", "official_outcome": "passed"}
-        for n in range(4)
+        for n in range(200)
     ]
-    (found,) = comparisons(board, lines)
+    run = fingerprint()
+    (found,) = board.beside([(run, counts_of(lines))]).comparisons
     assert (found.model, found.score) == ("m", 1.0)
+    few = board.beside([(run, counts_of(lines[:150]))])  # 50 of 200 lack a verdict
+    assert not few.comparisons
+    assert "no column was run whole" in next(few.lines())
 
 
 def test_run_leaderboard_report_and_site_show_it(tmp_path: Path, official: Any, capsys: Any) -> None:
@@ -167,21 +172,21 @@ def test_run_leaderboard_report_and_site_show_it(tmp_path: Path, official: Any, 
     assert main(["view", "site", run, "--board", board, "-o", str(tmp_path / "site")]) == 0
     for name in ("leaderboard.html", "run/run/index.html"):
         assert page in (tmp_path / "site" / name).read_text(encoding="utf-8")
-    assert main([*asked, "--sample", "20", "-o", f"{run}2"]) == 0
-    assert "not shown beside published-2026-01-02.csv" in capsys.readouterr().out
-    assert page not in Path(f"{run}2", "index.html").read_text(encoding="utf-8")
-    assert main(["run", "--model", "oracle:", "--data", "bundled", "--board", board, "-o", f"{run}3"]) == 2
-    assert "is of the official data" in capsys.readouterr().err
+    capsys.readouterr()
+    for other in ([*asked, "--sample", "20"], ["run", "--model", "oracle:", "--data", "bundled", "--board", board]):
+        assert main([*other, "-o", f"{run}2"]) == 2
+        assert "not to be shown beside published-2026-01-02.csv" in capsys.readouterr().err
+        assert not Path(f"{run}2").exists()  # refused before the first request
 
 
 def test_a_table_that_is_gone_or_damaged_at_the_end_costs_nothing(tmp_path: Path, official: Any, capsys: Any) -> None:
     board, run = write(tmp_path / "b.csv", row("A", 50)), tmp_path / "run"
     asked = ["run", "--model", "oracle:", "--data", "official", "--categories", "multiple", "-o", str(run)]
-    assert main([*asked, "--sample", "3", "--board", str(board)]) == 0
+    assert main([*asked, "--board", str(board)]) == 0
     assert "beside b.csv" in capsys.readouterr().out
     board.unlink()
     (run / "board/b.csv").write_text("no table")
     assert main(["export", "report", str(run)]) == 0
     assert "The section published is not shown" in (run / "index.html").read_text(encoding="utf-8")
-    assert main([*asked, "--sample", "3"]) == 0  # goes on with the run
+    assert main(asked) == 0  # goes on with the run
     assert "the published table is not shown" in "".join(capsys.readouterr())
