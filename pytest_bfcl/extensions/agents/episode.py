@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
 
+from pytest_bfcl.extensions.agents.mistakes import unknown_tool_in
 from pytest_bfcl.extensions.agents.tools import Tool, async_tool, sync_tool
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.json_types import Fields, Parsed
@@ -142,6 +143,15 @@ class Episode:
                 advice="return text, or what your library's run gave",
             ) from None  # fmt: skip
         self._conversation.end_turn(self._with_tokens(reply))
+
+    async def mistake(self, text: str) -> None:
+        """End the turn with a mistake of the model, in the words of the library that raised for it.
+
+        A call of a tool that is not there is a call, as a bare model's is; other mistakes are the turn's last words.
+        """
+        if (name := unknown_tool_in(text)) is not None:
+            await self.call(name, {})
+        self._conversation.end_turn(self._with_tokens(Reply(text=text)))
 
     def _with_tokens(self, reply: Reply) -> Reply:
         from dataclasses import replace

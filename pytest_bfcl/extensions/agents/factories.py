@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.extensions.agents.agent import Agent
 from pytest_bfcl.extensions.agents.episode import Episode
+from pytest_bfcl.extensions.agents.mistakes import mistake_of
 from pytest_bfcl.extensions.agents.pool import PooledAgent
 from pytest_bfcl.extensions.agents.posted import PostedAgent
 from pytest_bfcl.failures import AdapterError, BenchmarkError, UsageError
@@ -74,7 +75,14 @@ class AgentModel(Agent):
                 advice="return a function that takes the user's message, or go through `episode.turns()`",
             )  # fmt: skip
         async for message in episode.turns():
-            episode.answer(await _called(player, message))
+            try:
+                said = await _called(player, message)
+            except Exception as error:
+                if (mistake := mistake_of(error)) is None:
+                    raise
+                await episode.mistake(mistake)
+            else:
+                episode.answer(said)
 
     async def aclose(self) -> None:
         """Nothing is held between conversations."""

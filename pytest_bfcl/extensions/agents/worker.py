@@ -13,7 +13,7 @@ import json
 import os
 import sys
 import threading
-from concurrent.futures import Future
+from concurrent.futures import Future, InvalidStateError
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -135,10 +135,11 @@ class _Channel:
                 if "play" in message:
                     self._plays.set_result(message["play"])
                 elif (future := self._waiting.pop(message["n"], None)) is not None:
-                    if "error" in message:
-                        future.set_exception(RuntimeError(message["error"]))
-                    else:
-                        future.set_result(message["value"])
+                    with contextlib.suppress(InvalidStateError):  # a library cancelled the call that waited for it
+                        if "error" in message:
+                            future.set_exception(RuntimeError(message["error"]))
+                        else:
+                            future.set_result(message["value"])
         os._exit(0)  # the parent is gone, or hung up: nobody wants what still runs here
 
 

@@ -12,7 +12,7 @@ import re
 import threading
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -67,17 +67,18 @@ def closed(reply: dict[str, Any]) -> dict[str, Any]:
 
 
 @contextmanager
-def closing_proxy(upstream: str) -> Iterator[str]:
-    """Its base URL while it runs; ``upstream`` is the oracle's."""
+def proxy(upstream: str, asks: Any, answers: Any) -> Iterator[str]:
+    """A proxy's base URL while it runs; ``asks(body)`` is the request as the upstream gets it, ``answers(body, reply)``
+    the reply as the client does."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["content-length"])))
             request = urllib.request.Request(
-                f"{upstream}{self.path}", json.dumps(asked(body)).encode(), {"content-type": "application/json"}
+                f"{upstream}{self.path}", json.dumps(asks(body)).encode(), {"content-type": "application/json"}
             )
             with urllib.request.urlopen(request, timeout=60) as answer:
-                found = json.dumps(closed(json.loads(answer.read()))).encode()
+                found = json.dumps(answers(body, json.loads(answer.read()))).encode()
             self.send_response(200)
             self.send_header("content-type", "application/json")
             self.send_header("content-length", str(len(found)))
@@ -95,3 +96,8 @@ def closing_proxy(upstream: str) -> Iterator[str]:
     finally:
         server.shutdown()
         server.server_close()
+
+
+def closing_proxy(upstream: str) -> AbstractContextManager[str]:
+    """For smolagents; ``upstream`` is the oracle's base URL."""
+    return proxy(upstream, asked, lambda body, reply: closed(reply))

@@ -13,7 +13,8 @@ import time
 import pytest
 
 from pytest_bfcl.dataset import open_dataset
-from tests.extensions.agents.closing_proxy import closing_proxy
+from tests.extensions.agents.closing_proxy import closing_proxy, proxy
+from tests.extensions.agents.mistaken_proxy import kind_of, mistaken
 from tests.multi_turn.servers import REPOSITORY, mock_server
 
 PYTHON = os.environ.get("BFCL_AGENTS", sys.executable)
@@ -90,6 +91,42 @@ def test_a_hundred_entries_have_the_verdicts_of_the_bare_model(library, tmp_path
     assert len(found["agent"]) == len(ids) * REPEATS
     assert found["agent"] == found["openai"]
     assert sum(outcome == "passed" for outcome, _ in found["agent"].values()) > 0.8 * len(found["agent"])
+
+
+MISTAKEN = {"simple_python": 60, "multiple": 40, "parallel": 20, "irrelevance": 20, "multi_turn_base": 60}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_the_models_mistakes_stay_the_models(library, tmp_path, official_dir):
+    """Unknown tools, broken arguments, conversations that never end: no error, and the outcome of the bare model.
+
+    Where the bare model has one request only, an agent that is asked again calls again: docs/agents.md says so.
+    """
+    probe = subprocess.run([PYTHON, "-c", f"import {LIBRARIES[library]}, pytest_bfcl"], capture_output=True)
+    if probe.returncode:
+        pytest.skip(f"{LIBRARIES[library]} is not installed in {PYTHON}")
+    data = open_dataset(official_dir)
+    ids = [ref.id for name, count in MISTAKEN.items() for ref in data.index(name)[:count]]
+    kinds = {each: kind_of(data.entry(each).question[0]) for each in ids}
+    (tmp_path / "ids.txt").write_text("\n".join(ids))
+    found = {}
+    with mock_server(official_dir) as url, proxy(url, dict, mistaken) as odd, closing_proxy(odd) as closing:
+        asked = closing if library == "smolagents" else odd
+        environment = {**os.environ, "AGENT_BASE_URL": f"{asked}/v1", "OPENAI_API_KEY": "none",
+                       "PYTHONPATH": str(REPOSITORY)}  # fmt: skip
+        for spec in (f"agent:tests.extensions.agents.library_agents:{library}", "openai:mock@fc"):
+            out = tmp_path / spec.partition(":")[0]
+            command = [PYTHON, "-m", "pytest_bfcl", "run", "--model", spec, "--data", str(official_dir), "-o", str(out),
+                       "--ids", "ids.txt", "--base-url", f"{odd}/v1", "--report", "none",
+                       "--concurrency", "8,agents=2"]  # fmt: skip
+            subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, timeout=1800)
+            found[out.name] = {each: outcome for (each, _), (outcome, _) in verdicts(out, set(ids)).items()}
+    assert len(found["agent"]) == len(found["openai"]) == len(ids)
+    others = {each: kinds[each] for each in ids if found["agent"][each] != found["openai"][each]}
+    assert "error" not in found["agent"].values(), others
+    named = {each for each, kind in kinds.items() if kind == "no end" and not each.startswith("multi_turn")}
+    assert others.keys() <= named, others
 
 
 def test_the_page_shows_the_agents_that_are_tried():
