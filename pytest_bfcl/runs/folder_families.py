@@ -164,15 +164,16 @@ def output_of(result: object, decoder: str | None, *, nested: bool) -> Any:
     if nested:
         if not isinstance(result, list):
             return result
+        turns = [[turn] if isinstance(turn, str) else turn for turn in result]  # a turn that is a text is its one step
         return [[output_of(step, decoder, nested=False) for step in turn] if isinstance(turn, list) else turn
-                for turn in result]  # fmt: skip
+                for turn in turns]  # fmt: skip
     if decoder == "handler:tool-calls-list":  # whatever JSON value the handler found
         return result if isinstance(result, str) else json.dumps(result)
     if not isinstance(result, list):
         return result
+    if result and all(isinstance(item, str) for item in result):
+        return "\n".join(result)  # Anthropic's, Gemini's and Amazon's handlers keep texts in lists
     stored = decoder is not None and find_decoder(decoder).stored
-    if stored and result and all(isinstance(item, str) for item in result):
-        return "\n".join(result)
     return [_call(item, stored) for item in result]
 
 

@@ -94,16 +94,24 @@ def import_official(
                 folder, own, mode=mode, underscore_names=underscore_names, decoder=decoder, offered=offered
             )
         for line in read_json_lines(file, on_damaged):
-            value = _with_id(line.value, said)
+            value = _with_id(line.value, said, line.number if file.name.startswith(FIRST) else None)
             if isinstance(value.get("id"), str) and value["id"]:
                 yield line_from_official(value, category, folder, readings[folder])
             elif on_damaged is not None:
                 on_damaged(DamagedLine(file, line.number, "id is missing, or no text"))
 
 
-def _with_id(line: Parsed, said: str) -> Parsed:
-    """A line with the id its entry has now; the first releases counted entries as ``idx``."""
+FIRST = "gorilla_openfunctions_v1_"
+"""How result files of the first release begin, whose lines may have no id: they stand in the order of the entries."""
+
+
+def _with_id(line: Parsed, said: str, place: int | None) -> Parsed:
+    """A line with the id its entry has now; the first releases counted entries: as ``idx``, ``id`` or not at all."""
     number, given = line.get("idx"), line.get("id")
+    if isinstance(given, int) and not isinstance(given, bool):
+        number, given = given, None
+    if given is None and number is None and place is not None:
+        number = place - 1
     if given is None and isinstance(number, int) and not isinstance(number, bool) and not said.startswith("live"):
         given = f"{said}_{number}"
     if not isinstance(given, str) or (now := present_id(given, said)) == line.get("id"):

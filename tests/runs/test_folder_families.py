@@ -196,10 +196,10 @@ def test_what_calls_prove(
         ([{"a": 1, "b": 2}], None, False, [{"a": 1, "b": 2}]), ([], None, False, []),
         ([{"tool_name": "f", "parameters": "{}"}], None, False, [{"name": "f", "arguments": "{}"}]),
         ([[{"f": "{}"}, "t"]], None, True, [[{"f": "{}"}, "t"]]), ([[[{"f": "{}"}]], "odd"], None, True,
-                                                                   [[[{"name": "f", "arguments": "{}"}]], "odd"]),
+                                                                   [[[{"name": "f", "arguments": "{}"}]], ["odd"]]),
         ("text", None, True, "text"), ({"a": 1}, "handler:tool-calls-list", False, '{"a": 1}'),
         ("x", "handler:tool-calls-list", False, "x"),
-        (["a", "b"], "hermes", False, ["a", "b"]),
+        (["a", "b"], "hermes", False, "a\nb"),
     ],
 )  # fmt: skip
 def test_outputs_of_stored_results(result: Any, decoder: str | None, nested: bool, output: Any) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.runs import import_official, paths, read_replay_lines
+from pytest_bfcl.runs import import_official, paths, read_replay_lines, transcript_from_line
 from pytest_bfcl.runs.folder_families import Reading
 from pytest_bfcl.runs.official_layout import (
     line_from_official,
@@ -50,6 +50,8 @@ def test_model_folders_and_modes_are_found_from_any_root(tmp_path: Path) -> None
         ("gorilla_openfunctions_v1_test_simple_result.json", {"idx": 7}, "simple_python_7", "simple_python"),
         ("gorilla_openfunctions_v1_test_executable_simple_result.json", {"idx": 0}, "exec_simple_0", "exec_simple"),
         ("gorilla_openfunctions_v1_test_parallel_function_result.json", {"idx": 0}, "parallel_0", "parallel"),
+        ("gorilla_openfunctions_v1_test_parallel_function_result.json", {"id": 4}, "parallel_4", "parallel"),
+        ("gorilla_openfunctions_v1_test_parallel_function_result.json", {}, "parallel_0", "parallel"),
     ],
 )  # fmt: skip
 def test_earlier_releases_have_their_names_mapped(
@@ -103,7 +105,8 @@ def test_lines_as_they_are_read() -> None:
 @pytest.mark.parametrize(
     ("line", "category", "entry_id"),
     [({"idx": 3}, "simple", "simple_python_3"), ({"idx": True}, "simple", None), ({"idx": "3"}, "simple", None),
-     ({"id": 7}, "simple", None), ({"id": "", "idx": 3}, "simple", None),
+     ({"id": 7}, "simple", "simple_python_7"), ({"id": True}, "simple", None), ({}, "simple", None),
+     ({"id": "", "idx": 3}, "simple", None),
      ({"idx": 3, "id": "simple_4"}, "simple", "simple_python_4")],
 )  # fmt: skip
 def test_ids_of_lines(tmp_path: Path, line: dict[str, Any], category: str, entry_id: str | None) -> None:
@@ -155,3 +158,50 @@ def test_only_so_many_files_and_folders_are_looked_at(tmp_path: Path, monkeypatc
     for read in (result_files, read_scores, open_measurement, is_score_folder):
         with pytest.raises(UsageError, match="holds more than 10 files: name the folder"):
             read(tmp_path)
+
+
+STORED = [json.loads(line) for line in (Path(__file__).parent / "stored_shapes.jsonl").read_text().splitlines()]
+"""What the reference's handlers store (``scripts/stored_shapes.py``)."""
+FOUND = {"find_order": {"number": 12, "express": True}}
+MADE = {
+    "call": [FOUND], "call and text": [FOUND], "no arguments": [{"list_orders": {}}],
+    "several": [FOUND, {"find_order": {"number": 13, "express": False}}],
+}  # fmt: skip
+SAID = {"text": {"I look it up."}, "empty": {None, "", "The model did not return any response."},
+        "refusal": {None, "", "I cannot help with that.", "The model did not return any response."}}  # fmt: skip
+
+
+@pytest.mark.parametrize("category", ["simple_python", "multi_turn_base"])
+@pytest.mark.parametrize(
+    "stored", STORED, ids=[f"{each['handlers'][0]}-{each['mode']}-{each['kind']}" for each in STORED]
+)
+def test_what_handlers_store_is_read(stored: dict[str, Any], category: str) -> None:
+    nested = category == "multi_turn_base"
+    if "raises" in stored:
+        return
+    line = {"id": f"{category}_1", "result": [[stored["result"]]] if nested else stored["result"]}
+    read = line_from_official(line, category, "m", Reading(stored["mode"], False))
+    (turn,) = transcript_from_line(read).turns
+    (step,) = turn.steps
+    calls = [{call.name: json.loads(call.arguments)} for call in step.reply.tool_calls]
+    assert calls == MADE.get(stored["kind"], [])
+    if not calls:
+        assert step.reply.text in SAID[stored["kind"]]
+
+
+def test_every_handler_that_ran_is_in_the_table() -> None:
+    handlers = {name for each in STORED for name in each["handlers"]}
+    assert len(handlers) >= 45
+    assert {name for each in STORED if "raises" in each for name in each["handlers"]} == {
+        "ClaudeHandler",
+        "DMCitoHandler",
+    }
+
+
+def test_a_turn_that_is_a_text_is_one_step() -> None:
+    read = line_from_official({"id": "multi_turn_base_1", "result": [["[f()]"], "Done."]}, "multi_turn_base", "m",
+                              Reading("prompt", False))  # fmt: skip
+    assert [[step.reply.text for step in turn.steps] for turn in transcript_from_line(read).turns] == [
+        ["[f()]"],
+        ["Done."],
+    ]
