@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
-from dataclasses import replace
-from itertools import combinations
+from dataclasses import fields, replace
+from itertools import combinations, pairwise
 from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
@@ -27,7 +27,7 @@ from pytest_bfcl.extensions.view.site import SiteLinks
 from pytest_bfcl.extensions.view.store import Store
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.reporting.markdown import write_markdown as summary_markdown
-from pytest_bfcl.runs import Fingerprint, RunDirectory
+from pytest_bfcl.runs import Fingerprint, ModelFingerprint, RunDirectory
 from pytest_bfcl.runs.comparability import Purpose, comparability, published_comparability
 from pytest_bfcl.runs.merge import merge_runs
 from pytest_bfcl.scoring.comparison import comparison_notes
@@ -267,28 +267,35 @@ def test_every_command_prints_what_the_rule_says(
     assert (R if refused else N if noted else S) == EXPECTED[deviation][0]
 
 
-@pytest.mark.parametrize("links", [Links(), SiteLinks()], ids=["view", "site"])
 @pytest.mark.parametrize("deviation", DEVIATIONS)
-def test_every_page_that_puts_runs_together_says_it(links: Links, deviation: str, tmp_path: Path) -> None:
+def test_every_page_that_puts_runs_together_says_it(deviation: str, tmp_path: Path) -> None:
     other = replace(BASE, **DEVIATIONS[deviation])
     theirs = replace(other, models=(replace(other.models[0], model="openai:other@fc"),), started_at="2099-01-01")
-    for name, run in (("a", BASE), ("b", theirs)):
+    earlier = replace(other, started_at="1999-01-01")
+    for name, run in (("a", BASE), ("b", theirs), ("c", earlier)):
         with RunDirectory.create(tmp_path / "runs" / name, run) as made:
             made.append({**line("parallel_1", "parallel", "passed"), "model": run.models[0].model})
     store = Store(open_runs([tmp_path / "runs"], tmp_path), None, board_file(tmp_path))
-    mine, their = store.runs.listed
-    pages, overviews = Pages(store, links), OverviewPages(store, links)
+    mine, their, _ = store.runs.listed
     told = dict(zip(DOORS, EXPECTED[deviation], strict=True))
-    try:
-        page = pages.compare(mine, their).decode()
-        noted = "the same but for" in page or "led by different rules" in page
-        assert told["pair"] == (N if noted else S)
-    except UsageError:
-        assert told["pair"] == R
-    assert told["published"] == same_mark(pages.run(their).decode())
-    ranked = overviews.leaderboard().decode().partition('id="published"')[0]
-    apart = "is left out" in ranked or not (SPEC in ranked and "openai:other@fc" in ranked)
-    assert told["leaderboard"] == (R if apart else N if "the same but for" in ranked else S)
+    for links in (Links(), SiteLinks()):  # view, site
+        pages, overviews = Pages(store, links), OverviewPages(store, links)
+        try:
+            page = pages.compare(mine, their).decode()
+            noted = "the same but for" in page or "led by different rules" in page
+            assert told["pair"] == (N if noted else S)
+        except UsageError:
+            assert told["pair"] == R
+        assert told["published"] == same_mark(pages.run(their).decode())
+        data = next(each.measured for each in store.summaries()[0] if each.name == mine.name)
+        ranked = overviews.leaderboard(data).decode().partition('id="published"')[0]
+        grouped = "openai:other@fc" not in ranked  # other data and rules have pages of their own
+        refused = grouped or "is left out" in ranked
+        assert told["leaderboard"] == (R if refused else N if "the same but for" in ranked else S)
+        for name, made in (("stability", overviews.stability(SPEC, data)), ("history", overviews.history(data))):
+            page = made.decode()
+            marked = "the same but for" in page or "not comparable because" in page
+            assert grouped or told[name] == (R if "left out" in page else N if marked else S), name
 
 
 PURPOSES = {Purpose.MODELS: 1, Purpose.REPEATS: 3, Purpose.PARTS: 4, Purpose.SHARDS: 5}
@@ -359,11 +366,45 @@ def test_samples_are_ranked_over_what_they_share(tmp_path: Path) -> None:
     assert "ranked over the 2 entries that every run has a verdict on" in told
 
 
-def test_nobody_else_compares_fingerprints() -> None:
-    """A fingerprint's fields are held against another's in one module."""
+FIELDS = {field.name for each in (Fingerprint, ModelFingerprint) for field in fields(each)} | {
+    "fingerprint",
+    "measured",
+}
+ASK = {"comparability", "published_comparability", "comparison_notes", "compare_measurements", "comparable_notes",
+       "repeat_notes", "read_histories", "write_leaderboard", "merge_runs"}  # fmt: skip
+"""The rule, and what asks it for its caller."""
+TOGETHER = {"open_measurement", "find_runs", "open_runs", "compare_models", "PairTally", "paired_spread"}
+"""What opens runs to put them together, and the arithmetic of differences."""
+WITHIN = {
+    "extensions/causes/diagnosis.py": "diagnoses, which explain and comment chose",
+    "extensions/boards/ranking.py": "contestants, which leaderboard_page chose",
+    "extensions/boards/verification.py": "conducts, which served_runs and served_gate chose",
+    "extensions/view/serving.py": "opens the store for Pages and OverviewPages",
+    "extensions/view/site_verb.py": "opens the store for Pages and OverviewPages",
+    "scoring/robustness.py": "entries and their transforms within one run",
+}
+"""Modules that put together what others asked the rule for: which."""
+OF_ONE_RUN = {"model", "planned", "state"}
+"""Fields whose equality says which line or model is meant, not what was measured."""
+
+
+def test_nobody_else_compares_runs() -> None:
+    """Two measurements meet in the rule alone: no field is held against another's elsewhere, no door leaves it out."""
     root = Path(__file__).resolve().parents[1] / "pytest_bfcl"
+    left_out = set()
     for path in root.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Attribute) and node.attr == "differences":
-                holder = ast.unparse(node.value)
-                assert not {"fingerprint", "measured"} & set(holder.split(".")), f"{path}:{node.lineno}"
+        text, name = path.read_text(encoding="utf-8"), path.relative_to(root).as_posix()
+        if name == "runs/comparability.py" or not any(word in text for word in ("ingerprint", *TOGETHER)):
+            continue
+        called = set()
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.Call):
+                called.add(ast.unparse(node.func).rpartition(".")[2])
+            elif isinstance(node, ast.Compare):
+                sides = (node.left, *node.comparators)
+                ends = [side.attr if isinstance(side, ast.Attribute) else "" for side in sides]
+                same = {one for one, other in pairwise(ends) if one == other} & (FIELDS - OF_ONE_RUN)
+                assert not same or name == "scoring/comparison.py", f"{path}:{node.lineno}"  # the rules that led
+        if called & TOGETHER and not called & ASK:
+            left_out.add(name)
+    assert left_out == set(WITHIN)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,6 +17,7 @@ from pytest_bfcl.extensions.boards.history import DatedRun, HistoryLine, history
 from pytest_bfcl.extensions.boards.history_charts import history_charts
 from pytest_bfcl.extensions.boards.official_csv import as_text
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.plain_text import clean, shortened
 from pytest_bfcl.reporting import rendering
 from pytest_bfcl.reporting.printing import Printer
@@ -28,6 +29,7 @@ from pytest_bfcl.scoring.summary import summarise
 if TYPE_CHECKING:
     from pytest_bfcl.runs import Fingerprint, Summary
 
+TEMPLATE = "dated_runs.html.jinja"
 FIELDS = ("date", "label", "version", "model", "name", "kind", "value", "low", "high", "judged", "test")
 HEAD = ("score", "first", "before", "last", "95 % interval", "change", "course")
 BLOCKS = "▁▂▃▄▅▆▇█"
@@ -73,20 +75,27 @@ def read_histories(paths: Iterable[Path], *, allow_missing: bool = False) -> His
             left_out.append(f"left out: {shortened(str(error), 200)}")
     if not found:
         raise UsageError("\n".join(["no run can be part of a history", *left_out[:3]]))
-    found.sort(key=lambda run: (run.fingerprint.started_at, run.label))
+    names = dict.fromkeys(name for run in found for name in run.summary["models"])
+    one = len(names) > 1 and all(len(run.summary["models"]) == 1 for run in found)
+    made = histories_of(found, checkpoints=one)
+    return replace(made, notes=(*made.notes, *left_out))
+
+
+def histories_of(runs: Iterable[ReadRun], *, checkpoints: bool = False) -> Histories:
+    """The histories of runs; ``checkpoints``: all are one line, whatever the names of their models."""
+    found = sorted(runs, key=lambda run: (run.fingerprint.started_at, run.label))
     tests, notes = _tests(found)
     names = list(dict.fromkeys(name for run in found for name in run.summary["models"]))
-    one = len(names) > 1 and all(len(run.summary["models"]) == 1 for run in found)
-    if one:
+    if checkpoints:
         notes.insert(0, "each run has one model; their names differ, and they are shown as one line")
     dated: dict[str, list[DatedRun]] = {}
     for run, test in zip(found, tests, strict=True):
         for name, numbers in run.summary["models"].items():
             known = run.fingerprint
-            key = f"{names[0]} → {names[-1]}" if one else name
+            key = f"{names[0]} → {names[-1]}" if checkpoints else name
             dated.setdefault(key, []).append(DatedRun(known.started_at, run.label, known.plugin_version, numbers, test))
     models = {name: (runs, history(runs)) for name, runs in dated.items()}
-    return Histories(tuple(found), models, (*notes, *left_out))
+    return Histories(tuple(found), models, tuple(notes))
 
 
 def _tests(found: Sequence[ReadRun]) -> tuple[list[int], list[str]]:
@@ -199,8 +208,14 @@ def _rows(found: Histories) -> Iterator[tuple[str | float | int | None, ...]]:
 
 def histories_html(found: Histories) -> str:
     """The histories as one self-contained page."""
+    return rendering.render(TEMPLATE, TEMPLATES, **histories_values(found))
+
+
+def histories_values(found: Histories) -> Parsed:
+    """What `TEMPLATE` makes the page of; the model with most runs first."""
     models = [(name, history_charts(lines), runs) for name, (runs, lines) in found.models.items()]
-    return rendering.render("dated_runs.html.jinja", TEMPLATES, models=models, notes=found.notes, count=len(found.runs))
+    models.sort(key=lambda model: -len(model[2]))
+    return {"models": models, "notes": found.notes, "count": len(found.runs)}
 
 
 def write_histories(found: Histories, out: Path) -> list[Path]:

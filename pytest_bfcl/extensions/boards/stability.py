@@ -59,12 +59,16 @@ class CategoryStability:
 
 @dataclass(frozen=True, slots=True)
 class Stability:
-    """The runs compared: labels, every entry, every category, and how many entries some run did not judge."""
+    """The runs compared: labels, every entry, every category, and how many entries some run did not judge.
+
+    ``notes``: what the runs do not share, as `repeat_notes` tells it.
+    """
 
     runs: tuple[str, ...]
     entries: tuple[EntryRecord, ...]
     categories: tuple[CategoryStability, ...]
     left_out: int = 0
+    notes: tuple[str, ...] = ()
 
     def ids(self, state: State) -> list[str]:
         """The entries of one state, in order."""
@@ -75,6 +79,7 @@ class Stability:
         return {
             "runs": list(self.runs),
             "left_out": self.left_out,
+            "notes": list(self.notes),
             "categories": {
                 found.category: {
                     "entries": found.entries, **{state: found.counts[state] for state in STATES},
@@ -87,7 +92,7 @@ class Stability:
         }  # fmt: skip
 
 
-def stability(runs: Mapping[str, Mapping[Key, Judged]]) -> Stability:
+def stability(runs: Mapping[str, Mapping[Key, Judged]], notes: Iterable[str] = ()) -> Stability:
     """What repeated runs of one model say; repeats of one run count as runs. Raises `UsageError` below two runs."""
     tries: dict[str, Mapping[str, Judged]] = {}
     for label, verdicts in runs.items():
@@ -106,7 +111,7 @@ def stability(runs: Mapping[str, Mapping[Key, Judged]]) -> Stability:
             entries.append(EntryRecord(entry_id, judged[0].category, tuple(j.outcome == "passed" for j in judged)))
     names = [name for name in CATEGORIES if any(entry.category == name for entry in entries)]
     rows = tuple(_category(name, [entry for entry in entries if entry.category == name]) for name in names)
-    return Stability(tuple(tries), tuple(entries), rows, len(everything) - len(entries))
+    return Stability(tuple(tries), tuple(entries), rows, len(everything) - len(entries), tuple(notes))
 
 
 def repeat_notes(runs: Sequence[tuple[str, str, Fingerprint | None]]) -> list[str]:

@@ -44,6 +44,8 @@ def print_stability(found: Stability, smoke: SmokeSet | None = None) -> None:
     """Table, what was left out, the smoke set's worth."""
     printer = Printer()
     printer.line(f"{len(found.runs)} runs: {', '.join(found.runs)}")
+    for note in found.notes:
+        printer.line(note, "yellow")
     printer.table(HEAD, [row_cells(row) for row in found.categories])
     printer.line("noise floor: two runs of the same model differ by more in one pair of twenty")
     if found.left_out:

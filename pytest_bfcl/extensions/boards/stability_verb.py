@@ -46,9 +46,8 @@ def run(args: argparse.Namespace) -> int:
     if args.smoke_out is not None and args.smoke is None:
         raise UsageError("--smoke-out needs --smoke N, the number of entries")
     runs = [_Run(text, args) for text in args.runs]
-    for note in repeat_notes([(run.text, run.model, run.measurement.fingerprint) for run in runs]):
-        say(note)
-    found = stability({run.text: run.verdicts for run in runs})
+    notes = repeat_notes([(run.text, run.model, run.measurement.fingerprint) for run in runs])
+    found = stability({run.text: run.verdicts for run in runs}, notes)
     if not found.entries:
         raise UsageError("no entry was judged in every run")
     smoke = smoke_set(found, args.smoke, args.seed) if args.smoke is not None else None

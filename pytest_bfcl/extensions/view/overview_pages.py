@@ -10,10 +10,9 @@ from typing import Any, NamedTuple
 
 from pytest_bfcl.extensions.boards import leaderboard_page as ranking
 from pytest_bfcl.extensions.boards.contestants import Contestant, contestants, with_distinct_names
-from pytest_bfcl.extensions.boards.history import DatedRun, history
-from pytest_bfcl.extensions.boards.history_charts import history_charts
+from pytest_bfcl.extensions.boards.dated_runs import ReadRun, histories_of, histories_values
 from pytest_bfcl.extensions.boards.published_table import published_values
-from pytest_bfcl.extensions.boards.stability import stability
+from pytest_bfcl.extensions.boards.stability import repeat_notes, stability
 from pytest_bfcl.extensions.boards.stability_text import stability_values
 from pytest_bfcl.extensions.lab.auditing import pages as audits_of
 from pytest_bfcl.extensions.lab.auditing.defect import Defect
@@ -143,27 +142,18 @@ class OverviewPages:
         chosen = _chosen(data, by_data)
         if chosen is None:
             return self._nothing("history", "History", "There is no run yet.")
-        models = [
-            (model, history_charts(history(runs)), sorted(runs, key=lambda run: run.date))
-            for model, runs in self._dated(by_data[chosen]).items()
-        ]
-        models.sort(key=lambda found: -len(found[2]))
+        runs = [
+            ReadRun(listed.path, listed.run.fingerprint, summary_now(listed)[0])
+            for summary in by_data[chosen] if summary.state == "finished" and summary.models
+            if (listed := self.store.runs.get(summary.name)) is not None
+        ]  # fmt: skip
+        if not runs:
+            return self._nothing("history", "History", "No run has finished yet.")
+        found = histories_of(runs[:MOST_DATED])
+        if len(runs) > MOST_DATED:
+            found = replace(found, notes=(f"only the newest {MOST_DATED} of {len(runs)} runs are shown", *found.notes))
         choices = self._choices("history", by_data, chosen)
-        return self._page(
-            "histories.html.jinja", "history.html", "history", choices=choices, models=models, most=MOST_DATED
-        )
-
-    def _dated(self, summaries: Sequence[RunSummary]) -> dict[str, list[DatedRun]]:
-        found: dict[str, list[DatedRun]] = defaultdict(list)
-        for summary in summaries:
-            listed = self.store.runs.get(summary.name)
-            if listed is None or summary.state != "finished":
-                continue
-            scored, _ = summary_now(listed)
-            for name, model in scored["models"].items():
-                if len(found[name]) < MOST_DATED:
-                    found[name].append(DatedRun(summary.started, summary.label, summary.version, model))
-        return {name: runs for name, runs in found.items() if runs}
+        return self._page("histories.html.jinja", "history.html", "history", choices=choices, **histories_values(found))
 
     # Stability.
 
@@ -173,17 +163,19 @@ class OverviewPages:
         if not able:
             return self._nothing("stability", "Stability", "It takes two runs of one model, or one with repeats.")
         chosen = next((key for key in able if key == (data, model)), next(iter(able)))
-        verdicts = dict(self._verdicts(able[chosen][:MOST_STABLE], chosen[1]))
+        runs, notes = self._of_one_test(able[chosen][:MOST_STABLE], chosen[1])
+        if len(runs) == 1 and not self._repeated(runs[0]):
+            return self._nothing("stability", "Stability", "; ".join(notes))
         choices = [
             Choice(self.links.choice("stability", n, data=key[0], model=key[1]), f"{key[1]} · {key[0]}", key == chosen)
             for n, key in enumerate(able)
         ]
         try:
-            found = stability(verdicts)
+            found = stability(dict(self._verdicts(runs, chosen[1])), notes)
         except UsageError as error:
             return self._nothing("stability", "Stability", str(error))
-        runs = [summary.name for summary in able[chosen][:MOST_STABLE]]
-        values = stability_values(found, link=lambda entry_id: self.links.beside(entry_id, runs))
+        names = [summary.name for summary in runs]
+        values = stability_values(found, link=lambda entry_id: self.links.beside(entry_id, names))
         values["choices"] = choices
         return self._page("stable.html.jinja", "stability.html", "stability", **values)
 
@@ -195,6 +187,21 @@ class OverviewPages:
                 groups[summary.measured, each.model].append(summary)
         able = {key: runs for key, runs in groups.items() if len(runs) > 1 or self._repeated(runs[0])}
         return dict(sorted(able.items(), key=lambda item: -len(item[1])))
+
+    def _of_one_test(self, runs: Sequence[RunSummary], model: str) -> tuple[list[RunSummary], list[str]]:
+        """The newest run and those that are runs of the same model on the same test, and what has to be printed."""
+        found = [(summary, listed.run) for summary in runs if (listed := self.store.runs.get(summary.name)) is not None]
+        (first, measured), *others = found
+        kept, notes = [first], []
+        for summary, run in others:
+            try:
+                notes += repeat_notes(
+                    [(first.label, model, measured.fingerprint), (summary.label, model, run.fingerprint)]
+                )
+                kept.append(summary)
+            except UsageError as error:
+                notes.append(f"{summary.label} is left out: {error}")
+        return kept, notes
 
     def _repeated(self, summary: RunSummary) -> bool:
         listed = self.store.runs.get(summary.name)
