@@ -1,15 +1,22 @@
-"""The folder of a set: a file a category, the order from easy to hard, and what was made, proved and refused."""
+"""The folder of a set: a file a category, the order from easy to hard, and what was made, proved and refused.
+
+Tasks are written as they are made. A journal beside them says how far each file goes, so that a set whose making was
+ended goes on: what was torn is cut off, what is there is not made again. The journal goes when the set is whole.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import IO, Any
 
-from pytest_bfcl.extensions.training.generating.making import Place
-from pytest_bfcl.extensions.training.generating.task import Task
+from pytest_bfcl.extensions.training.generating.making import Place, digest_of
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
 
@@ -17,49 +24,156 @@ RECORD = "requests.recorded.jsonl"
 """What a model said, kept over sets: it may lie in the folder before."""
 CURRICULUM = "curriculum.txt"
 MANIFEST = "generation.json"
+JOURNAL = "generation.journal"
+_MEANS = ("turns", "calls", "dependencies", "depth", "tools", "difficulty")
 
 
-def check_place(folder: Path) -> None:
-    """Raise `UsageError` unless a set may be written there: nothing is overwritten."""
-    if folder.exists() and (not folder.is_dir() or any(each.name != RECORD for each in folder.iterdir())):
-        raise UsageError(f"{folder} is there already: name a new folder with -o, or delete it")
+@dataclass(slots=True)
+class Tally:
+    """What was made of one kind."""
+
+    proved: int = 0
+    attempts: int = 0
+    refused: Counter[str] = field(default_factory=Counter)
+    sums: Counter[str] = field(default_factory=Counter)
+    cheap: Counter[str] = field(default_factory=Counter)
+    tried: Counter[str] = field(default_factory=Counter)
+    twins: int = 0
+    alike: int = 0
+
+    def add(self, told: Parsed) -> None:
+        """One place, as the journal tells of it."""
+        self.proved += 1
+        self.refused.update(told["refused"])
+        self.attempts += 1 + sum(told["refused"].values())
+        self.sums.update(told["facts"])
+        self.cheap.update({name: int(passed) for name, passed in told["cheap"].items()})
+        self.tried.update(told["cheap"])
+        self.twins += told["twins"] is not None
+        self.alike += told["twins"] is True
+
+    def told(self) -> Parsed:
+        """For the manifest."""
+        found: Parsed = {
+            "proved": self.proved, "attempts": self.attempts, "refused": dict(sorted(self.refused.items())),
+            "means": {name: round(self.sums[name] / self.proved, 2) for name in _MEANS},
+        }  # fmt: skip
+        if self.tried:
+            found["policies"] = {"honest": {"passes": self.proved, "of": self.proved}} | {
+                name: {"passes": self.cheap[name], "of": count} for name, count in sorted(self.tried.items())
+            }
+        if self.twins:
+            found["twins"] = {"tasks": self.twins, "same words": self.alike}
+        return found
 
 
-def write(folder: Path, tasks: Sequence[Task], told: Parsed) -> None:
-    """Write the set. ``told``: what goes into the manifest beside the counts of what is written."""
-    folder.mkdir(parents=True, exist_ok=True)
-    ordered = sorted(tasks, key=lambda task: (task.difficulty, task.number))
-    written: dict[str, str] = {}
-    for category in sorted({task.category for task in ordered}):
-        text = "".join(f"{task.line}\n" for task in ordered if task.category == category)
-        written[f"{category}.jsonl"] = hashlib.sha256(text.encode()).hexdigest()
-        (folder / f"{category}.jsonl").write_text(text, encoding="utf-8")
-    (folder / CURRICULUM).write_text("".join(f"{task.entry_id}\n" for task in ordered), encoding="utf-8")
-    manifest = {**told, "tasks": len(ordered), "files": written}
-    (folder / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
+class Folder:
+    """A set while it is made. Raises `UsageError` where another set, or anything else, is there already."""
 
+    def __init__(self, path: Path, recipe: Parsed) -> None:
+        self.path = path
+        self.done = 0
+        """Places that are there."""
+        self.asked: set[int] = set()
+        self.tallies: dict[str, Tally] = {}
+        self._ends: dict[str, int] = {}
+        self._open = ExitStack()
+        self._files: dict[str, IO[bytes]] = {}
+        path.mkdir(parents=True, exist_ok=True)
+        journal = path / JOURNAL
+        if journal.exists():
+            self._go_on(journal, recipe)
+        elif any(each.name != RECORD for each in path.iterdir()):
+            raise UsageError(f"{path} is there already: name a new folder with -o, or delete it")
+        self._journal = self._open.enter_context(journal.open("ab"))
+        if not self.done and not journal.stat().st_size:
+            self._note({"recipe": recipe})
 
-def counts(places: Iterable[Place]) -> dict[str, Parsed]:
-    """Kind → tasks proved, attempts, why the others were refused, and means of what a task holds."""
-    kinds: dict[str, list[Place]] = {}
-    for place in places:
-        kinds.setdefault(place.task.kind, []).append(place)
-    return {kind: _of_kind(kind, found) for kind, found in sorted(kinds.items())}
+    def _go_on(self, journal: Path, recipe: Parsed) -> None:
+        """Read what was made; cut off what was torn."""
+        whole = 0
+        with journal.open("rb") as lines:
+            for number, line in enumerate(lines):
+                if not line.endswith(b"\n"):
+                    break
+                try:
+                    told = json.loads(line)
+                    if number == 0 and told["recipe"] != recipe:
+                        raise UsageError(
+                            f"{self.path} holds a set that was begun with other options: "
+                            f"{json.dumps(told['recipe'])[:300]}; "
+                            "repeat those to go on with it, name another folder with -o, or delete it"
+                        )
+                    if number:
+                        self._take(told)
+                except (ValueError, KeyError, TypeError):
+                    raise UsageError(f"{journal}:{number + 1} is damaged: delete {self.path} and begin anew") from None
+                whole += len(line)
+        os.truncate(journal, whole)
+        for name, end in self._ends.items():
+            os.truncate(self.path / name, end)
+        for file in self.path.glob("*.jsonl"):
+            if file.name not in (*self._ends, RECORD):
+                file.unlink()  # begun, and not in the journal yet
 
+    def _take(self, told: Parsed) -> None:
+        self.tallies.setdefault(str(told["kind"]), Tally()).add(told)
+        self.asked.add(int(told["question"]))
+        self._ends[str(told["file"])] = int(told["end"])
+        self.done = int(told["number"]) + 1
 
-def _of_kind(kind: str, places: Sequence[Place]) -> Parsed:
-    refused: Counter[str] = Counter()
-    for place in places:
+    def write(self, place: Place) -> None:
+        """Write one task."""
+        task, name = place.task, f"{place.task.category}.jsonl"
+        file = self._files.get(name)
+        if file is None:
+            file = self._files[name] = self._open.enter_context((self.path / name).open("ab"))
+        file.write(f"{task.line}\n".encode())
+        file.flush()
+        refused: Counter[str] = Counter()
         refused.update({reason: count for (_, reason), count in place.refused.items()})
-    facts = [json.loads(place.task.line)["generated"] for place in places]
-    means = {
-        name: round(sum(each[name] for each in facts) / len(facts), 2)
-        for name in ("turns", "calls", "dependencies", "depth", "tools", "difficulty")
-    }
-    return {
-        "proved": len(places), "attempts": len(places) + refused.total(), "refused": dict(sorted(refused.items())),
-        "means": means,
-    }  # fmt: skip
+        facts: dict[str, Any] = json.loads(task.line)["generated"]
+        told: Parsed = {
+            "number": task.number, "kind": task.kind, "id": task.entry_id, "file": name, "end": file.tell(),
+            "difficulty": task.difficulty, "question": digest_of(place.question), "refused": dict(refused),
+            "cheap": place.cheap, "twins": place.twins, "facts": {each: facts[each] for each in _MEANS},
+        }  # fmt: skip
+        self._note(told)
+        self._take(told)
+
+    def _note(self, told: Parsed) -> None:
+        self._journal.write(json.dumps(told).encode() + b"\n")
+        self._journal.flush()
+
+    def finish(self, told: Parsed) -> dict[str, Parsed]:
+        """Write the order and what was made; the counts of all kinds."""
+        self.close()
+        kinds = {kind: self.tallies[kind].told() for kind in sorted(self.tallies)}
+        with (self.path / CURRICULUM).open("w", encoding="utf-8") as order:
+            for level in sorted({level for level, _ in self._levels()}):
+                order.writelines(f"{entry_id}\n" for found, entry_id in self._levels() if found == level)
+        digests = {name: _digest(self.path / name) for name in sorted(self._ends)}
+        manifest = {**told, "kinds": kinds, "tasks": self.done, "files": digests}
+        (self.path / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
+        (self.path / JOURNAL).unlink()
+        return kinds
+
+    def _levels(self) -> Iterator[tuple[int, str]]:
+        """Difficulty and id of every task, read anew: a set may be larger than memory."""
+        with (self.path / JOURNAL).open(encoding="utf-8") as lines:
+            next(lines)
+            for line in lines:
+                told = json.loads(line)
+                yield int(told["difficulty"]), str(told["id"])
+
+    def close(self) -> None:
+        """Close all files."""
+        self._open.close()
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def table(found: dict[str, Parsed]) -> list[str]:

@@ -4,32 +4,41 @@ from __future__ import annotations
 
 import multiprocessing
 import signal
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections import Counter, deque
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
+from hashlib import blake2b
+from itertools import islice
+from random import Random
 
 from pytest_bfcl.dataset import Entry
 from pytest_bfcl.dataset.entry import FunctionDoc
 from pytest_bfcl.extensions.training.content import question_key
+from pytest_bfcl.extensions.training.generating.conditions import CONDITIONS
 from pytest_bfcl.extensions.training.generating.graph import CATEGORY, Shape, planned
 from pytest_bfcl.extensions.training.generating.official import near_official
+from pytest_bfcl.extensions.training.generating.policies import cheap
 from pytest_bfcl.extensions.training.generating.proof import Facts, Unproved, proved
 from pytest_bfcl.extensions.training.generating.single import KIND_OF, drafted, proved_single
-from pytest_bfcl.extensions.training.generating.task import Task, entry_of, numbers_for, task_of
+from pytest_bfcl.extensions.training.generating.task import Task, entry_of, seed_of, task_of
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.troubles import HarnessTrouble
 
 MOST_ATTEMPTS = 400
 """Attempts at one place, after which the set cannot be made."""
-CHUNK = 10
 PATTERN: tuple[Shape, ...] = (
-    "plain", "held_out", "plain", "missing_value", "wrong_turn",
-    "plain", "held_out", "missing_value", "plain", "wrong_turn",
+    "plain", "held_out", "if_fails", "if_fails", "missing_value", "plain", "if_less", "if_less", "held_out", "plain",
+    "missing_value", "plain", "unless", "unless", "held_out", "missing_value", "whichever", "whichever", "plain",
+    "missing_value",
 )  # fmt: skip
-"""What kinds follow each other: place by place, again and again."""
+"""What kinds follow each other; two places of a condition are twins, in opposite worlds."""
+CHUNK = len(PATTERN)
+"""Places that a process makes at a time."""
+AHEAD = 4
+"""Chunks for each process that are begun before the first is taken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,31 +60,53 @@ class Place:
     question: str
     attempts: int
     refused: Counter[tuple[str, str]] = field(default_factory=Counter)
+    cheap: dict[str, bool] = field(default_factory=dict)
+    """Cheap policy → whether it passes; see `.policies`."""
+    twins: bool | None = None
+    """Whether the user of the opposite world says the same; ``None`` without one."""
 
 
-def filled_places(recipe: Recipe, count: int, processes: int) -> Iterator[Place]:
-    """The places in their order, no question twice. Raises `UsageError` where a place cannot be filled."""
-    asked: set[str] = set()
-    chunks = [range(start, min(start + CHUNK, count)) for start in range(0, count, CHUNK)]
-    for places in _filled(recipe, chunks, processes):
-        for number, found in places:
-            place = found
-            while place.question in asked:
-                again = filled(recipe, number, place.attempts)
-                again.refused += place.refused + Counter({(again.task.kind, "said before"): 1})
-                place = again
-            asked.add(place.question)
-            yield place
+def filled_places(
+    recipe: Recipe, first: int, count: int, processes: int, asked: set[int]
+) -> Iterator[tuple[int, Place]]:
+    """The places from ``first`` on, with their numbers, no question twice but among twins.
+
+    ``asked`` holds digests of the questions so far. Raises `UsageError` where a place cannot be filled.
+    """
+    chunks = (range(start, min(start + CHUNK, count)) for start in range(first - first % CHUNK, count, CHUNK))
+    for chunk, groups in _filled(recipe, chunks, processes):
+        for group in groups:
+            places, number = group, chunk.start
+            while (key := digest_of(places[0].question)) in asked:
+                again = filled(recipe, places[0].task.number, places[0].attempts)
+                for place, before in zip(again, places, strict=True):
+                    place.refused += before.refused + Counter({(place.task.kind, "said before"): 1})
+                places = again
+            for place in places:
+                number = place.task.number
+                if first <= number < count:
+                    asked.add(key)
+                    yield number, place
 
 
-def _filled(recipe: Recipe, chunks: Sequence[range], processes: int) -> Iterator[list[tuple[int, Place]]]:
-    if processes == 1 or len(chunks) < 2:
-        yield from (fill(recipe, chunk) for chunk in chunks)
+def digest_of(question: str) -> int:
+    """A question in eight bytes, so that a hundred thousand take no room."""
+    return int.from_bytes(blake2b(question.encode(), digest_size=8).digest(), "big")
+
+
+def _filled(recipe: Recipe, chunks: Iterator[range], processes: int) -> Iterator[tuple[range, list[list[Place]]]]:
+    if processes == 1:
+        yield from ((chunk, fill(recipe, chunk)) for chunk in chunks)
         return
     spawned = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(min(processes, len(chunks)), spawned, _till_the_chunk_ends) as pool:
+    with ProcessPoolExecutor(processes, spawned, _till_the_chunk_ends) as pool:
+        begun = deque((chunk, pool.submit(fill, recipe, chunk)) for chunk in islice(chunks, AHEAD * processes))
         try:
-            yield from pool.map(fill, [recipe] * len(chunks), chunks)
+            while begun:
+                chunk, due = begun.popleft()
+                groups = due.result()
+                begun.extend((each, pool.submit(fill, recipe, each)) for each in islice(chunks, 1))
+                yield chunk, groups
         except BrokenProcessPool:
             raise HarnessError(
                 HarnessTrouble.WORKER_CRASH, "a process that made tasks was ended (out of memory?)"
@@ -89,35 +120,47 @@ def _till_the_chunk_ends() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def fill(recipe: Recipe, numbers: range) -> list[tuple[int, Place]]:
-    """Several places."""
-    return [(number, filled(recipe, number)) for number in numbers]
+def fill(recipe: Recipe, numbers: range) -> list[list[Place]]:
+    """Several places, twins together."""
+    firsts = [number for number in numbers if not _is_second_twin(recipe, number)]
+    return [filled(recipe, number) for number in firsts]
 
 
-def filled(recipe: Recipe, number: int, first: int = 0) -> Place:
-    """One place, from this attempt on."""
+def _is_second_twin(recipe: Recipe, number: int) -> bool:
+    at = number % len(PATTERN)
+    return not recipe.tools and PATTERN[at] in CONDITIONS and PATTERN[at - 1] == PATTERN[at]
+
+
+def filled(recipe: Recipe, number: int, first: int = 0) -> list[Place]:
+    """One place, or two with twins, from this attempt on: both are proved, or neither counts."""
     refused: Counter[tuple[str, str]] = Counter()
     kind = KIND_OF[number % len(KIND_OF)] if recipe.tools else PATTERN[number % len(PATTERN)]
     for attempt in range(first, first + MOST_ATTEMPTS):
         try:
-            raw, category = _drafted(recipe, number, attempt)
-            entry = entry_of(raw, f"{category}_made_{recipe.seed}_{number}", category)
-            facts = facts_of(recipe, entry)
+            twins = [_proved(recipe, number, attempt, twin) for twin in range(1 + (kind in CONDITIONS))]
         except Unproved as error:
             refused[kind, error.reason] += 1
             continue
-        task = task_of(raw, entry.id, category, number, facts)
-        return Place(task, question_key(entry), attempt + 1, refused)
+        alike = twins[0][1] == twins[-1][1] if len(twins) > 1 else None
+        return [Place(task, question, attempt + 1, Counter(refused), told, alike) for task, question, told in twins]
     (_, reason), _ = (refused or Counter({("", "nothing came about"): 1})).most_common(1)[0]
     raise UsageError(f"no {kind} task could be made in {MOST_ATTEMPTS} attempts, mostly for this: {reason}")
 
 
-def _drafted(recipe: Recipe, number: int, attempt: int) -> tuple[Parsed, str]:
-    rng = numbers_for(recipe.seed, number, attempt)
+def _proved(recipe: Recipe, number: int, attempt: int, twin: int) -> tuple[Task, str, dict[str, bool]]:
+    """A task, its question, and how cheap policies fare; raises `Unproved`."""
+    raw, category = _drafted(recipe, number, attempt, twin)
+    entry = entry_of(raw, f"{category}_made_{recipe.seed}_{number + twin}", category)
+    task = task_of(raw, entry.id, category, number + twin, facts_of(recipe, entry))
+    return task, question_key(entry), {} if recipe.tools else cheap(entry)
+
+
+def _drafted(recipe: Recipe, number: int, attempt: int, twin: int) -> tuple[Parsed, str]:
+    seed = seed_of(recipe.seed, number, attempt)
     if recipe.tools:
-        return drafted(rng, recipe.tools, KIND_OF[number % len(KIND_OF)])
+        return drafted(Random(seed), recipe.tools, KIND_OF[number % len(KIND_OF)])
     shape = PATTERN[number % len(PATTERN)]
-    raw = planned(rng, recipe.simulators, shape)
+    raw = planned(seed, recipe.simulators, shape, twin)
     if raw is None:
         raise Unproved("nothing came about")
     return raw, CATEGORY[shape]

@@ -1,7 +1,8 @@
 """What tasks are made of: kinds of values, moves (one call with words for it), and domains (a simulator's moves).
 
-A move's words are clauses ("cancel {order_id}") and questions ("What does {symbol} cost?"); each parameter in braces is
-replaced by a noun phrase for its value, whether the user says the value or means an earlier result.
+A move's words are clauses ("cancel {order_id}") and questions ("What does {symbol} cost?"), with choices
+(`.language`); each parameter in braces is replaced by a noun phrase for its value, whether the user says the value or
+means an earlier result.
 """
 
 from __future__ import annotations
@@ -16,6 +17,15 @@ from pytest_bfcl.simulators import Simulator
 
 Draw = Callable[[Any, Random], object]
 """Simulator and random numbers → a value that a user may say, ``None`` where the world has none."""
+Edit = Callable[[Parsed, Mapping[str, Any], Any], None]
+"""Configuration, a call's arguments, and what the call is to find or whether it is to fail: changes the first."""
+
+_NO_NAME = r"(?!(?:the|a|an|my|its|that|this|those|it|and|with|what)\b)"
+WORD = _NO_NAME + r'[^\s",;?:]*[^\s",;?:.!]'
+NUMBER = r"-?\d+(?:,\d{3})*(?:\.\d+)?"
+NAME = r"[A-Z][\w'.]*\w(?:\s[A-Z][\w'.]*\w)*"
+TEXT = r'[^"]+'
+"""What a value looks like where it is read: a word, a number, a name, the inside of a quotation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,16 +34,21 @@ class Kind:
 
     ``said``: noun phrases with ``{}`` for the value. ``vague``: what somebody says who forgets the value; ``told``: how
     it is supplied when it was missed, with ``{}`` for a noun phrase. ``again``: whether a value that was said before is
-    likely to be meant again (things that a conversation is about).
+    likely to be meant again (things that a conversation is about). ``form``: an expression for the value as written,
+    where it is none of the usual ones.
     """
 
     draw: Draw
     said: tuple[str, ...] = ("{}",)
     vague: tuple[str, ...] = ()
-    told: tuple[str, ...] = ("Sorry, I mean {}.", "It's {}.", "{}, please.", "I forgot to say: {}.")
+    told: tuple[str, ...] = (
+        "[Sorry|Right|Ah|Oh], [I mean|I meant|that is|it is] {}.", "[It's|That's|It would be] {}.", "{}, please.",
+        "I forgot to [say|mention]: {}.",
+    )  # fmt: skip
     again: bool = False
     show: Callable[[Any, Random], str] | None = None
     """How the value is written, where not as it is (dates)."""
+    form: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +66,43 @@ class Gift:
 
 
 @dataclass(frozen=True, slots=True)
+class Measure:
+    """A number that a call finds, for conditions (less than …, whichever is lower).
+
+    ``noun``: what it is called; ``limits``: numbers that it may be held against; ``edit``: sets it in a world, ``None``
+    where it follows from the arguments; ``subject``: the kind of thing it is a measure of, and where its value stands,
+    from arguments and result.
+    """
+
+    noun: str
+    path: Callable[[Any], float]
+    limits: tuple[float, ...]
+    edit: Edit | None = None
+    subject: tuple[str, Callable[[Mapping[str, Any], Any], object]] | None = None
+    whole: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """Something that holds or does not in a call's result: ``says``, with ``{value}`` of a kind (``kind``) if any.
+
+    ``holds``: from arguments, result and value. ``edit``: makes it hold or not, given the value.
+    """
+
+    says: str
+    holds: Callable[[Mapping[str, Any], Any, Any], bool]
+    edit: Callable[[Parsed, Mapping[str, Any], Any, bool], None] | None = None
+    kind: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Move:
     """One call with words for it.
 
     ``takes``: parameter → kind. ``fixed``: parameters whose value the words imply. ``gives``: kind → what the result
     holds of it. ``once``: not twice in one conversation. ``weight``: how often it is chosen. ``after``: kinds that must
-    come from an earlier result. ``fits``: whether the arguments make sense in the simulator's state.
+    come from an earlier result. ``fits``: whether the arguments make sense in the simulator's state. ``measure``,
+    ``state`` and ``fails`` (makes the call fail in a world, or work) are what conditions are made of.
     """
 
     tool: str
@@ -71,19 +117,9 @@ class Move:
     fits: Callable[[Any, Mapping[str, Any]], bool] | None = None
     shape: Mapping[str, str] = field(default_factory=dict)
     """Parameters that are objects: parameter → the one key that holds the value."""
-
-
-@dataclass(frozen=True, slots=True)
-class Detour:
-    """A wrong turn: a call that fails here and now, what mends it, and one request for the whole.
-
-    ``request``: what the user says; ``failing``: tool and arguments of the call that a model tries first; ``calls``:
-    the way that works.
-    """
-
-    request: str
-    failing: tuple[str, Mapping[str, object]]
-    calls: tuple[tuple[str, Mapping[str, object]], ...]
+    measure: Measure | None = None
+    state: State | None = None
+    fails: Edit | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,9 +137,15 @@ class Domain:
     moves: tuple[Move, ...]
     scenes: tuple[str, ...] = ()
     told: tuple[str, ...] = ()
-    detours: tuple[Callable[[Any, Random], Detour | None], ...] = ()
     first: Move | None = None
     locked: Callable[[Simulator], bool] = lambda simulator: False
+    tells: str = ""
+    """The kind of the value in ``told``."""
+
+    @property
+    def all_moves(self) -> tuple[Move, ...]:
+        """The login too."""
+        return (*self.moves, self.first) if self.first else self.moves
 
 
 def one_of(*values: object) -> Draw:

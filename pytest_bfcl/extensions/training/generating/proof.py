@@ -15,6 +15,7 @@ from pytest_bfcl.checkers.response import is_error
 from pytest_bfcl.checkers.state import executor_of
 from pytest_bfcl.dataset import Entry
 from pytest_bfcl.extensions.training.generating.play import played, spoken
+from pytest_bfcl.extensions.training.generating.policies import solved
 from pytest_bfcl.extensions.training.generating.reach import Heard, parts
 from pytest_bfcl.extensions.training.generating.rivals import GivenCall, Turn, carried_out
 from pytest_bfcl.simulators import CallExecutor, CallRefused, split_call
@@ -51,8 +52,10 @@ def proved(entry: Entry) -> Facts:
     facts = _reachable(entry, truth)
     _passes(entry, truth)
     _nothing_less(entry, truth)
-    _wrong_turn(entry, truth)
+    _conditions(entry, truth)
     _unique(entry, truth)
+    if not solved(entry):
+        raise Unproved("honest policy fails", "what is asked for cannot be read from what is shown")
     return facts
 
 
@@ -81,7 +84,7 @@ def _reachable(entry: Entry, truth: Sequence[Sequence[str]]) -> Facts:
     documents = {str(document["name"]): document for document in entry.all_functions}
     arrival = {str(doc["name"]): turn for turn, docs in entry.missed_function.items() for doc in docs}
     depths: list[int] = []
-    dependencies = 0
+    dependencies, attempts = 0, _attempts(entry)
     for turn, calls in enumerate(truth):
         for message in entry.question[turn] if turn < len(entry.question) else ():
             heard.say(str(message.get("content") or ""))
@@ -99,7 +102,7 @@ def _reachable(entry: Entry, truth: Sequence[Sequence[str]]) -> Facts:
                     dependencies += 1
                     below = max(below, depths[found[1]])
             result = executor.execute(text)
-            if is_error(result):
+            if is_error(result) and text not in attempts:
                 raise Unproved("call fails", f"{text} → {result}"[:300])
             heard.result(len(depths), result)
             depths.append(below + 1)
@@ -122,23 +125,34 @@ def _still_missing(entry: Entry, truth: Sequence[Sequence[str]], turn: int, hear
     raise Unproved("nothing is missing", f"turn {turn} could be done at once")
 
 
-def _wrong_turn(entry: Entry, truth: Sequence[Sequence[str]]) -> None:
-    """The call that is said to fail fails, changes nothing, and may be tried."""
-    told = ((entry.model_extra or {}).get("generated") or {}).get("wrong_turn")
-    if not told:
-        return
-    turn, failing = int(told["turn"]), str(told["call"])
-    executor = executor_of(entry)
-    for calls in truth[:turn]:
-        executor.execute_all(calls)
-    before = _states(executor)
-    if not is_error(executor.execute(failing)):
-        raise Unproved("no wrong turn", f"{failing} works")
-    if _states(executor) != before:
-        raise Unproved("wrong turn harms", failing)
-    tried = [*truth[:turn], [failing, *truth[turn]], *truth[turn + 1 :]]
-    if not judge(entry, spoken(entry, tried)).valid:
-        raise Unproved("wrong turn harms", failing)
+def _told(entry: Entry) -> list[Any]:
+    return list(((entry.model_extra or {}).get("generated") or {}).get("conditions") or ())
+
+
+def _attempts(entry: Entry) -> set[str]:
+    """Calls that are due though they fail: the request asks to try them."""
+    return {str(call) for each in _told(entry) if each["kind"] == "if_fails" for call in each["first"]}
+
+
+def _conditions(entry: Entry, truth: Sequence[Sequence[str]]) -> None:
+    """Conditions have the calls of their worlds, and come out both ways; an attempt fails where it is said to."""
+    told = _told(entry)
+    if told and len({bool(each["holds"]) for each in told}) < 2:
+        raise Unproved("one world only", "every condition comes out the same")
+    for each in told:
+        turn, attempt = int(each["turn"]), str(each["first"][0])
+        if list(truth[turn]) != [*each["first"], *(each["act"] if each["holds"] else each["other"])]:
+            raise Unproved("wrong branch", f"turn {turn}")
+        if each["kind"] != "if_fails":
+            continue
+        executor = executor_of(entry)
+        for calls in truth[:turn]:
+            executor.execute_all(calls)
+        before = _states(executor)
+        if is_error(executor.execute(attempt)) is not each["holds"]:
+            raise Unproved("wrong branch", f"{attempt} {'works' if each['holds'] else 'fails'}")
+        if each["holds"] and _states(executor) != before:
+            raise Unproved("attempt harms", attempt)
 
 
 def _states(executor: CallExecutor) -> dict[str, Any]:

@@ -1,31 +1,38 @@
-"""From clauses to what a user says: joining, openings, courtesy. Templates in our own words."""
+"""From clauses to what a user says: joining, openings, courtesy, asides. Sentences of our own, with choices."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from random import Random
 from typing import Any
 
+from pytest_bfcl.extensions.training.generating.domains.words import aside
+from pytest_bfcl.extensions.training.generating.language import capital, clean, spoken
+
 _ONE = (
-    "{A}.", "{A}.", "{A}, please.", "Please {a}.", "Could you {a}?", "Can you {a}?", "I'd like you to {a}.",
-    "I need you to {a}.", "Would you {a}?",
+    "{A}.", "{A}.", "{A}, please.", "Please {a}.", "[Could|Can|Would|Will] you {a}?",
+    "[I'd like|I need|I want] you to {a}.",
+    "[Kindly|Now|Quickly] {a}.", "[Be so kind and|Do|Just] {a}.", "{A}, if you [can|would|may].",
 )  # fmt: skip
 _TWO = (
-    "{A}, then {b}.", "{A}. Then {b}.", "{A} and then {b}.", "First {a}; after that, {b}.",
-    "Please {a}. Once you have that, {b}.",
-    "{A}; afterwards, {b}.", "Could you {a}, and then {b}?", "I want you to {a}. With that done, {b}.",
+    "{A}, then {b}.", "{A}. [Then|Next,|After that,|Subsequently] {b}.", "{A} and then {b}.",
+    "First {a}; [after that|next|later], {b}.",
+    "Please {a}. [Once you have that|When that is done|Following this], {b}.",
+    "{A}; [afterwards|next|thereafter], {b}.", "[Could|Can|Would] you {a}, and [then|afterwards] {b}?",
+    "I want you to {a}. With that done, {b}.",
 )  # fmt: skip
 _THREE = (
     "{A}, then {b}, and finally {c}.", "First {a}. Then {b}, and at the end {c}.",
-    "Please {a}, {b}, and after that {c}.",
-    "{A}. Next, {b}. Finally, {c}.",
+    "Please {a}, {b}, and after that {c}.", "{A}. [Next|Then], {b}. [Finally|At last], {c}.",
 )  # fmt: skip
 _AFTER_QUESTION = ("{Q} {A}.", "{Q} After that, {a}.", "{Q} Then {a}, please.", "{Q} And {a}.")
 _NEXT = (
-    "", "", "", "", "Thanks. ", "Good. ", "Great. ", "Okay, ", "Now ", "All right, ", "One more thing: ",
-    "Perfect, thank you. ", "That helps. ", "Fine. ",
+    "", "", "", "", "Thanks. ", "Good. ", "Great. ", "Okay. ", "All right. ", "One more thing. ",
+    "Perfect, thank you. ",
+    "That helps. ", "Fine. ",
 )  # fmt: skip
+ASIDES = (1, 2, 2, 3)
+"""Sentences in a turn that ask for nothing: who reads has to find the request among them."""
 
 
 def request(rng: Random, clauses: Sequence[str], question: str | None = None) -> str:
@@ -35,39 +42,27 @@ def request(rng: Random, clauses: Sequence[str], question: str | None = None) ->
             return question
         rest = request(rng, clauses) if len(clauses) > 1 else None
         text = f"{question} {rest}" if rest else rng.choice(_AFTER_QUESTION)
-        return _filled(text, clauses, Q=question)
-    return _filled(rng.choice((_ONE, _TWO, _THREE)[len(clauses) - 1]), clauses)
+        return _filled(rng, text, clauses, Q=question)
+    return _filled(rng, rng.choice((_ONE, _TWO, _THREE)[len(clauses) - 1]), clauses)
 
 
-def _filled(text: str, clauses: Sequence[str], **more: str) -> str:
+def _filled(rng: Random, text: str, clauses: Sequence[str], **more: str) -> str:
     told = dict(zip("abc", clauses, strict=False))
-    return clean(text.format(**told, **{name.upper(): capital(clause) for name, clause in told.items()}, **more))
+    return clean(
+        spoken(rng, text).format(**told, **{name.upper(): capital(each) for name, each in told.items()}, **more)
+    )
+
+
+def among_asides(rng: Random, said: str) -> str:
+    """A request with sentences before and after it that ask for nothing."""
+    count = rng.choice(ASIDES)
+    before = rng.randint(0, count)
+    return " ".join([*(aside(rng) for _ in range(before)), said, *(aside(rng) for _ in range(count - before))])
 
 
 def after(rng: Random, said: str) -> str:
     """A later turn: with or without a word that takes up the conversation."""
-    opening = rng.choice(_NEXT)
-    if opening.endswith((", ", "Now ")):
-        said = lowered(said)
-    return clean(opening + said)
-
-
-def capital(text: str) -> str:
-    """The text with a capital first letter."""
-    return text[:1].upper() + text[1:]
-
-
-def lowered(text: str) -> str:
-    """The text as the rest of a sentence; names and ``I`` keep their capital."""
-    first = text.split(" ", 1)[0]
-    return text if first in ("I", "I'd", "I'm", "I've") or not first[1:].islower() else text[:1].lower() + text[1:]
-
-
-def clean(text: str) -> str:
-    """One sign at the end of a sentence, also where a quotation ends with one, and the right article."""
-    for sign in ".!?":
-        text = text.replace(f'{sign}".', f'{sign}"')
-    return re.sub(r"\b([Aa]) (?=[aeio])", r"\1n ", text).replace("..", ".").strip()
+    return clean(rng.choice(_NEXT) + said)
 
 
 def value_text(value: Any) -> str:

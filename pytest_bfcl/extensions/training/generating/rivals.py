@@ -91,8 +91,9 @@ class Turn:
         self._tools = tools
         self._values = values
         self._calls = list(calls)
-        self._writes = [self._writing(call.tool) for call in calls]
         ended, self._results = self._world.after(self._calls)
+        self._writes = [self._writing(call.tool) and not is_error(result)
+                        for call, result in zip(self._calls, self._results, strict=True)]  # fmt: skip
         self._state = _state(ended)
 
     def _writing(self, tool: str) -> bool:

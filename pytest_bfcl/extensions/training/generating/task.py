@@ -6,7 +6,6 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
-from random import Random
 from typing import Any
 
 from pytest_bfcl.dataset import CATEGORIES, Entry, Texts
@@ -60,10 +59,10 @@ def task_of(raw: Mapping[str, Any], entry_id: str, category: str, number: int, f
 
 def difficulty_of(facts: Facts, kind: str) -> int:
     """Calls, arguments that only a result has, the longest chain of these, and a turn that cannot be done at once."""
-    special = kind in ("held_out", "missing_value", "wrong_turn", "parallel", "irrelevance")
+    special = kind not in ("plain", "simple", "multiple")
     return CALL * facts.calls + DEPENDENCY * facts.dependencies + facts.depth - 1 + SPECIAL * special
 
 
-def numbers_for(seed: int, number: int, attempt: int) -> Random:
-    """The random numbers of one attempt at one task: the same wherever and whenever it is made."""
-    return Random(f"pytest-bfcl new tasks 1/{seed}/{number}/{attempt}")
+def seed_of(seed: int, number: int, attempt: int) -> str:
+    """The seed of one attempt at one task: the same wherever and whenever it is made."""
+    return f"pytest-bfcl new tasks 2/{seed}/{number}/{attempt}"

@@ -5,22 +5,34 @@
   pytest-bfcl new tasks --from-openapi petstore.yaml --n 200 --seed 7 -o tasks
   pytest-bfcl new tasks --n 500 --seed 7 -o tasks --model openai:gpt-4o-mini   # requests in its words, recorded
 
-The same options give the same bytes, with any number of processes. The folder is data like any other:
+The same options give the same bytes, with any number of processes. Tasks are written as they are made; the same
+command goes on with a set that was not finished. The folder is data like any other:
 `pytest --model … --bfcl-data tasks`, `--bfcl-ids tasks/curriculum.txt` for the order from easy to hard.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import os
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.printed import say
 
+if TYPE_CHECKING:
+    from pytest_bfcl.extensions.training.generating.making import Place, Recipe
+
 SUMMARY = "make proved tasks to train on, from simulators or tools of your own"
 ALL = "all"
+EVERY_S = 5.0
+"""Seconds between two words on how far it is."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,7 +44,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--n", type=_count, required=True, metavar="N", help="how many tasks")
     parser.add_argument("--seed", type=int, default=0, help="another seed gives another set (default: %(default)s)")
-    parser.add_argument("-o", "--output", type=Path, required=True, metavar="FOLDER", help="a new folder")
+    parser.add_argument(
+        "-o", "--output", type=Path, required=True, metavar="FOLDER", help="a new folder, or one that is not finished"
+    )
     parser.add_argument("--model", metavar="SPEC", help="put requests into this model's words; replies are recorded")
     parser.add_argument("--base-url", metavar="URL", help="where that model is, for providers that need it")
     parser.add_argument("--processes", type=_processes, default=1, metavar="N", help="make in so many, or auto")
@@ -54,28 +68,87 @@ def _processes(text: str) -> int:
 
 def run(args: argparse.Namespace) -> int:
     """Make, write and count."""
-    from pytest_bfcl.extensions.training.generating.folder import check_place, counts, table, write
+    from pytest_bfcl.extensions.training.generating.folder import Folder, table
     from pytest_bfcl.extensions.training.generating.making import Recipe, filled_places
     from pytest_bfcl.extensions.training.generating.official import why_unchecked
 
-    check_place(args.output)
     unchecked = why_unchecked()
     tools = _tools(args)
     names = () if tools else _simulators(args.simulators)
     recipe = Recipe(args.seed, names, tools, unchecked is None)
-    places = list(filled_places(recipe, args.n, args.processes))
     told: Parsed = {"seed": args.seed, "from": list(names) or sorted({str(tool["name"]) for tool in tools})}
     told["official"] = "none is near the official set" if unchecked is None else f"not checked: {unchecked}"
-    tasks = [place.task for place in places]
+    begun = {**told, "n": args.n, "model": args.model, "tools": hashlib.sha256(repr(tools).encode()).hexdigest()}
+    folder = Folder(args.output, begun)
+    if folder.done:
+        say(f"going on after {folder.done} of {args.n} tasks in {args.output}")
+    words, progress = _Words(args, recipe), _Progress(args.n, folder.done)
+    try:
+        for batch in _batches(filled_places(recipe, folder.done, args.n, args.processes, folder.asked), words.batch):
+            for place in words.put(batch):
+                folder.write(place)
+            progress.say(folder.done)
+    finally:
+        folder.close()
     if args.model:
-        tasks = _in_its_words(args, tasks, recipe, told)
-    told["kinds"] = counts(places)
-    write(args.output, tasks, told)
-    for line in table(told["kinds"]):
+        told["words"] = words.told
+    for line in table(folder.finish(told)):
         say(line)
     say(f"the official set: {told['official']}")
-    say(f"written: {len(tasks)} tasks in {args.output}; run them with --bfcl-data {args.output}")
+    say(f"written: {folder.done} tasks in {args.output}; run them with --bfcl-data {args.output}")
     return 0
+
+
+def _batches(places: Iterator[tuple[int, Place]], size: int) -> Iterator[list[Place]]:
+    while batch := [place for _, place in islice(places, size)]:
+        yield batch
+
+
+class _Progress:
+    """How far it is and how fast, now and then."""
+
+    def __init__(self, total: int, done: int) -> None:
+        self._total, self._first = total, done
+        self._began = self._said = time.monotonic()
+
+    def say(self, done: int) -> None:
+        now = time.monotonic()
+        if now - self._said >= EVERY_S:
+            self._said = now
+            rate = (done - self._first) / (now - self._began)
+            left = (self._total - done) / rate / 60
+            say(f"{done:,} of {self._total:,} tasks, {rate:.1f} a second, {left:.1f} minutes to go")
+
+
+class _Words:
+    """Requests in a model's words, batch by batch, where one is named."""
+
+    def __init__(self, args: argparse.Namespace, recipe: Recipe) -> None:
+        self._args, self._recipe = args, recipe
+        self.batch = 64 if args.model else 1
+        self._taken = self._kept = 0
+
+    def put(self, places: list[Place]) -> list[Place]:
+        if not self._args.model:
+            return places
+        from pytest_bfcl.extensions.training.generating.folder import RECORD
+        from pytest_bfcl.extensions.training.generating.rewording import reworded
+        from pytest_bfcl.settings import Settings
+
+        settings = Settings(**({"base_url": self._args.base_url} if self._args.base_url else {}))
+        tasks = [place.task for place in places]
+        found = reworded(tasks, self._args.model, settings, self._args.output / RECORD, self._recipe)
+        self._taken += found.taken
+        self._kept += found.refused
+        return [replace(place, task=task) for place, task in zip(places, found.tasks, strict=True)]
+
+    @property
+    def told(self) -> Parsed:
+        say(
+            f"in the words of {self._args.model}: {self._taken} tasks; {self._kept} keep ours, since theirs do not hold"
+        )
+        return {"model": self._args.model, "reworded": self._taken, "kept": self._kept,
+                "checked": "proof and honest policy, which reads our language only"}  # fmt: skip
 
 
 def _tools(args: argparse.Namespace) -> tuple[Parsed, ...]:
@@ -103,15 +176,3 @@ def _simulators(text: str) -> tuple[str, ...]:
     if not names:
         raise UsageError(f"--simulators names classes: {', '.join(DOMAINS)}")
     return tuple(dict.fromkeys(names))
-
-
-def _in_its_words(args: argparse.Namespace, tasks: list, recipe: object, told: Parsed) -> list:  # type: ignore[type-arg]
-    from pytest_bfcl.extensions.training.generating.folder import RECORD
-    from pytest_bfcl.extensions.training.generating.rewording import reworded
-    from pytest_bfcl.settings import Settings
-
-    settings = Settings(**({"base_url": args.base_url} if args.base_url else {}))
-    found = reworded(tasks, args.model, settings, args.output / RECORD, recipe)  # type: ignore[arg-type]
-    told["words"] = {"model": args.model, "reworded": found.taken, "kept": found.refused}
-    say(f"in the words of {args.model}: {found.taken} tasks; {found.refused} keep ours, since theirs do not hold")
-    return found.tasks

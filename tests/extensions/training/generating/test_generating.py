@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from copy import deepcopy
 from pathlib import Path
@@ -13,12 +14,15 @@ import pytest
 
 from pytest_bfcl.cli import main
 from pytest_bfcl.extensions.own.proof import unprovable
+from pytest_bfcl.extensions.training.generating.conditions import CONDITIONS
 from pytest_bfcl.extensions.training.generating.domains import DOMAINS
-from pytest_bfcl.extensions.training.generating.folder import RECORD
+from pytest_bfcl.extensions.training.generating.folder import JOURNAL, RECORD
+from pytest_bfcl.extensions.training.generating.language import clean, reading, spoken
 from pytest_bfcl.extensions.training.generating.making import PATTERN, Recipe, filled
+from pytest_bfcl.extensions.training.generating.policies import cheap, passes, solved
 from pytest_bfcl.extensions.training.generating.proof import Facts, Unproved, proved
 from pytest_bfcl.extensions.training.generating.reach import Heard
-from pytest_bfcl.extensions.training.generating.requests import after, clean
+from pytest_bfcl.extensions.training.generating.requests import after
 from pytest_bfcl.extensions.training.generating.rewording import reworded
 from pytest_bfcl.extensions.training.generating.single import proved_single
 from pytest_bfcl.extensions.training.generating.task import entry_of
@@ -46,7 +50,8 @@ def good() -> dict[str, Any]:
     """A hand-made entry that holds: a looked-up price is used, and a folder is renamed."""
     return {
         "question": _said(
-            "What does KELP trade at? Buy 5 shares of it at that price.", "Rename apples.txt to apples_2027.txt."
+            "What does KELP trade at today? Buy 5 shares of KELP at that price.",
+            "Rename apples.txt to apples_2027.txt.",
         ),
         "initial_config": {"TradingBot": BROKER, "GorillaFileSystem": {"root": TREE}},
         "involved_classes": ["TradingBot", "GorillaFileSystem"],
@@ -88,8 +93,17 @@ def _missing(entry: dict[str, Any]) -> None:
     entry["possible_answer"].insert(1, [])
 
 
-def _detour(call: str) -> Callable[[dict[str, Any]], None]:
-    return lambda entry: entry["generated"].update(kind="wrong_turn", wrong_turn={"turn": 1, "call": call})
+def _condition(holds: bool, *first: str, other: str = "") -> Callable[[dict[str, Any]], None]:
+    """The renaming as a condition that comes out once as told, and once the other way."""
+
+    def change(entry: dict[str, Any]) -> None:
+        told = {"turn": 1, "kind": "if_fails", "holds": holds, "first": [*first], "act": [other], "other": []}
+        other_way = {"turn": 0, "kind": "unless", "holds": not holds, "first": entry["possible_answer"][0],
+                     "act": [], "other": []}  # fmt: skip
+        entry["possible_answer"][1] = [*first, *([other] if holds else [])]
+        entry["generated"].update(kind="if_fails", conditions=[told, other_way])
+
+    return change
 
 
 BUY = "place_order(order_type='Buy', symbol='KELP', price=41.75, amount=5)"
@@ -132,7 +146,27 @@ PLANTED = {
         lambda e: e.update(missed_function={"1": ["place_order"]}), "multi_turn_miss_func", "tool not there",
     ),
     "nothing is missing": (_missing, "multi_turn_miss_param", "nothing is missing"),
-    "a wrong turn that works": (_detour("touch(file_name='x.txt')"), "multi_turn_base", "no wrong turn"),
+    "an attempt that works where it is to fail": (
+        _condition(True, "mv(source='apples.txt', destination='apples_2027.txt')", other="rm(file_name='empty.txt')"),
+        "multi_turn_base", "unreachable value",
+    ),
+    "an attempt that fails where it is to work": (
+        _condition(False, "mv(source='apples.txt', destination='empty.txt')"), "multi_turn_base", "unreachable value",
+    ),
+    "one world only": (
+        lambda e: e["generated"].update(conditions=[
+            {"turn": 1, "kind": "unless", "holds": True, "first": [MV], "act": [], "other": []}]),
+        "multi_turn_base", "one world only",
+    ),
+    "the other branch": (
+        lambda e: e["generated"].update(conditions=[
+            {"turn": 1, "kind": "unless", "holds": True, "first": [MV], "act": ["ls()"], "other": []},
+            {"turn": 0, "kind": "unless", "holds": False, "first": e["possible_answer"][0], "act": [], "other": []}]),
+        "multi_turn_base", "wrong branch",
+    ),
+    "words that nobody can read": (
+        _turn(1, "apples.txt: apples_2027.txt!", MV), "multi_turn_base", "honest policy fails",
+    ),
 }  # fmt: skip
 
 
@@ -190,7 +224,8 @@ def test_where_a_value_stands(value: Any, schema: dict[str, Any], source: str | 
 
 def _places(simulators: tuple[str, ...], seed: int, count: int) -> list[Any]:
     recipe = Recipe(seed, simulators, official=False)
-    return [filled(recipe, number) for number in range(count)]
+    firsts = [number for number in range(count) if PATTERN[number % 20] not in CONDITIONS or number % 2 == 0]
+    return [place for number in firsts for place in filled(recipe, number)][:count]
 
 
 @pytest.mark.parametrize("name", sorted(DOMAINS))
@@ -198,11 +233,11 @@ def test_moves_fit_their_tools(name: str) -> None:
     """Every move gives a tool its required parameters, and words for each."""
     domain = DOMAINS[name]
     documents = {each["name"]: each["parameters"] for each in simulator_class(name).documents()}
-    for move in (*domain.moves, *([domain.first] if domain.first else [])):
+    for move in domain.all_moves:
         given = {*move.takes, *move.fixed}
         assert set(documents[move.tool]["required"]) <= given <= set(documents[move.tool]["properties"])
         for text in (*move.say, *move.ask):
-            assert text.format(**dict.fromkeys(move.takes, "?"))
+            assert spoken(Random(1), text).format(**dict.fromkeys(move.takes, "?"))
         assert all(kind in domain.kinds or kind in move.after for kind in move.takes.values())
 
 
@@ -221,7 +256,7 @@ def test_whatever_is_made_is_proved_elsewhere(name: str, seed: int, tmp_path: Pa
 
 
 def test_the_same_seed_gives_the_same_task_and_another_one_another() -> None:
-    one, again, other = (filled(Recipe(seed, ("TicketAPI",), official=False), 0).task for seed in (1, 1, 2))
+    one, again, other = (filled(Recipe(seed, ("TicketAPI",), official=False), 0)[0].task for seed in (1, 1, 2))
     assert one == again
     assert json.loads(one.line)["question"] != json.loads(other.line)["question"]
 
@@ -292,7 +327,7 @@ def test_a_models_words_count_only_where_the_task_holds(name: str, tmp_path: Pat
     from pytest_bfcl.extensions.training.generating import rewording
 
     recipe = Recipe(3, ("TicketAPI",), official=False)
-    task = filled(recipe, 0).task
+    task = filled(recipe, 0)[0].task
     prompt = rewording._prompt(task)
     reply, taken = REPLIES[name]
     kept = {"key": rewording._key("openai:gone", prompt), "reply": reply(json.loads(prompt))}
@@ -315,3 +350,63 @@ def test_later_turns_keep_names_and_questions() -> None:
     found = {after(rng, "USR001 is mine.") for _ in range(40)}
     assert all("USR001 is mine." in each for each in found)
     assert len(found) > 5
+
+
+def test_what_is_said_can_be_read() -> None:
+    text, rng = "[find|look up] a {thing} [for|near] {place}[| now]", Random(2)
+    for _ in range(30):
+        said = clean(spoken(rng, text).format(thing="apple", place="Brno"))
+        match = re.fullmatch(reading(text, {"thing": r"\w+", "place": r"\w+"}), said)
+        assert match is not None, said
+        assert match.groupdict() == {"thing": "apple", "place": "Brno"}
+
+
+@pytest.mark.parametrize("kind", CONDITIONS)
+def test_twins_live_in_opposite_worlds_and_no_cheap_policy_passes_either(kind: str) -> None:
+    recipe = Recipe(5, ("TicketAPI", "TradingBot", "MessageAPI"), official=False)
+    places = filled(recipe, PATTERN.index(kind))  # type: ignore[arg-type]
+    told = [json.loads(place.task.line) for place in places]
+    one, two = ([each["holds"] for each in raw["generated"]["conditions"]] for raw in told)
+    assert {*one} == {*two} == {True, False}
+    assert one == [not holds for holds in two][: len(one)]
+    for raw in told:
+        entry = entry_of({k: v for k, v in raw.items() if k not in ("id", "category")}, raw["id"], raw["category"])
+        assert solved(entry)
+        assert passes(entry, entry.possible_answer or [])
+        assert len(found := cheap(entry)) >= 4
+        assert not any(found.values()), found
+
+
+class _Killed(Exception):
+    pass
+
+
+def test_a_set_that_was_ended_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wherever it was ended, in the middle of a line too, it ends with the same bytes."""
+    from pytest_bfcl.extensions.training.generating import folder
+
+    def words(name: str) -> list[str]:
+        return ["new", "tasks", "--simulators", "TicketAPI", "--n", "6", "--seed", "3", "-o", str(tmp_path / name)]
+
+    monkeypatch.setenv("PYTEST_BFCL_CACHE", str(tmp_path / "cache"))
+    assert main(words("whole")) == 0
+    write, written = folder.Folder.write, []
+
+    def killed(self: Any, place: Any) -> None:
+        if len(written) == 4:
+            raise _Killed
+        written.append(place)
+        write(self, place)
+
+    with monkeypatch.context() as patch, pytest.raises(_Killed):
+        patch.setattr(folder.Folder, "write", killed)
+        main(words("torn"))
+    torn = tmp_path / "torn"
+    for name in ("multi_turn_base.jsonl", JOURNAL):
+        with (torn / name).open("a") as file:
+            file.write('{"id": "multi_t')
+    assert main(["new", "tasks", "--simulators", "TicketAPI", "--n", "7", "--seed", "3", "-o", str(torn)]) == 2
+    assert main(words("torn")) == 0
+    for file in (tmp_path / "whole").iterdir():
+        assert (torn / file.name).read_bytes() == file.read_bytes(), file.name
+    assert not (torn / JOURNAL).exists()

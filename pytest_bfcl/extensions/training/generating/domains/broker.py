@@ -6,7 +6,17 @@ from random import Random
 from typing import Any
 
 from pytest_bfcl.extensions.lab.auditing.literals import listed
-from pytest_bfcl.extensions.training.generating.moves import Detour, Domain, Gift, Kind, Move, amount, one_of, whole
+from pytest_bfcl.extensions.training.generating.moves import (
+    Domain,
+    Gift,
+    Kind,
+    Measure,
+    Move,
+    State,
+    amount,
+    one_of,
+    whole,
+)  # fmt: skip
 from pytest_bfcl.json_types import Parsed
 
 _INVENTED = listed(
@@ -45,40 +55,6 @@ def _stock(rng: Random) -> Parsed:
     }  # fmt: skip
 
 
-def _short_of_money(bot: Any, rng: Random) -> Detour | None:
-    symbol = rng.choice(sorted(bot.stocks))
-    price = bot.stocks[symbol]["price"]
-    shares = int(bot.account_info["balance"] / price) + rng.randint(2, 9)
-    missing = float(int(price * 12) + rng.randint(100, 400))
-    order = {"order_type": "Buy", "symbol": symbol, "price": price, "amount": shares}
-    words = rng.choice([
-        "Buy {n} shares of {s} at {p} dollars each. Should the account not hold enough for that, pay in {m} dollars and "
-        "place the order again.",
-        "I want {n} {s} shares, buy them at {p}. If the money doesn't suffice, top the account up by {m} dollars first.",
-        "Please buy {n} shares of {s} for {p} dollars a share; in case the order is turned down for lack of funds, add "
-        "{m} dollars to the account and retry.",
-    ])  # fmt: skip
-    request = words.format(n=shares, s=symbol, p=price, m=f"{missing:g}")
-    return Detour(request, ("place_order", order), (("fund_account", {"amount": missing}), ("place_order", order)))
-
-
-def _already_done(bot: Any, rng: Random) -> Detour | None:
-    done = [number for number, order in bot.orders.items() if order["status"] == "Completed"]
-    open_ones = [number for number, order in bot.orders.items() if order["status"] in ("Pending", "Open")]
-    if not done or not open_ones:
-        return None
-    first, second = rng.choice(done), rng.choice(open_ones)
-    words = rng.choice(
-        [
-            "Cancel order {a}. If it can't be cancelled any more, cancel order {b} instead.",
-            "Get rid of order {a} for me, and if that one has gone through already, take {b} out instead by cancelling it.",
-            "Try to cancel order {a}; failing that, cancel order {b}.",
-        ]
-    )
-    call = ("cancel_order", {"order_id": second})
-    return Detour(words.format(a=first, b=second), ("cancel_order", {"order_id": first}), (call,))
-
-
 def _symbols(bot: Any, rng: Random) -> str:
     return str(rng.choice(sorted(bot.stocks)))
 
@@ -87,21 +63,45 @@ def _orders(bot: Any, rng: Random) -> object:
     return rng.choice(sorted(bot.orders))
 
 
+def _order_taken(config: Parsed, given: Any, fails: Any) -> None:
+    config["orders"][str(given["order_id"])]["status"] = "Completed" if fails else "Pending"
+
+
+def _poor(config: Parsed, given: Any, fails: Any) -> None:
+    config["account_info"]["balance"] = round(given["price"] * given["amount"] * (0.6 if fails else 5) + 7.25, 2)
+
+
+def _watched(config: Parsed, given: Any, value: Any, holds: bool) -> None:
+    config["watch_list"] = [each for each in config["watch_list"] if each != value] + [value] * holds
+
+
+def _priced(config: Parsed, given: Any, value: Any) -> None:
+    config["stocks"][given["symbol"]]["price"] = round(value + 0.01, 2)
+
+
+def _rich(config: Parsed, given: Any, value: Any) -> None:
+    config["account_info"]["balance"] = round(value + 0.25, 2)
+
+
+_ORDER = {"symbol": "symbol", "price": "price", "amount": "shares"}
+_PLACED = {"order": Gift(lambda r: r["order_id"], ("that [new |]order", "the order you just placed"),
+                         ("the {symbol} order you placed [for me|earlier]",))}  # fmt: skip
+
 DOMAIN = Domain(
     "TradingBot",
     world,
     kinds={
-        "symbol": Kind(_symbols, again=True, vague=("that one stock", "a stock I like"),
-                       told=("The stock is {}.", "I mean {}.", "{}, that's the one.")),
+        "symbol": Kind(_symbols, ("{}", "{}", "the stock {}", "{} stock"), again=True, vague=("that one stock", "a stock I like"),
+                       told=("The [stock|ticker] is {}.", "I mean {}.", "{}, that's the one.")),
         "company": Kind(one_of(*_LISTED)),
-        "order": Kind(_orders, ("order {}", "order number {}", "my order {}"), vague=("one of my orders", "that old order"),
-                      again=True),
-        "price": Kind(amount(15, 440), ("{} dollars", "${}", "{} dollars a share")),
-        "shares": Kind(whole(2, 30), ("{} shares",), vague=("some shares", "a few shares"),
+        "order": Kind(_orders, ("order {}", "order number {}", "my order {}", "the order with the id {}"),
+                      vague=("one of my orders", "that old order"), again=True),
+        "price": Kind(amount(15, 440), ("{} dollars", "${}", "{} dollars a share", "${} each", "{} USD")),
+        "shares": Kind(whole(2, 30), ("{} shares", "{} units", "{} pieces"), vague=("some shares", "a few shares"),
                        told=("Make it {}.", "{}, please.", "Let's say {}.")),
-        "money": Kind(whole(50, 2_400, 25), ("{} dollars", "${}"), vague=("some money", "a bit of money"),
+        "money": Kind(whole(50, 2_400, 25), ("{} dollars", "${}", "{} USD"), vague=("some money", "a bit of money"),
                       told=("{}.", "Let's make it {}.", "I was thinking of {}.")),
-        "sector": Kind(one_of("Technology", "Automobile"), ("the {} sector",)),
+        "sector": Kind(one_of("Technology", "Automobile"), ("the {} sector", "{}")),
         "low": Kind(whole(10, 90, 5), ("{} dollars", "${}")),
         "high": Kind(whole(250, 480, 10), ("{} dollars", "${}")),
         "percent": Kind(one_of(0.5, 1.5, 2.5, 3.5), ("{} percent", "{}%")),
@@ -110,54 +110,55 @@ DOMAIN = Domain(
         "password": Kind(one_of("Larch-2291", "b0ttle.cap", "quiet+river9", "Umbra_77")),
     },
     moves=(
-        Move("get_stock_info", ("look up the quote of {symbol}", "check what {symbol} trades at", "get the figures of {symbol}"),
-             {"symbol": "symbol"}, ("What does {symbol} trade at right now?", "How is {symbol} doing today?"),
-             gives={"price": Gift(lambda r: r["price"], ("the price you just saw", "that price", "exactly its current price"),
-                                  ("the price you found for {symbol}",), {"symbol": "symbol"})}, weight=2),
-        Move("get_symbol_by_name", ("find the ticker symbol of {name}", "look up which symbol {name} trades under"),
-             {"name": "company"}, ("Under which symbol does {name} trade?",),
+        Move("get_stock_info",
+             ("[look up|check|fetch|pull up] the [current |latest |]quote [of|for] {symbol}", "[check|see|tell me] what {symbol} [trades at|is trading at|costs] [now|today|at the moment]",
+              "get [me |]the [market |stock |][figures|information|details|data|performance] [of|on|for] {symbol}", "[see|review|assess|analyze] how {symbol} is [doing|performing]"),
+             {"symbol": "symbol"}, ("What does {symbol} [trade at|cost] [right now|today|currently]?", "How is {symbol} [doing|performing] [today|right now|lately]?"),
+             gives={"price": Gift(lambda r: r["price"], ("the price you just saw", "that price", "[exactly |]its current price"),
+                                  ("the price you found for {symbol}",), {"symbol": "symbol"})}, weight=2,
+             measure=Measure("price", lambda r: r["price"], (40, 65, 90, 130, 175, 220, 310), _priced, ("symbol", lambda a, r: a["symbol"]))),
+        Move("get_symbol_by_name", ("[find|look up|determine] the ticker [symbol |]of {name}", "look up which symbol {name} trades under"),
+             {"name": "company"}, ("Under which symbol does {name} trade?", "What's the [stock |ticker ]symbol of {name}?"),
              gives={"symbol": Gift(lambda r: r["symbol"], ("that symbol", "the stock of that company"), ("the {name} stock",))}),
-        Move("place_order", ("buy {amount} of {symbol} at {price}", "place a buy order for {amount} of {symbol} at {price}"),
-             {"symbol": "symbol", "price": "price", "amount": "shares"}, fixed={"order_type": "Buy"},
-             gives={"order": Gift(lambda r: r["order_id"], ("that order", "the order you just placed"),
-                                  ("the {symbol} order you placed for me",))}, weight=2),
-        Move("place_order", ("sell {amount} of {symbol} at {price}", "put in a sell order: {amount} of {symbol} at {price}"),
-             {"symbol": "symbol", "price": "price", "amount": "shares"}, fixed={"order_type": "Sell"},
-             gives={"order": Gift(lambda r: r["order_id"], ("that order", "the order you just placed"),
-                                  ("the {symbol} order you placed for me",))}),
-        Move("get_order_details", ("show me the details of {order_id}", "pull up {order_id}"), {"order_id": "order"},
-             ("What is the state of {order_id}?",),
-             gives={"symbol": Gift(lambda r: r["symbol"], ("the stock it is about", "the stock in that order"),
-                                   ("the stock of {order_id}",))}),
-        Move("cancel_order", ("cancel {order_id}", "call {order_id} off"), {"order_id": "order"}),
-        Move("fund_account", ("pay {amount} into my account", "add {amount} to the trading account"), {"amount": "money"}),
-        Move("withdraw_funds", ("withdraw {amount} from my account", "take {amount} out of the account"), {"amount": "money"}),
-        Move("get_account_info", ("show me my account", "check the balance of my account"), {},
-             ("How much money is in my account?",), once=True),
-        Move("add_to_watchlist", ("put {stock} on my watch list", "start watching {stock} for me by adding it to the watch list"),
-             {"stock": "symbol"}, fits=lambda bot, given: given["stock"] not in bot.watch_list),
-        Move("remove_stock_from_watchlist", ("take {symbol} off my watch list",), {"symbol": "symbol"},
+        Move("place_order", ("[buy|buy me|please buy] {amount} of {symbol} at {price}", "[place|submit|put in] a buy order for {amount} of {symbol} at {price}",
+                             "[execute|make] a purchase: buy {amount} of {symbol}, priced at {price}"),
+             _ORDER, fixed={"order_type": "Buy"}, gives=_PLACED, weight=2, fails=_poor),
+        Move("place_order", ("sell {amount} of {symbol} at {price}", "[place|submit|put in] a sell order[ for|:] {amount} of {symbol} at {price}"),
+             _ORDER, fixed={"order_type": "Sell"}, gives=_PLACED),
+        Move("get_order_details", ("[show|give] me the [details|particulars|specifics] of {order_id}", "[pull up|retrieve|review|check] {order_id}", "[verify|tell me|confirm] the [state|status] of {order_id}"),
+             {"order_id": "order"}, ("What is the [state|status] of {order_id}?", "What are the details of {order_id}?"), weight=2,
+             gives={"symbol": Gift(lambda r: r["symbol"], ("the stock it is about", "the stock in that order"), ("the stock of {order_id}",))}),
+        Move("cancel_order", ("cancel {order_id}", "call off {order_id}", "[revoke|withdraw|retract|scrap] {order_id}"), {"order_id": "order"}, weight=1.7, fails=_order_taken),
+        Move("fund_account", ("pay {amount} into my [trading |]account", "[add|deposit|transfer] {amount} [to|into] the [trading |brokerage ]account", "fund my account with {amount}"), {"amount": "money"}),
+        Move("withdraw_funds", ("withdraw {amount} from my account", "take {amount} out of the [trading |]account"), {"amount": "money"}),
+        Move("get_account_info", ("[show|give] me my [account details|account information|account overview]", "[check|review] the [balance|funds] [of|in] my account",
+                                  "[fetch|retrieve] my account [details|summary|info]"), {},
+             ("How much money is in my account?", "What's my account [balance|status] [now|currently]?"), once=True, weight=1.5,
+             measure=Measure("balance", lambda r: r["balance"], (2500, 4000, 5500, 7500, 12000), _rich)),
+        Move("add_to_watchlist", ("[put|place] {stock} on my [watch list|watchlist]", "add {stock} to [my|the] [watch list|watchlist]", "[include|integrate] {stock} in my watchlist",
+                                  "start [watching|tracking|monitoring] {stock} on my watchlist"),
+             {"stock": "symbol"}, fits=lambda bot, given: given["stock"] not in bot.watch_list, weight=1.5),
+        Move("remove_stock_from_watchlist", ("take {symbol} off [my|the] [watch list|watchlist]", "[remove|drop|delete] {symbol} from my [watch list|watchlist]"), {"symbol": "symbol"},
              fits=lambda bot, given: given["symbol"] in bot.watch_list),
-        Move("get_watchlist", ("show me the watch list", "tell me what is on my watch list"), {},
-             ("Which stocks am I watching?",), once=True,
-             gives={"some_symbols": Gift(lambda r: list(r["watchlist"]), ("those stocks", "the stocks on it"),
-                                         ("the stocks on my watch list",))}),
-        Move("get_available_stocks", ("list the stocks of {sector}",), {"sector": "sector"},
-             ("Which stocks are there in {sector}?",), once=True,
-             gives={"some_symbols": Gift(lambda r: list(r["stock_list"]), ("those stocks", "the stocks you just listed"),
-                                         ("the stocks of {sector}",))}),
+        Move("get_watchlist", ("[show|list|display for] me [my|the] [watch list|watchlist|stocks on my watchlist]", "tell me what is on my [watch list|watchlist]", "[retrieve|review] my [watch list|watchlist]"), {},
+             ("Which stocks am I [watching|tracking|monitoring]?", "What's on my watchlist?"), once=True, weight=1.7,
+             gives={"some_symbols": Gift(lambda r: list(r["watchlist"]), ("those stocks", "the stocks on it"), ("the stocks on my watch list",))},
+             state=State("{value} is on it [already|by now]", lambda a, r, v: v in r["watchlist"], _watched, "symbol")),
+        Move("get_available_stocks", ("list the [stocks|companies] [of|in] {sector}", "[provide|give me] a list of stocks [from|in] {sector}"), {"sector": "sector"},
+             ("Which stocks are [there|available] in {sector}?",), once=True,
+             gives={"some_symbols": Gift(lambda r: list(r["stock_list"]), ("those stocks", "the stocks you just listed"), ("the stocks of {sector}",))}),
         Move("filter_stocks_by_price",
-             ("pick out of {stocks} the ones between {min_price} and {max_price}",
-              "narrow {stocks} down to prices from {min_price} to {max_price}"),
+             ("pick out of {stocks} the ones between {min_price} and {max_price}", "narrow {stocks} down to prices from {min_price} to {max_price}"),
              {"stocks": "some_symbols", "min_price": "low", "max_price": "high"}, after=frozenset({"some_symbols"}), weight=2),
         Move("notify_price_change", ("tell me which of {stocks} moved by at least {threshold}",),
              {"stocks": "some_symbols", "threshold": "percent"}, ("Which of {stocks} moved by at least {threshold}?",)),
-        Move("get_order_history", ("list my orders",), {}, ("Which orders do I have?",), once=True),
+        Move("get_order_history", ("list my orders", "show me [all my orders|my order history]"), {}, ("Which orders do I have?",), once=True),
+        Move("get_current_time", ("tell me the current [market |]time", "check the current time"), {}, ("What time is it [now|currently]?",), once=True, weight=0.5),
+        Move("trading_logout", ("log me out of the [broker|trading account|trading system]", "sign me out of the broker"), {}, once=True, weight=0.2),
     ),
-    scenes=("I'm putting my small portfolio in order.", "Time for my weekly look at the stocks.",
-            "I'd like to do some trading before lunch.", "Let's go through my broker account."),
-    detours=(_short_of_money, _already_done),
-    first=Move("trading_login", ("log me in to the broker as {username} with the password {password}",),
+    scenes=("I'm [putting|getting] my [small |modest |]portfolio in order.", "Time for my [weekly|daily|monthly] look at the [stocks|market].",
+            "I'd like to do some trading before [lunch|noon|work].", "Let's go through my broker account."),
+    first=Move("trading_login", ("log me in to the broker as {username} with the password {password}", "sign in to [my|the] trading account as {username}, password {password}"),
                {"username": "trader", "password": "password"}, once=True),
     locked=lambda bot: not bot.authenticated,  # type: ignore[attr-defined]
 )  # fmt: skip

@@ -6,7 +6,7 @@ from random import Random
 from typing import Any
 
 from pytest_bfcl.extensions.training.generating.domains.words import PEOPLE, note, term, topic
-from pytest_bfcl.extensions.training.generating.moves import Detour, Domain, Gift, Kind, Move
+from pytest_bfcl.extensions.training.generating.moves import TEXT, Domain, Gift, Kind, Measure, Move, State
 from pytest_bfcl.json_types import Parsed
 
 
@@ -36,18 +36,27 @@ def _stranger(app: Any, rng: Random) -> object:
     return rng.choice(strangers)
 
 
-def _unknown(app: Any, rng: Random) -> Detour | None:
-    if not app.current_user:
-        return None
-    name = str(_stranger(app, rng))
-    words = rng.choice(
-        [
-            "Look up the user id of {n}. If there is no such user, add {n} as a contact.",
-            "What is {n}'s user id? In case nobody of that name is known, add {n} to the contacts.",
-            "Find {n}'s id for me, and if the name is unknown, make {n} a new contact.",
-        ]
-    )
-    return Detour(words.format(n=name), ("get_user_id", {"user": name}), (("add_contact", {"user_name": name}),))
+def _nobody(config: Parsed, given: Any, fails: Any) -> None:
+    users = config["user_map"]
+    if fails and (number := users.pop(given["user"], None)):
+        users[f"{given['user']}-Lou"] = number
+
+
+def _known(config: Parsed, given: Any, value: Any, holds: bool) -> None:
+    users = config["user_map"]
+    last = list(users)[-1]
+    if holds:
+        config["user_map"] = {value if name == last else name: number for name, number in users.items()}
+
+
+def _received(config: Parsed, given: Any, value: Any) -> None:
+    users = [number for number in config["user_map"].values() if number != "USR001"]
+    config["inbox"] = [{users[n % len(users)]: f"Number {n}."} for n in range(int(value))]
+    config["message_count"] = int(value)
+
+
+def _id_of(given: Any, result: Any) -> object:
+    return result["user_id"]
 
 
 DOMAIN = Domain(
@@ -57,32 +66,36 @@ DOMAIN = Domain(
         "person": Kind(_others, again=True, vague=("somebody from the group",), told=("I mean {}.", "{}.", "It's {}.")),
         "stranger": Kind(_stranger, vague=("someone",), told=("The name is {}.", "{}.")),
         "receiver": Kind(lambda app, rng: rng.choice([n for n in app.user_map.values() if n != app.current_user]),
-                         ("{}", "user {}"), vague=("one of them",), told=("To {}.", "It should go to {}.")),
+                         ("{}", "user {}"), vague=("one of them",), told=("To {}.", "It should go to {}."), form=r"USR\d+"),
         "message": Kind(lambda app, rng: note(rng, _theme(rng)), ('"{}"', 'the message "{}"'), vague=("a quick note",),
-                        told=("It should say {}.", "The text is {}.", "Just write {}.")),
+                        told=("It should say {}.", "The text is {}.", "Just write {}."), form=TEXT),
         "keyword": Kind(lambda app, rng: term(rng, topic(rng)), ('"{}"', "the word {}"), vague=("a certain word",),
                         told=("I mean {}.", "{}.")),
         "own_id": Kind(lambda app, rng: "USR001"),
     },
     moves=(
-        Move("get_user_id", ("look up the user id of {user}", "find out which user id {user} has"), {"user": "person"},
-             ("What is the user id of {user}?",), weight=2,
-             gives={"receiver": Gift(lambda r: r["user_id"], ("that user", "that person"), ("{user} (by the id you found)",))}),
-        Move("add_contact", ("add {user_name} as a contact", "make {user_name} a new contact"), {"user_name": "stranger"},
+        Move("get_user_id", ("[look up|get|retrieve] the user id of {user}", "find out which user id {user} has"), {"user": "person"},
+             ("What is the user id of {user}?",), weight=1.5, fails=_nobody,
+             gives={"receiver": Gift(lambda r: r["user_id"], ("that user", "that person"), ("{user} (by the id you found)",))},
+             measure=Measure("user id", lambda r: int(r["user_id"][3:]), (), None, ("receiver", _id_of))),
+        Move("add_contact", ("add {user_name} as a [new |]contact", "make {user_name} a new contact", "[create|register] a contact [named|called] {user_name}"), {"user_name": "stranger"},
              gives={"receiver": Gift(lambda r: r["user_id"], ("the new contact",), ("{user_name} (the new contact)",))}),
-        Move("send_message", ("send {receiver_id} {message}", "write {message} to {receiver_id}"),
-             {"receiver_id": "receiver", "message": "message"}, weight=3),
-        Move("delete_message", ("delete the latest message to {receiver_id}", "take back the last message that went to {receiver_id}"),
+        Move("send_message", ("send {receiver_id} {message}", "[write|dispatch|deliver|text] {message} to {receiver_id}", "[send|pass] {message} [over |along |]to {receiver_id}",
+                              "message {receiver_id}[: | with ]{message}"),
+             {"receiver_id": "receiver", "message": "message"}, weight=3.5),
+        Move("delete_message", ("[delete|remove|retract] the [latest|last|most recent] message to {receiver_id}", "take back the last message that went to {receiver_id}"),
              {"receiver_id": "receiver"}),
         Move("search_messages", ("search the messages for {keyword}",), {"keyword": "keyword"},
              ("Which messages mention {keyword}?",)),
-        Move("view_messages_sent", ("show me all messages that were sent",), {}, ("What has been sent so far?",), once=True),
-        Move("list_users", ("list all users",), {}, ("Who is in the messenger?",), once=True),
-        Move("get_message_stats", ("show me the message statistics",), {}, once=True),
+        Move("view_messages_sent", ("[show|list] me all messages [that were|I have|I've] sent", "[review|display|view|check] [all |]the messages [I sent|I've sent|sent so far]"), {},
+             ("What has been sent so far?", "Which messages have I sent?"), once=True, weight=2),
+        Move("list_users", ("list all users", "[show|tell] me who is in the messenger"), {}, ("Who is in the messenger?",), once=True,
+             state=State("{value} is [already |]in there", lambda a, r, v: v in r["user_list"], _known, "stranger")),
+        Move("get_message_stats", ("[show|give] me the message statistics", "[check|review] my message statistics"), {}, once=True,
+             measure=Measure("received count", lambda r: r["stats"]["received_count"], (3, 4, 5, 6), _received)),
     ),
     scenes=("I have some messages to take care of.", "Let's catch up with the group.", "I need to get word to a few people."),
-    detours=(_unknown,),
-    first=Move("message_login", ("log me in to the messenger as {user_id}", "sign in to the messages with the user id {user_id}"),
-               {"user_id": "own_id"}, once=True),
+    first=Move("message_login", ("log me in to the messenger as {user_id}", "[sign|log] in to the messages with the user id {user_id}"),
+               {"user_id": "own_id"}, once=True, weight=2),
     locked=lambda app: not app.current_user,  # type: ignore[attr-defined]
 )  # fmt: skip

@@ -6,13 +6,8 @@ from random import Random
 from typing import Any
 
 from pytest_bfcl.extensions.training.generating.domains.words import PEOPLE, note, title, topic
-from pytest_bfcl.extensions.training.generating.moves import Detour, Domain, Gift, Kind, Move, one_of, whole
+from pytest_bfcl.extensions.training.generating.moves import Domain, Gift, Kind, Measure, Move, State, one_of, whole
 from pytest_bfcl.json_types import Parsed
-
-_FIXES = (
-    "Replaced the part.", "Cleaned and tested it.", "Asked the supplier, who sent a new one.", "It was a loose cable.",
-    "Restarted it twice, works again.", "Found it behind the cabinet.", "Updated the list by hand.", "Reset the password.",
-)  # fmt: skip
 
 
 def world(rng: Random) -> Parsed:
@@ -37,43 +32,30 @@ def _of(*states: str) -> Any:
     return draw
 
 
-def _solved(desk: Any, rng: Random) -> Detour | None:
-    done, waiting = _of("Resolved")(desk, rng), _of("Open")(desk, rng)
-    if done is None or waiting is None:
-        return None
-    fix = rng.choice(_FIXES)
-    words = rng.choice(
-        [
-            'Resolve ticket {a} with the resolution "{f}" If it is resolved already, resolve ticket {b} with the same words.',
-            'Mark ticket {a} as resolved: "{f}" Should that be done already, do the same for ticket {b}.',
-        ]
-    )
-    call = ("resolve_ticket", {"ticket_id": waiting, "resolution": fix})
-    failing = ("resolve_ticket", {"ticket_id": done, "resolution": fix})
-    return Detour(words.format(a=done, b=waiting, f=fix), failing, (call,))
-
-
-def _unknown(desk: Any, rng: Random) -> Detour | None:
-    if not desk.current_user:
-        return None
-    missing, urgency, name = desk.ticket_counter + rng.randint(9, 40), rng.randint(2, 5), title(rng, topic(rng))
-    words = rng.choice(
-        [
-            'Raise ticket {a} to priority {p}. If there is no such ticket, open one titled "{t}" with that priority.',
-            'Set the priority of ticket {a} to {p}; if that ticket does not exist, create one called "{t}" with priority {p}.',
-        ]
-    )
-    failing = ("edit_ticket", {"ticket_id": missing, "updates": {"priority": urgency}})
-    call = ("create_ticket", {"title": name, "priority": urgency})
-    return Detour(words.format(a=missing, p=urgency, t=name), failing, (call,))
-
-
 def _changes(desk: Any, given: Any) -> bool:
     ticket: Any = next((each for each in desk.ticket_queue if each["id"] == given["ticket_id"]), {})
     return any(ticket.get(key) != value for key, value in given["updates"].items())
 
 
-_TICKET = ("ticket {}", "ticket number {}", "the ticket with the id {}")
+def _in_queue(config: Parsed, given: Any) -> Parsed:
+    found: Parsed = next(each for each in config["ticket_queue"] if each["id"] == given["ticket_id"])
+    return found
+
+
+def _settled(config: Parsed, given: Any, fails: Any) -> None:
+    _in_queue(config, given)["status"] = "Resolved" if fails else "Open"
+
+
+def _is_settled(config: Parsed, given: Any, value: Any, holds: bool) -> None:
+    _settled(config, given, holds)
+
+
+def _urgent(config: Parsed, given: Any, value: Any) -> None:
+    _in_queue(config, given)["priority"] = int(value)
+
+
+_TICKET = ("ticket {}", "ticket number {}", "the ticket with the id {}", "ticket #{}")
+_MADE = Gift(lambda r: r["id"], ("that ticket", "the [new|fresh] ticket"), ("the ticket titled {title}",))
 
 DOMAIN = Domain(
     "TicketAPI",
@@ -85,34 +67,36 @@ DOMAIN = Domain(
         "title": Kind(lambda desk, rng: title(rng, topic(rng)), ('"{}"',), vague=("a proper title",),
                       told=("The title is {}.", "Call it {}.")),
         "message": Kind(lambda desk, rng: note(rng, topic(rng)), ('"{}"',)),
-        "urgency": Kind(whole(2, 5), ("priority {}",), vague=("another priority",), told=("{}.", "Make it {}.")),
+        "urgency": Kind(whole(2, 5), ("priority {}", "priority level {}"), vague=("another priority",), told=("{}.", "Make it {}.")),
         "state": Kind(one_of("Open", "Resolved"), ("{}",)),
-        "fix": Kind(one_of(*_FIXES), ('"{}"',), vague=("what we did about it",), told=("The resolution is {}.", "Write {}.")),
+        "fix": Kind(lambda desk, rng: note(rng, topic(rng)), ('"{}"',), vague=("what we did about it",), told=("The resolution is {}.", "Write {}.")),
         "user": Kind(lambda desk, rng: desk.ticket_queue[0]["created_by"]),
         "password": Kind(one_of("grille#4", "Zinc-and-Tin", "oldKettle22", "fjord_91")),
     },
     moves=(
         Move("create_ticket",
-             ("open a ticket titled {title} with {priority} and the description {description}",
-              "create a ticket, {priority}, title {title}, description {description}"),
-             {"title": "title", "priority": "urgency", "description": "message"}, weight=2.5,
-             gives={"ticket": Gift(lambda r: r["id"], ("that ticket", "the new ticket"), ("the ticket titled {title}",)),
-                    "open_ticket": Gift(lambda r: r["id"], ("that ticket", "the new ticket"), ("the ticket titled {title}",))}),
-        Move("get_ticket", ("show me {ticket_id}", "pull up {ticket_id}"), {"ticket_id": "ticket"}, ("What is {ticket_id} about?",),
-             gives={"message": Gift(lambda r: r["description"], ("the same description",), ("the same description as {ticket_id}",))}),
-        Move("edit_ticket", ("change {ticket_id} to {updates}", "set {ticket_id} to {updates}"),
-             {"ticket_id": "ticket", "updates": "urgency"}, weight=1.5, shape={"updates": "priority"}, fits=_changes),
+             ("[open|raise|file] a [support |]ticket titled {title} with {priority} and the description {description}",
+              "[create|submit|log] a [support |]ticket, {priority}, title {title}, description {description}"),
+             {"title": "title", "priority": "urgency", "description": "message"}, weight=3,
+             gives={"ticket": _MADE, "open_ticket": _MADE}),
+        Move("get_ticket", ("[show|give] me [the details of |]{ticket_id}", "[pull up|retrieve|check|look at] {ticket_id}"), {"ticket_id": "ticket"}, ("What is {ticket_id} about?",),
+             gives={"message": Gift(lambda r: r["description"], ("the same description",), ("the same description as {ticket_id}",))}, weight=1.5,
+             measure=Measure("priority", lambda r: r["priority"], (2, 3, 4), _urgent, ("ticket", lambda a, r: a["ticket_id"])),
+             state=State("it is resolved [already|by now]", lambda a, r, v: r["status"] == "Resolved", _is_settled)),
+        Move("edit_ticket", ("[change|update] {ticket_id} to {updates}", "set {ticket_id} to {updates}"),
+             {"ticket_id": "ticket", "updates": "urgency"}, shape={"updates": "priority"}, fits=_changes),
         Move("edit_ticket", ("rename {ticket_id} to {updates}", "give {ticket_id} the title {updates}"),
              {"ticket_id": "ticket", "updates": "title"}, shape={"updates": "title"}, fits=_changes),
-        Move("resolve_ticket", ("resolve {ticket_id} with the resolution {resolution}", "mark {ticket_id} as resolved, noting {resolution}"),
-             {"ticket_id": "open_ticket", "resolution": "fix"}, weight=1.5),
+        Move("resolve_ticket", ("resolve {ticket_id} with the resolution {resolution}", "mark {ticket_id} as resolved, [noting|writing] {resolution}",
+                                "set {ticket_id} as resolved with {resolution}"),
+             {"ticket_id": "open_ticket", "resolution": "fix"}, weight=2, fails=_settled),
+        Move("close_ticket", ("close {ticket_id}", "shut {ticket_id}[| for good]"), {"ticket_id": "open_ticket"}, weight=1.5),
         Move("get_user_tickets", ("list my tickets with the status {status}",), {"status": "state"},
              ("Which of my tickets have the status {status}?",), once=True),
         Move("get_user_tickets", ("list all my tickets",), {}, ("Which tickets have I opened?",), once=True),
     ),
     scenes=("I'm going through the tickets.", "There are some problems to report.", "Let's work on the ticket queue."),
-    detours=(_solved, _unknown),
-    first=Move("ticket_login", ("log me in to the ticket system as {username}, password {password}",),
-               {"username": "user", "password": "password"}, once=True),
+    first=Move("ticket_login", ("log me in to the ticket system as {username}, password {password}", "[sign|log] in to [my|the] ticket [account|system] as {username} with the password {password}"),
+               {"username": "user", "password": "password"}, once=True, weight=2),
     locked=lambda desk: not desk.current_user,  # type: ignore[attr-defined]
 )  # fmt: skip

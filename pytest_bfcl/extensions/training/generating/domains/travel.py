@@ -7,8 +7,18 @@ from random import Random
 from typing import Any
 
 from pytest_bfcl.extensions.lab.auditing.literals import listed
-from pytest_bfcl.extensions.training.generating.domains.words import FAMILIES, PEOPLE
-from pytest_bfcl.extensions.training.generating.moves import Detour, Domain, Gift, Kind, Move, one_of, whole
+from pytest_bfcl.extensions.training.generating.domains.words import FAMILIES, PEOPLE, note, topic
+from pytest_bfcl.extensions.training.generating.moves import (
+    NAME,
+    Domain,
+    Gift,
+    Kind,
+    Measure,
+    Move,
+    State,
+    one_of,
+    whole,
+)
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.simulators.travel_tables import FARES, NEAREST_AIRPORTS, USD_RATES
 
@@ -27,7 +37,7 @@ def world(rng: Random) -> Parsed:
                 "cardholder_name": f"{rng.choice(PEOPLE)} {rng.choice(FAMILIES)}",
                 "card_verification_number": rng.randint(100, 999), "balance": balance,
             }
-            for card, balance in zip(cards, (rng.randint(90, 180), rng.randint(9_000, 30_000)), strict=True)
+            for card, balance in zip(cards, (rng.randint(9_000, 14_000), rng.randint(9_000, 30_000)), strict=True)
         },
         "booking_record": {},
         "access_token": str(rng.randint(10**5, 10**6 - 1)) if logged_in else None,
@@ -60,24 +70,16 @@ def _cards(travel: Any, rng: Random) -> object:
     return rng.choice(rich) if rich else None
 
 
-def _wrong_card(travel: Any, rng: Random) -> Detour | None:
-    cards = sorted(travel.credit_card_list, key=lambda card: travel.credit_card_list[card]["balance"])
-    if len(cards) < 2 or travel.access_token is None:
-        return None
-    (start, end), day = rng.choice(_FARES), _day(travel, rng)
-    flight = {"access_token": travel.access_token, "travel_date": day, "travel_from": start, "travel_to": end,
-              "travel_class": rng.choice(["economy", "business"])}  # fmt: skip
-    words = rng.choice(
-        [
-            "Book me a {c} flight from {a} to {b} on {d} with card {x}. If that card doesn't cover it, use card {y}.",
-            "I need to fly {a} to {b} on {d}, {c} class. Try card {x} first and fall back on card {y} if it is declined.",
-            "Please book a {c} seat from {a} to {b} for {d}. Charge card {x}; should its balance be too low, charge {y}.",
-        ]
-    )
-    said = _written(day, rng)
-    request = words.format(c=flight["travel_class"], a=start, b=end, d=said, x=cards[0], y=cards[-1])
-    failing = ("book_flight", {**flight, "card_id": cards[0]})
-    return Detour(request, failing, (("book_flight", {**flight, "card_id": cards[-1]}),))
+def _poor(config: Parsed, given: Any, fails: Any) -> None:
+    config["credit_card_list"][given["card_id"]]["balance"] = 9 if fails else 20_009
+
+
+def _worth(config: Parsed, given: Any, value: Any) -> None:
+    config["credit_card_list"][given["card_id"]]["balance"] = int(value)
+
+
+def _emptied(config: Parsed, given: Any, value: Any, holds: bool) -> None:
+    _worth(config, given, 0 if holds else 18_450 + len(given["card_id"]))
 
 
 _FLIGHT = {"travel_from": "airport", "travel_to": "arrival", "travel_date": "day", "travel_class": "cabin"}
@@ -93,22 +95,18 @@ DOMAIN = Domain(
         "day": Kind(_day, show=_written, vague=("some day soon", "whatever day it was"), again=True,
                     told=("On {}.", "It has to be {}.", "I'd leave on {}.")),
         "cabin": Kind(one_of("economy", "business", "first"), ("{} class",), again=True),
-        "card": Kind(_cards, ("card {}", "the card with the id {}", "my card {}"), vague=("one of my cards",), again=True,
+        "card": Kind(_cards, ("card {}", "the card with the id {}", "my card {}", "credit card {}"), vague=("one of my cards",), again=True,
                      told=("Use {}.", "Take {}.", "Charge {}.")),
         "booking": Kind(lambda travel, rng: None),
-        "city": Kind(one_of(*_CITIES), again=True),
+        "city": Kind(one_of(*_CITIES), again=True, form=NAME),
         "usd": Kind(whole(120, 3_900, 20), ("{} dollars", "{} US dollars", "${}")),
         "budget": Kind(whole(1_000, 8_000, 250), ("{} dollars", "${}"), vague=("a sensible amount",),
                        told=("{} should do.", "Make it {}.")),
         "currency": Kind(one_of(*[code for code in sorted(USD_RATES) if code != "USD"])),
         "insurance": Kind(one_of("luggage", "cancellation", "medical", "comprehensive")),
         "premium": Kind(whole(35, 240, 5), ("{} dollars", "${}"), vague=("the usual price",), told=("It costs {}.", "{}.")),
-        "support": Kind(one_of(
-            "I would like an aisle seat.", "Can I bring a folding bicycle?", "Please add a vegetarian meal.",
-            "I need help with my wheelchair at the gate.", "Is there a lounge I may use?", "My dog travels with me.",
-            "Can you confirm the terminal?", "I may arrive late for check-in.",
-        ), ('"{}"',)),
-        "holder": Kind(lambda travel, rng: f"{travel.user_first_name} {travel.user_last_name}"),
+        "support": Kind(lambda travel, rng: note(rng, topic(rng)), ('"{}"',)),
+        "holder": Kind(lambda travel, rng: f"{travel.user_first_name} {travel.user_last_name}", form=NAME),
         "card_number": Kind(lambda travel, rng: str(rng.randint(4 * 10**15, 5 * 10**15))),
         "until": Kind(lambda travel, rng: f"{rng.randint(1, 12):02}/20{rng.randint(28, 33)}"),
         "cvv": Kind(whole(101, 998)),
@@ -121,13 +119,13 @@ DOMAIN = Domain(
         "refresh": Kind(lambda travel, rng: f"r{rng.randint(10**5, 10**6 - 1)}"),
     },
     moves=(
-        Move("get_nearest_airport_by_city", ("find the airport closest to {location}", "look up the nearest airport to {location}"),
+        Move("get_nearest_airport_by_city", ("[find|identify|determine] the airport [closest|nearest] to {location}", "look up the nearest airport to {location}"),
              {"location": "city"}, ("Which airport is nearest to {location}?",),
              gives={"airport": Gift(lambda r: r["nearest_airport"], ("that airport", "there"), ("the {location} airport",)),
                     "arrival": Gift(lambda r: r["nearest_airport"], ("that airport",), ("the {location} airport",))}),
         Move("get_flight_cost",
-             ("find out what a {travel_class} flight from {travel_from} to {travel_to} on {travel_date} costs",
-              "check the {travel_class} fare from {travel_from} to {travel_to} for {travel_date}"),
+             ("[find out|tell me|determine] what a {travel_class} flight from {travel_from} to {travel_to} on {travel_date} costs",
+              "[check|look up|estimate] the {travel_class} [fare|cost|airfare] from {travel_from} to {travel_to} [for|on] {travel_date}"),
              _FLIGHT, ("How much is a {travel_class} flight from {travel_from} to {travel_to} on {travel_date}?",),
              gives={"usd": Gift(lambda r: r["travel_cost_list"][0], ("that fare", "the fare you found"),
                                 ("the fare from {travel_from} to {travel_to}",)),
@@ -136,25 +134,28 @@ DOMAIN = Domain(
                     "number": Gift(lambda r: r["travel_cost_list"][0], ("that fare",),
                                    ("the fare from {travel_from} to {travel_to}",))}, weight=2),
         Move("book_flight",
-             ("book a {travel_class} flight from {travel_from} to {travel_to} on {travel_date} with {card_id}",
+             ("[book|reserve|secure] [me |]a {travel_class} [flight|ticket] from {travel_from} to {travel_to} on {travel_date} [with|using] {card_id}",
+              "[arrange|organize] a {travel_class} [flight|trip] from {travel_from} to {travel_to} for {travel_date}, [paid|charged] with {card_id}",
               "book me from {travel_from} to {travel_to} in {travel_class} on {travel_date}, paid with {card_id}"),
              {**_FLIGHT, "access_token": "token", "card_id": "card"},
              gives={"booking": Gift(lambda r: r["booking_id"], ("that booking", "the flight you just booked"),
-                                    ("my flight from {travel_from} to {travel_to}",))}, weight=2),
-        Move("retrieve_invoice", ("get me the invoice for {booking_id}", "pull the invoice of {booking_id}"),
+                                    ("my flight from {travel_from} to {travel_to}",))}, weight=3, fails=_poor),
+        Move("retrieve_invoice", ("[get|give|send] me the invoice [for|of] {booking_id}", "[pull|retrieve|fetch] the invoice [of|for] {booking_id}"),
              {"access_token": "token", "booking_id": "booking"}, ("Can I see the invoice for {booking_id}?",), weight=1.5),
-        Move("cancel_booking", ("cancel {booking_id}", "call off {booking_id} and refund it"),
+        Move("cancel_booking", ("cancel {booking_id}", "call off {booking_id} and refund it", "[undo|annul] {booking_id} [right away|immediately]"),
              {"access_token": "token", "booking_id": "booking"}),
         Move("purchase_insurance",
              ("add {insurance_type} insurance for {insurance_cost} to {booking_id}, charged to {card_id}",
               "insure {booking_id} with the {insurance_type} plan at {insurance_cost} and use {card_id} for it"),
              {"access_token": "token", "insurance_type": "insurance", "booking_id": "booking", "insurance_cost": "premium",
               "card_id": "card"}, weight=1.5),
-        Move("contact_customer_support", ("write to customer support about {booking_id}: {message}",
-             "send support this about {booking_id}: {message}"), {"booking_id": "booking", "message": "support"}),
-        Move("get_credit_card_balance", ("check the balance of {card_id}", "tell me what is left on {card_id}"),
+        Move("contact_customer_support", ("[write|reach out|get in touch] to customer support about {booking_id}: {message}",
+             "[contact|inform] [customer |]support about {booking_id}, [saying|with the message] {message}"), {"booking_id": "booking", "message": "support"}),
+        Move("get_credit_card_balance", ("[check|look up] the balance of {card_id}", "[tell|show] me what is left on {card_id}"),
              {"access_token": "token", "card_id": "card"}, ("What is the balance of {card_id}?",),
-             gives={"number": Gift(lambda r: r["card_balance"], ("that balance",), ("the balance of {card_id}",))}),
+             gives={"number": Gift(lambda r: r["card_balance"], ("that balance",), ("the balance of {card_id}",))},
+             measure=Measure("balance", lambda r: r["card_balance"], (9000, 11000, 14000), _worth, ("card", lambda a, r: a["card_id"])),
+             state=State("[it|that card] is [already |]empty", lambda a, r, v: r["card_balance"] == 0, _emptied)),
         Move("register_credit_card",
              ("register a credit card: number {card_number}, valid until {expiration_date}, name {cardholder_name}, "
               "verification number {card_verification_number}",),
@@ -162,28 +163,29 @@ DOMAIN = Domain(
               "cardholder_name": "holder", "card_verification_number": "cvv"}, once=True,
              gives={"card": Gift(lambda r: r["card_id"], ("the card you just registered", "that new card"),
                                  ("the card we registered",))}),
-        Move("set_budget_limit", ("set my travel budget to {budget_limit}", "limit the travel budget to {budget_limit}"),
+        Move("set_budget_limit", ("set my [travel |trip ]budget to {budget_limit}", "limit the [travel |]budget [to|at] {budget_limit}", "set [a|my] budget limit of {budget_limit}"),
              {"access_token": "token", "budget_limit": "budget"}, once=True),
-        Move("compute_exchange_rate", ("convert {value} from USD to {target_currency}",),
+        Move("compute_exchange_rate", ("convert {value} from USD to {target_currency}", "[compute|exchange|work out] {value} in {target_currency} from USD"),
              {"value": "usd", "target_currency": "currency"}, ("How much is {value} in {target_currency} (coming from USD)?",),
              fixed={"base_currency": "USD"}, weight=1.5,
              gives={"number": Gift(lambda r: r["exchanged_value"], ("the converted amount",), ("the amount in {target_currency}",))}),
         Move("verify_traveler_information",
-             ("verify the traveller {first_name} {last_name}, born {date_of_birth}, passport {passport_number}",),
+             ("[verify|check|validate] the [traveller|traveler|traveler information of] {first_name} {last_name}, born {date_of_birth}, passport [number |]{passport_number}",),
              {"first_name": "first_name", "last_name": "last_name", "date_of_birth": "born", "passport_number": "passport"},
              once=True),
+        Move("list_all_airports", ("[list|show me] all [available |]airports [there are|to choose from]",), {}, ("Which airports are there?",), once=True),
         Move("get_booking_history", ("list my bookings",), {"access_token": "token"}, ("Which bookings do I have?",), once=True),
         Move("get_all_credit_cards", ("list the cards I have registered",), {}, ("Which cards are registered?",), once=True),
     ),
     scenes=("I'm planning a few trips.", "I need help with my travel plans.", "Let's get my next journey sorted out."),
     told=("My access token for the travel agency is {access_token}.", "For the travel agency I have the access token {access_token}.",
           "Use my travel access token {access_token} where one is needed."),
-    detours=(_wrong_card,),
     first=Move("authenticate_travel",
                ("log me in to the travel agency as {user_first_name} {user_last_name} with client id {client_id}, client "
                 "secret {client_secret}, refresh token {refresh_token} and the grant type read_write",),
                {"client_id": "client", "client_secret": "secret", "refresh_token": "refresh", "user_first_name": "first_name",
                 "user_last_name": "last_name"}, fixed={"grant_type": "read_write"}, once=True,
                gives={"token": Gift(lambda r: r["access_token"], ("the token",), ("the token",))}),
+    tells="token",
     locked=lambda travel: travel.access_token is None,  # type: ignore[attr-defined]
 )  # fmt: skip

@@ -1,0 +1,238 @@
+"""Conditions that a request states, each in a world where it holds and in one where it does not.
+
+A condition is made of moves: what is tried or looked at first, what is done if the condition holds, and what else. Its
+words are settled before the world is, so that both worlds hear the same request; where a call's result follows from
+its arguments alone (sums, unit conversions), the words say which of two things is asked for instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from random import Random
+from typing import Any, Literal, get_args
+
+from pytest_bfcl.extensions.training.generating import requests
+from pytest_bfcl.extensions.training.generating.draft import Draft, Step
+from pytest_bfcl.extensions.training.generating.language import capital, clean, spoken
+from pytest_bfcl.extensions.training.generating.moves import Domain, Move
+from pytest_bfcl.json_types import Parsed
+
+ConditionKind = Literal["if_fails", "if_less", "unless", "whichever"]
+CONDITIONS: tuple[ConditionKind, ...] = get_args(ConditionKind)
+
+FRAMES: Mapping[ConditionKind, tuple[str, ...]] = {
+    "if_fails": (
+        "{First}. If that [fails|doesn't work|is refused|turns out impossible], {other}.",
+        "[Try this|First try]: {first}; [should it fail|in case it is refused|if it is rejected], {other}.",
+        "{First} — and [only if|if] that [cannot be done|is turned down|goes wrong], {other}.",
+    ),
+    "if_less": (
+        "{First}. If the {noun} is [below|under|less than] {limit}, {act}; otherwise {other}.",
+        "{First}. [Is|Should] the {noun} [below|be below] {limit}: {act}. If not, {other}.",
+        "{First}, and [in case|provided|if] the {noun} is [lower|smaller|less] than {limit}, {act}; "
+        "[or else|if it isn't,|failing that] {other}.",
+    ),
+    "unless": (
+        "{First}. Unless {state}, {act}.", "{First}, and unless {state}, {act}.",
+        "{First}; [after that,|then,|next,] unless {state}, {act}.",
+    ),
+    "whichever": (
+        "{First} and {second}. [Then|Next], for the one with the {sense} {noun}: {act}.",
+        "{First}; {second}. [Pick|Take|Choose] the one with the {sense} {noun} and {act}.",
+        "{First}, [also|and as well] {second}. [With|For] the one of {sense} {noun}, {act}.",
+    ),
+}  # fmt: skip
+"""How a condition is said; slots are clauses of moves, but for nouns and numbers."""
+LOWER, HIGHER = ("lower", "smaller"), ("higher", "larger")
+CHOSEN = ("it", "that one")
+"""How the one that was chosen is meant in what is to be done with it."""
+APART = 4
+"""A measure and the limit it is held against are at least so many parts of a hundred apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A condition in one world. ``first``: the calls due before it is known; ``act`` and ``other``: the branches."""
+
+    kind: ConditionKind
+    holds: bool
+    request: str
+    first: tuple[str, ...]
+    act: tuple[str, ...]
+    other: tuple[str, ...]
+
+    @property
+    def due(self) -> list[str]:
+        """All calls that are due here."""
+        return [*self.first, *(self.act if self.holds else self.other)]
+
+    def told(self, turn: int) -> Parsed:
+        """What the entry tells of it."""
+        return {"turn": turn, "kind": self.kind, "holds": self.holds, "first": list(self.first), "act": list(self.act),
+                "other": list(self.other)}  # fmt: skip
+
+
+def conditioned(draft: Draft, kind: ConditionKind, holds: bool) -> Condition | None:
+    """A condition of this kind in a world where it holds or not; ``None`` where none came about."""
+    able = [(domain, move) for domain, move in draft.moves_of(lambda move: suits(move, kind))]
+    draft.rng.shuffle(able)
+    for domain, move in able[:6]:
+        kept, numbers = draft.kept(), draft.rng.getstate()
+        twin = _MAKERS[kind](draft, domain, move, not holds)
+        draft.restore(kept)
+        draft.rng.setstate(numbers)
+        found = twin and _MAKERS[kind](draft, domain, move, holds)
+        if found:
+            draft.rng.seed(found.request)  # what follows is drawn alike in both worlds
+            return found
+        draft.restore(kept)
+    return None
+
+
+def suits(move: Move, kind: ConditionKind) -> bool:
+    """Whether a condition of this kind can begin with this move."""
+    if kind == "if_fails":
+        return move.fails is not None
+    if kind == "unless":
+        return move.state is not None
+    return move.measure is not None and (
+        bool(move.measure.limits) if kind == "if_less" else move.measure.subject is not None
+    )
+
+
+def _if_fails(draft: Draft, domain: Domain, move: Move, holds: bool) -> Condition | None:
+    attempt = _drawn(draft, domain, move)
+    other = attempt and _branch(draft, avoid=move)
+    if attempt is None or other is None or move.fails is None:
+        return None
+    words = _said(draft.rng, "if_fails", first=_clause(draft.rng, attempt), other=_clause(draft.rng, other))
+    if not draft.edited(domain, lambda config: move.fails(config, attempt.arguments, holds)):  # type: ignore[misc]
+        return None
+    if draft.works(attempt) is holds:
+        return None
+    draft.settle([attempt, other] if holds else [attempt])
+    return Condition("if_fails", holds, words, (attempt.call,), (other.call,), ())
+
+
+def _if_less(draft: Draft, domain: Domain, move: Move, holds: bool) -> Condition | None:
+    look, measure = _drawn(draft, domain, move), move.measure
+    assert measure is not None
+    act = look and _branch(draft, avoid=move)
+    other = act and _branch(draft, avoid=move, unlike=act)
+    if look is None or act is None or other is None:
+        return None
+    limit = draft.rng.choice(measure.limits)
+    if measure.edit is not None:
+        away = draft.rng.choice((1, 1, 2, 3)) if limit < 8 else draft.rng.randint(APART, 25) * limit / 100
+        value = limit - away if holds else limit + away
+        value = round(value) if measure.whole else value
+        if not draft.edited(domain, lambda config: measure.edit(config, look.arguments, value)):  # type: ignore[misc]
+            return None
+    result = draft.looked(look)
+    if result is None or (measure.path(result) < limit) is not holds or measure.path(result) == limit:
+        return None
+    said = {"first": _clause(draft.rng, look), "act": _clause(draft.rng, act), "other": _clause(draft.rng, other)}
+    words = _said(draft.rng, "if_less", **said, noun=measure.noun, limit=requests.value_text(limit))
+    draft.settle([look, act if holds else other])
+    return Condition("if_less", holds, words, (look.call,), (act.call,), (other.call,))
+
+
+def _unless(draft: Draft, domain: Domain, move: Move, holds: bool) -> Condition | None:
+    """``holds``: the state does not, so that something is to be done."""
+    look, state = _drawn(draft, domain, move), move.state
+    assert state is not None
+    value = domain.kinds[state.kind].draw(draft.simulators[domain.simulator], draft.rng) if state.kind else ""
+    act = look and _branch(draft, avoid=move)
+    if look is None or act is None or value is None:
+        return None
+    edit = state.edit
+    if edit is not None and not draft.edited(domain, lambda config: edit(config, look.arguments, value, not holds)):
+        return None
+    result = draft.looked(look)
+    if result is None or state.holds(look.arguments, result, value) is holds:
+        return None
+    says = spoken(draft.rng, state.says).format(value=value)
+    words = _said(draft.rng, "unless", first=_clause(draft.rng, look), state=says, act=_clause(draft.rng, act))
+    draft.settle([look, act] if holds else [look])
+    return Condition("unless", holds, words, (look.call,), (act.call,), ())
+
+
+def _whichever(draft: Draft, domain: Domain, move: Move, holds: bool) -> Condition | None:
+    """``holds``: it is the first of the two."""
+    measure = move.measure
+    assert measure is not None
+    assert measure.subject is not None
+    kind, subject = measure.subject
+    looks = [_drawn(draft, domain, move), _drawn(draft, domain, move)]
+    one, two = looks
+    able = [each for _, each in draft.moves_of(lambda other: list(other.takes.values()).count(kind) == 1, domain)
+            if each is not move and not each.after and not each.fixed.get("unlock")]  # fmt: skip
+    if one is None or two is None or one.call == two.call or not able:
+        return None
+    lower = draft.rng.random() < 0.5
+    if measure.edit is not None:
+        base = draft.rng.choice(measure.limits)
+        away = max(1, round(base * draft.rng.randint(APART, 25) / 100))
+        values = (base - away, base + away) if holds is lower else (base + away, base - away)
+        for look, value in zip((one, two), values, strict=True):
+            if not draft.edited(domain, _setting(measure.edit, look.arguments, value)):
+                return None
+    results = [draft.looked(look) for look in (one, two)]
+    if None in results or (a := measure.path(results[0])) == (b := measure.path(results[1])):
+        return None
+    if measure.edit is None:
+        lower = (a < b) is holds
+    if ((a < b) is lower) is not holds:
+        return None
+    things = [subject(look.arguments, result) for look, result in zip((one, two), results, strict=True)]
+    acts = draft.alternatives(domain, draft.rng.choice(able), kind, things)
+    if acts is None:
+        return None
+    phrase = draft.rng.choice(CHOSEN)
+    parameter = next(name for name, each in acts[0].move.takes.items() if each == kind)
+    acts[0].phrases[parameter] = phrase
+    said = {"first": _clause(draft.rng, one), "second": _clause(draft.rng, two), "act": _clause(draft.rng, acts[0])}
+    words = _said(draft.rng, "whichever", **said, noun=measure.noun, sense=draft.rng.choice(LOWER if lower else HIGHER))
+    draft.settle([one, two, acts[0 if holds else 1]])
+    return Condition("whichever", holds, words, (one.call, two.call), (acts[0].call,), (acts[1].call,))
+
+
+def _setting(edit: Callable[..., None], arguments: Mapping[str, Any], value: float) -> Callable[[Parsed], None]:
+    return lambda config: edit(config, arguments, value)
+
+
+_MAKERS = {"if_fails": _if_fails, "if_less": _if_less, "unless": _unless, "whichever": _whichever}
+
+
+def _drawn(draft: Draft, domain: Domain, move: Move) -> Step | None:
+    """A call of a move with values that are all said; it need not work in this world."""
+    return draft.step(domain, move)
+
+
+def _branch(draft: Draft, avoid: Move, unlike: Step | None = None) -> Step | None:
+    """A call that works here, with values that are all said; one that changes something, where there is one."""
+    tools = {avoid.tool, "cd", *((unlike.move.tool,) if unlike else ())}
+    fit = list(draft.moves_of(lambda move: move.tool not in tools and not move.after))
+    able = [(domain, move) for domain, move in fit if draft.simulators[domain.simulator].writes(move.tool)]
+    choices = able or fit
+    for _ in range(8):
+        if not choices:
+            return None
+        domain, move = choices.pop(draft.rng.choices(range(len(choices)), [move.weight for _, move in choices])[0])
+        kept = draft.kept()
+        step = draft.step(domain, move)
+        fine = step is not None and step.call not in draft.calls and draft.works(step)
+        draft.restore(kept)
+        if step is not None and fine:
+            return step
+    return None
+
+
+def _clause(rng: Random, step: Step) -> str:
+    return spoken(rng, rng.choice(step.move.say)).format(**step.phrases)
+
+
+def _said(rng: Random, kind: ConditionKind, **parts: str) -> str:
+    frame = spoken(rng, rng.choice(FRAMES[kind]))
+    return clean(frame.format(**parts, First=capital(parts["first"])))

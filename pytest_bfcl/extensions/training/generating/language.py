@@ -1,0 +1,64 @@
+"""Sentences with choices, said in one of their ways and read in any: ``[look up|check] {symbol}``.
+
+Choices do not nest. A slot ``{name}`` is filled when a sentence is said and captured when one is read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from random import Random
+
+_CHOICE = re.compile(r"\[([^\[\]]*\|[^\[\]]*)\]")
+_PIECE = re.compile(r"\[([^\[\]]*\|[^\[\]]*)\]|\{(\w*)\}")
+_ONE = re.compile(r"(?<![a-zA-Z])a(?=\\s\+|$)")
+_ARTICLE = re.compile(r"\b([Aa]) (?=[aeio])")
+
+
+def spoken(rng: Random, text: str) -> str:
+    """One way to say it; slots stay."""
+    return _CHOICE.sub(lambda found: rng.choice(found[1].split("|")), text)
+
+
+@lru_cache(maxsize=8192)
+def _reading(text: str) -> tuple[tuple[str, str | None], ...]:
+    """The pieces of a sentence: (expression, ``None``) of fixed words, ("", name) of a slot."""
+    pieces: list[tuple[str, str | None]] = []
+    at = 0
+    for found in _PIECE.finditer(text):
+        pieces.append((_fixed(text[at : found.start()]), None))
+        if found[1] is not None:
+            pieces.append((f"(?:{'|'.join(_fixed(each) for each in found[1].split('|'))})", None))
+        else:
+            pieces.append(("", found[2]))
+        at = found.end()
+    return (*pieces, (_fixed(text[at:]), None))
+
+
+def _fixed(text: str) -> str:
+    if not text:
+        return ""
+    written = re.escape(text).replace(r"\ ", r"\s+")
+    return "(?i:" + _ONE.sub("an?", written) + ")"
+
+
+def reading(text: str, slots: Mapping[str, str], *, named: bool = True) -> str:
+    """An expression for every way to say it; ``slots``: name → expression of what may stand there."""
+    pieces = []
+    for fixed, name in _reading(text):
+        slot = None if name is None else slots.get(name, "")
+        pieces.append(fixed if slot is None else f"(?P<{name}>{slot})" if named and name else f"(?:{slot})")
+    return "".join(pieces)
+
+
+def capital(text: str) -> str:
+    """The text with a capital first letter."""
+    return text[:1].upper() + text[1:]
+
+
+def clean(text: str) -> str:
+    """One sign at the end of a sentence, also where a quotation ends with one, and the right article."""
+    for sign in ".!?":
+        text = text.replace(f'{sign}".', f'{sign}"')
+    return _ARTICLE.sub(r"\1n ", text).replace("..", ".").strip()
