@@ -120,6 +120,7 @@ KINDS: Mapping[str, Kind] = {
     "sign": Kind("model", "numbers have the wrong sign", "habit"),
     "rounded": Kind("server", "numbers are rounded", "habit", next="doctor"),
     "swapped": Kind("parser", "values of two arguments are exchanged", "habit", next="parser"),
+    "argument_name": Kind("template", "values are the names of their arguments", "habit", next="template"),
     "enum": Kind("template", "values are outside the enum", "habit", next="strict"),
     "same_value": Kind("template", "every value is {told}", "habit", told="apart", next="template"),
     "value_other": Kind("model", "other values", "loose"),

@@ -6,11 +6,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from pytest_bfcl.extensions.causes.differences import Found, Place
+from pytest_bfcl.extensions.causes.places import Found, Place
 
 INSIDE, OUTSIDE, COVERED = 0.8, 0.05, 0.9
 """Share of places with the difference within, share outside, and share of all differences that lie within."""
-LEAST_INSIDE, LEAST_OUTSIDE = 3, 5
+LEAST_INSIDE, LEAST_OUTSIDE, BEYOND = 3, 5, 0.15
+CHOSEN, BY_ACCIDENT = 0.95, 1e-6
+"""A habit that is not always there: share of differences inside, and the chance that so many fall there by accident."""
+_PARTS = frozenset(("first", "last", "nth", "optional", "required", "kind", "enum", "type", "beyond ASCII"))
 _WORDS = {
     "category": "in the category {value}",
     "script": "where the question is in the script {value}",
@@ -26,7 +29,10 @@ _WORDS = {
     "last": "the last of a call",
     "first": "the first of a call",
     "optional": "those that are not required",
-    "nested": "those that are objects",
+    "required": "those that are required",
+    "kind": "those of the kind {value}",
+    "position": "those after the first {value} of a call",
+    "nth": "number {value} of a call",
     "enum": "those with an enum",
     "type": "those of type {value}",
     "argument": "those named {value}",
@@ -37,8 +43,12 @@ _WORDS = {
     "due": "where {side} {value} calls are due",
 }
 _COUNTED = frozenset(
-    ("tools", "characters", "question", "order", "turn", "tool", "call", "step", "words", "length", "due")
+    ("tools", "characters", "question", "order", "turn", "tool", "call", "step", "words", "length", "due", "position")
 )
+
+
+_LENGTHS = frozenset(("characters", "question", "words", "length", "turn", "order"))
+"""A threshold on these can always be found: enough must lie beyond it (`BEYOND` of all places)."""
 
 
 class Where(NamedTuple):
@@ -56,17 +66,19 @@ class Where(NamedTuple):
         return isinstance(told, int) and (told > self.value if self.more else told <= self.value)
 
     def __str__(self) -> str:
-        value = (
-            self.value + (self.feature in ("turn", "tool", "call", "step")) if self.feature in _COUNTED else self.value
-        )
+        zero_based = self.feature in ("turn", "tool", "call", "step", "position")
+        value = self.value + 1 if zero_based else self.value
         return _WORDS[self.feature].format(
             value=value, side="more than" if self.more else "up to", longer="longer than" if self.more else "up to",
             when="after" if self.more else "up to", after="after" if self.more else "up to",
         )  # fmt: skip
 
 
-def confined(exposed: Sequence[tuple[Found, Place]], shown: set[int]) -> Where | None:
-    """The feature that all differences share and hardly another place; ``None`` where they are all over."""
+def confined(exposed: Sequence[tuple[Found, Place]], shown: set[int], *, chosen: bool = False) -> Where | None:
+    """The feature that all differences share and hardly another place; ``None`` where they are all over.
+
+    ``chosen``: also a feature of parts of calls that differences keep to, though not every such place has one.
+    """
     rows = [(place.features, id(place) in shown) for _, place in exposed]
     total = sum(hit for _, hit in rows)
     if total < LEAST_INSIDE or len(rows) - total < LEAST_OUTSIDE:
@@ -75,10 +87,13 @@ def confined(exposed: Sequence[tuple[Found, Place]], shown: set[int]) -> Where |
     for feature in _WORDS:
         for where, inside, hits in _splits(feature, rows):
             outside, misses = len(rows) - inside, total - hits
-            if hits < LEAST_INSIDE or outside < LEAST_OUTSIDE or hits < COVERED * total:
+            least = LEAST_OUTSIDE if feature not in _LENGTHS else max(LEAST_OUTSIDE, BEYOND * len(rows))
+            if hits < LEAST_INSIDE or outside < least or hits < COVERED * total:
                 continue
             within, beyond = hits / inside, misses / outside
-            if within >= INSIDE and beyond <= OUTSIDE and (best is None or within - beyond > best[0] + 1e-9):
+            kept = chosen and feature in _PARTS and hits >= CHOSEN * total
+            kept = kept and (inside / len(rows)) ** hits < BY_ACCIDENT
+            if (kept or within >= INSIDE) and beyond <= OUTSIDE and (best is None or within - beyond > best[0] + 1e-9):
                 best = (within - beyond, where)
     return best[1] if best is not None else None
 

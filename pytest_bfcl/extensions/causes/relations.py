@@ -103,10 +103,11 @@ def _ascii_lost(said: str, due: str) -> Relation | None:
 
 
 def _tokens(said: str, due: str) -> Relation | None:
-    found = TOKEN.findall(said)
-    if not found or any(token in due for token in found):
-        return None
-    return Relation("tokens", found[0].strip()) if due in said or TOKEN.sub("", said).strip() == due else None
+    found = [token for token in TOKEN.findall(said) if token not in due]
+    rest = said
+    for token in found:
+        rest = rest.replace(token, "")
+    return Relation("tokens", found[0].strip()) if found and (due in said or rest.strip() == due) else None
 
 
 def _invisible(said: str, due: str) -> Relation | None:
@@ -126,7 +127,7 @@ def _style(said: str, due: str) -> Relation | None:
 
 def _affixed(said: str, due: str) -> Relation | None:
     before, found, after = said.partition(due)
-    if not found or not (before or after):
+    if not found or not (before or after) or TOKEN.search(before + " " + after):
         return None
     if before and after:
         quoted = before == after and before in "\"'`“‘"

@@ -14,9 +14,13 @@ from typing import Any, NamedTuple
 from pytest_bfcl.extensions.causes.cases import COMPARED, Case
 from pytest_bfcl.extensions.causes.catalog import KINDS, Kind
 from pytest_bfcl.extensions.causes.confined import Where, confined
-from pytest_bfcl.extensions.causes.differences import Found, Place, places_of
+from pytest_bfcl.extensions.causes.differences import places_of
+from pytest_bfcl.extensions.causes.places import Found, Place
 from pytest_bfcl.extensions.causes.prompts import Lost, lost_parts
 from pytest_bfcl.extensions.causes.visible import is_visible
+
+_WEAK = dict.fromkeys(("thinned", "letters", "value_letter", "script", "digits", "enum", "list_order"), 0.6)
+"""Relations that hold by accident more often: others count first."""
 
 Why = tuple[str, str]
 """Key of a kind and its parameter."""
@@ -83,7 +87,8 @@ class Group(NamedTuple):
 def causes_of(cases: Iterable[Case]) -> tuple[list[Cause], list[Case]]:
     """The causes, the one that costs most first, and the failed cases that none of them explains."""
     known = list(cases)
-    found = [places_of(case) for case in known if case.entry.row.checker in COMPARED]
+    offered = frozenset(name for case in known for name in case.wires)
+    found = [places_of(case, offered) for case in known if case.entry.row.checker in COMPARED]
     lost = lost_parts(known)
     named = _named(found)
     causes = _of_prompts(found, lost, named)
@@ -124,7 +129,9 @@ def _groups(found: Sequence[Found]) -> list[Group]:
             telling = [_pooled(why, constant) for why in place.candidates if why[0] in KINDS]
             named = [why for why in telling if why[0] not in ("value_other", "name_other")] or telling
             if named:
-                chosen[max(named, key=lambda why: (counted[why], -telling.index(why)))].append((each, place))
+                chosen[max(named, key=lambda why: (counted[why] * _WEAK.get(why[0], 1.0), -telling.index(why)))].append(
+                    (each, place)
+                )
     return [Group(why, shown, _exposed(why, shown, found)) for why, shown in _merged(chosen).items()]
 
 
@@ -186,13 +193,12 @@ def _regular(group: Group, found: Sequence[Found]) -> Cause | None:
     entries = {id(each.case) for each, _ in failed}
     if (kind.strength == "sure" and len(entries) < LEAST_SURE) or (kind.strength != "sure" and len(entries) < LEAST):
         return None
-    share = len(group.shown) / max(1, len(group.exposed))
-    where = confined(group.exposed, {id(place) for _, place in group.shown})
+    share, habit = len(group.shown) / max(1, len(group.exposed)), kind.strength == "habit"
+    where = confined(group.exposed, {id(place) for _, place in group.shown}, chosen=key == "key_lost" or habit)
     if kind.strength == "habit" and share < MOSTLY and where is None and _share_of_part(group, found) < RULE:
         return None
     if key == "name_other" and share >= MOSTLY:
-        other = "mixed_up" if _is_elsewhere(failed, found) else key
-        return Cause(other, shown=len(group.shown), exposed=len(group.exposed))
+        return Cause(key, shown=len(group.shown), exposed=len(group.exposed))
     if kind.strength == "loose" and where is None:
         return None
     cause = Cause(key, told or _common(key, failed), shown=len(group.shown), exposed=len(group.exposed), where=where)
@@ -204,9 +210,9 @@ def _regular(group: Group, found: Sequence[Found]) -> Cause | None:
 def _share_of_part(group: Group, found: Sequence[Found]) -> float:
     """The group's share of all failed entries that differ in the same part."""
     levels = {place.level for _, place in group.shown}
-    entries = {id(each.case) for each, _ in group.shown if not each.case.passed}
-    others = {id(f.case) for f in found if not f.case.passed and any(p.level in levels for p in f.differences)}
-    return len(entries) / max(1, len(others)) if len(entries) >= LEAST_TEXTS else 0.0
+    shown = [place for each, place in group.shown if not each.case.passed]
+    others = sum(p.level in levels for f in found if not f.case.passed for p in f.differences)
+    return len(shown) / max(1, others) if len(shown) >= LEAST_TEXTS else 0.0
 
 
 def _common(key: str, shown: Sequence[tuple[Found, Place]]) -> str:
@@ -218,17 +224,15 @@ def _common(key: str, shown: Sequence[tuple[Found, Place]]) -> str:
     return told if number >= ALIKE * len(shown) else ""
 
 
-def _is_elsewhere(shown: Sequence[tuple[Found, Place]], found: Sequence[Found]) -> bool:
-    """Whether the names called are those that other entries offer."""
-    offered = {name for each in found for name in each.case.wires}
-    names = [told for _, place in shown for key, told in place.candidates if key == "name_other"]
-    return sum(name in offered for name in names) >= ALIKE * len(names)
-
-
 def _one_text(shown: Sequence[tuple[Found, Place]]) -> bool:
     """Whether many replies have the same words."""
-    texts = Counter(each.case.transcript.first_reply.text for each, _ in shown)
-    return texts.most_common(1)[0][1] >= LEAST_TEXTS
+    texts = Counter(text for each, place in shown if (text := _text(each, place)))
+    return any(number >= LEAST_TEXTS for number in texts.values())
+
+
+def _text(found: Found, place: Place) -> str:
+    turns, turn = found.case.transcript.turns, int(place.features.get("turn", 0))
+    return " ".join(step.reply.text or "" for step in turns[turn].steps) if turn < len(turns) else ""
 
 
 def _renamed(cause: Cause, group: Group) -> Cause:

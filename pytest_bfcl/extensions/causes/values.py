@@ -47,10 +47,9 @@ def unequal(
         for key in due:
             yield from unequal(said[key], due[key], (*path, key), depth + 1, exact=exact)
     elif depth < _DEEPEST and isinstance(said, list) and isinstance(due, list | tuple) and len(said) == len(due) > 0:
-        if said == list(due)[::-1]:
-            yield Leaf(path, said, due, [Relation("list_reversed")])
-        elif len(said) > 1 and sorted(map(repr, said)) == sorted(map(repr, due)):
-            yield Leaf(path, said, due, [Relation("list_order")])
+        if len(said) > 1 and sorted(map(repr, said)) == sorted(map(repr, due)):
+            reversed_ = [Relation("list_reversed")] if said == list(due)[::-1] else []
+            yield Leaf(path, said, due, [*reversed_, Relation("list_order")])
         else:
             for number, (one, other) in enumerate(zip(said, due, strict=True)):
                 yield from unequal(one, other, (*path, number), depth + 1, exact=exact)
@@ -67,7 +66,8 @@ def same(said: object, due: object, *, exact: bool = False) -> bool:
     if isinstance(said, bool) or isinstance(due, bool):
         return said is due
     if isinstance(said, int | float) and isinstance(due, int | float):
-        return said == due and not (isinstance(said, float) and isinstance(due, int) and not exact)
+        wrong_type = type(said) is not type(due) if exact else isinstance(said, float) and isinstance(due, int)
+        return said == due and not wrong_type
     if isinstance(said, list) and isinstance(due, list | tuple):
         return len(said) == len(due) and all(same(a, b, exact=exact) for a, b in zip(said, due, strict=True))
     if isinstance(said, Mapping) and isinstance(due, Mapping):
@@ -106,7 +106,7 @@ def _of_others(said: object, due: object) -> Iterator[Relation | None]:
         yield Relation("unlisted")
     if isinstance(said, list) and isinstance(due, list) and said and len(said) < len(due):
         yield Relation("list_cut") if same(said, due[: len(said)]) else None
-    if isinstance(due, list) and len(due) > 1 and same(said, due[0]):
+    if isinstance(due, list) and due and same(said, due[0]):
         yield Relation("list_cut")
 
 

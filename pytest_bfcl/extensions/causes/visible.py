@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 
-from pytest_bfcl.extensions.causes.differences import Place
+from pytest_bfcl.extensions.causes.places import Place
 
 _SEPARATED = re.compile(r"[_.\- ]|[a-z][A-Z]")
 _DATE = re.compile(r"\d+[-/.]\d+[-/.]\d+")

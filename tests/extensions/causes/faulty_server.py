@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from aiohttp import web
@@ -35,7 +36,7 @@ class Said:
     seen: Any = None
     number: int = 0
 
-    @property
+    @cached_property
     def rng(self) -> random.Random:
         return random.Random(f"{self.entry.id}/{self.turn}/{self.step}")
 

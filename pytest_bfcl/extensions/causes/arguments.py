@@ -1,0 +1,180 @@
+"""Differences within the arguments of one call: names, values, and what stands inside a value."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from pytest_bfcl.extensions.causes.cases import Case, Due
+from pytest_bfcl.extensions.causes.places import At, Features, Place, Why, remove, rename, set_value
+from pytest_bfcl.extensions.causes.relations import Relation, of_texts
+from pytest_bfcl.extensions.causes.values import same, unequal
+from pytest_bfcl.json_types import Fields
+
+
+def of_arguments(case: Case, due: Due, given: dict[str, Any], at: At, here: Features) -> Iterator[Place]:
+    """The places of one call's arguments."""
+    schema = case.schema(due.name)
+    properties = schema.get("properties")
+    properties = properties if isinstance(properties, dict) else {}
+    order = list(properties)
+    required = schema.get("required")
+    needed = required if isinstance(required, list) else []
+    absent = [key for key in due.said if key not in given and key not in due.optional]
+    strange = [key for key in given if key not in due.accepted]
+    renamed = _renamed(absent, [each for each in strange if each not in properties], due, given, order)
+    keys = list(due.said)
+    for position, key in enumerate(keys):
+        about = {
+            **here, "first": position == 0, "last": position == len(keys) - 1, "nth": position + 1,
+            "position": position, "optional": key not in needed, "required": key in needed,
+            "type": str(_word(properties.get(key), "type")),
+            "kind": _kind(due.said[key]), "enum": bool(_word(properties.get(key), "enum")),
+            "argument": key, "alone": len(keys) == 1,
+        }  # fmt: skip
+        if key in renamed:
+            why = (
+                *why_at("key", _key_relations(str(renamed[key]), key, order)),
+                ("key_renamed", f"`{key}` is called `{str(renamed[key])[:40]}`"),
+            )
+            yield Place("key", "", about, why, rename(at, renamed[key], key), at, key)
+        elif key not in given and key not in due.optional:
+            lost: Why = (("key_lost", ""),) if given else (("no_arguments", ""), ("key_lost", ""))
+            yield Place("key", "", about, lost, set_value(at, (key,), due.said[key]), at, key)
+        elif key in given or key in due.optional:
+            yield Place("key", "", about, at=at, due=key)
+        said = renamed.get(key, key)
+        if said in given:
+            yield from _of_value(case, due, key, given[said], said, at, about)
+    for key in strange:
+        if key in renamed.values():
+            continue
+        known = key in properties
+        name, told = ("defaults", "") if known else ("key_extra", str(key)[:60])
+        yield Place("extra", "", {**here, "argument": key}, ((name, told),), remove(at, key), at)
+    for key in due.accepted:
+        if key in given and key not in due.said:  # may be left out, and was given
+            about = {**here, "argument": key, "optional": True}
+            right = any(same(given[key], each) for each in due.accepted[key])
+            fix = None if right else remove(at, key)
+            yield Place("extra", "", about, () if right else (("defaults", ""),), fix, at)
+    if not strange:
+        yield Place("extra", "", here)
+
+
+def _renamed(
+    absent: list[str], strange: list[str], due: Due, given: dict[str, Any], order: list[str]
+) -> dict[str, str]:
+    """Missing argument → the name it was given under: one that is like it, or that has its value."""
+    found: dict[str, str] = {}
+    for related in (True, False):
+        for key in absent:
+            for said in strange:
+                if key in found or said in found.values():
+                    continue
+                if bool(_key_relations(str(said), key, order)) if related else same(given[said], due.said[key]):
+                    found[key] = said
+    return found
+
+
+def _word(schema: object, key: str) -> object:
+    return schema.get(key, "") if isinstance(schema, dict) else ""
+
+
+def _key_relations(said: str, due: str, order: list[str]) -> list[Relation]:
+    weak = ("cut", "begin_cut", "letter", "script", "digits")
+    never = ("letters", "thinned", "script")
+    found = [each for each in of_texts(said, due) if each.key not in never and (each.key not in weak or len(said) > 2)]
+    number = re.fullmatch(r"(\D{0,20}?)(\d{1,2})", said)
+    if number is not None and due in order and int(number.group(2)) in (order.index(due), order.index(due) + 1):
+        found.insert(0, Relation("number", f"{number.group(1)}N"))
+    return found
+
+
+def _of_value(case: Case, due: Due, key: str, said: Any, said_key: str, at: At, about: Features) -> Iterator[Place]:
+    """The places within one value: each text, number or truth of it."""
+    right = due.said[key]
+    accepted = due.accepted.get(key) or [right]
+    exact = case.entry.row.checker == "state"
+    if any(same(said, each, exact=exact) for each in accepted):
+        for kind, value in _leaves(right):
+            yield Place("value", kind, {**about, **_of_text(value)}, due=value)
+        return
+    leaves = min((list(unequal(said, each, exact=exact)) for each in accepted), key=_strangeness)
+    other = next((k for k, v in due.said.items() if k != key and same(said, v) and type(v) is type(said)), None)
+    if other is not None and not same(right, due.said[other]):
+        fix = set_value(at, (said_key,), right)
+        yield Place("value", _kind(right), {**about, **_of_text(right)}, (("swapped", ""),), fix, at, right)
+        return
+    known = properties_enum(case.schema(due.name), key)
+    for leaf in leaves:
+        why, target = why_at("value", leaf.relations), leaf.due
+        if leaf.said == key:
+            why = (*why, ("argument_name", ""))
+        if known and leaf.said not in known:
+            why = (*why, ("enum", ""))
+        why = (*why, ("value_other", _short(leaf.said)))
+        features = {**about, **_of_text(target)}
+        yield Place("value", _kind(target), features, why, set_value(at, (said_key, *leaf.path), target), at, target)
+
+
+def properties_enum(schema: Fields, key: str) -> list[Any]:
+    """The values a parameter may have; empty where any will do."""
+    properties = schema.get("properties")
+    found = _word(properties.get(key), "enum") if isinstance(properties, dict) else None
+    return found if isinstance(found, list) else []
+
+
+def _strangeness(leaves: list[Any]) -> tuple[int, int]:
+    return sum(not each.relations for each in leaves), len(leaves)
+
+
+def _leaves(value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, dict) and value:
+        for each in value.values():
+            yield from _leaves(each)
+    elif isinstance(value, list) and value:
+        for each in value[:20]:
+            yield from _leaves(each)
+    else:
+        yield _kind(value), value
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, bool):
+        return "truth"
+    if isinstance(value, int | float):
+        return "number"
+    return "text" if isinstance(value, str) else "list" if isinstance(value, list) else "object"
+
+
+def _of_text(value: Any) -> Features:
+    if not isinstance(value, str):
+        return {"digits": isinstance(value, int | float) and not isinstance(value, bool)}
+    return {
+        "words": len(value.split()), "length": len(value), "digits": any(each.isdigit() for each in value),
+        "beyond ASCII": not value.isascii(),
+    }  # fmt: skip
+
+
+def _short(value: Any) -> str:
+    return repr(value)[:40]
+
+
+def why_at(level: str, relations: list[Relation]) -> Why:
+    """Relations as causes at a level of the call."""
+    return tuple((_at_level(level, each.key), each.told) for each in relations)
+
+
+def _at_level(level: str, key: str) -> str:
+    return key if key in _ONE_NAME else f"{level}_{key}"
+
+
+_ONE_NAME = frozenset((
+    "boolean_number", "boolean_text", "boxed", "date_format", "date_order", "digits", "encoding", "first_word",
+    "inverted", "json_text", "last_word", "letters", "list_cut", "list_order", "list_reversed", "list_text", "listed",
+    "nested_lost", "number_text", "number_type", "number_with_unit", "number_words", "quoted", "reversed", "rounded",
+    "scaled", "script", "shifted", "sign", "space", "text_number", "thinned", "tokens", "unlisted", "word_order",
+))  # fmt: skip
+"""Relations whose cause is the same at names, arguments and values."""

@@ -1,0 +1,189 @@
+"""Places where a difference could be, the fixes of differences, and all places of a case."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from pytest_bfcl.extensions.causes.cases import Case, Due, Made, Turn
+
+Fix = Callable[[list[Turn]], None]
+Features = dict[str, Any]
+
+Why = tuple[tuple[str, str], ...]
+At = tuple[int, int, int]
+"""Turn, step and number of a call."""
+_FIRST = {
+    "raw": 0,
+    "keys": 1,
+    "value": 2,
+    "key": 3,
+    "extra": 4,
+    "name": 5,
+    "call": 6,
+    "count": 7,
+    "reply": 8,
+    "missing": 9,
+}
+"""Fixes are made in this order: values by the names they had."""
+
+
+@dataclass
+class Place:
+    """A place where a difference could be: ``level`` of the call's parts, ``kind`` of what stands there."""
+
+    level: str
+    kind: str
+    features: Features
+    candidates: tuple[tuple[str, str], ...] = ()
+    """Causes it may be of, each with its parameter, the most telling first."""
+    fix: Fix | None = None
+    at: At = (0, 0, 0)
+    due: Any = None
+
+    @property
+    def differs(self) -> bool:
+        """Whether something is wrong here."""
+        return self.fix is not None
+
+    @property
+    def rank(self) -> int:
+        """When its fix is made."""
+        return _FIRST.get(self.level, 10)
+
+
+@dataclass
+class Found:
+    """All places of a case."""
+
+    case: Case
+    features: Features
+    places: list[Place] = field(default_factory=list)
+
+    @property
+    def differences(self) -> list[Place]:
+        """Those where something is wrong."""
+        return [each for each in self.places if each.differs]
+
+
+def call_at(draft: list[Turn], at: At) -> Made:
+    """The call of a draft at a place."""
+
+    turn, step, index = at
+    return draft[turn].steps[step][index]
+
+
+def set_given(at: At, given: dict[str, Any]) -> Fix:
+    """Give a call other arguments."""
+
+    def fix(draft: list[Turn]) -> None:
+        call_at(draft, at).given = copy.deepcopy(given)
+
+    return fix
+
+
+def set_value(at: At, path: tuple[Any, ...], value: Any) -> Fix:
+    """Put a value at a place in the arguments."""
+
+    def fix(draft: list[Turn]) -> None:
+        place: Any = call_at(draft, at).given
+        for key in path[:-1]:
+            place = place[key]
+        place[path[-1]] = value
+
+    return fix
+
+
+def rename(at: At, said: str, due: str) -> Fix:
+    """Give an argument the name it was due under."""
+
+    def fix(draft: list[Turn]) -> None:
+        given = call_at(draft, at).given
+        if given is not None and said in given:
+            given[due] = given.pop(said)
+
+    return fix
+
+
+def remove(at: At, key: str) -> Fix:
+    """Take an argument away."""
+
+    def fix(draft: list[Turn]) -> None:
+        (call_at(draft, at).given or {}).pop(key, None)
+
+    return fix
+
+
+def drop(at: At) -> Fix:
+    """Take a call away."""
+
+    def fix(draft: list[Turn]) -> None:
+        call_at(draft, at).gone = True
+
+    return fix
+
+
+def put_right(at: At, due: Due) -> Fix:
+    """Make a call the one that was due."""
+
+    def fix(draft: list[Turn]) -> None:
+        call = call_at(draft, at)
+        call.name, call.given = due.name, dict(due.said)
+
+    return fix
+
+
+def add(turn: int, step: int, due: list[Due], missing: list[int], kept: dict[int, tuple[int, int]]) -> Fix:
+    """Put missing calls before the next one that is due after them."""
+
+    def fix(draft: list[Turn]) -> None:
+        steps = draft[turn].steps
+        for d in reversed(missing):
+            later = [kept[each] for each in sorted(kept) if each > d]
+            s, index = later[0] if later else (step, len(steps[step]))
+            steps[s].insert(index, Made(due[d].name, dict(due[d].said)))
+
+    return fix
+
+
+def in_order(turn: int, due: list[Due]) -> Fix:
+    """The calls of a turn in the order they were due."""
+
+    def fix(draft: list[Turn]) -> None:
+        steps = draft[turn].steps
+        made = [call for step in steps for call in step]
+        for step in steps:
+            step.clear()
+        for each in due:
+            call = next(call for call in made if call.name == each.name)
+            made.remove(call)
+            steps[0].append(call)
+
+    return fix
+
+
+def restore(turn: int, due: list[Due]) -> Fix:
+    """Put the calls of a turn as they were due in place of what was said."""
+
+    def fix(draft: list[Turn]) -> None:
+        steps = draft[turn].steps
+        calls = [Made(each.name, dict(each.said)) for each in due]
+        if steps:
+            steps[0] = calls
+        else:
+            steps.append(calls)
+
+    return fix
+
+
+def drop_all(turn: int) -> Fix:
+    """Take all calls of a turn away."""
+
+    def fix(draft: list[Turn]) -> None:
+        for step in draft[turn].steps:
+            for call in step:
+                call.gone = True
+
+    return fix
