@@ -59,6 +59,9 @@ def of_arguments(case: Case, due: Due, given: dict[str, Any], at: At, here: Feat
             right = any(same(given[key], each) for each in due.accepted[key])
             fix = None if right else remove(at, key)
             yield Place("extra", "", about, () if right else (("defaults", ""),), fix, at)
+    for key in properties:
+        if key not in given and key not in due.said:  # could have been filled in
+            yield Place("extra", "", {**here, "argument": key})
     if not strange:
         yield Place("extra", "", here)
 

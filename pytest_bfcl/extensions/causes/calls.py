@@ -201,7 +201,7 @@ def _counts(
         key, told = "last_only", ""
     else:
         key, told = "call_missing", ""
-    yield Place("missing", "", here, ((key, told),), fix)
+    yield Place("count", "", here, ((key, told),), fix, adds=True)
 
 
 def _name_relation(said: str, due: str) -> bool:

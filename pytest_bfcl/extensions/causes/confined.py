@@ -11,8 +11,9 @@ from pytest_bfcl.extensions.causes.places import Found, Place
 INSIDE, OUTSIDE, COVERED = 0.8, 0.05, 0.9
 """Share of places with the difference within, share outside, and share of all differences that lie within."""
 LEAST_INSIDE, LEAST_OUTSIDE, BEYOND = 3, 5, 0.15
-CHOSEN, BY_ACCIDENT = 0.95, 1e-6
-"""A habit that is not always there: share of differences inside, and the chance that so many fall there by accident."""
+CHOSEN, SELDOM, BY_ACCIDENT = 0.95, 0.1, 1e-6
+"""A habit that is not always there: the share of differences inside, the least share of places inside with one, and
+the chance that so many fall there by accident."""
 _PARTS = frozenset(("first", "last", "nth", "optional", "required", "kind", "enum", "type", "beyond ASCII"))
 _WORDS = {
     "category": "in the category {value}",
@@ -91,7 +92,7 @@ def confined(exposed: Sequence[tuple[Found, Place]], shown: set[int], *, chosen:
             if hits < LEAST_INSIDE or outside < least or hits < COVERED * total:
                 continue
             within, beyond = hits / inside, misses / outside
-            kept = chosen and feature in _PARTS and hits >= CHOSEN * total
+            kept = chosen and feature in _PARTS and hits >= max(CHOSEN * total, SELDOM * inside)
             kept = kept and (inside / len(rows)) ** hits < BY_ACCIDENT
             if (kept or within >= INSIDE) and beyond <= OUTSIDE and (best is None or within - beyond > best[0] + 1e-9):
                 best = (within - beyond, where)

@@ -72,6 +72,8 @@ class Diagnosis:
     rows: list[Named] = field(default_factory=list)
     titles: dict[str, str] = field(default_factory=dict)
     why_not: str = ""
+    asked: bool = False
+    """Whether the run says how it was asked, so that it can be asked again."""
     one_of_several: bool = False
     """Whether the run has other models, too."""
 
@@ -91,7 +93,7 @@ class Diagnosis:
                 yield f"        {clean(entry_id)}: {clean(cut(sentence, 110))}"
         if self.why_not:
             yield f"not looked for causes: {clean(self.why_not)}"
-        for row in self.rows[:3]:
+        for row in self.rows[:3] if self.asked else ():
             yield f"next, {row.name}: {clean(self.command(row, run))}"
 
     def _undone(self, row: Named) -> str:
@@ -129,7 +131,7 @@ class Diagnosis:
                     "points": len(row.lines) / self.judged,
                     "interval95": list(wilson(len(row.lines), self.judged)),
                     "ids": row.ids,
-                    "next": self.command(row),
+                    **({"next": self.command(row)} if self.asked else {}),
                 }
                 for row in self.rows
             ],
@@ -176,7 +178,8 @@ def diagnose(
 def _of_model(
     model: str, lines: list[Fields], find: Find | None, why_not: str, asked: ModelFingerprint | None
 ) -> Diagnosis:
-    found = Diagnosis(model, len(lines), sum(line["outcome"] == "passed" for line in lines), why_not=why_not)
+    passed = sum(line["outcome"] == "passed" for line in lines)
+    found = Diagnosis(model, len(lines), passed, why_not=why_not, asked=asked is not None)
     found.keys = {_trial(line): "" for line in lines if line["outcome"] == "passed"}
     left = [line for line in lines if line["outcome"] != "passed"]
     for cause in _causes(lines[:MOST_LINES], find) if left and find is not None else []:

@@ -42,6 +42,8 @@ class Place:
     fix: Fix | None = None
     at: At = (0, 0, 0)
     due: Any = None
+    adds: bool = False
+    """Whether the fix adds calls: then it is made last, as places of calls change."""
 
     @property
     def differs(self) -> bool:
@@ -51,7 +53,7 @@ class Place:
     @property
     def rank(self) -> int:
         """When its fix is made."""
-        return _FIRST.get(self.level, 10)
+        return 9 if self.adds else _FIRST.get(self.level, 10)
 
 
 @dataclass

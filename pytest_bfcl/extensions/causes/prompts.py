@@ -6,7 +6,6 @@ squares over all requests of a run; needs lines that tell ``input_tokens``.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -18,7 +17,10 @@ from pytest_bfcl.tools.schemas import compile_tools
 LEAST_REQUESTS = 30
 LOST = 0.3
 """A part counts as lost where its tokens a character are below this share of the other parts', with 95 % confidence."""
-OF_TOOLS = ("question", "first tool", "other tools", "descriptions")
+OF_TOOLS = (
+    "question", "first tool", "other tools", "descriptions of the first tool", "descriptions of other tools",
+    "parts of the first tool", "parts of other tools",
+)  # fmt: skip
 OF_TURNS = ("question", "earlier turns", "results")
 _A_MESSAGE, _A_CALL = 30, 60
 """Characters around a message and a call, roughly."""
@@ -66,12 +68,17 @@ def _lost(rows: list[Row], parts: Sequence[str]) -> dict[str, Lost]:
     fitted = _fitted([[row[0][n] for n in present] for row in rows], [row[1] for row in rows])
     if fitted is None:
         return {}
-    slopes = {parts[n]: slope for n, slope in zip(present, fitted, strict=True) if parts[n]}
+    slopes = {parts[n]: slope for n, slope in zip(present, fitted, strict=True) if _told(parts[n])}
     clear = sorted(b for b, error in slopes.values() if b > 0.03 and b > 6 * error)
     if not clear:
         return {}
     usual = clear[len(clear) // 2]
     return {part: Lost(part, b, usual) for part, (b, e) in slopes.items() if b + 2 * e < LOST * usual and e < usual / 4}
+
+
+def _told(part: str) -> bool:
+    """Whether a part's length is in characters."""
+    return bool(part) and not part.startswith("parts")
 
 
 def _demeaned(rows: list[Row]) -> list[Row]:
@@ -98,17 +105,30 @@ def _requests(case: Case) -> Iterator[Row]:
         before += question + _A_MESSAGE
 
 
-def _tools(functions: Sequence[Fields]) -> tuple[int, int, int]:
-    """Characters of the first tool, of the others, and of all descriptions; the former without descriptions."""
-    sizes = [len(json.dumps(_bare(each))) for each in compile_tools(functions)]
-    whole = len(json.dumps(compile_tools(functions), ensure_ascii=False))
-    return sizes[0] if sizes else 0, sum(sizes[1:]), max(0, whole - sum(sizes))
+def _tools(functions: Sequence[Fields]) -> list[int]:
+    """Of the first tool, and of the others: characters of names, then of descriptions, then the number of parts."""
+    sizes = [_sizes(each) for each in compile_tools(functions)]
+    return [sum(size[n] for size in some) for n in range(3) for some in (sizes[:1], sizes[1:])]
 
 
-def _bare(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {k: _bare(each) for k, each in value.items() if k != "description" or isinstance(each, dict)}
-    return [_bare(each) for each in value] if isinstance(value, list) else value
+def _sizes(value: Any) -> tuple[int, int, int]:
+    """Characters of names and of descriptions in a tool, and its parts: brackets and words of JSON Schema are these."""
+    names = texts = parts = 0
+    pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, each in pairs:
+        parts += 1
+        if key == "description" and isinstance(each, str):
+            texts += len(each)
+        elif isinstance(each, str):
+            names += len(each)
+        else:
+            found = _sizes(each)
+            names, texts, parts = names + found[0], texts + found[1], parts + found[2]
+        names += len(key) if isinstance(key, str) and key not in _SCHEMA else 0
+    return names, texts, parts
+
+
+_SCHEMA = frozenset(("type", "function", "name", "parameters", "properties", "required", "items", "enum", "default"))
 
 
 def _fitted(rows: list[list[float]], values: list[float]) -> list[tuple[float, float]] | None:

@@ -6,6 +6,7 @@ undone. What nothing undone makes right stays unexplained.
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -60,14 +61,10 @@ class Cause:
     @property
     def title(self) -> str:
         """What happened, in words."""
-        told = self.told or "changing text"
-        text = self.kind.title.format(told=told)
-        if "{told}" in self.kind.title and not self.told:
-            text = (
-                self.kind.title.replace(" ({told})", "")
-                .replace("`{told}`", "changing text")
-                .format(told="changing text")
-            )
+        title = self.kind.title
+        if not self.told and self.key not in ("name_same", "same_value"):
+            title = re.sub(r" \({told}\)| after {told} characters", "", title).replace("`{told}`", "a changing text")
+        text = title.format(told=self.told or "changing ones")
         return f"{text}, only {self.where}" if self.where is not None else text
 
     @property
@@ -195,21 +192,23 @@ def _regular(group: Group, found: Sequence[Found]) -> Cause | None:
         return None
     share, habit = len(group.shown) / max(1, len(group.exposed)), kind.strength == "habit"
     where = confined(group.exposed, {id(place) for _, place in group.shown}, chosen=key == "key_lost" or habit)
-    if kind.strength == "habit" and share < MOSTLY and where is None and _share_of_part(group, found) < RULE:
+    recurs = share >= MOSTLY or where is not None or _share_of_part(group, found) >= RULE
+    if habit and not recurs and not (key in ("words", "asked") and _one_text(failed)):
         return None
     if key == "name_other" and share >= MOSTLY:
         return Cause(key, shown=len(group.shown), exposed=len(group.exposed))
     if kind.strength == "loose" and where is None:
         return None
+    where = None if key in ("key_renamed", "key_extra", "defaults") else where
     cause = Cause(key, told or _common(key, failed), shown=len(group.shown), exposed=len(group.exposed), where=where)
-    if key in ("words", "asked") and share < MOSTLY and where is None and not _one_text(failed):
-        return None
     return _renamed(cause, group)
 
 
 def _share_of_part(group: Group, found: Sequence[Found]) -> float:
     """The group's share of all failed entries that differ in the same part."""
     levels = {place.level for _, place in group.shown}
+    if levels & {"reply", "undue", "extra"}:  # parts that have one kind only
+        return 0.0
     shown = [place for each, place in group.shown if not each.case.passed]
     others = sum(p.level in levels for f in found if not f.case.passed for p in f.differences)
     return len(shown) / max(1, others) if len(shown) >= LEAST_TEXTS else 0.0
@@ -227,7 +226,7 @@ def _common(key: str, shown: Sequence[tuple[Found, Place]]) -> str:
 def _one_text(shown: Sequence[tuple[Found, Place]]) -> bool:
     """Whether many replies have the same words."""
     texts = Counter(text for each, place in shown if (text := _text(each, place)))
-    return any(number >= LEAST_TEXTS for number in texts.values())
+    return any(number >= max(LEAST_TEXTS, MOSTLY * len(shown)) for number in texts.values())
 
 
 def _text(found: Found, place: Place) -> str:
@@ -300,10 +299,13 @@ def _of_prompts(found: Sequence[Found], lost: dict[str, Lost], named: list[tuple
         if not all(part in lost for part in parts):
             continue
         cause = Cause(key, evidence=str(lost[parts[0]]))
+        needing = [each for each in found if _needed(key, each, each.places)]
+        if key != "descriptions_lost" and sum(not each.case.passed for each in needing) < MOSTLY * len(needing):
+            continue
         for each in found:
             if each.case.passed or id(each.case) in taken or any(id(place) in sure for place in each.differences):
                 continue
-            if _needed(key, each) and _passes(each, each.differences):
+            if _needed(key, each, each.differences) and _passes(each, each.differences):
                 cause.entries.append(each.case)
                 taken.add(id(each.case))
         causes.append(cause)
@@ -312,22 +314,24 @@ def _of_prompts(found: Sequence[Found], lost: dict[str, Lost], named: list[tuple
 
 _WORDS = {"words", "asked", "refused", "empty", "thoughts", "repeated_steps", "history_lost", "first_tool_only"}
 _OF_PROMPTS = {
-    "tools_lost": ("first tool",),
-    "first_tool_only": ("other tools",),
-    "descriptions_lost": ("descriptions",),
+    "tools_lost": ("first tool", "descriptions of the first tool", "descriptions of other tools"),
+    "first_tool_only": ("other tools", "descriptions of other tools"),
+    "descriptions_lost": ("descriptions of the first tool", "descriptions of other tools"),
     "history_lost": ("earlier turns",),
     "results_lost": ("results",),
 }
 
 
-def _needed(key: str, found: Found) -> bool:
-    """Whether an entry that fails needed the lost part."""
-    first = min((place.features.get("turn", 0) for place in found.differences), default=0)
+def _needed(key: str, found: Found, places: Sequence[Place]) -> bool:
+    """Whether an entry needed the lost part; ``places`` are those that count, of a failed one its differences."""
+    turns = [place.features.get("turn", 0) for place in places]
     if key == "first_tool_only":
-        return any(place.features.get("tool", 0) > 0 for place in found.differences)
+        return any(place.features.get("tool", 0) > 0 for place in places)
     if key == "history_lost":
-        return bool(first)
-    return key != "results_lost" or found.case.entry.row.checker == "state"
+        return bool(turns) and (min(turns) > 0 if found.differences else max(turns) > 0)
+    if key == "tools_lost":
+        return any(place.level == "reply" for place in places)
+    return key == "descriptions_lost" or found.case.entry.row.checker == "state"
 
 
 def _of_data(cases: Sequence[Case]) -> list[Cause]:

@@ -33,7 +33,13 @@ def _due_over(number: int) -> Callable[[Place], bool]:
     return lambda place: int(place.features.get("due", 1)) > number
 
 
+def _absent(place: Place) -> bool:
+    return "argument" in place.features
+
+
 _VISIBLE: Mapping[str, Callable[[Place], bool]] = {
+    "defaults": _absent,
+    "key_extra": lambda place: not _absent(place),
     "first_word": lambda place: place.features.get("words", 0) > 1,
     "last_word": lambda place: place.features.get("words", 0) > 1,
     "digits": lambda place: bool(place.features.get("digits")),
