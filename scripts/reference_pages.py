@@ -7,12 +7,14 @@ import re
 from collections.abc import Iterator
 from inspect import ismodule
 from io import StringIO
+from itertools import groupby
 from pathlib import Path
 
 import mkdocs_gen_files
 import yaml
 
 from pytest_bfcl.cli import available, commands, verb_module, verb_parser
+from pytest_bfcl.extensions.wire.checks import all_checks
 from pytest_bfcl.run_options import GROUPS, OPTIONS, Option
 from pytest_bfcl.selection.node_ids import marks
 
@@ -98,6 +100,21 @@ def marks_page() -> str:
     )
 
 
+def checks_page() -> str:
+    """Every wire check, by group."""
+    page = StringIO()
+    page.write(
+        "# Wire checks\n\nUse this page to look up a check of `-m wire` ([Test a tool-call API](../wire.md)).\n\n"
+    )
+    for group, checks in groupby(all_checks(), key=lambda check: check.group):
+        page.write(f"## {group[0].upper()}{group[1:]}\n\n| check | APIs | rule | source |\n|---|---|---|---|\n")
+        for each in checks:
+            apis = ", ".join(each.apis) + (", may be refused" if each.optional else "")
+            page.write(f"| `{each.name}` | {apis} | {_escaped(each.rule.text)} | {_escaped(each.rule.where)} |\n")
+        page.write("\n")
+    return page.getvalue()
+
+
 def cli_page() -> str:
     """The help of every verb, and of every form of one."""
     page = StringIO()
@@ -174,6 +191,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGES = {
     "reference/options.md": options_page,
     "reference/marks.md": marks_page,
+    "reference/checks.md": checks_page,
     "reference/cli.md": cli_page,
     "reference/python.md": python_page,
     "reference/lines.md": lambda: LINES,
