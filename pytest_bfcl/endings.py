@@ -102,6 +102,7 @@ ENDINGS: Mapping[str, Mapping[str, Ending]] = {
     "completions": {word: kind for word, kind in _GATEWAYS.items() if kind not in (Ending.CALLS, Ending.UNFINISHED)},
     "anthropic": _ANTHROPIC | _BEDROCK,
     "responses": _RESPONSES,
+    "gemini": _GEMINI,
     "any": _GATEWAYS | _RESPONSES | _words(Ending.OVERFLOW, "context_overflow"),
 }
 """API → word → class. Gateways hand on the words of whatever stands behind them; ``any`` is for replies whose API
@@ -116,14 +117,15 @@ _PROBLEMS = frozenset((Ending.CUT, Ending.FILTERED, Ending.OVERFLOW, Ending.MALF
 class UnknownEnding(AdapterError):
     """A reply ended in a way that is not normal and not known: nothing of it counts, asking again may help.
 
-    ``ending`` is the word, ``none`` where there is none.
+    ``ending`` is the word, ``none`` where there is none; ``reply`` what was read until then.
     """
 
-    def __init__(self, word: object, why: str = "", *, status: int | None = None) -> None:
+    def __init__(self, word: object, why: str = "", *, status: int | None = None, reply: Reply | None = None) -> None:
         shown = _word_text(word)
         advice = "the server broke the reply off; see its log, and which endings count in docs/answers.md"
         super().__init__(AdapterTrouble.ENDING, why or _why(shown), advice=advice, status=status, retryable=True)
         self.ending = shown
+        self.reply = replace(reply or Reply(), finish_reason=shown, problem=TROUBLE)
 
     @property
     def verdict(self) -> Verdict:
@@ -176,14 +178,16 @@ def ended(
     `UnknownEnding` for trouble.
     """
     if trouble.error is not None:
-        raise UnknownEnding(trouble.error, f"the reply holds an error beside its ending ({trouble.error[:WORD_LIMIT]})")
+        raise UnknownEnding(
+            trouble.error, f"the reply holds an error beside its ending ({trouble.error[:WORD_LIMIT]})", reply=reply
+        )
     if trouble.silent is not None and not has_answer(reply) and ending_of(word, api) is Ending.NORMAL:
         why = f"the reply is a block of type {trouble.silent[:60]!r}, and nothing is said in it"
-        raise UnknownEnding(trouble.silent, why)
+        raise UnknownEnding(trouble.silent, why, reply=reply)
     kind = Ending.FILTERED if filtered else ending_of(word, api)
     problem = _problem(reply, kind, reasoned=reasoned)
     if problem == TROUBLE:
-        raise UnknownEnding(word)
+        raise UnknownEnding(word, reply=reply)
     return replace(reply, finish_reason=word[:WORD_LIMIT] if isinstance(word, str) else None, problem=problem)
 
 

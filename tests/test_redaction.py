@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
+from pytest_bfcl.answers import read_completion
+from pytest_bfcl.answers.figures import REPLY_LIMIT
 from pytest_bfcl.endings import UnknownEnding
 from pytest_bfcl.extensions.litellm.model import LitellmModel
 from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.models import create_model
-from pytest_bfcl.models.chat import read_completion
 from pytest_bfcl.models.spec import parse_spec
-from pytest_bfcl.models.wire import REPLY_LIMIT
 from pytest_bfcl.redaction import discreet, public_url, redact, url_secrets
 from pytest_bfcl.settings import Settings
 from pytest_bfcl.transcript import Reply, ToolCall

@@ -6,15 +6,12 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pytest_bfcl.bodies import blocks_trouble
-from pytest_bfcl.endings import ended, is_marked
-from pytest_bfcl.failures import AdapterError
+from pytest_bfcl.answers.blocks import THOUGHTS, read_blocks
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.models.base import Request
-from pytest_bfcl.models.wire import check_size, count, cut_stream, identifier, keepable, reasoning_count, served_by
+from pytest_bfcl.models.wire import cut_stream
 from pytest_bfcl.tools.schemas import Style
-from pytest_bfcl.transcript import Message, ProviderState, Reply, ToolCall, arguments_text
-from pytest_bfcl.troubles import AdapterTrouble
+from pytest_bfcl.transcript import Message, Reply
 
 BLOCKS = "_blocks"
 """Key of an assistant's message that holds the content blocks it came as."""
@@ -25,7 +22,6 @@ MAX_TOKENS = 64_000
 """The API wants a limit; this is the reference's."""
 
 _CACHED = {"type": "ephemeral"}
-_THINKING = ("thinking", "redacted_thinking")
 
 
 class Messages:
@@ -53,40 +49,9 @@ class Messages:
         """Usage comes by itself."""
         return {"stream": True}
 
-    def read(self, body: Any) -> Reply:
-        """A message object as a `Reply`."""
-        content = body.get("content") if isinstance(body, Mapping) else None
-        if not isinstance(content, list):
-            raise AdapterError(AdapterTrouble.MALFORMED_BODY, "the answer has no content blocks", retryable=True)
-        blocks = [block for block in content if isinstance(block, Mapping)]
-        calls = [
-            ToolCall(str(block.get("name") or ""), arguments_text(block.get("input", {})), identifier(block["id"], n))
-            for n, block in enumerate(b for b in blocks if b.get("type") == "tool_use" and "id" in b)
-        ]
-        texts = [block["text"] for block in blocks if isinstance(block.get("text"), str)]
-        thoughts = [block["thinking"] for block in blocks if isinstance(block.get("thinking"), str)]
-        text = "".join(texts) if texts else None
-        check_size(text, calls)
-        usage = body.get("usage")
-        reply = Reply(
-            text=text,
-            tool_calls=tuple(calls),
-            reasoning="\n".join(thoughts) or None,
-            input_tokens=_input_tokens(usage),
-            output_tokens=count(usage, "output_tokens"),
-            reasoning_tokens=reasoning_count(usage) or None,
-            state=_state(blocks),
-            served=served_by(body),
-        )
-        reasoned = any(block.get("type") in _THINKING for block in blocks)
-        return ended(
-            reply,
-            body.get("stop_reason"),
-            "anthropic",
-            reasoned=reasoned,
-            filtered=is_marked(body),
-            trouble=blocks_trouble(body),
-        )
+    def read(self, body: object) -> Reply:
+        """See `pytest_bfcl.answers.read_blocks`."""
+        return read_blocks(body)
 
     def joiner(self) -> MessagesJoiner:
         """For one stream."""
@@ -97,7 +62,7 @@ class Messages:
         state = reply.state
         if state is None or state.api != "anthropic":
             return message
-        kept = [part for part in state.parts if self.reasoning != "drop" or part.get("type") not in _THINKING]
+        kept = [part for part in state.parts if self.reasoning != "drop" or part.get("type") not in THOUGHTS]
         return {**message, BLOCKS: [dict(part) for part in kept]}
 
 
@@ -171,25 +136,6 @@ def _object(arguments: object) -> Any:
 def _mark_last_users(messages: list[Parsed]) -> None:
     for message in [each for each in messages if each["role"] == "user"][-2:]:
         message["content"][0] = {**message["content"][0], "cache_control": _CACHED}
-
-
-def _input_tokens(usage: object) -> int | None:
-    """All that was read, from the cache or not."""
-    plain = count(usage, "input_tokens")
-    if plain is None:
-        return None
-    return plain + (count(usage, "cache_creation_input_tokens") or 0) + (count(usage, "cache_read_input_tokens") or 0)
-
-
-def _state(blocks: Sequence[Fields]) -> ProviderState | None:
-    kept = tuple(
-        {name: value for name, value in block.items() if value is not None}
-        for block in blocks
-        if block.get("type") != "text" or block.get("text")
-    )
-    if not kept or not keepable(kept):
-        return None
-    return ProviderState("anthropic", parts=kept)
 
 
 _GROWING = {

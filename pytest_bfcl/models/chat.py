@@ -2,33 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from pytest_bfcl.bodies import chat_trouble
-from pytest_bfcl.endings import Ending, ended, ending_of, first_choice, is_marked
-from pytest_bfcl.failures import AdapterError
-from pytest_bfcl.json_types import Fields, Parsed
+from pytest_bfcl.answers.chat import REASONING_FIELDS, read_completion
+from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.models.base import Request
 from pytest_bfcl.models.chat_stream import ChatJoiner
 from pytest_bfcl.models.dialects import GENERIC, Dialect
-from pytest_bfcl.models.wire import (
-    check_size,
-    count,
-    identifier,
-    keepable,
-    reasoning_count,
-    served_by,
-)
 from pytest_bfcl.tools.schemas import Style
-from pytest_bfcl.transcript import Message, ProviderState, Reply, ToolCall, arguments_text
-from pytest_bfcl.troubles import AdapterTrouble
+from pytest_bfcl.transcript import Message, Reply
 
-REASONING_FIELDS = ("reasoning_content", "reasoning", "thinking")
-"""Where servers put reasoning, in the order it is looked for."""
-
-_OWN_FIELDS = frozenset(("role", "content", "tool_calls", "function_call", "refusal", "annotations", "audio", "images"))
-_OWN_CALL_FIELDS = frozenset(("id", "type", "function", "index", "name", "arguments", "input"))
 _THOUGHTS = frozenset((*REASONING_FIELDS, "reasoning_details", "thinking_blocks"))
 
 
@@ -59,7 +42,7 @@ class Chat:
         return {"stream": True, "stream_options": {"include_usage": True}}
 
     def read(self, body: object) -> Reply:
-        """See `read_completion`."""
+        """See `pytest_bfcl.answers.read_completion`."""
         return read_completion(body)
 
     def joiner(self) -> ChatJoiner:
@@ -116,132 +99,3 @@ def _joined_users(messages: Sequence[Message]) -> list[Message]:
         else:
             joined.append(message)
     return joined
-
-
-def read_completion(body: Any) -> Reply:
-    """A response object (as parsed JSON) as a `Reply`.
-
-    Raises a retryable `AdapterError` ``malformed_body`` when there is no choice with a message, or calls that are none:
-    they must not pass for a model that called nothing; ``ending`` when it did not end normally. Calls without id get
-    one by position; arguments delivered as an object are written back as JSON; a legacy ``function_call`` counts as a
-    call; an empty ``tool_calls`` list leaves the text.
-    """
-    choice, message = _message(body)
-    calls, call_fields = _calls(message)
-    text, inline = _text(message.get("content"))
-    check_size(text, calls)
-    refusal = message.get("refusal")
-    if not text and not calls and isinstance(refusal, str) and refusal:
-        text = refusal
-    usage = body.get("usage")
-    field, reasoning = _reasoning(message)
-    reply = Reply(
-        text=text,
-        tool_calls=tuple(calls),
-        reasoning=reasoning or inline,
-        input_tokens=count(usage, "prompt_tokens", "input_tokens"),
-        output_tokens=count(usage, "completion_tokens", "output_tokens"),
-        reasoning_tokens=reasoning_count(usage) or None,
-        state=_state(message, field, call_fields, inline),
-        served=served_by(body),
-    )
-    reasoned = bool(message.get("reasoning_details") or message.get("thinking_blocks"))
-    return ended(
-        reply, last_word(choice), "chat", reasoned=reasoned, filtered=is_marked(choice, body),
-        trouble=chat_trouble(body, choice, message),
-    )  # fmt: skip
-
-
-def last_word(choice: Fields) -> object:
-    """Why a choice ended, in the provider's own word where a gateway hands it on beside its own.
-
-    litellm writes ``stop`` for every word it does not know, so the one it was given decides. OpenRouter's own word is
-    good, but for a call that could not be read, which it tells as an ordinary end.
-    """
-    finish = choice.get("finish_reason")
-    specific = choice.get("provider_specific_fields")
-    given = specific.get("native_finish_reason") if isinstance(specific, Mapping) else None
-    native = choice.get("native_finish_reason")
-    told_otherwise = ending_of(native) not in (Ending.NORMAL, Ending.CALLS, Ending.TROUBLE)
-    return given if isinstance(given, str) else native if told_otherwise else finish
-
-
-def _message(body: object) -> tuple[Fields, Fields]:
-    choice = first_choice(body) or {}
-    message = choice.get("message")
-    if not isinstance(message, Mapping):
-        empty = isinstance(body, Mapping) and body.get("choices") == []
-        what = "an empty list of choices" if empty else "no choices[0].message"
-        raise AdapterError(AdapterTrouble.MALFORMED_BODY, f"the answer has {what}", retryable=True)
-    return choice, message
-
-
-def _calls(message: Fields) -> tuple[list[ToolCall], list[Parsed]]:
-    """The calls, and per call what it has beyond name, arguments and id."""
-    listed = message.get("tool_calls") or []
-    if not isinstance(listed, list) or not all(isinstance(item, Mapping) for item in listed):
-        raise AdapterError(
-            AdapterTrouble.MALFORMED_BODY, "the answer's tool_calls are no list of calls", retryable=True
-        )
-    calls: list[ToolCall] = []
-    further: list[Parsed] = []
-    for position, item in enumerate(listed):
-        nested = item.get("function")
-        function = nested if isinstance(nested, Mapping) else item
-        calls.append(_call(function, identifier(item.get("id"), position)))
-        further.append({k: v for k, v in item.items() if v is not None and k not in _OWN_CALL_FIELDS})
-    legacy = message.get("function_call")
-    if not calls and isinstance(legacy, Mapping) and legacy.get("name"):
-        calls.append(_call(legacy, "call_0"))
-    return calls, further
-
-
-def _call(function: Fields, call_id: str) -> ToolCall:
-    arguments = function.get("arguments", function.get("input"))
-    # No arguments at all is how some servers write a call without parameters; "" is kept: it does not decode.
-    text = "{}" if arguments is None else arguments_text(arguments)
-    return ToolCall(str(function.get("name") or ""), text, call_id)
-
-
-def _text(content: object) -> tuple[str | None, str | None]:
-    """Text and inline reasoning of a ``content`` that is text, null or a list of parts."""
-    if content is None or isinstance(content, str):
-        return content, None
-    if not isinstance(content, list):
-        return str(content), None
-    texts: list[str] = []
-    thoughts: list[str] = []
-    for part in content:
-        if isinstance(part, str):
-            texts.append(part)
-        elif isinstance(part, Mapping):
-            said = part.get("text", part.get("thinking", part.get("refusal")))
-            if isinstance(said, list):  # Mistral nests the parts of a thought
-                said = "".join(str(p.get("text", "")) for p in said if isinstance(p, Mapping))
-            if isinstance(said, str):
-                (thoughts if part.get("type") in ("thinking", "reasoning") else texts).append(said)
-    return "".join(texts) if texts or not thoughts else None, "\n".join(thoughts) or None
-
-
-def _reasoning(message: Fields) -> tuple[str | None, str | None]:
-    """Field and text of reasoning, where a field has it; ``<think>`` inside the text stays there."""
-    for key in REASONING_FIELDS:
-        value = message.get(key)
-        if isinstance(value, str) and value:
-            return key, value
-    return next((key for key in REASONING_FIELDS if message.get(key) == ""), None), None
-
-
-def _state(message: Fields, field: str | None, call_fields: list[Parsed], inline: str | None) -> ProviderState | None:
-    """What has to come back beside text and calls; ``None`` when there is nothing."""
-    fields = {
-        name: value
-        for name, value in message.items()
-        if name not in _OWN_FIELDS and name != field and value is not None and value != [] and not name.startswith("_")
-    }
-    content = message["content"] if inline else ()
-    parts = tuple(content) if all(isinstance(part, Mapping) for part in content) else ()
-    further = tuple(call_fields) if any(call_fields) else ()
-    if not (field or fields or parts or further) or not keepable(fields, further, parts):
-        return None
-    return ProviderState("chat", field, fields, further, parts)

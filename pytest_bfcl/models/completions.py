@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
-from pytest_bfcl.bodies import chat_trouble
-from pytest_bfcl.endings import ended, first_choice, is_marked
-from pytest_bfcl.failures import AdapterError
+from pytest_bfcl.answers import read_text
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.models.base import Request
 from pytest_bfcl.models.streams import StreamEnd
-from pytest_bfcl.models.wire import check_size, count, reasoning_count, served_by
 from pytest_bfcl.tools.schemas import Style
 from pytest_bfcl.transcript import Message, Reply
-from pytest_bfcl.troubles import AdapterTrouble
 
 Render = Callable[[Request], Fields]
 """A request as the fields of a completion: ``prompt``, and where a format wants them ``stop_token_ids``, ``stop`` …"""
@@ -45,28 +40,9 @@ class Completions:
         """The last chunk then has the usage."""
         return {"stream": True, "stream_options": {"include_usage": True}}
 
-    def read(self, body: Any) -> Reply:
-        """A completion as a `Reply`: the raw text."""
-        choice = first_choice(body) or {}
-        text = choice.get("text")
-        if not isinstance(text, str):
-            raise AdapterError(AdapterTrouble.MALFORMED_BODY, "the answer has no choices[0].text", retryable=True)
-        check_size(text, [])
-        usage = body.get("usage")
-        reply = Reply(
-            text=text,
-            input_tokens=count(usage, "prompt_tokens", "input_tokens"),
-            output_tokens=count(usage, "completion_tokens", "output_tokens"),
-            reasoning_tokens=reasoning_count(usage) or None,
-            served=served_by(body),
-        )
-        return ended(
-            reply,
-            choice.get("finish_reason"),
-            "completions",
-            filtered=is_marked(choice, body),
-            trouble=chat_trouble(body, choice, None),
-        )
+    def read(self, body: object) -> Reply:
+        """See `pytest_bfcl.answers.read_text`."""
+        return read_text(body)
 
     def joiner(self) -> CompletionsJoiner:
         """For one stream."""

@@ -1,27 +1,15 @@
-"""What all wire formats share: reading counts and texts of others, and what a way of asking has to offer."""
+"""What a wire format has to offer."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Protocol
 
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.models.base import Request
 from pytest_bfcl.tools.schemas import Style
-from pytest_bfcl.transcript import Message, Reply, Served, ToolCall
+from pytest_bfcl.transcript import Message, Reply
 from pytest_bfcl.troubles import AdapterTrouble
-
-REPLY_LIMIT = 2**23
-"""Longest reply taken, in characters; no model writes as much."""
-
-ID_LIMIT = 100_000
-"""Longest id of a call: some carry a signature of the model's thoughts."""
-STATE_LIMIT = 2_000_000
-"""Characters of one reply's provider state that are kept and sent again; a larger one is let go."""
-_DEPTH_LIMIT = 60  # of a provider's state
-_TOKENS_LIMIT = 10**9  # tokens of one reply that are believed
-_NAME_LIMIT = 200  # characters of what a server calls itself, its model or a reply
 
 
 class Joiner(Protocol):
@@ -71,64 +59,6 @@ class Api(Protocol):
     def remember(self, reply: Reply, message: Message) -> Message:
         """The assistant's ``message`` as it stays in the conversation, with what the provider wants back."""
         ...
-
-
-def count(usage: object, *names: str) -> int | None:
-    """The first of the named numbers of a ``usage`` object; ``-1`` and the like stand for unknown."""
-    if not isinstance(usage, Mapping):
-        return None
-    for name in names:
-        value = usage.get(name)
-        # Some servers send -1 or worse for "unknown"; a sum must not suffer from it.
-        if isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= _TOKENS_LIMIT:
-            return int(value)
-    return None
-
-
-def reasoning_count(usage: object) -> int | None:
-    """Tokens that went into reasoning, in any of the places where providers tell them."""
-    if not isinstance(usage, Mapping):
-        return None
-    for name in ("completion_tokens_details", "output_tokens_details"):
-        found = count(usage.get(name), "reasoning_tokens", "thinking_tokens")
-        if found is not None:
-            return found
-    return count(usage, "reasoning_tokens")
-
-
-def served_by(body: object) -> Served | None:
-    """Model, fingerprint and id as a body tells them."""
-    if not isinstance(body, Mapping):
-        return None
-    told = (body.get(name) for name in ("model", "system_fingerprint", "id"))
-    kept = [value[:_NAME_LIMIT] if isinstance(value, str) and value else None for value in told]
-    return Served(*kept) if any(kept) else None
-
-
-def identifier(value: object, position: int) -> str:
-    """A call's id as the provider gave it, whatever its length, or one made of its position."""
-    if isinstance(value, str) and 0 < len(value) <= ID_LIMIT:
-        return value
-    return f"call_{position}"
-
-
-def keepable(*values: object) -> bool:
-    """Whether what a provider sent may be kept and sent again: not too large, not nested beyond what files hold."""
-    return _is_flat(values, _DEPTH_LIMIT) and len(repr(values)) <= STATE_LIMIT
-
-
-def _is_flat(value: object, depth: int) -> bool:
-    if isinstance(value, Mapping):
-        return depth > 0 and all(_is_flat(each, depth - 1) for each in value.values())
-    if isinstance(value, list | tuple):
-        return depth > 0 and all(_is_flat(each, depth - 1) for each in value)
-    return True
-
-
-def check_size(text: str | None, calls: list[ToolCall]) -> None:
-    """Raise `AdapterError` for a reply that no model writes."""
-    if len(text or "") + sum(len(call.name) + len(call.arguments) for call in calls) > REPLY_LIMIT:
-        raise AdapterError(AdapterTrouble.MALFORMED_BODY, f"the answer is longer than {REPLY_LIMIT} characters")
 
 
 def cut_stream(what: str) -> AdapterError:

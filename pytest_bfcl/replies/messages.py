@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 from enum import Enum
-from typing import Any
 
-from pytest_bfcl.bodies import Trouble, blocks_trouble
-from pytest_bfcl.endings import TROUBLE, has_answer, is_marked, problem_of
-from pytest_bfcl.json_types import Fields, Parsed
+from pytest_bfcl.answers.chat import REASONING_FIELDS
+from pytest_bfcl.answers.figures import count
+from pytest_bfcl.answers.items import last_word
+from pytest_bfcl.bodies import Trouble, chat_trouble
+from pytest_bfcl.endings import TROUBLE, UnknownEnding, ended, is_marked
+from pytest_bfcl.json_types import Fields
 from pytest_bfcl.replies.calls import read_call
 from pytest_bfcl.replies.parts import Parts, kind_of
 from pytest_bfcl.replies.shapes import UnknownShape, fields_of, sequence, text_or_none, unknown, word
-from pytest_bfcl.replies.state import REASONING_FIELDS, state_of_message
+from pytest_bfcl.replies.state import state_of_message
 from pytest_bfcl.transcript import Reply, ToolCall
 
 _MODEL = frozenset(("ai", "aimessage", "aimessagechunk", "assistant", "model", "response"))
@@ -21,11 +23,10 @@ _USER = frozenset(("developer", "human", "humanmessage", "request", "system", "s
 _FIELDS = frozenset(("blocks", "content", "function_call", "parts", "reasoning_content", "refusal", "tool_calls"))
 _HEADERS = frozenset(("id", "kind", "name", "role", "type"))
 _RETURNS = _TOOL | {"retry-prompt", "tool_return"}
-_REASONS = ("finish_reason", "stop_reason", "finishReason", "stopReason")
-_COUNTS = {
-    "input_tokens": ("prompt_tokens", "input_tokens", "prompt_token_count", "inputTokens"),
-    "output_tokens": ("completion_tokens", "output_tokens", "candidates_token_count", "outputTokens"),
-}
+_REASONS = ("finish_reason", "stop_reason", "finishReason", "stopReason", "done_reason")
+_USAGES = ("usage", "usage_metadata")
+_INPUT = ("prompt_tokens", "input_tokens", "prompt_token_count", "inputTokens")
+_OUTPUT = ("completion_tokens", "output_tokens", "candidates_token_count", "outputTokens")
 
 
 def speaker_of(fields: Fields) -> str:
@@ -55,19 +56,17 @@ def _is_return(part: object) -> bool:
     return fields is not None and (kind_of(fields) in _RETURNS or "toolResult" in fields)
 
 
-def read_message(fields: Fields, *, strict: bool = False, of_a_body: bool = False) -> Reply:
+def read_message(fields: Fields, *, strict: bool = False) -> Reply:
     """A model's message. Raises `UnknownShape` when it is another's, or holds nothing that is known.
 
-    ``strict``: also when it holds anything that is not known. ``of_a_body``: it came in a completion, which says how it
-    ended: what it holds is then weighed as the live reply's is.
+    ``strict``: also when it holds anything that is not known.
     """
-    typed = word(fields.get("type")) == "message" or "stop_reason" in fields
     speaker = speaker_of(fields)
     if speaker in ("user", "tool"):
         raise UnknownShape(f"the message is the {speaker}'s, not the model's")
     if _FIELDS.isdisjoint(fields) and not _HEADERS.issuperset(fields):
         raise unknown("a message without content or calls", dict(fields))
-    parts = Parts(strict=strict, of_a_body=of_a_body or typed)
+    parts = Parts(strict=strict)
     content = fields.get("content")
     listed = next((found for name in ("content", "parts", "blocks") if (found := sequence(fields.get(name)))), None)
     if listed is not None:
@@ -85,7 +84,7 @@ def read_message(fields: Fields, *, strict: bool = False, of_a_body: bool = Fals
         reasoning=_reasoning(fields) or text_or_none("\n".join(filter(None, parts.thoughts))),
         state=state_of_message(fields),
     )
-    return with_figures(with_trouble(reply, blocks_trouble(fields, fields_of)) if typed else reply, fields)
+    return closed(reply, fields, message=fields)
 
 
 def _listed_calls(fields: Fields) -> tuple[ToolCall, ...]:
@@ -107,37 +106,29 @@ def _reasoning(fields: Fields) -> str | None:
     )
 
 
-def with_trouble(reply: Reply, trouble: Trouble) -> Reply:
-    """The reply as trouble where its body holds what no normal reply has (`pytest_bfcl.bodies`)."""
-    word = trouble.error or (trouble.silent if not has_answer(reply) else None)
-    return reply if word is None else replace(reply, finish_reason=word, problem=TROUBLE)
+def closed(reply: Reply, *beside: Fields, message: Fields | None = None) -> Reply:
+    """A library's reply with the tokens, the ending and the error that it keeps beside the words.
 
-
-def with_figures(reply: Reply, fields: Fields) -> Reply:
-    """The reply with its last word and tokens, as far as the fields beside it say so (`pytest_bfcl.endings`).
-
-    Trouble stays trouble, whatever word stands beside it.
+    What tells no ending stays as it is. Bodies of an API have their own readers (`pytest_bfcl.answers`).
     """
     if reply.problem == TROUBLE:
         return reply
-    about = fields_of(fields.get("response_metadata")) or {}
-    incomplete = fields_of(fields.get("incomplete_details")) or {}  # of a Responses object
-    told = [source.get(name) for source in (fields, about) for name in _REASONS] + [incomplete.get("reason")]
-    if "output" in fields and word(fields.get("status")) != "incomplete":
-        told.append(fields.get("status"))
-    reason = next((each for each in map(_value, told) if isinstance(each, str) and each), None)
-    usage = next((u for name in ("usage", "usage_metadata") if (u := fields_of(fields.get(name))) is not None), {})
-    found: Parsed = {name: _count(usage, keys) for name, keys in _COUNTS.items()}
-    found["finish_reason"] = reason
-    heard = replace(reply, finish_reason=reason or reply.finish_reason)
-    found["problem"] = "content_filter" if is_marked(fields) else problem_of(heard)
-    return replace(reply, **{name: value for name, value in found.items() if value is not None})
+    places = [*beside, *(each for place in beside if (each := fields_of(place.get("response_metadata"))) is not None)]
+    word = next((text for place in places for name in _REASONS if (text := _text(place.get(name)))), None)
+    usage = next((u for p in places for name in _USAGES if (u := fields_of(p.get(name))) is not None), {})
+    read, written = count(usage, *_INPUT) or reply.input_tokens, count(usage, *_OUTPUT) or reply.output_tokens
+    reply = replace(reply, input_tokens=read, output_tokens=written)
+    metered = next((place for place in places if place.get("object") == "response"), None)  # LangChain's Responses
+    error = next((found for place in beside if (found := chat_trouble(place, {}, message).error)), None)
+    filtered = is_marked(*places)
+    if word is None and metered is None and error is None and not filtered:
+        return reply
+    try:
+        ending = word or (None if metered is None else last_word(metered))
+        return ended(reply, ending, "any", filtered=filtered, trouble=Trouble(error))
+    except UnknownEnding as trouble:
+        return replace(reply, finish_reason=trouble.ending, problem=TROUBLE)
 
 
-def _value(item: object) -> Any:
-    return item.value if isinstance(item, Enum) else item
-
-
-def _count(usage: Fields, names: tuple[str, ...]) -> int | None:
-    found = (usage.get(name) for name in names)
-    return next((value for value in found if type(value) is int and value > 0), None)
+def _text(item: object) -> str | None:
+    return text_or_none(item.value if isinstance(item, Enum) else item)

@@ -24,8 +24,7 @@ _NESTED_THOUGHT = ("reasoningContent", "reasoning_content")
 class Parts:
     """What the parts of one reply come to; ``known`` counts those that were understood.
 
-    ``strict``: a part of a kind that is not known is an error, not passed over. ``of_a_body``: they belong to a whole
-    body, whose reader knows what unknown kinds mean (`pytest_bfcl.bodies`).
+    ``strict``: a part of a kind that is not known is an error, not passed over.
     """
 
     texts: list[str] = field(default_factory=list)
@@ -34,7 +33,6 @@ class Parts:
     refusals: list[str] = field(default_factory=list)
     known: int = 0
     strict: bool = False
-    of_a_body: bool = False
 
     @property
     def text(self) -> str | None:
@@ -42,11 +40,11 @@ class Parts:
         return "".join(self.texts) if self.texts else None
 
     def add_all(self, parts: Iterable[Any]) -> None:
-        """Every part. Raises `UnknownShape` when there are parts and none of them is known, unless ``of_a_body``."""
+        """Every part. Raises `UnknownShape` when there are parts and none of them is known, or one is an error."""
         given = list(parts)
         for part in given:
             self.add(part)
-        if given and not self.known and not self.of_a_body:
+        if given and not self.known:
             raise unknown("content of a kind that is neither text nor a call", given[0])
 
     def add(self, part: object) -> None:
@@ -65,6 +63,8 @@ class Parts:
 
     def _add_known(self, fields: Fields, part: object) -> bool:
         kind = kind_of(fields)
+        if kind == "error":
+            raise unknown("an error instead of an output", part)
         if kind in _THOUGHTS or fields.get("thought") is True:
             self.thoughts.append(words_of(fields))
         elif kind in CALL_KINDS or (not kind and is_call(fields)):

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from pytest_bfcl.bodies import chat_trouble, items_trouble
-from pytest_bfcl.endings import first_choice
+from pytest_bfcl.answers import read_blocks, read_candidates, read_completion, read_items, read_text
+from pytest_bfcl.endings import UnknownEnding, first_choice
+from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.replies.calls import CALL_KINDS, is_call, read_call
-from pytest_bfcl.replies.messages import read_message, speaker_of, with_figures, with_trouble
-from pytest_bfcl.replies.parts import Parts, kind_of
-from pytest_bfcl.replies.shapes import MAX_DEPTH, UnknownShape, fields_of, sequence, unknown, why_unreadable
-from pytest_bfcl.replies.state import state_of_items
+from pytest_bfcl.replies.messages import closed, read_message, speaker_of
+from pytest_bfcl.replies.parts import kind_of
+from pytest_bfcl.replies.shapes import MAX_DEPTH, UnknownShape, fields_of, plain, sequence, unknown, why_unreadable
 from pytest_bfcl.transcript import Call, Reply, ToolCall
 
 KNOWN = (
@@ -61,12 +61,14 @@ def _from_fields(fields: Fields, output: object, depth: int) -> Reply:
     for name, read in _ENVELOPES.items():
         if name in fields and (reply := read(fields, depth)) is not None:
             return reply
+    if "stop_reason" in fields and sequence(fields.get("content")) is not None:  # Anthropic's
+        return _of_api(read_blocks, fields)
     if is_call(fields) and "role" not in fields:
         return Reply(tool_calls=(read_call(fields),))
     if speaker_of(fields) or any(name in fields for name in _MESSAGE_FIELDS):
         return read_message(_constructed(fields))
     if isinstance(fields.get("text"), str):
-        return with_figures(Reply(text=fields["text"]), fields)
+        return closed(Reply(text=fields["text"]), fields)
     if fields.get("error"):
         raise UnknownShape(f"an error instead of an output: {str(fields['error'])[:300]}")
     if reason := why_unreadable(output):
@@ -82,6 +84,16 @@ def _constructed(fields: Fields) -> Fields:
     return inner if inner is not None and "content" in inner else fields
 
 
+def _of_api(read: Callable[[object], Reply], fields: Fields) -> Reply:
+    """The body of an API by its one reader; a reply that did not end normally carries that as its problem."""
+    try:
+        return read(plain(fields))
+    except UnknownEnding as error:
+        return error.reply
+    except AdapterError as error:
+        raise UnknownShape(error.message) from None
+
+
 def _choices(fields: Fields, depth: int) -> Reply | None:
     """``choices`` of chat completions and of text completions."""
     listed = [fields_of(each) for each in sequence(fields["choices"]) or ()]
@@ -93,9 +105,9 @@ def _choices(fields: Fields, depth: int) -> Reply | None:
     message = fields_of(choice.get("message"))
     if message is None and not isinstance(choice.get("text"), str):
         raise UnknownShape("a completion whose first choice has no message")
-    reply = Reply(text=choice["text"]) if message is None else read_message(message, of_a_body=True)
-    reply = with_trouble(reply, chat_trouble(fields, choice, message, fields_of))
-    return with_figures(with_figures(reply, fields), choice)
+    if message is not None and "stop_reason" in choice and "finish_reason" not in choice:  # Inspect's
+        return closed(read_message(message), choice, fields, message=message)
+    return _of_api(read_text if message is None else read_completion, fields)
 
 
 def _output(fields: Fields, depth: int) -> Reply | None:
@@ -103,17 +115,8 @@ def _output(fields: Fields, depth: int) -> Reply | None:
     items = sequence(fields["output"])
     if items is None:
         inner = fields_of(fields["output"])
-        return None if inner is None or "message" not in inner else with_figures(_read(inner, depth + 1), fields)
-    parts = Parts(of_a_body=True)
-    parts.add_all(items)
-    refusal = "".join(parts.refusals)
-    reply = Reply(
-        text=parts.text or refusal or (None if parts.calls else ""),
-        tool_calls=tuple(parts.calls),
-        reasoning="\n".join(filter(None, parts.thoughts)) or None,
-        state=state_of_items(items),
-    )
-    return with_figures(with_trouble(reply, items_trouble(fields, items, fields_of)), fields)
+        return None if inner is None or "message" not in inner else closed(_read(inner, depth + 1), fields)
+    return _of_api(read_items, fields)
 
 
 def _message(fields: Fields, depth: int) -> Reply | None:
@@ -121,20 +124,14 @@ def _message(fields: Fields, depth: int) -> Reply | None:
     message = fields_of(fields["message"])
     if message is None or not (speaker_of(message) or any(name in message for name in _MESSAGE_FIELDS)):
         return None
-    return with_figures(read_message(message), fields)
+    if "finish_reason" in fields and "index" in fields:  # one choice of a completion
+        return _choices({"choices": [fields]}, depth)
+    return closed(read_message(message), fields, message=message)
 
 
 def _candidates(fields: Fields, depth: int) -> Reply | None:
     """``candidates`` of Gemini."""
-    candidates = sequence(fields["candidates"])
-    candidate = fields_of(candidates[0]) if candidates else None
-    feedback = fields_of(fields.get("promptFeedback") or fields.get("prompt_feedback")) or {}
-    if candidate is None and (feedback.get("blockReason") or feedback.get("block_reason")):
-        return with_figures(Reply(problem="content_filter"), fields)
-    if candidate is None:
-        raise UnknownShape("a response without candidates")
-    content = fields_of(candidate.get("content")) or {"role": "model", "parts": ()}
-    return with_figures(with_figures(read_message(content), fields), candidate)
+    return _of_api(read_candidates, fields)
 
 
 def _generations(fields: Fields, depth: int) -> Reply | None:

@@ -5,24 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from pytest_bfcl.answers.chat import REASONING_FIELDS
 from pytest_bfcl.json_types import Fields, Parsed
-from pytest_bfcl.replies.calls import CALL_KINDS
 from pytest_bfcl.replies.shapes import UnknownShape, fields_of, plain, sequence, text_or_none, word
 from pytest_bfcl.transcript import ProviderState
-
-REASONING_FIELDS = ("reasoning_content", "reasoning", "thinking")
-"""Where a chat message keeps its reasoning, in the order it is looked for."""
 
 _EXTRAS = ("reasoning_details", "thinking_blocks", "provider_specific_fields", "extra_content")
 """Further fields of a chat message, or of one of its calls, that providers want to see again."""
 _BLOCKS = frozenset(("redacted_thinking", "thinking", "tool_use"))
-_ITEMS = CALL_KINDS | {"message", "reasoning"}
 _LIMIT = 1_000_000  # characters
-
-
-def state_of_items(items: Sequence[Any]) -> ProviderState | None:
-    """The output items of a Responses object, whole."""
-    return _whole("responses", items, _ITEMS)
 
 
 def state_of_message(message: Fields) -> ProviderState | None:

@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
+from pytest_bfcl.answers import figures
+from pytest_bfcl.answers.chat import last_word, read_completion
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.endings import UnknownEnding
 from pytest_bfcl.failures import AdapterError, UsageError
-from pytest_bfcl.models import wire
 from pytest_bfcl.models.anthropic import BLOCKS, Messages, MessagesJoiner, with_cache_mark
 from pytest_bfcl.models.base import Request
-from pytest_bfcl.models.chat import Chat, last_word, read_completion, remembered
+from pytest_bfcl.models.chat import Chat, remembered
 from pytest_bfcl.models.completions import Completions
 from pytest_bfcl.models.dialects import DIALECTS, GENERIC, dialect_of
 from pytest_bfcl.models.endpoint import _address, _basic, check_url, is_local, is_openai, needs_key
@@ -64,7 +65,8 @@ TEXT = {"type": "text", "text": "a"}
          "more": None},
          Reply("a")),
         ({"content": "a", "extra": 0}, Reply("a", state=state(fields={"extra": 0}))),
-        ({"content": None, "function_call": {"arguments": "{}"}}, Reply(None)),
+        ({"content": None, "function_call": {"arguments": "{}"}}, Reply(None, (ToolCall("", "{}", "call_0"),))),
+        ({"content": None, "function_call": {"arguments": ""}}, Reply(None)),
         ({"content": None, "function_call": {"name": "old"}}, Reply(None, (ToolCall("old", "{}", "call_0"),))),
         ({"content": None, "function_call": "f"}, Reply(None)),
         ({"tool_calls": [tool_call("f", "{}")], "function_call": {"name": "g"}}, Reply(None, (ToolCall("f", "{}",
@@ -101,7 +103,7 @@ def test_no_thoughts_are_told_as_none() -> None:
         assert api.read(ended).reasoning_tokens is None
         assert api.read(ended | {"usage": {"reasoning_tokens": 3}}).reasoning_tokens == 3
         with pytest.MonkeyPatch.context() as patch, pytest.raises(AdapterError, match="longer than 0 characters"):
-            patch.setattr(wire, "REPLY_LIMIT", 0)
+            patch.setattr(figures, "REPLY_LIMIT", 0)
             api.read(ended | {"content": [block("text", text="a")]})
 
 
@@ -213,7 +215,7 @@ def test_what_else_goes_back_to_chat() -> None:
      ({"a": 0}, 0), ({"a": 10**9}, 10**9), ({"a": 10**9 + 1}, None)],
 )  # fmt: skip
 def test_counts(usage: object, found: int | None) -> None:
-    assert wire.count(usage, "a", "b") == found
+    assert figures.count(usage, "a", "b") == found
 
 
 @pytest.mark.parametrize(
@@ -222,23 +224,23 @@ def test_counts(usage: object, found: int | None) -> None:
      ({"output_tokens_details": {"thinking_tokens": 3}}, 3), (None, None), ({"completion_tokens_details": None}, None)],
 )  # fmt: skip
 def test_counts_of_reasoning(usage: object, found: int | None) -> None:
-    assert wire.reasoning_count(usage) == found
+    assert figures.reasoning_count(usage) == found
 
 
 def test_ids_names_and_sizes_have_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     long = "x" * 100_000
-    assert [wire.identifier(value, 2) for value in (long, f"{long}x", "", None, 7)] == [long, *["call_2"] * 4]
-    assert wire.served_by({"model": "m" * 201, "id": 3}) == Served("m" * 200, None, None)
-    assert [wire.served_by(body) for body in ({"model": ""}, [], None)] == [None] * 3
-    monkeypatch.setattr(wire, "REPLY_LIMIT", 5)
-    wire.check_size("ab", [ToolCall("c", "de")])
+    assert [figures.identifier(value, 2) for value in (long, f"{long}x", "", None, 7)] == [long, *["call_2"] * 4]
+    assert figures.served_by({"model": "m" * 201, "id": 3}) == Served("m" * 200, None, None)
+    assert [figures.served_by(body) for body in ({"model": ""}, [], None)] == [None] * 3
+    monkeypatch.setattr(figures, "REPLY_LIMIT", 5)
+    figures.check_size("ab", [ToolCall("c", "de")])
     for text, calls in (
         ("abc", [ToolCall("c", "de")]),
         ("ab", [ToolCall("cx", "de")]),
         (None, [ToolCall("c", "defghi")]),
     ):
         with pytest.raises(AdapterError, match="longer than 5 characters"):
-            wire.check_size(text, calls)
+            figures.check_size(text, calls)
 
 
 @pytest.mark.parametrize("kind", [list, tuple, dict])
@@ -249,10 +251,10 @@ def test_what_is_kept_for_the_provider_is_bounded(kind: type) -> None:
             value = {"a": value} if kind is dict else kind([value])
         return value
 
-    assert wire.keepable(nested(59))
-    assert not wire.keepable(nested(60))
-    assert wire.keepable("x" * 1_999_995) is True
-    assert wire.keepable("x" * 1_999_996) is False
+    assert figures.keepable(nested(59))
+    assert not figures.keepable(nested(60))
+    assert figures.keepable("x" * 1_999_995) is True
+    assert figures.keepable("x" * 1_999_996) is False
 
 
 # ------------------------------------------------------------------ Responses
@@ -417,7 +419,7 @@ def block(kind: str, **fields: Any) -> dict[str, Any]:
          none=None)],
          Reply("a", reasoning="x\ny")),
         ([block("text", text="a"), block("tool_use", name="f", input={}), block("server_tool_use", id="s", name="w")],
-         Reply("a")),
+         Reply("a", (ToolCall("f", "{}", "call_0"),))),
     ],
 )  # fmt: skip
 def test_messages_are_read(blocks: list[Any], reply: Reply) -> None:

@@ -36,7 +36,7 @@ def test_openai() -> None:
     for output in (response, response.output, response.model_dump(), response.to_dict()):
         check(output)
     check([recorded.QUESTION, completion.choices[0].message, recorded.RESULT, recorded.DONE])
-    assert read_reply(response).reasoning == "hm"
+    assert read_reply(response).reasoning == "hm\n"
 
 
 @pytest.mark.slow

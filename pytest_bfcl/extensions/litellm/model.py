@@ -18,6 +18,7 @@ from dataclasses import replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from pytest_bfcl.answers import read_completion
 from pytest_bfcl.endpoints.breaker import Breaker
 from pytest_bfcl.endpoints.errors import EndpointUnreachable
 from pytest_bfcl.endpoints.faults import error_in, http_fault, is_overflow
@@ -26,7 +27,7 @@ from pytest_bfcl.extras import install_command
 from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.models.base import Request, ToolsRefused
-from pytest_bfcl.models.chat import outgoing, read_completion, remembered
+from pytest_bfcl.models.chat import outgoing, remembered
 from pytest_bfcl.models.chat_stream import ChatJoiner
 from pytest_bfcl.models.dialects import dialect_of
 from pytest_bfcl.models.pauses import whole_reply

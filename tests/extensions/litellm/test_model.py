@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from pytest_bfcl.answers import read_completion
 from pytest_bfcl.endpoints.errors import EndpointUnreachable
 from pytest_bfcl.endpoints.retrying import RetryPolicy
 from pytest_bfcl.extensions.litellm.model import (
@@ -32,7 +33,6 @@ from pytest_bfcl.extensions.litellm.model import (
 )
 from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.models import ToolsRefused, parse_spec
-from pytest_bfcl.models.chat import read_completion
 from pytest_bfcl.settings import Settings
 from tests.endpoints.test_faults import AMZ, BUSY, OVERFLOW, PASSING, PYTHON, WAIT, aws
 from tests.endpoints.test_faults import error as said
