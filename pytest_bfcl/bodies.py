@@ -66,6 +66,12 @@ def chat_trouble(body: Fields, choice: Fields, message: Fields | None) -> Troubl
     return _of_kinds(error, [*_kinds(_listed(message.get("content"))), *filter(None, [unspoken])], PARTS)
 
 
+def lasting_trouble(event: Fields, choice: Fields) -> str | None:
+    """What one chunk of a stream says against the whole reply; that something still goes on is no trouble yet."""
+    error = chat_trouble(event, choice, None).error
+    return None if error is None or error.rpartition(": ")[2] in _UNFINISHED else error
+
+
 def blocks_trouble(body: Fields) -> Trouble:
     """That of one of Anthropic's messages."""
     content = _listed(body.get("content"))
@@ -152,14 +158,14 @@ def _error_in(*places: Fields) -> str | None:
 
 def _status_at(place: Fields) -> str | None:
     """What a status says against the part of a reply that it stands in."""
-    status = _word(place.get("status"))
-    return f"status: {status}" if status in _FAILED | _UNFINISHED else None
+    for name in ("status", "state"):
+        if (status := _word(place.get(name))) in _FAILED | _UNFINISHED:
+            return f"{name}: {status}"
+    return None
 
 
 def _status_of(body: Fields) -> str | None:
     """What a provider's own status beside the choices says against the reply."""
-    if (state := _word(body.get("state"))) in _FAILED | _UNFINISHED:
-        return f"state: {state}"
     if body.get("success") is False:
         return "success: false"
     base = body.get("base_resp")

@@ -11,6 +11,7 @@ from pytest_bfcl.endings import (
     NOTHING_SAID,
     PASSED_BY_REFERENCE,
     TROUBLE,
+    UNFINISHED,
     Ending,
     UnknownEnding,
     has_answer,
@@ -61,7 +62,7 @@ class Ends:
             return verdict
         if self.worst is not None:
             _, problem, reply = self.worst
-            if problem == TROUBLE:
+            if problem in (TROUBLE, UNFINISHED):
                 return _trouble(reply)
             if problem == MALFORMED_CALL and verdict.tag is not reasons.MALFORMED:
                 verdict, passed = _unread(reply), verdict.valid
@@ -83,7 +84,7 @@ class Ends:
 
     def _worst(self) -> Place | None:
         """The reply because of which the whole cannot pass, whatever else was said."""
-        for kind in (TROUBLE, MALFORMED_CALL):
+        for kind in (TROUBLE, UNFINISHED, MALFORMED_CALL):
             found = next((place for place in self.places if place[1] == kind), None)
             if found is not None:
                 return found

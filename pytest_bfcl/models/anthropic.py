@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pytest_bfcl.answers.blocks import THOUGHTS, read_blocks
+from pytest_bfcl.endings import Ending, ending_of
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.models.base import Request
-from pytest_bfcl.models.wire import cut_stream
+from pytest_bfcl.models.wire import cut_stream, place
 from pytest_bfcl.tools.schemas import Style
 from pytest_bfcl.transcript import Message, Reply
 
@@ -160,16 +161,19 @@ class MessagesJoiner:
 
     def add(self, event: Fields) -> None:
         """One event."""
-        kind, index, delta = event.get("type"), event.get("index"), event.get("delta")
-        if kind == "content_block_delta" and isinstance(delta, Mapping) and isinstance(index, int):
+        kind, index, delta = event.get("type"), place(event.get("index")), event.get("delta")
+        if kind == "content_block_delta" and isinstance(delta, Mapping) and index is not None:
             self._add_delta(index, delta)
-        elif kind == "content_block_start" and isinstance(index, int) and isinstance(event.get("content_block"), dict):
+        elif kind == "content_block_start" and index is not None and isinstance(event.get("content_block"), dict):
             self._blocks[index] = dict(event["content_block"])
         elif kind == "message_start" and isinstance(event.get("message"), Mapping):
             self._message = dict(event["message"])
         elif kind == "message_delta":
             if isinstance(delta, Mapping):
+                known = self._message.get("stop_reason")
                 self._message |= delta
+                if known and ending_of(known, "anthropic") is Ending.TROUBLE:  # which no later event heals
+                    self._message["stop_reason"] = known
             if isinstance(event.get("usage"), Mapping):
                 self._message["usage"] = {**(self._message.get("usage") or {}), **event["usage"]}
         elif kind == "message_stop":

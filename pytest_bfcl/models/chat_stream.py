@@ -7,6 +7,7 @@ from typing import Any
 
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.models.streams import StreamEnd
+from pytest_bfcl.models.wire import place
 
 
 class ChatJoiner:
@@ -38,7 +39,7 @@ class ChatJoiner:
 
     def _add_delta(self, delta: Fields) -> None:
         for name, value in delta.items():
-            if value is None or name == "role":
+            if value is None or (name == "role" and value == "assistant"):
                 continue
             if type(value) is str:
                 self._pieces.setdefault(name, []).append(value)
@@ -57,8 +58,7 @@ class ChatJoiner:
                 self._message[name] = value
 
     def _add_call(self, item: Fields) -> None:
-        index, call_id = item.get("index"), item.get("id")
-        index = int(index) if isinstance(index, str) and index.isdecimal() and len(index) < 4 else index
+        index, call_id = place(item.get("index")), item.get("id")
         if isinstance(index, int):
             call = self._at.get(index)
         elif call_id:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pytest_bfcl.answers import read_items
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.models.base import Request
-from pytest_bfcl.models.wire import cut_stream
+from pytest_bfcl.models.wire import cut_stream, place
 from pytest_bfcl.tools.schemas import Style
 from pytest_bfcl.transcript import Message, Reply
 
@@ -122,9 +122,9 @@ class ResponsesJoiner:
             self.started = True
         elif kind == "response.output_item.done" and isinstance(item, Mapping):
             index = event.get("output_index")
-            self._items[index if isinstance(index, int) else len(self._items)] = item
-        elif kind in _OVER and isinstance(response, Mapping):
-            self._response = response
+            self._items[number if (number := place(index)) is not None else len(self._items)] = item
+        elif kind in _OVER and isinstance(response, Mapping) and (self._response is None or kind != _OVER[0]):
+            self._response = response  # a response that failed is not healed by a later event
 
     def body(self) -> Parsed:
         """The response object."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from pytest_bfcl.endings import is_marked
+from pytest_bfcl.bodies import lasting_trouble
+from pytest_bfcl.endings import Ending, ending_of, is_marked
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.models.wire import cut_stream
@@ -23,37 +24,56 @@ ERROR_LIMIT = 1000
 """Characters of an error that are kept."""
 
 
-_ABOUT = ("id", "model", "system_fingerprint", "error", "errors", "status", "success", "base_resp", "usage")
-_ENDS = ("finish_reason", "native_finish_reason", "provider_specific_fields", "error", "errors", "status")
+_USUAL = frozenset(("id", "object", "created", "model", "system_fingerprint", "service_tier", "choices", "usage"))
+_USUAL_OF_CHOICE = frozenset(("index", "delta", "text", "logprobs", "finish_reason", "stop_reason", "token_ids"))
+_PIECES = frozenset(("choices", "index", "delta", "message", "text", "logprobs", "token_ids"))
+"""Fields of chunks that are not those of the whole."""
 
 
 class StreamEnd:
-    """What the chunks of one completion say beside its pieces: who answers, usage, how the first choice ended."""
+    """What the chunks of one completion say beside its pieces: who answers, usage, how the first choice ended.
+
+    Trouble stays, whatever a later chunk says.
+    """
 
     def __init__(self) -> None:
         self._about: Parsed = {}
         self._choice: Parsed = {}
         self._marked = False
+        self._trouble: str | None = None
 
     def choices(self, event: Fields) -> list[Fields]:
         """The chunk's pieces of the first choice; the rest of the chunk is kept."""
-        self._about |= {name: event[name] for name in _ABOUT if event.get(name) is not None}
+        self._about |= {name: value for name, value in event.items() if value is not None and name not in _PIECES}
         listed = event.get("choices")
         found = [
             choice for choice in (listed if isinstance(listed, list) else ())
             if isinstance(choice, Mapping) and choice.get("index") in (0, "0", None)
         ]  # fmt: skip
         for choice in found:
-            self._choice |= {name: choice[name] for name in _ENDS if choice.get(name)}
+            self._end(choice)
+        if not (event.keys() <= _USUAL and all(choice.keys() <= _USUAL_OF_CHOICE for choice in found)):
+            chosen = found[0] if found else {}
+            self._trouble = self._trouble or lasting_trouble(event, chosen)
         self._marked = self._marked or is_marked(event, *found)
         return found
+
+    def _end(self, choice: Fields) -> None:
+        """What the choice says of its end; an ending that is trouble is not healed by a later one."""
+        known = self._choice.get("finish_reason")
+        told = {name: value for name, value in choice.items() if value and name not in _PIECES}
+        if known and ending_of(known) is Ending.TROUBLE:
+            told.pop("finish_reason", None)
+        self._choice |= told
 
     def body(self, piece: Fields, *, over: bool) -> Parsed:
         """The completion around a whole ``message`` or ``text``; ``over``: the stream said that there is no more.
 
         Raises a retryable `AdapterError` ``malformed_body`` when neither the choice nor the stream came to an end.
         """
-        if not over and "finish_reason" not in self._choice and "error" not in self._choice:
+        if self._trouble is not None and not (self._about.get("error") or self._choice.get("error")):
+            self._about = {**self._about, "error": self._trouble}
+        if not over and "finish_reason" not in self._choice and self._trouble is None:
             raise cut_stream("no finish_reason came")
         mark = {"content_filter_results": {"any": {"filtered": True}}} if self._marked else {}
         return {**self._about, "choices": [{**self._choice, **mark, **piece}], "usage": self._about.get("usage")}

@@ -61,6 +61,13 @@ class Api(Protocol):
         ...
 
 
+def place(index: object) -> int | None:
+    """The index of a piece of a stream, which some servers write as text; ``None`` for none."""
+    if isinstance(index, str) and index.isdecimal() and len(index) < 4:
+        return int(index)
+    return index if type(index) is int else None
+
+
 def cut_stream(what: str) -> AdapterError:
     """The error of a stream that ended before its reply did."""
     return AdapterError(AdapterTrouble.MALFORMED_BODY, f"the stream ended before the reply did: {what}", retryable=True)

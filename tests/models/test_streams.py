@@ -383,7 +383,7 @@ def test_streams_and_events_have_limits(monkeypatch, stream, event, data, refuse
          {"id": "1", "model": "m", "usage": {"a": 1}, "choices": [{"finish_reason": "stop", "message": 1}]}),
         ([{"choices": [{"index": 1, "finish_reason": "stop"}, "text", {"index": 0, "error": "e"}]}], False,
          {"usage": None, "choices": [{"error": "e", "message": 1}]}),
-        ([{"choices": "none"}, {"other": 1}], True, {"usage": None, "choices": [{"message": 1}]}),
+        ([{"choices": "none"}, {"other": 1}], True, {"other": 1, "usage": None, "choices": [{"message": 1}]}),
         ([{"choices": [{"finish_reason": "stop"}]}, {"choices": [{"finish_reason": None}]}], False,
          {"usage": None, "choices": [{"finish_reason": "stop", "message": 1}]}),
         ([{"choices": [{"content_filter_results": {"hate": {"filtered": True}}}]}, {"choices": []}], True,
