@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,8 +11,9 @@ from typing import Any
 from pytest_bfcl.extensions.own.logs.conversation import Conversation, objects
 from pytest_bfcl.extensions.own.logs.tools import documents_of
 from pytest_bfcl.json_types import Fields, Parsed
-from pytest_bfcl.python_text import parse_expression
 from pytest_bfcl.replies import Said, UnknownShape, read_call
+from pytest_bfcl.syntax.errors import DecodeError
+from pytest_bfcl.syntax.python_syntax import decode_python
 from pytest_bfcl.transcript import ToolCall
 
 _WORDS = {
@@ -127,19 +127,10 @@ def _turns(text: str) -> Iterator[Said]:
 
 def _written_calls(text: str) -> tuple[ToolCall, ...]:
     """``[name(key=value), …]``; none for words that are no calls."""
-    if not text.startswith("["):
-        return ()
     try:
-        node = parse_expression(text)
-        listed = node.elts if isinstance(node, ast.List) else []
-        found = []
-        for call in listed:
-            if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.args:
-                return ()
-            arguments = {str(item.arg): ast.literal_eval(item.value) for item in call.keywords}
-            found.append(ToolCall(call.func.id, json.dumps(arguments)))
-        return tuple(found)
-    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
+        calls = decode_python(text) if text.startswith("[") else []
+        return tuple(ToolCall(call.name, json.dumps(call.arguments)) for call in calls)
+    except (DecodeError, TypeError, ValueError):
         return ()
 
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
-
 from pytest_bfcl.extensions.wire.cells import Judged
 from pytest_bfcl.extensions.wire.chat import REASONING as REASONING_FIELDS
 from pytest_bfcl.extensions.wire.differences import lost_call
 from pytest_bfcl.extensions.wire.replies import LENGTH, Call, Reply
 from pytest_bfcl.extensions.wire.row import Found, RowJudges, wrong
 from pytest_bfcl.extensions.wire.tasks import message_text
-from pytest_bfcl.formats.detection import sign_in
+from pytest_bfcl.formats.detection import sign_in, values_in
 
 REASONING = (
     "Responses, output: reasoning items; vLLM, SGLang and DeepSeek documentation, reasoning_content beside content"
@@ -54,22 +51,9 @@ def _copied(text: str, call: Call) -> bool:
     """Whether a call's arguments stand in a text as a JSON object, alone or inside another."""
     if not call.values or "{" not in text:
         return False
-    return any(call.values in (value, value.get("arguments"), value.get("parameters")) for value in _objects(text))
-
-
-def _objects(text: str) -> Iterator[dict[str, object]]:
-    """The JSON objects in a text, the outermost of each place."""
-    decoder, at = json.JSONDecoder(), text.find("{")
-    while at >= 0:
-        try:
-            value, end = decoder.raw_decode(text, at)
-        except (ValueError, RecursionError):
-            value, end = None, at + 1
-        if isinstance(value, dict):
-            yield value
-        elif value is None:
-            end = at + 1
-        at = text.find("{", end)
+    values = (each for value in values_in(text) for each in (value if isinstance(value, list) else [value]))
+    found = (value for value in values if isinstance(value, dict))
+    return any(call.values in (value, value.get("arguments"), value.get("parameters")) for value in found)
 
 
 def _apart(judged: Judged) -> Found:
