@@ -30,8 +30,6 @@ from pytest_bfcl.scoring.model_info import ModelInfo
 FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 """What spreadsheets take for the beginning of a formula, full-width forms included."""
 NOT_AVAILABLE = "N/A"
-SERVER_USD_PER_HOUR = 23.92
-"""Hourly price of the eight-GPU server the reference assumes for models without a price."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,12 +151,11 @@ class _Values:
         return show
 
     def cost(self, row: ModelRow) -> str:
-        """By prices that somebody gave; only the reference takes one of its own for a server."""
+        """By prices that somebody gave: the one that the reference assumes for a server is nobody's."""
         if row.usage is None:
             return NOT_AVAILABLE
         info = row.info
-        server = SERVER_USD_PER_HOUR if self.official and info.gpu_hour is None else info.gpu_hour
-        return number(rounded(cost_usd(row.usage, info.input_price, info.output_price, server)))
+        return number(rounded(cost_usd(row.usage, info.input_price, info.output_price, info.gpu_hour)))
 
 
 def _overall(of: _Values) -> list[Column]:

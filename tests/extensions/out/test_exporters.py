@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
+import re
 import subprocess
 import xml.etree.ElementTree as ET
 import zipfile
@@ -14,7 +16,10 @@ import pytest
 
 from pytest_bfcl.cli import main
 from pytest_bfcl.extensions.out.finished import file_name
+from pytest_bfcl.reporting.markdown import write_markdown
+from pytest_bfcl.reporting.report import write_report
 from pytest_bfcl.runs import RunDirectory
+from pytest_bfcl.scoring.summary import summarise
 from pytest_bfcl.session.evaluation import run
 
 FORMATS = ("every-eval-ever", "hf-eval-results", "lm-eval", "inspect", "otel", "badge")
@@ -151,3 +156,49 @@ def test_the_others_read_them(finished: Path, exported: Path) -> None:
     assert {*found["harness"]} == {file_name(model) for model in models}
     rows = min(found["harness"].values())
     assert rows >= len(CATEGORIES)
+
+
+def texts(folder: Path) -> str:
+    """All files below a folder, archives opened."""
+    found = []
+    for path in sorted(folder.rglob("*")):
+        if path.suffix == ".eval":
+            with zipfile.ZipFile(path) as log:
+                found += [log.read(name).decode() for name in log.namelist()]
+        elif path.is_file():
+            found.append(path.read_text(encoding="utf-8"))
+    return "\n".join(found)
+
+
+DOLLARS = r"""\$\s?\d|\d USD|cost(?:_usd|_per_1000)?["']?\s*[:=,]\s*["']?\d"""
+
+
+@pytest.mark.parametrize("priced", [False, True])
+def test_a_model_without_a_price_has_no_cost_anywhere(
+    priced: bool, finished: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run_folder, out = tmp_path / "run", tmp_path / "out"
+    given = {"latency_s": 0.5, "input_tokens": 9, "output_tokens": 2} | ({"cost_usd": 0.25} if priced else {})
+    stored = RunDirectory.open(finished)
+    with RunDirectory.create(run_folder, stored.fingerprint) as made:
+        lines = [{**line, **given} for line in stored.records() if line["category"] != "multi_turn_base"][:12]
+        for line in lines:
+            made.append(line)
+        made.write_summary(summarise(lines, fingerprint=stored.fingerprint.to_dict()))
+        made.state("finished")
+    for words in (
+        *(["export", "--format", name, "-o", str(out / name)] for name in (*FORMATS, "latex", "markdown")),
+        ["export", "-o", str(out / "csv")], ["export", "--official", "-o", str(out / "official")],
+        ["export", "--table", str(out / "table.csv")], ["leaderboard", "-o", str(out / "board")],
+        ["view", "site", "-o", str(out / "site")], ["explain"],
+    ):  # fmt: skip
+        assert main([*words, str(run_folder)] if words[0] != "view" else [*words[:2], str(run_folder), *words[2:]]) == 0
+    page = write_report(RunDirectory.open(run_folder)).read_text(encoding="utf-8")
+    summary = summary_of(run_folder)
+    overall = (out / "official/score/data_overall.csv").read_text().splitlines()
+    cell = dict(zip(*csv.reader(overall[:2]), strict=True))["Total Cost ($)"]
+    told = [page, write_markdown(summary), json.dumps(summary), texts(out), capsys.readouterr().out]
+    assert [bool(re.search(DOLLARS, text)) for text in told[:3]] == [priced] * 3
+    assert cell == "N/A"  # recorded cost is no price of the reference's
+    if not priced:
+        assert not [found.group() for text in told for found in re.finditer(DOLLARS, text)]

@@ -43,7 +43,8 @@ class WandbSink:
         """Count it; what was counted is sent every few seconds."""
         counts = self._counts[line["model"] or "?"]
         counts[line["outcome"]] += 1
-        counts["cost_usd"] += line.get("cost_usd") or 0.0
+        if (cost := line.get("cost_usd")) is not None:  # without a price there is no figure
+            counts["cost_usd"] += cost
         self._lines += 1
         if time.monotonic() - self._sent >= EVERY_S:
             self._send()
