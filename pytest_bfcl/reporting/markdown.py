@@ -13,6 +13,7 @@ from pytest_bfcl.reporting.scores import (
     MatrixRow,
     ScoreRow,
     caveats,
+    headline_basis,
     lost_calls,
     matrix,
     score_rows,
@@ -30,11 +31,11 @@ def write_markdown(summary: Summary) -> str:
     blocks += [f"> {cell(notice)}" for notice in overview.notices(summary)]
     blocks += _gates(summary.get("gate") or {})
     if len(models) == 1:
-        blocks += [_scores(score_rows(model)) for model in models.values()]
+        blocks += [_scores(score_rows(model, summary["fingerprint"])) for model in models.values()]
     elif models:
-        blocks.append(_matrix(matrix(models), list(models)))
+        blocks.append(_matrix(matrix(models, summary["fingerprint"]), list(models)))
     for name, model in models.items():
-        facts = list(_facts(model))
+        facts = list(_facts(model, summary["fingerprint"]))
         if facts:
             title = [f"**{cell(name)}**"] if len(models) > 1 else []
             blocks.append("\n".join([*title, *(f"- {fact}" for fact in facts)]))
@@ -110,7 +111,9 @@ def _reason(name: str) -> str:
     return f"{cell(rule)} ({cell(name)})" if rule else cell(name)
 
 
-def _facts(model: Summary) -> Iterator[str]:
+def _facts(model: Summary, fingerprint: Fields) -> Iterator[str]:
+    if basis := headline_basis(model, fingerprint):
+        yield cell(basis)
     yield from caveats(model, cell)
     if model["failure_counts"]:
         yield "failures: " + ", ".join(f"{cell(tag)} {count}" for tag, count in model["failure_counts"].items())

@@ -47,21 +47,22 @@ def content(
     found_sections = {each.anchor: each for each in sections_of(run, lines or list(run.records()), unread)}
     found_sections |= {each.anchor: each for each in added}
     models: Mapping[str, Summary] = summary["models"]
+    facts = summary["fingerprint"]
     made = [charts.bar_chart(group, names, models) for group, names in scores.sections(models).items()]
     wheel = charts.wheel(*scores.wheel_axes(models)) if len(models) > 1 else None
     return {
         "run": {
             "title": title(summary),
             "short": run.fingerprint.short(),
-            "when": _when(summary["fingerprint"]),
+            "when": _when(facts),
             "notices": [*notices(summary), *_troubles(found, run), *unread],
             "cards": cards(models, summary.get("machine_cost_usd")),
             "server_page": SERVER_PAGE if (run.path / SERVER_PAGE).is_file() else "",
         },
         "gate": {"verdict": "none", "checks": [], **(summary.get("gate") or {})},
         "models": list(models),
-        "details": [_details(name, model, len(models), listing) for name, model in models.items()],
-        "matrix": scores.matrix(models) if len(models) > 1 else [],
+        "details": [_details(name, model, len(models), listing, facts) for name, model in models.items()],
+        "matrix": scores.matrix(models, facts) if len(models) > 1 else [],
         "bars": [chart for chart in made if chart is not None],
         "wheel": wheel,
         "has": {"latency": listing.has_latency, "cost": listing.has_cost, "pages": listing.pages},
@@ -169,13 +170,13 @@ def _sum(models: Mapping[str, Summary], name: str) -> int:
     return sum(score[name] for model in models.values() for score in model["categories"].values())
 
 
-def _details(name: str, model: Summary, models: int, listing: Listing) -> Parsed:
+def _details(name: str, model: Summary, models: int, listing: Listing, fingerprint: Fields) -> Parsed:
     """One model's tables."""
     reasons = [(name, rule_of(name, {}), remedy_of(name), count) for name, count in model["reasons"].items()]
     return {
         "name": name,
         "filter": f"&model={quote(model['model'])}" if models > 1 else "",
-        "rows": scores.score_rows(model),
+        "rows": scores.score_rows(model, fingerprint),
         "known": any(score.get("known_issues") for score in model["categories"].values()),
         "verified": any(score.get("reviewed") for score in model["categories"].values()),
         "tags": list(model["failure_counts"].items()),

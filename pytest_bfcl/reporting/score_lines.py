@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pytest_bfcl.dataset.categories import GROUPS
+from pytest_bfcl.json_types import Fields
 from pytest_bfcl.reporting import formulas
 from pytest_bfcl.reporting.printing import aligned
 from pytest_bfcl.reporting.rendering import percent
-from pytest_bfcl.reporting.scores import caveats, lost_calls, spent
+from pytest_bfcl.reporting.scores import caveats, headline_basis, lost_calls, spent
 from pytest_bfcl.scoring.conduct import conduct_line
+from pytest_bfcl.scoring.score_record import ScoreRecord, records_by_name
 
 if TYPE_CHECKING:
     from pytest_bfcl.runs.summary_types import CategorySummary, GroupSummary, ModelSummary, Summary
@@ -27,7 +29,7 @@ def model_lines(summary: Summary, name: str, *, verbosity: int = 0) -> Iterator[
     if (summary["fingerprint"].get("selection") or {}).get("last_failed"):
         yield rerun_line(model)
     elif verbosity > -2:
-        yield from table_lines(model)
+        yield from table_lines(model, summary["fingerprint"])
         yield from format_lines(model)
     yield from fact_lines(model)
     if verbosity > 0:
@@ -50,15 +52,21 @@ def rerun_line(model: ModelSummary) -> str:
     return f"{RERUN}: {passed} of {passed + failed} pass now"
 
 
-def table_lines(model: ModelSummary) -> list[str]:
-    """One aligned line per category, then per group of more than one; retired categories in a table of their own."""
+def table_lines(model: ModelSummary, fingerprint: Fields) -> list[str]:
+    """One aligned line per category, then per group of more than one; retired categories in a table of their own.
+
+    Of entries that are not the whole data set a last line says how many there are.
+    """
+    known = records_by_name(model, fingerprint)
     retired = [name for name in model["categories"] if name in GROUPS["retired"]]
     current = [name for name in model["categories"] if name not in retired]
-    lines = _table(model, current, [name for name in SHOWN_GROUPS if name in model["groups"]]) if current else []
+    groups = [name for name in SHOWN_GROUPS if name in model["groups"]]
+    lines = _table(model, known, current, groups) if current else []
     if retired:
         lines += ([""] if current else []) + ["retired categories (no part of any overall score)"]
-        lines += _table(model, retired, ["retired"])
-    return lines
+        lines += _table(model, known, retired, ["retired"])
+    basis = headline_basis(model, fingerprint)
+    return [*lines, basis] if basis else lines
 
 
 def format_lines(model: ModelSummary) -> list[str]:
@@ -79,21 +87,22 @@ def format_lines(model: ModelSummary) -> list[str]:
     return ["", title, *aligned(rows, left=5, gap=GAP), spread, ""]
 
 
-def _table(model: ModelSummary, categories: list[str], groups: list[str]) -> list[str]:
-    rows = [HEAD, *(_row(name, model["categories"][name]) for name in categories)]
-    tail = [_row(name, model["groups"][name]) for name in groups]
+def _table(
+    model: ModelSummary, known: Mapping[str, ScoreRecord], categories: list[str], groups: list[str]
+) -> list[str]:
+    rows = [HEAD, *(_row(name, model["categories"][name], known.get(name)) for name in categories)]
+    tail = [_row(name, model["groups"][name], known.get(name)) for name in groups]
     lines = list(aligned([*rows, *tail], gap=GAP))
     shown, groups_shown = lines[: len(rows)], lines[len(rows) :]
     return [*shown, "-" * len(lines[0]), *groups_shown] if len(categories) > 1 and tail else shown
 
 
-def _row(name: str, found: CategorySummary | GroupSummary) -> tuple[str, ...]:
-    judged = found["passed"] + found["failed"]
-    low_high = found.get("interval95")
+def _row(name: str, found: CategorySummary | GroupSummary, record: ScoreRecord | None) -> tuple[str, ...]:
+    low_high = record.interval95 if record else None
     return (
         name,
-        f"{found['passed']}/{judged}",
-        percent(found["accuracy"]),
+        f"{record.passed}/{record.judged}" if record else "0/0",
+        percent(record.value if record else None),
         f"{100 * low_high[0]:.1f} - {100 * low_high[1]:.1f}" if low_high else "–",
         percent(found.get("corrected_accuracy")),
         str(found["errors"] or ""),

@@ -9,6 +9,7 @@ from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.reporting import formulas
 from pytest_bfcl.reporting.rendering import percent, seconds
+from pytest_bfcl.scoring.score_record import ScoreRecord, headline_record, records_by_name, score_records
 
 Summary = Fields
 
@@ -22,7 +23,10 @@ WHEEL_GROUPS = ("non_live", "live", "multi_turn", "web_search", "memory", "irrel
 
 @dataclass(frozen=True, slots=True)
 class ScoreRow:
-    """One line of a score table: a ``kind`` of category, group or overall; ``note`` is the formula, or why not."""
+    """One line of a score table: a ``kind`` of category, group or overall; ``note`` is the formula, or why not.
+
+    Figures are those of the score's record; ``basis`` says of how many entries, where that is not the whole data set.
+    """
 
     name: str
     kind: str
@@ -37,6 +41,7 @@ class ScoreRow:
     errors: int
     skipped: int
     verified: float | None = None
+    basis: str = ""
 
     @property
     def delta(self) -> float | None:
@@ -55,19 +60,20 @@ def sections(models: Mapping[str, Summary]) -> dict[str, list[str]]:
     return {group: names for group, names in found.items() if names}
 
 
-def score_rows(model: Summary) -> list[ScoreRow]:
+def score_rows(model: Summary, fingerprint: Fields) -> list[ScoreRow]:
     """Every section's group line, its categories, then what reaches across sections, then overall."""
     rows: list[ScoreRow] = []
+    known = records_by_name(model, fingerprint)
     for group, names in sections({"": model}).items():
         if len(names) > 1 and group in model["groups"]:
-            rows.append(_row(group, "group", formulas.group_formula(group), model["groups"][group]))
-        rows += [_row(name, "category", "", model["categories"][name]) for name in names]
+            rows.append(_row(group, "group", formulas.group_formula(group), model["groups"][group], known.get(group)))
+        rows += [_row(name, "category", "", model["categories"][name], known.get(name)) for name in names]
     for group in ACROSS:
         score = model["groups"].get(group)
         if score is not None and score["accuracy"] is not None and len(_members(group, model)) > 1:
             name = "irrelevance detection" if group == "irrelevance" else group
-            rows.append(_row(name, "group", formulas.group_formula(group), score))
-    return [*rows, *_overall(model)]
+            rows.append(_row(name, "group", formulas.group_formula(group), score, known.get(group)))
+    return [*rows, *_overall(model, known.get("overall"))]
 
 
 def _members(group: str, model: Summary) -> list[str]:
@@ -76,8 +82,7 @@ def _members(group: str, model: Summary) -> list[str]:
     return [name for name in aggregate.categories_in(aggregate.formula(group)) if name in model["categories"]]
 
 
-def _row(name: str, kind: str, note: str, score: Summary) -> ScoreRow:
-    pair = score.get("interval95")
+def _row(name: str, kind: str, note: str, score: Summary, record: ScoreRecord | None) -> ScoreRow:
     missing = score.get("missing") or []
     if kind == "group" and missing:
         note = f"partial, without {', '.join(missing)}: {note}"
@@ -85,20 +90,21 @@ def _row(name: str, kind: str, note: str, score: Summary) -> ScoreRow:
         name,
         kind,
         note,
-        score["accuracy"],
-        (pair[0], pair[1]) if pair else None,
+        record.value if record else None,
+        record.interval95 if record else None,
         score.get("corrected_accuracy"),
         score.get("accuracy_without_known_issues"),
         score.get("known_issues") or 0,
-        score["passed"],
-        score["passed"] + score["failed"],
-        score["errors"],
+        record.passed if record else 0,
+        record.judged if record else 0,
+        record.errors if record else score["errors"],
         score["skipped"],
         score.get("verified_accuracy"),
+        record.basis if record and not record.is_whole else "",
     )
 
 
-def _overall(model: Summary) -> list[ScoreRow]:
+def _overall(model: Summary, record: ScoreRecord | None) -> list[ScoreRow]:
     """Overall, what there is of it when it is not complete, and the mean of the third version where it can be said."""
     rows = []
     overall, older = model["overall"], model.get("overall_v3") or {}
@@ -108,7 +114,8 @@ def _overall(model: Summary) -> list[ScoreRow]:
     if overall["value"] is not None or overall["missing"] or overall.get("why"):
         corrected, known = model.get("overall_corrected"), model.get("overall_without_known_issues")
         row = _number("Overall", note, overall, corrected, known)
-        rows.append(replace(row, verified=model.get("overall_verified")))
+        basis = record.basis if record and not record.is_whole else ""
+        rows.append(replace(row, verified=model.get("overall_verified"), basis=basis))
     if partial := overall.get("partial"):
         weights = ", ".join(f"{name} {weight:.0f} %" for name, weight in partial["weights"].items())
         note = f"{partial['categories']} of {partial['of']} categories, weights rescaled: {weights}"
@@ -195,9 +202,15 @@ class MatrixRow:
         return max(found) if len(found) > 1 else None
 
 
-def matrix(models: Mapping[str, Summary]) -> list[MatrixRow]:
+def headline_basis(model: Summary, fingerprint: Fields) -> str:
+    """Of how many entries the first score is, where that is not the whole data set; else empty."""
+    record = headline_record(score_records(model, fingerprint))
+    return record.basis if record is not None and not record.is_whole else ""
+
+
+def matrix(models: Mapping[str, Summary], fingerprint: Fields) -> list[MatrixRow]:
     """Models side by side, the rows of `score_rows` any of them has."""
-    tables = [{row.name: row for row in score_rows(model)} for model in models.values()]
+    tables = [{row.name: row for row in score_rows(model, fingerprint)} for model in models.values()]
     order = [name for group, names in sections(models).items() for name in (group, *names)]
     order += ["agentic", "irrelevance detection", "Overall", PARTIAL, "Overall as in v3"]
     rows = []

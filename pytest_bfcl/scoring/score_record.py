@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -58,6 +58,14 @@ class ScoreRecord:
         """A JSON-able copy."""
         found: Any = asdict(self)
         return {**found, "interval95": list(self.interval95) if self.interval95 else None}
+
+
+def records_by_name(model: Fields, fingerprint: Fields) -> dict[str, ScoreRecord]:
+    """`score_records` by their names: a category's stands before that of a group which is called the same."""
+    found: dict[str, ScoreRecord] = {}
+    for record in score_records(model, fingerprint):
+        found.setdefault(record.name, record)
+    return found
 
 
 def score_records(model: Fields, fingerprint: Fields) -> Iterator[ScoreRecord]:
@@ -116,7 +124,7 @@ class _Reader:
         )
 
 
-def headline_record(records: Iterator[ScoreRecord]) -> ScoreRecord | None:
+def headline_record(records: Iterable[ScoreRecord]) -> ScoreRecord | None:
     """The score a badge shows: the overall one where it is claimed, else that of all entries asked."""
     known = {each.name: each for each in records}
     return next((known[name] for name in ("overall", "all", "all_scoring") if name in known), None)

@@ -73,8 +73,9 @@ def test_score_rows_have_groups_formulas_and_both_rules() -> None:
     records = [record(f"multiple_{n}", "multiple", MODEL, "failed", corrected_outcome="passed") for n in range(2)]
     records += [record(f"parallel_{n}", "parallel", MODEL) for n in range(2)]
     records.append(record("parallel_9", "parallel", MODEL, "error"))
-    (model,) = summary(*records)["models"].values()
-    rows = {row.name: row for row in scores.score_rows(model)}
+    made = summary(*records)
+    (model,) = made["models"].values()
+    rows = {row.name: row for row in scores.score_rows(model, made["fingerprint"])}
     assert rows["multiple"].accuracy == 0
     assert rows["multiple"].corrected == rows["multiple"].delta == 1
     assert (rows["parallel"].judged, rows["parallel"].errors) == (2, 1)
