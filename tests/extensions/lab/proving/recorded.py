@@ -35,9 +35,9 @@ ABOUT = (
     "Made by `make proof`: every recorded output, conversation and reply is judged, played or decoded again and "
     "compared with what the reference (bfcl-eval 2026.3.23, unless said otherwise) made of it. "
     "`pytest-bfcl score prove FOLDER` does the same for the `result/` and `score/` folders of anyone's BFCL run.",
-    "What counts as equal: verdict, error type and the error types of every call tried; of conversations also the "
-    "turn; of simulators every result and state but free wording; of replies the decoded calls in every notation; of "
-    "prompts and score tables every byte. [The exceptions](#the-exceptions) have letters (a) to (d).",
+    "Equal means: the same verdict, error type and error types of every tried call, and in conversations the same turn. "
+    "For simulators it means every result and state except free wording, for replies the decoded calls in every "
+    "notation, for prompts and score tables every byte. [The exceptions](#the-exceptions) have letters (a) to (d).",
 )
 OLD_HANDLER = Cause(
     "handler of 2024",
