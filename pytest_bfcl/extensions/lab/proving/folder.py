@@ -116,7 +116,7 @@ class _Read:
         why = "its results hold native calls" if self._native else "they hold no native call"
         if self._mode == "fc" and not self._native:
             why = "by its name alone"
-        told = f"the leaderboard does not have this model, the evidence says {native} ({why})"
+        told = f"not on the leaderboard; the evidence says {native} ({why})"
         return "; ".join(filter(None, (told, self._proof)))
 
 

@@ -35,8 +35,8 @@ ABOUT = (
     "Made by `make proof`: every recorded output, conversation and reply is judged, played or decoded again and "
     "compared with what the reference (bfcl-eval 2026.3.23, unless said otherwise) made of it. "
     "`pytest-bfcl score prove FOLDER` does the same for the `result/` and `score/` folders of anyone's BFCL run.",
-    "Equal means: the same verdict, error type and error types of every tried call, and in conversations the same turn. "
-    "For simulators it means every result and state except free wording, for replies the decoded calls in every "
+    "Equal means: the same verdict, error type and error types of every tried call, and in conversations the same "
+    "turn. For simulators it means every result and state except free wording, for replies the decoded calls in every "
     "notation, for prompts and score tables every byte. [The exceptions](#the-exceptions) have letters (a) to (d).",
 )
 OLD_HANDLER = Cause(

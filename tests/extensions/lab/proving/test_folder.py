@@ -271,7 +271,7 @@ def test_a_note_stands_under_the_model_it_is_about(folder: Path, data: DataSet) 
     about = [note for name, found in notes.items() for note in found if name.startswith(second)]
     assert any("have no score file" in note for note in about)
     assert any("left out" in note for note in about)
-    assert any("the leaderboard does not have this model, the evidence says native calls" in note for note in about)
+    assert any("not on the leaderboard; the evidence says native calls" in note for note in about)
     assert not [note for name, found in notes.items() for note in found if name.startswith(first) and second in note]
 
 
