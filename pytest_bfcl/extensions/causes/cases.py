@@ -95,7 +95,7 @@ class Case:
         if checker == "state":
             truth = turn_ground_truth_calls(entry, turn)
             return [
-                Due(self._wire(call.name), {k: [v] for k, v in call.arguments.items()}, frozenset(), call.arguments)
+                Due(self.on_wire(call.name), {k: [v] for k, v in call.arguments.items()}, frozenset(), call.arguments)
                 for call in truth
             ]
         if checker not in ("ast", "relevance"):
@@ -112,7 +112,7 @@ class Case:
             typed = entry.language == "python"
             found.append(
                 Due(
-                    self._wire(next(iter(accepted[number])) if number < len(accepted) else call.name),
+                    self.on_wire(next(iter(accepted[number])) if number < len(accepted) else call.name),
                     {key: [given[key], *(_resolved(each) for each in values.get(key, ()) if typed)] for key in given}
                     | {k: [_resolved(each) for each in v if each != ""] for k, v in values.items() if k not in given},
                     frozenset(key for key, each in values.items() if "" in each),
@@ -121,7 +121,8 @@ class Case:
             )
         return found
 
-    def _wire(self, name: str) -> str:
+    def on_wire(self, name: str) -> str:
+        """A documented name as it went over the wire."""
         return wire_name(name) if self.transcript.underscore_names else name
 
     def schema(self, name: str) -> Fields:

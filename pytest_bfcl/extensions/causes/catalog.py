@@ -141,6 +141,12 @@ KINDS: Mapping[str, Kind] = {
     # No call.
     "call_in_text": Kind("parser", "calls stand in the text ({told}), not as tool calls", next="decoder"),
     "call_in_thoughts": Kind("parser", "calls stand in the thoughts ({told})", next="reasoning"),
+    "text_notation": Kind("model", "calls are written in another notation ({told})", next="decoder"),
+    "text_around": Kind("model", "words stand around the calls", next="strict"),
+    "text_fenced": Kind("model", "calls stand in a code fence with words around it", next="strict"),
+    "text_cut": Kind("server", "texts of calls are cut off", next="tokens"),
+    "text_quotes": Kind("server", "calls are written with typographic quotes", next="doctor"),
+    "text_lines": Kind("model", "calls stand one a line, not in a list", next="strict"),
     "empty": Kind("server", "replies are empty", next="doctor"),
     "thoughts": Kind("parser", "replies are thoughts and nothing else", next="reasoning"),
     "refused": Kind("model", "replies refuse", next="prompt"),

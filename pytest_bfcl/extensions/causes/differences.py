@@ -9,10 +9,10 @@ import re
 
 from pytest_bfcl.checkers import reasons
 from pytest_bfcl.extensions.causes.calls import calls_inside, is_first_again, of_calls
-from pytest_bfcl.extensions.causes.cases import Case, Due, Turn
+from pytest_bfcl.extensions.causes.cases import Case, Turn
 from pytest_bfcl.extensions.causes.places import Features, Fix, Found, Place, drop_all, restore
 from pytest_bfcl.extensions.causes.relations import script_of
-from pytest_bfcl.formats.detection import lost_calls
+from pytest_bfcl.extensions.causes.written import calls_in, calls_of_text
 
 REFUSED = re.compile(
     r"\b(?:can(?:no|')?t|unable to|not able to|won't|will not)\b.{0,40}\b(?:help|assist|do that|comply|provide|fulfil)"
@@ -90,8 +90,11 @@ def _no_call(case: Case, turn: Turn, number: int) -> tuple[str, str, Fix]:
     text = " ".join(step.reply.text or "" for step in steps).strip()
     thoughts = " ".join(step.reply.reasoning or "" for step in steps).strip()
     restored = restore(number, turn.due)
+    if case.transcript.mode == "prompt" and (mended_text := calls_of_text(text, case)) is not None:
+        key, told, calls = mended_text
+        return key, told, restore(number, calls)
     for said, key in ((text, "call_in_text"), (thoughts, "call_in_thoughts")):
-        found = _calls_in(said, case) if said else None
+        found = calls_in(said, case) if said else None
         if found is not None:
             told, calls = found
             return key, told, restore(number, calls)
@@ -101,30 +104,3 @@ def _no_call(case: Case, turn: Turn, number: int) -> tuple[str, str, Fix]:
         return "refused", "", restored
     asks = text.rstrip(" \n*)\"'").endswith("?") or text.count("?") > 1
     return ("asked" if asks else "words"), "", restored
-
-
-def _calls_in(text: str, case: Case) -> tuple[str, list[Due]] | None:
-    """Calls that a text holds, and the format they are in: only of functions that are offered."""
-    text = text[:20_000]
-    functions = case.entry.all_functions
-    lost = lost_calls(text, functions)
-    if lost is not None:
-        name, calls = lost
-        return name, [Due(case._wire(call.name), {}, frozenset(), dict(call.arguments)) for call in calls]
-    made = re.search(r"\[?\s*([\w.]+)\(.*\)\s*\]?", text, re.S)
-    if made and (made.group(1) in case.wires or made.group(1).replace(".", "_") in case.wires):
-        written = _python_calls(made.group().strip(), case)
-        return ("Python", written) if written else None
-    return None
-
-
-def _python_calls(text: str, case: Case) -> list[Due]:
-    from pytest_bfcl.decoding import decode
-    from pytest_bfcl.failures import BenchmarkError
-    from pytest_bfcl.syntax.errors import DecodeError
-
-    try:
-        calls = decode(text, functions=case.entry.all_functions)
-    except (DecodeError, BenchmarkError, ValueError):
-        return []
-    return [Due(case._wire(c.name), {}, frozenset(), {str(k): v for k, v in c.arguments.items()}) for c in calls]

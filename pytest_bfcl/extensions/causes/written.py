@@ -1,0 +1,104 @@
+"""Calls that a text holds although it was not read as calls: what keeps them from being read, and the calls."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable, Iterator
+
+from pytest_bfcl.decoding import decode
+from pytest_bfcl.extensions.causes.cases import Case, Due
+from pytest_bfcl.extensions.causes.relations import TOKEN
+from pytest_bfcl.failures import BenchmarkError
+from pytest_bfcl.formats.detection import lost_calls
+from pytest_bfcl.syntax.errors import DecodeError
+from pytest_bfcl.transcript import Call
+
+MOST = 20_000
+"""Characters of a text that are looked at."""
+_CALL = re.compile(r"\[?\s*([\w.]+)\(.*\)\s*\]?", re.S)
+
+
+def calls_in(text: str, case: Case) -> tuple[str, list[Due]] | None:
+    """Calls in the text of a reply that should have native ones, and the format they are in."""
+    text = text[:MOST]
+    lost = lost_calls(text, case.entry.all_functions)
+    if lost is not None:
+        return lost[0], [_due(call, case) for call in lost[1]]
+    made = _CALL.search(text)
+    if made and (made.group(1) in case.wires or made.group(1).replace(".", "_") in case.wires):
+        written = _decoded(made.group().strip(), case)
+        return ("Python", written) if written else None
+    return None
+
+
+def calls_of_text(text: str, case: Case) -> tuple[str, str, list[Due]] | None:
+    """What keeps a text, which is the answer to a prompt, from being read as calls, and the calls."""
+    text = text[:MOST]
+    for key, told, repaired in _repairs(text):
+        if repaired != text and (found := _decoded(repaired, case)) and any(each.name in case.wires for each in found):
+            return key, told, found
+    lost = lost_calls(text, case.entry.all_functions)
+    return None if lost is None else ("text_notation", lost[0], [_due(call, case) for call in lost[1]])
+
+
+def _repairs(text: str) -> Iterator[tuple[str, str, str]]:
+    """Kind of cause, its parameter, and the text without it."""
+    tokens = TOKEN.findall(text)
+    if tokens:
+        bare = TOKEN.sub("", text)
+        yield "tokens", tokens[0].strip(), bare
+        yield "tokens", tokens[0].strip(), bare[bare.find("[") :] if "[" in bare else bare
+    for key, told, repair in _REPAIRS:
+        yield key, told, repair(text)
+
+
+def _fenced(text: str) -> str:
+    found = re.search(r"```\w*\s*(.*?)```", text, re.S)
+    return found.group(1).strip() if found else text
+
+
+def _around(text: str) -> str:
+    begin = re.search(r"\[?\s*[A-Za-z_][\w.]*\(", text)
+    end = max(text.rfind(")"), text.rfind("]"))
+    return text[begin.start() : end + 1] if begin and end > begin.start() else text
+
+
+def _closed(text: str) -> str:
+    """The text with what is open in it closed."""
+    opened: list[str] = []
+    quote = ""
+    for before, each in zip(" " + text, text, strict=False):
+        if quote:
+            quote = "" if each == quote and before != "\\" else quote
+        elif each in "'\"":
+            quote = each
+        elif each in "([{":
+            opened.append({"(": ")", "[": "]", "{": "}"}[each])
+        elif opened and each == opened[-1]:
+            opened.pop()
+    return text + quote + "".join(reversed(opened))
+
+
+_REPAIRS: tuple[tuple[str, str, Callable[[str], str]], ...] = (
+    ("text_cut", "", _closed),
+    ("encoding", "HTML escapes", html.unescape),
+    ("text_quotes", "", lambda text: re.sub("[“”„«»]", '"', re.sub("[‘’]", "'", text))),
+    ("text_fenced", "", _fenced),
+    ("text_around", "", _around),
+    ("text_cut", "", lambda text: text[: text.rfind("), ") + 1] + "]" if "), " in text else text),
+    ("text_lines", "", lambda text: ", ".join(line.strip().rstrip(",;") for line in text.splitlines() if line.strip())),
+)
+
+
+def _decoded(text: str, case: Case) -> list[Due]:
+    entry = case.entry
+    try:
+        calls = decode(text, return_format=entry.return_format, functions=entry.all_functions)
+    except (DecodeError, BenchmarkError, ValueError):
+        return []
+    return [_due(call, case) for call in calls]
+
+
+def _due(call: Call, case: Case) -> Due:
+    return Due(case.on_wire(str(call.name)), {}, frozenset(), {str(k): v for k, v in call.arguments.items()})
