@@ -41,6 +41,21 @@ def spread_json(path: Path) -> str | None:
     return f"this is one JSON {kind} printed over {lines} lines, not JSON lines: {_MEND}"
 
 
+def json_trouble(error: ValueError | RecursionError) -> str:
+    """What is wrong with a line that is not JSON, in words for who wrote it by hand."""
+    if not isinstance(error, json.JSONDecodeError):
+        return str(error)
+    text, at = error.doc, error.pos
+    here, place = text[at : at + 1], f"at column {error.colno}"
+    if here == "," or (here in ("}", "]") and text[:at].rstrip().endswith(",")):
+        return f"a comma too many before {text[at:].lstrip(', ')[:1]!r} {place}: delete it"
+    if here == "'":
+        return f"a single quote {place}: JSON takes double quotes"
+    if text.startswith(("True", "False", "None"), at):
+        return f"{text[at : at + 5].rstrip(',} ]')} {place}: JSON writes true, false and null"
+    return f"{error.msg} {place}"
+
+
 def _not_utf8(head: bytes) -> str | None:
     if b"\0" not in head:
         return None

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import gc
 import sys
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from importlib import import_module
@@ -75,6 +76,14 @@ OTHERS_VERBS = {
     "-v": "pytest-bfcl --version",
 }
 """Verbs of bfcl-eval and others' habits: what does that here."""
+
+
+class HelpFormatter(argparse.RawDescriptionHelpFormatter):
+    """Breaks lines between words only, never inside ``--option`` or ``provider:name``."""
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        words = " ".join(text.split())
+        return textwrap.wrap(words, width, break_on_hyphens=False, break_long_words=False)
 
 
 class Parser(argparse.ArgumentParser):
@@ -164,7 +173,7 @@ def verb_module(verb: str) -> ModuleType | None:
 def verb_parser(verb: str, module: ModuleType, width: int | None = None) -> argparse.ArgumentParser:
     """The parser of a verb; its help is so many columns wide, as the terminal without."""
     parser = Parser(prog=f"pytest-bfcl {verb}", description=module.__doc__)
-    parser.formatter_class = partial(argparse.RawDescriptionHelpFormatter, width=width)
+    parser.formatter_class = partial(HelpFormatter, width=width)
     module.add_arguments(parser)
     forms = {name: load().SUMMARY for name, load in forms_of(verb).items()}
     if forms:

@@ -21,6 +21,7 @@ HABITS: list[tuple[str, str, str]] = [
     ("score", r"required: PATH", "outputs you have: a .jsonl, a run directory or a result/ folder"),
     ("models", r"arguments: [^-]", "--model PROVIDER:NAME tells about one"),
     ("models", r"arguments: --list\b", "without an option it lists them"),
+    ("doctor", r"arguments: (?!-|https?:|wire|parser)", "--model PROVIDER:NAME names the model"),
     ("doctor", r"arguments: https?:", "--base-url URL, with --model PROVIDER:NAME"),
     ("wire", r"arguments: (--model|--base-url)\b", "write pytest --model PROVIDER:NAME --bfcl-base-url URL -m wire"),
     ("fetch", r"arguments: (official|--data|--offline)", "it fetches the official data alone, or takes it --from PATH"),

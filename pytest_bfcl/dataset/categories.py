@@ -170,7 +170,8 @@ def resolve_categories(names: Iterable[str]) -> list[str]:
         elif name in CATEGORIES:
             wanted.add(name)
         else:
-            raise UsageError(f"unknown category or group {name!r}; {instead_of(name, [*GROUPS, *CATEGORIES])}")
+            now = f"since V4 it is {EARLIER[name]!r}" if name in EARLIER else instead_of(name, [*GROUPS, *CATEGORIES])
+            raise UsageError(f"unknown category or group {name!r}; {now}")
     return [name for name in CATEGORIES if name in wanted]
 
 

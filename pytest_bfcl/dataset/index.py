@@ -18,7 +18,7 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic_core import from_json
 
-from pytest_bfcl.spread_json import spread_json
+from pytest_bfcl.spread_json import json_trouble, spread_json
 
 _LEADING_ID = re.compile(rb'\s*\{\s*"id"\s*:\s*"([^"\\]+)"')
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff\u2028\u2029]")
@@ -106,7 +106,7 @@ def _checked_row(line: bytes, place: Row, default_id: str | None) -> Row | str:
     try:
         body = parse_line(line)
     except (ValueError, RecursionError) as error:
-        return f"not JSON: {error}"
+        return f"not JSON: {json_trouble(error)}"
     if not isinstance(body, dict):
         return f"an entry is a JSON object, this line is {_kind(body)}"
     entry_id = body.get("id", default_id)

@@ -107,7 +107,9 @@ def _package_version() -> str:
 def _open_path(path: Path, documents: Callable[[str], list[FunctionDoc]] | None) -> DataSet:
     if not path.exists():
         kinds = "name auto, bundled, official, a directory or a .jsonl file"
-        raise UsageError(f"no data at {path}: {_set_hint(path) or _name_hint(path) or kinds}")
+        slashes = str(path).replace("\\", "/")
+        turned = f"write {slashes}" if "\\" in str(path) and Path(slashes).exists() else None
+        raise UsageError(f"no data at {path}: {turned or _set_hint(path) or _name_hint(path) or kinds}")
     path = path.resolve()
     if path.is_file():
         layout: Layout = FileLayout(path)

@@ -27,6 +27,8 @@ _THRESHOLDS = {
     AdapterTrouble.AUTH: 3,
 }  # fmt: skip
 _UNREACHABLE_AT_START = 2
+_REFUSED_AT_START = 3
+"""Attempts that this machine itself refused, before anything was answered: no server listens."""
 _PASSING = frozenset(
     (
         AdapterTrouble.SERVER,
@@ -88,6 +90,10 @@ class Breaker:
         self._failing: AdapterError | None = None
         self._failing_times = 0
 
+    def is_absent(self, error: AdapterError) -> bool:
+        """Whether no server listens on this machine, and none did since the run began."""
+        return not self.answered and isinstance(error, EndpointUnreachable) and error.refused
+
     @property
     def open(self) -> bool:
         """Whether requests are refused without being sent."""
@@ -99,6 +105,8 @@ class Breaker:
         if self.reason is not None:
             return None
         place = self.endpoint or "the endpoint"
+        if self.suspicion is not None and self.is_absent(self.suspicion.error):
+            return f"{self.suspicion.error.message}, trying again"
         if self.suspicion is not None:
             what = self.suspicion.what.partition(" (")[0]
             return f"{place} {what}, trying again: {self.suspicion.error.message}"
@@ -137,6 +145,8 @@ class Breaker:
             return
         if not self.answered and kind_of(error) not in _PASSING:
             self._count_alike(error)
+        if self.is_absent(error) and len(self._attempts) >= _REFUSED_AT_START:
+            self._suspect(error, "refuses connections", passing=True)
         if len(self._attempts) >= WINDOW_LEAST and self._failed >= WINDOW_RATE * len(self._attempts):
             what = _WORDS.get(kind_of(error), "fails every request")
             self._suspect(error, f"{what} ({self._failed} of the last {len(self._attempts)})", passing=True)
@@ -184,7 +194,8 @@ class Breaker:
     def give_up(self, error: AdapterError, what: str | None = None) -> None:
         """Open for good."""
         what = what or (self.suspicion.what if self.suspicion else "cannot be asked")
-        self.reason = f"{self.endpoint or 'the endpoint'} {what}: {error.message}"
+        absent = self.is_absent(error)
+        self.reason = error.message if absent else f"{self.endpoint or 'the endpoint'} {what}: {error.message}"
         self.advice = error.advice
         self.suspicion = None
 

@@ -7,10 +7,14 @@ from pytest_bfcl.troubles import AdapterTrouble
 
 
 class EndpointUnreachable(AdapterError):
-    """No connection could be made at all: nobody listens, unknown host, no route."""
+    """No connection could be made at all: unknown host, no route, no server.
 
-    def __init__(self, message: str, *, advice: str = "") -> None:
+    ``refused``: this machine itself says that no server listens, so that waiting helps little.
+    """
+
+    def __init__(self, message: str, *, advice: str = "", refused: bool = False) -> None:
         super().__init__(AdapterTrouble.CONNECTION, message, advice=advice, retryable=True)
+        self.refused = refused
 
 
 class ToolsRefused(AdapterError):

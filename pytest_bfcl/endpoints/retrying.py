@@ -187,6 +187,8 @@ class Caller:
         policy = self.policy
         if not suspicion.passing:
             return [0.0]
+        if self.breaker.is_absent(suspicion.error):
+            return [policy.first_s, 2 * policy.first_s]
         most = min(
             policy.limit_s,
             _PATIENCE_S * policy.retries if suspicion.error.kind == AdapterTrouble.RATE_LIMIT else math.inf,

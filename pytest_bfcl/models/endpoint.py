@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 BODY_LIMIT = REPLY_LIMIT
 """Largest answer read, in bytes; a longer one is a malformed body."""
 
+_QUOTES = ("'", '"', "`", "“", "”", "‘", "’")
 _KEEPALIVE_S = 4.0  # under the 5 s after which common servers close idle connections
 _EVENTS = (b"data:", b"event:", b": ")
 
@@ -76,6 +77,8 @@ class Endpoint:
         key = raw.strip()
         if key != raw:
             self.notes.append(f"{self.key_variable} has white space around the key; it is sent without")
+        if key[:1] in _QUOTES or key[-1:] in _QUOTES:
+            raise UsageError(f"{self.key_variable} has a quote around the key: set it without quotes")
         return key
 
     @property
@@ -211,7 +214,9 @@ class Endpoint:
         if isinstance(error, aiohttp.InvalidURL):
             return AdapterError(AdapterTrouble.BAD_REQUEST, self._error_text(error), advice="check the base URL")
         advice = f"is the server at {self.shown} running and reachable?"
-        if isinstance(error, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError):
+        if isinstance(error, aiohttp.ClientConnectorError):
+            return self._unreachable(error.os_error, advice)
+        if isinstance(error, aiohttp.ConnectionTimeoutError):
             return EndpointUnreachable(f"cannot connect: {self._error_text(error)}", advice=advice)
         if isinstance(error, TimeoutError):
             wait = f"{self.settings.timeout_s:g} s"
@@ -225,6 +230,21 @@ class Endpoint:
             advice=advice,
             retryable=True,
         )
+
+    def _unreachable(self, error: OSError, advice: str) -> AdapterError:
+        """Why there is no connection, in few words: no server, another protocol, or what the system says."""
+        text = redact(str(error.strerror or error), self.secrets)
+        if "WRONG_VERSION_NUMBER" in str(error) or "record layer" in str(error):
+            plain = self.shown.replace("https://", "http://", 1)
+            return AdapterError(
+                AdapterTrouble.BAD_REQUEST,
+                f"{self.shown} does not speak https",
+                advice=f"write --bfcl-base-url {plain}",
+            )
+        if is_local(self.url) and (isinstance(error, ConnectionRefusedError) or "Connect call failed" in str(error)):
+            return EndpointUnreachable(f"no server listens at {self.shown}", advice="start it, or check the port",
+                                       refused=True)  # fmt: skip
+        return EndpointUnreachable(f"cannot connect to {self.shown}: {text}", advice=advice)
 
     def _error_text(self, error: BaseException) -> str:
         words = str(error) if isinstance(getattr(error, "message", ""), str) else ""  # else: half the head of an answer

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import cast
 
@@ -42,10 +43,18 @@ class ModelSpec:
         return self.text
 
 
+_OTHER_WORDS: Mapping[str, Mode] = {
+    **dict.fromkeys(("native", "tool", "tools", "function", "functions", "function_calling", "function-calling"), "fc"),
+    **dict.fromkeys(("text", "prompting", "prompted"), "prompt"),
+}
+
+
 def _nearly_a_mode(suffix: str) -> str | None:
     """The mode that a misspelt suffix means; other words behind an ``@`` are a part of the name."""
     from difflib import get_close_matches  # a spec without a mistake pays nothing for it
 
+    if found := _OTHER_WORDS.get(suffix.strip().lower()):
+        return found
     return next(iter(get_close_matches(suffix.strip().lower(), MODES, cutoff=0.75)), None)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_bfcl import entry_points
-from pytest_bfcl.dataset.categories import CATEGORIES, category_of, resolve_categories
+from pytest_bfcl.dataset.categories import CATEGORIES, EARLIER, category_of, present_id, resolve_categories
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.plugin import pytest_internals
@@ -103,6 +103,11 @@ class SessionData:
             return any(self.chosen.path_of(name) == path for name in self.chosen.categories())
         except UsageError:
             return False
+
+    @property
+    def is_unused(self) -> bool:
+        """Whether only users' own files run, so that nothing of the chosen set does."""
+        return self.files is not None and not self._uses_chosen
 
     @property
     def is_guessed(self) -> bool:
@@ -271,6 +276,9 @@ class SessionData:
             if category not in CATEGORIES or not self.dataset.index(category):
                 have = self.dataset.categories()
                 told = did_you_mean(category, have) or f"it has: {', '.join(have)}"
+                if category in EARLIER:
+                    entry = f"::{present_id(name, category)}" if name else ""
+                    told = f"since V4 it is bfcl/{EARLIER[category]}.jsonl{entry}"
                 raise UsageError(f"not found: bfcl/{category}.jsonl in the {self.dataset.name} data; {told}")
             entry_id, _, label = (name or "").partition("[")
             if name is not None and self.dataset.find(entry_id) is None:

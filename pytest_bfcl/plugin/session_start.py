@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_bfcl.dataset.categories import EARLIER
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.plugin.contenders import check_providers
 from pytest_bfcl.plugin.nodes import EntryItem
@@ -61,7 +62,7 @@ class SessionStart:
             raise pytest.UsageError(f"-m {option.markexpr!r}: marks are joined by or, and, not: -m 'live or non_live'")
         registered = [re.split(r"[:(]", line, maxsplit=1)[0].strip() for line in session.config.getini("markers")]
         for word in node_ids.misspelt_marks(getattr(option, "markexpr", "") or "", registered):
-            meant = did_you_mean(word, mark_names())
+            meant = f"since V4 it is {EARLIER[word]!r}" if word in EARLIER else did_you_mean(word, mark_names())
             raise pytest.UsageError(
                 f"-m {option.markexpr!r}: there is no mark {word!r}; {meant}\n"
                 "a mark of your own with this name has to be registered (ini option markers)"
@@ -77,18 +78,17 @@ class SessionStart:
             told = f"no entry fits {' and '.join(asked)}" + (f"; {meant}" if meant else "")
             self._session.notices.tell(told)
 
+    def _say_ahead(self, session: pytest.Session) -> None:
+        """Which entries will be skipped and whether Overall can be claimed: after everything that refuses a run."""
+        chosen = [item.ref.category for item in session.items if isinstance(item, EntryItem)]
+        part, data = self._run.is_part, self._session.data.dataset
+        self._session.notices.say_ahead(chosen, self._conversations.skip_reason, data, part=part)
+
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
         """A dry run ends after collection; otherwise the run directory is opened before the first item."""
         if session.config.option.collectonly:
             return None
-        if not self._session.distributed:
-            chosen = [item.ref.category for item in session.items if isinstance(item, EntryItem)]
-            part, data = (
-                self._session.plan.shard is not None or bool(self._run.earlier.settled),
-                self._session.data.dataset,
-            )
-            self._session.notices.say_ahead(chosen, self._conversations.skip_reason, data, part=part)
         if self._session.plan.dry_run:
             from pytest_bfcl.scoring.gating import UNJUDGED
             from pytest_bfcl.session.estimate import estimate_lines
@@ -96,6 +96,7 @@ class SessionStart:
             reporter = session.config.pluginmanager.getplugin("terminalreporter")
             tell = Sink(reporter).write_line if reporter is not None else say
             trials = [item.trial for item in session.items if isinstance(item, EntryItem)]
+            self._say_ahead(session)
             for line in estimate_lines(trials, self._session.plan.precision):
                 tell(line)
             if self._gates.options.wants_verdict:
@@ -108,8 +109,6 @@ class SessionStart:
             self._results.plan([item.nodeid for item in items], entries)
             others = len(items) < len(session.items)
             self._gates.refuse_unreachable(entries, self._conversations.skip_reason, others=others)
-            for line in cost_lines([item.trial for item in items]):
-                self._session.notices.tell(line)
         if self._engines is not None and here and (items or self._session.data.checks):
             self._engines.start()
         if items and here:
@@ -117,6 +116,9 @@ class SessionStart:
                 self._conversations.create_models()
             except UsageError as error:
                 raise pytest.UsageError(str(error)) from None
+            self._say_ahead(session)
+            for line in cost_lines([item.trial for item in items]):
+                self._session.notices.tell(line)
             opened(self._run)
             self._results.receive_broken()
         elif self._results.broken and here:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_bfcl.dataset.categories import is_write_stage
 from pytest_bfcl.dataset.opening import NOT_FETCHED
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.plugin import pytest_internals
@@ -61,12 +62,14 @@ class Terminal:
         return lines
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_terminal_summary(self, terminalreporter: Any) -> Generator[None, Any, Any]:
-        """Below everything that others print: failures by reason, then what the run came to."""
+    def pytest_terminal_summary(self, terminalreporter: Any, exitstatus: int) -> Generator[None, Any, Any]:
+        """Below everything that others print: failures by reason, then what the run came to; of a refusal nothing."""
         try:
             return (yield)
         finally:
             self._folded.put_back(terminalreporter)
+            if exitstatus == pytest.ExitCode.USAGE_ERROR:
+                self._notices.notes.clear()
             terminalreporter = Sink(terminalreporter)
             lines = list(self._folded.lines())
             if lines:
@@ -78,12 +81,18 @@ class Terminal:
     def _write_summary(self, terminalreporter: Sink) -> None:
         """The table by category, then groups, errors, money and time."""
         summary = self._run.summary
+        if summary is not None and self._data.is_unused and self._config.getoption("bfcl_data"):
+            self._notices.note(f"--bfcl-data {self._session.plan.data} is not used, as only your own files were named")
         for note in self._notices.notes:
             terminalreporter.write_line(f"bfcl: {note}", yellow=True)
         if summary is None:
             return
         if self._data.is_guessed:  # said twice: -q hides the header
             terminalreporter.write_line(f"bfcl: {NOT_FETCHED}", yellow=True)
+        stages = sum(is_write_stage(category) for _, category in self._data.entries_at(self._results.planned))
+        if stages:
+            told = f"{stages} tests are write stages of memory entries, which no score counts"
+            terminalreporter.write_line(f"bfcl: {told}")
         for line in skip_lines(self._run.skips):
             terminalreporter.write_line(f"bfcl: {line}", yellow=True)
         from pytest_bfcl.reporting.score_lines import model_lines, title

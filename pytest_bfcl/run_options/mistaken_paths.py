@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from pytest_bfcl.dataset.categories import CATEGORIES, GROUPS, category_of
+from pytest_bfcl.dataset.categories import CATEGORIES, EARLIER, GROUPS, category_of, present_id
 
 _OFFICIAL = re.compile(r"(?:.*/)?(?:BFCL_v\d_)?(?P<name>\w+)(?:\.jsonl?)?", re.IGNORECASE)
 _ID = re.compile(r"\w+_\d[\w-]*")
@@ -20,6 +20,11 @@ def missing_hint(argument: str, *, active: bool) -> str | None:
     """
     path, colons, name = argument.replace("\\", "/").partition("::")
     command = "" if active else "pytest --model PROVIDER:NAME "
+    if "\\" in argument and Path(argument.replace("\\", "/").partition("::")[0]).exists():
+        return f"the path has backslashes: write {command}{argument.replace(chr(92), '/')}"
+    said = path.rpartition("_")[0]
+    if _ID.fullmatch(path) and said in EARLIER:
+        return f"{path} is an id of V1 to V3: write {command}bfcl/{EARLIER[said]}.jsonl::{present_id(path, said)}"
     if _ID.fullmatch(path) and category_of(path) in CATEGORIES:
         return f"{path} is an entry: write {command}bfcl/{category_of(path)}.jsonl::{path}"
     match = _OFFICIAL.fullmatch(path.rstrip("/"))

@@ -21,6 +21,7 @@ from typing import IO, Any, NamedTuple
 
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.json_types import Fields, Parsed
+from pytest_bfcl.spread_json import json_trouble
 from pytest_bfcl.troubles import HarnessTrouble
 
 MAX_DEPTH = 200
@@ -245,7 +246,7 @@ def _slowly_parsed(raw: bytes) -> Any:
         raise ValueError("not UTF-8") from None
     except json.JSONDecodeError as error:
         cut = "" if raw.endswith(b"\n") else " (the line is cut off)"
-        raise ValueError(f"not JSON: {error.msg} at column {error.colno}{cut}") from None
+        raise ValueError(f"not JSON: {json_trouble(error)}{cut}") from None
     except RecursionError:
         raise ValueError("nested too deeply") from None
     except ValueError:  # Python's limit on digits

@@ -14,6 +14,7 @@ from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.scoring.gate_scope import Scope, one_entry
 from pytest_bfcl.scoring.gates import GateCheck
+from pytest_bfcl.spread_json import json_trouble
 
 if TYPE_CHECKING:
     from pytest_bfcl.runs import Fingerprint
@@ -34,7 +35,7 @@ def read_expected(path: Path | str) -> Any:
     except (OSError, UnicodeError) as error:
         raise UsageError(f"--bfcl-expected: cannot read {path}: {error}") from None
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"--bfcl-expected: {path} is not JSON: {error}") from None
+        raise UsageError(f"--bfcl-expected: {path} is not JSON: {json_trouble(error)}") from None
     return [] if content is None else content  # null expects nothing, and is no such file either
 
 

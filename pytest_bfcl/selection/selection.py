@@ -15,6 +15,7 @@ from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.selection.sampling import stratified_sample
 from pytest_bfcl.selection.splits import is_in
+from pytest_bfcl.spread_json import json_trouble
 
 _SHOWN = 10
 DEFAULT = "all_scoring"
@@ -169,7 +170,7 @@ def _ids_from_json(text: str, path: Path) -> list[str]:
     try:
         selection: Any = json.loads(text)
     except ValueError as error:
-        raise UsageError(f"{path} is not JSON: {error}") from error
+        raise UsageError(f"{path} is not JSON: {json_trouble(error)}") from error
     ids: list[str] = []
     for category, names in selection.items():
         if not isinstance(names, list) or not all(isinstance(name, str) for name in names):

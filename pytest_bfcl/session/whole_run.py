@@ -233,14 +233,14 @@ class WholeRun:
         run = self.run
         run.plan(self._mine_of_chosen(), len(trials))
         run.refuse_unreachable({each.entry_id: each.category for each in trials}, self._skip_reason)
-        for line in (*self._ahead(trials), *cost_lines(trials)):
-            said(line)
         if not trials and not self.earlier.settled:
             await self.runner.aclose()
             run.end(None)
             return self._result(None)
         if not self._fleet:
             self._check_keys(trials)
+        for line in (*self._ahead(trials), *cost_lines(trials)):
+            said(line)
         self.runner.on_answer = run.on_answer
         await self.runner.ready(min(self.settings.concurrency, len(trials)) or 1)
         with ExitStack() as stack:

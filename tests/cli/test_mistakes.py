@@ -199,6 +199,10 @@ TABLE: list[tuple[str, int, str]] = [
     ("score --model gpt-4o", 2, "pytest --model SPEC asks a model"),
     ("score good", 2, "which is not at hand as it was then: name it with --data PATH"),
     ("models gpt-4o", 2, "--model PROVIDER:NAME tells about one"),
+    ("doctor gpt-4o", 2, "--model PROVIDER:NAME names the model"),
+    ("explain official", 2, "`pytest --model replay:RESULT_FOLDER --bfcl-data official --bfcl-out RUN` makes a run"),
+    ("leaderboard official -o made", 2, "makes a run of the replies"),
+    ("new entry --from-python tools.py:nothing", 2, "tools has no function 'nothing'"),
     ("doctor http://localhost:1", 2, "--base-url URL"),
     ("doctor wire --model openai:m", 2, "-m wire"),
     ("fetch official", 2, "it fetches the official data alone"),
@@ -227,6 +231,9 @@ def test_a_mistake_is_one_message(
     folder.joinpath("blank.jsonl").write_bytes(b"")
     folder.joinpath("lines.jsonl").write_text('{"id": "simple_python_0", "output": "x"}\n' * 50, encoding="utf-8")
     folder.joinpath("empty").mkdir()
+    folder.joinpath("official", "m").mkdir(parents=True)
+    folder.joinpath("official", "m", "BFCL_v4_simple_java_score.json").write_text("{}\n", encoding="utf-8")
+    folder.joinpath("tools.py").write_text("def f(city: str) -> str: ...\n", encoding="utf-8")
     folder.joinpath("run.zip").write_bytes(b"PK")
     found = main(line.split())
     caught = capsys.readouterr()

@@ -8,9 +8,10 @@ import time
 import pytest
 from aiohttp import web
 
-from pytest_bfcl.endpoints.errors import EndpointUnreachable
 from pytest_bfcl.endpoints.retrying import RetryPolicy
-from pytest_bfcl.failures import AdapterError
+from pytest_bfcl.failures import AdapterError, UsageError
+from pytest_bfcl.models import create_model
+from pytest_bfcl.settings import Settings
 from tests.models.asking import KEY, model_at
 from tests.models.loopback import WEATHER, completion, request, run, serving
 from tests.patience import patience
@@ -198,12 +199,35 @@ def test_looking_for_the_right_address_does_not_hold_up_the_error():
 
 
 def test_nobody_listens():
-    model = model_at("http://127.0.0.1:1/v1", policy=RetryPolicy(1, 5, 0.001, 0.002))
+    """Waiting for a server of this machine that is not there takes three short pauses, not all retries."""
+    model = model_at("http://127.0.0.1:1/v1", policy=RetryPolicy(9, 300, 0.02, 60))
+    began = time.monotonic()
 
     async def work():
         return await asyncio.gather(*(model.generate(request(WEATHER)) for _ in range(5)), return_exceptions=True)
 
     found = run(work())
-    assert isinstance(found[0], EndpointUnreachable)
-    assert "http://127.0.0.1:1/v1" in found[0].advice
-    assert "cannot be reached" in model.breaker.reason
+    assert time.monotonic() - began < 3  # nine retries take ten
+    assert {str(each).removeprefix("not asked: ") for each in found} == {"no server listens at http://127.0.0.1:1/v1"}
+    assert model.breaker.reason == "no server listens at http://127.0.0.1:1/v1"
+    assert model.breaker.advice == "start it, or check the port"
+
+
+def test_a_key_in_quotes_is_refused_before_it_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    for key in ('"sk-abc"', "'sk-abc'", "“sk-abc”"):
+        monkeypatch.setenv("OPENAI_API_KEY", key)
+        with pytest.raises(UsageError, match="has a quote around the key") as caught:
+            create_model("openai:m", Settings())
+        assert "sk-abc" not in str(caught.value)
+
+
+def test_https_to_a_server_that_speaks_http() -> None:
+    async def work() -> None:
+        async with serving(Server(lambda: web.json_response({}))) as url:
+            model = model_at(url.replace("http://", "https://"), policy=RetryPolicy(1, 5, 0.001, 0.002))
+            with pytest.raises(AdapterError, match="does not speak https") as caught:
+                await model.generate(request(WEATHER))
+            assert caught.value.advice == f"write --bfcl-base-url {url}"
+            await model.aclose()
+
+    run(work())

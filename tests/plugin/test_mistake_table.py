@@ -61,7 +61,13 @@ ROWS: list[tuple[str, str]] = [
     ("F --bfcl-param messages=1", "messages is the run's own to set"),
     ("F --bfcl-header X", "'NAME: VALUE'"),
     ("F --bfcl-categories multiturn", "did you mean 'multi_turn', "),
-    ("F --bfcl-categories simple", "did you mean 'simple_"),
+    ("F --bfcl-categories simple", "since V4 it is 'simple_python'"),
+    ("F -m executable_simple", "since V4 it is 'exec_simple'"),
+    ("F bfcl/simple.jsonl::simple_1", "since V4 it is bfcl/simple_python.jsonl::simple_python_1"),
+    ("--model openai:m@native --bfcl-data=bundled", "did you mean @fc?"),
+    ("--model openai:m@text --bfcl-data=bundled", "did you mean @prompt?"),
+    ("--model oracle: '--bfcl-data=deep\\own.jsonl'", "write deep/own.jsonl"),
+    ("F 'deep\\own.jsonl'", "the path has backslashes: write deep/own.jsonl"),
     ("F --bfcl-categories live,nonlive", "did you mean 'non_live'"),
     ("F --bfcl-fail-under overall", "write GROUP=PCT"),
     ("F --bfcl-fail-under overal=3", "did you mean 'overall'"),
@@ -200,6 +206,7 @@ PATHS = [
     ("simple_python.json", "write bfcl/simple_python.jsonl"),
     ("bfcl/simple_java.json::simple_java_1", "write bfcl/simple_java.jsonl::simple_java_1"),
     ("simple_java.jsonl::simple_java_1", "write bfcl/simple_java.jsonl::simple_java_1"),
+    ("simple_1", "simple_1 is an id of V1 to V3: write bfcl/simple_python.jsonl::simple_python_1"),
     ("bfcl/simple_java::simple_java_1", "write bfcl/simple_java.jsonl::simple_java_1"),
 ]
 WORDS = [
@@ -225,6 +232,8 @@ BROKEN_FILES: list[tuple[str, str]] = [
     ("null.jsonl", "this is no text: it holds null bytes"),
     ("blank.jsonl", "the file holds no entries"),
     ("cut.jsonl", "not JSON"),
+    ("comma.jsonl", "a comma too many before '}' at column"),
+    ("single.jsonl", "a single quote at column 2: JSON takes double quotes"),
     ("other.jsonl", 'the entry has no "id"'),
     ("twice.jsonl", "id occurs twice"),
 ]
@@ -243,6 +252,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
     place.joinpath("cut.jsonl").write_text(json.dumps(entry)[:-9], encoding="utf-8")
     place.joinpath("other.jsonl").write_text('{"name": "x"}\n', encoding="utf-8")
     place.joinpath("twice.jsonl").write_text((json.dumps(entry) + "\n") * 2, encoding="utf-8")
+    place.joinpath("deep").mkdir()
+    place.joinpath("deep", "own.jsonl").write_text(json.dumps(entry) + "\n", encoding="utf-8")
+    place.joinpath("comma.jsonl").write_text(json.dumps(entry)[:-1] + ",}\n", encoding="utf-8")
+    place.joinpath("single.jsonl").write_text("{'id': 'irrelevance_1'}\n", encoding="utf-8")
     place.joinpath("ids.txt").write_text("nobody_1\n", encoding="utf-8")
     place.joinpath("empty").mkdir()
     place.joinpath("other").mkdir()

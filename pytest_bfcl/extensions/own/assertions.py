@@ -52,8 +52,8 @@ def assert_calls(
             ``{name: {…}}`` objects, `ToolCall`), a message or completion of any common library (OpenAI chat and
             Responses, Anthropic, litellm, LangChain, pydantic-ai, smolagents, LlamaIndex, Gemini), as object or dict,
             or a list of messages (`pytest_bfcl.replies.read_reply` says how it is read).
-        functions: Function documents, or OpenAI-style tools (JSON-schema types are fine); an answer of the fixture
-            ``ask`` brings its own.
+        functions: Python functions, function documents, or OpenAI-style tools (JSON-schema types are fine); an answer
+            of the fixture ``ask`` brings its own.
         possible_answer: One ``{function: {parameter: [acceptable values]}}`` or a list of them; ``""`` among the values
             means the parameter may be left out.
         expected: Instead of ``possible_answer``: plain calls, ``{"get_weather": {"city": "Paris"}}`` or a list of
@@ -77,7 +77,7 @@ def assert_calls(
         raise UsageError("give either possible_answer (lists of acceptable values) or expected (plain calls)")
     if functions is None and (functions := getattr(output, "functions", None)) is None:
         raise UsageError("name the functions: assert_calls(output, functions, …)")
-    documents = function_documents(functions)
+    documents = function_documents(_written_down(functions))
     answers = plain_answers(expected) if possible_answer is None else possible_answers(possible_answer)
     _refuse_unknown(documents, answers)
     row_category, row_language = _category(category, rule, language, len(answers), len(documents))
@@ -93,6 +93,16 @@ def assert_calls(
     under = proven_underscores(reply, documents) if underscore_names is None else underscore_names
     transcript = _transcript(reply, mode, row_category, under)
     _raise_unless_valid(judge(entry, transcript, rules), entry, transcript)
+
+
+def _written_down(functions: object) -> object:
+    """Function documents in the place of Python functions."""
+    from pytest_bfcl.extensions.own.python_functions import document_of
+
+    every = [functions] if callable(functions) else functions
+    if not isinstance(every, Sequence) or isinstance(every, str) or not any(map(callable, every)):
+        return functions
+    return [document_of(each) if callable(each) else each for each in every]
 
 
 def _refuse_unknown(documents: Sequence[Fields], answers: Sequence[Fields]) -> None:

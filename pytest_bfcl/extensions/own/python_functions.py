@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Iterator
 from importlib import import_module
+from pathlib import Path
 from typing import Any, get_type_hints
 
 from pytest_bfcl.failures import UsageError
@@ -70,13 +72,20 @@ def hint_schema(hint: Any) -> Parsed:
 def functions_at(where: str) -> list[FunctionDoc]:
     """Documents of ``module:function[,function…]``, or of a module's public functions for ``module`` alone.
 
-    The module is imported from the working directory or the environment. Raises `UsageError` saying what is missing.
+    The module is imported from the working directory or the environment; ``FILE.py`` from its folder. Raises
+    `UsageError` saying what is missing.
     """
     module_name, _, names = where.partition(":")
+    file = Path(module_name)
+    if file.suffix == ".py" and file.is_file():
+        sys.path.insert(0, str(file.resolve().parent))
+        module_name = file.stem
     try:
         module = import_module(module_name)
     except ImportError as error:
-        raise UsageError(f"cannot import {module_name}: {error} (name it as package.module:function)") from None
+        raise UsageError(
+            f"cannot import {module_name}: {error} (name it as package.module:function, or FILE.py:function)"
+        ) from None
     if not names:
         found = [document_of(function) for function in _public(module)]
         if not found:

@@ -12,11 +12,11 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from pytest_bfcl.plugin.sink import Sink
 
 if TYPE_CHECKING:
-    import pytest
-
     from pytest_bfcl.plugin.session import Session
     from pytest_bfcl.session.run import Run
 
@@ -79,9 +79,9 @@ class LeftOutTests:
         """Where there is a header."""
         return [self._line]
 
-    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Where there was none."""
-        if not self._has_header:
+    def pytest_terminal_summary(self, terminalreporter: Any, exitstatus: int) -> None:
+        """Where there was none, and the session was not refused."""
+        if not self._has_header and exitstatus != pytest.ExitCode.USAGE_ERROR:
             Sink(terminalreporter).write_line(self._line, yellow=True)
 
 

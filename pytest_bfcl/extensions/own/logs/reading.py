@@ -20,6 +20,7 @@ from pytest_bfcl.extensions.own.logs.spans import span_conversation, spans_in
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.replies import Said, UnknownShape
+from pytest_bfcl.spread_json import json_trouble
 
 MAX_BYTES = 500_000_000
 KNOWN = (
@@ -82,7 +83,7 @@ def _records(path: Path, leave_out: Callable[[str], None] | None) -> Iterator[tu
         whole = json.loads(text)
     except (ValueError, RecursionError) as error:
         if text.lstrip().startswith("["):
-            raise UsageError(f"{path}: not JSON: {error}") from None
+            raise UsageError(f"{path}: not JSON: {json_trouble(error)}") from None
     else:
         listed = whole.get("data") if isinstance(whole, dict) and isinstance(whole.get("data"), list) else whole
         if isinstance(listed, list):
@@ -95,7 +96,7 @@ def _records(path: Path, leave_out: Callable[[str], None] | None) -> Iterator[tu
             try:
                 yield f"{path}:{number}", json.loads(line)
             except (ValueError, RecursionError) as error:
-                _refuse(f"{path}:{number}: not JSON: {error}", leave_out)
+                _refuse(f"{path}:{number}: not JSON: {json_trouble(error)}", leave_out)
 
 
 def _conversations(record: Any, place: str, threads: Threads, answers: AceAnswers) -> Iterator[Conversation]:
