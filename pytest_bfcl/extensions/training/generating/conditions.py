@@ -28,7 +28,7 @@ FRAMES: Mapping[ConditionKind, tuple[str, ...]] = {
         "{First} — and [only if|if] that [cannot be done|is turned down|goes wrong], {other}.",
     ),
     "if_less": (
-        "{First}. If the {noun} is [below|under|less than] {limit}, {act}; otherwise {other}.",
+        "{First}. [If|When] [the|that] {noun} is [below|under|less than] {limit}, {act}; otherwise {other}.",
         "{First}. [Is|Should] the {noun} [below|be below] {limit}: {act}. If not, {other}.",
         "{First}, and [in case|provided|if] the {noun} is [lower|smaller|less] than {limit}, {act}; "
         "[or else|if it isn't,|failing that] {other}.",
@@ -38,15 +38,17 @@ FRAMES: Mapping[ConditionKind, tuple[str, ...]] = {
         "{First}; [after that,|then,|next,] unless {state}, {act}.",
     ),
     "whichever": (
-        "{First} and {second}. [Then|Next], for the one with the {sense} {noun}: {act}.",
-        "{First}; {second}. [Pick|Take|Choose] the one with the {sense} {noun} and {act}.",
-        "{First}, [also|and as well] {second}. [With|For] the one of {sense} {noun}, {act}.",
+        "{First} [and also|and|plus] {second}. [Then|Next], [for|with] [the one with|whichever has] [the |a ]{sense} {noun}: {act}.",
+        "{First}; {second}. [Pick|Take|Choose|Select] [whichever|what] [has|shows] [the |]{sense} {noun} and {act}.",
+        "{First}, [also|and as well] {second}. [With|For] [the one of|what has] {sense} {noun}, {act}.",
     ),
 }  # fmt: skip
 """How a condition is said; slots are clauses of moves, but for nouns and numbers."""
 LOWER, HIGHER = ("lower", "smaller"), ("higher", "larger")
 CHOSEN = ("it", "that one")
 """How the one that was chosen is meant in what is to be done with it."""
+REDRAWN = 8
+"""Calls that are drawn until one comes out as the world wants."""
 APART = 4
 """A measure and the limit it is held against are at least so many parts of a hundred apart."""
 
@@ -102,35 +104,41 @@ def suits(move: Move, kind: ConditionKind) -> bool:
 
 
 def _if_fails(draft: Draft, domain: Domain, move: Move, holds: bool) -> Condition | None:
-    attempt = _drawn(draft, domain, move)
-    other = attempt and _branch(draft, avoid=move)
-    if attempt is None or other is None or move.fails is None:
-        return None
-    words = _said(draft.rng, "if_fails", first=_clause(draft.rng, attempt), other=_clause(draft.rng, other))
-    if not draft.edited(domain, lambda config: move.fails(config, attempt.arguments, holds)):  # type: ignore[misc]
-        return None
-    if draft.works(attempt) is holds:
-        return None
-    draft.settle([attempt, other] if holds else [attempt])
-    return Condition("if_fails", holds, words, (attempt.call,), (other.call,), ())
+    fails = move.fails
+    assert fails is not None
+    other = _branch(draft, avoid=move)
+    for _ in range(REDRAWN):
+        attempt = draft.step(domain, move)
+        if attempt is None or other is None:
+            return None
+        given = attempt.arguments
+        fits = draft.edited(domain, lambda config: fails(config, given, holds))  # noqa: B023 - called at once
+        if fits and draft.works(attempt) is not holds:
+            words = _said(draft.rng, "if_fails", first=_clause(draft.rng, attempt), other=_clause(draft.rng, other))
+            draft.settle([attempt, other] if holds else [attempt])
+            return Condition("if_fails", holds, words, (attempt.call,), (other.call,), ())
+    return None
 
 
 def _if_less(draft: Draft, domain: Domain, move: Move, holds: bool) -> Condition | None:
-    look, measure = _drawn(draft, domain, move), move.measure
+    look, measure = draft.step(domain, move), move.measure
     assert measure is not None
-    act = look and _branch(draft, avoid=move)
+    act = _branch(draft, avoid=move)
     other = act and _branch(draft, avoid=move, unlike=act)
     if look is None or act is None or other is None:
         return None
     limit = draft.rng.choice(measure.limits)
-    if measure.edit is not None:
-        away = draft.rng.choice((1, 1, 2, 3)) if limit < 8 else draft.rng.randint(APART, 25) * limit / 100
-        value = limit - away if holds else limit + away
-        value = round(value) if measure.whole else value
-        if not draft.edited(domain, lambda config: measure.edit(config, look.arguments, value)):  # type: ignore[misc]
-            return None
+    away = draft.rng.choice((1, 1, 2, 3)) if limit < 8 else draft.rng.randint(APART, 25) * limit / 100
+    value = limit - away if holds else limit + away
+    edit, wanted = measure.edit, round(value) if measure.whole else value
+    fits = edit is not None and draft.edited(domain, _setting(edit, look.arguments, wanted))
     result = draft.looked(look)
-    if result is None or (measure.path(result) < limit) is not holds or measure.path(result) == limit:
+    found = None if result is None else measure.path(result)
+    if not fits and found is not None:  # the world stays as it is: another limit
+        limit = draft.rng.choice(
+            [each for each in measure.limits if (found < each) is holds and found != each] or [limit]
+        )
+    if found is None or (found < limit) is not holds or found == limit:
         return None
     said = {"first": _clause(draft.rng, look), "act": _clause(draft.rng, act), "other": _clause(draft.rng, other)}
     words = _said(draft.rng, "if_less", **said, noun=measure.noun, limit=requests.value_text(limit))
@@ -140,22 +148,24 @@ def _if_less(draft: Draft, domain: Domain, move: Move, holds: bool) -> Condition
 
 def _unless(draft: Draft, domain: Domain, move: Move, holds: bool) -> Condition | None:
     """``holds``: the state does not, so that something is to be done."""
-    look, state = _drawn(draft, domain, move), move.state
+    state = move.state
     assert state is not None
+    act, edit = _branch(draft, avoid=move), state.edit
     value = domain.kinds[state.kind].draw(draft.simulators[domain.simulator], draft.rng) if state.kind else ""
-    act = look and _branch(draft, avoid=move)
-    if look is None or act is None or value is None:
-        return None
-    edit = state.edit
-    if edit is not None and not draft.edited(domain, lambda config: edit(config, look.arguments, value, not holds)):
-        return None
-    result = draft.looked(look)
-    if result is None or state.holds(look.arguments, result, value) is holds:
-        return None
-    says = spoken(draft.rng, state.says).format(value=value)
-    words = _said(draft.rng, "unless", first=_clause(draft.rng, look), state=says, act=_clause(draft.rng, act))
-    draft.settle([look, act] if holds else [look])
-    return Condition("unless", holds, words, (look.call,), (act.call,), ())
+    for _ in range(REDRAWN):
+        look = draft.step(domain, move)
+        if look is None or act is None or value is None:
+            return None
+        given = look.arguments
+        if edit is not None and not draft.edited(domain, lambda config: edit(config, given, value, not holds)):  # noqa: B023
+            return None
+        result = draft.looked(look)
+        if result is not None and state.holds(given, result, value) is not holds:
+            says = spoken(draft.rng, state.says).format(value=value)
+            words = _said(draft.rng, "unless", first=_clause(draft.rng, look), state=says, act=_clause(draft.rng, act))
+            draft.settle([look, act] if holds else [look])
+            return Condition("unless", holds, words, (look.call,), (act.call,), ())
+    return None
 
 
 def _whichever(draft: Draft, domain: Domain, move: Move, holds: bool) -> Condition | None:
@@ -164,8 +174,7 @@ def _whichever(draft: Draft, domain: Domain, move: Move, holds: bool) -> Conditi
     assert measure is not None
     assert measure.subject is not None
     kind, subject = measure.subject
-    looks = [_drawn(draft, domain, move), _drawn(draft, domain, move)]
-    one, two = looks
+    one, two = draft.step(domain, move), draft.step(domain, move)
     able = [each for _, each in draft.moves_of(lambda other: list(other.takes.values()).count(kind) == 1, domain)
             if each is not move and not each.after and not each.fixed.get("unlock")]  # fmt: skip
     if one is None or two is None or one.call == two.call or not able:
@@ -176,15 +185,11 @@ def _whichever(draft: Draft, domain: Domain, move: Move, holds: bool) -> Conditi
         away = max(1, round(base * draft.rng.randint(APART, 25) / 100))
         values = (base - away, base + away) if holds is lower else (base + away, base - away)
         for look, value in zip((one, two), values, strict=True):
-            if not draft.edited(domain, _setting(measure.edit, look.arguments, value)):
-                return None
+            draft.edited(domain, _setting(measure.edit, look.arguments, value))  # where not: the other word is said
     results = [draft.looked(look) for look in (one, two)]
     if None in results or (a := measure.path(results[0])) == (b := measure.path(results[1])):
         return None
-    if measure.edit is None:
-        lower = (a < b) is holds
-    if ((a < b) is lower) is not holds:
-        return None
+    lower = (a < b) is holds
     things = [subject(look.arguments, result) for look, result in zip((one, two), results, strict=True)]
     acts = draft.alternatives(domain, draft.rng.choice(able), kind, things)
     if acts is None:
@@ -203,11 +208,6 @@ def _setting(edit: Callable[..., None], arguments: Mapping[str, Any], value: flo
 
 
 _MAKERS = {"if_fails": _if_fails, "if_less": _if_less, "unless": _unless, "whichever": _whichever}
-
-
-def _drawn(draft: Draft, domain: Domain, move: Move) -> Step | None:
-    """A call of a move with values that are all said; it need not work in this world."""
-    return draft.step(domain, move)
 
 
 def _branch(draft: Draft, avoid: Move, unlike: Step | None = None) -> Step | None:

@@ -104,6 +104,8 @@ class Draft:
                     weight *= CHAINED
                 elif fresh:
                     weight *= _WANTED
+                if before and move.tool in before[-1].move.leads:
+                    weight *= CHAINED
                 yield domain, move, weight
 
     def _tried(self, domain: Domain, move: Move) -> Step | None:
@@ -298,7 +300,7 @@ class Draft:
         for name in dict.fromkeys(names):
             domain, config = DOMAINS[name], self.configs[name]
             if domain.told and name not in self.opened and not domain.locked(create_simulator(name, config)):
-                said = f"{self.rng.choice(domain.told).format(**config)} {said}"
+                said = f"{spoken(self.rng, self.rng.choice(domain.told)).format(**config)} {said}"
             self.opened.append(name)
         return said
 

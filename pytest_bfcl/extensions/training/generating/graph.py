@@ -52,7 +52,7 @@ def planned(seed: str, names: Sequence[str], shape: Shape, twin: int = 0) -> Par
             draft.rng = Random(f"{seed}/{number}")  # a turn does not hang on what other worlds drew before it
             if not (_plain(draft, plan) if side is None else _conditional(draft, plan, shape, side != twin)):
                 return None
-        return _entry(draft, plan, shape)
+        return _entry(draft, plan, shape, twin)
     special = rng.randrange(turns) if shape != "plain" else -1
     while len(plan.question) < turns + (special >= 0):
         if len(plan.question) == special:
@@ -67,10 +67,10 @@ def planned(seed: str, names: Sequence[str], shape: Shape, twin: int = 0) -> Par
     return _entry(draft, plan, shape)
 
 
-def _entry(draft: Draft, plan: Plan, shape: Shape) -> Parsed:
+def _entry(draft: Draft, plan: Plan, shape: Shape, twin: int = 0) -> Parsed:
     told: Parsed = {"kind": shape}
     if plan.conditions:
-        told["conditions"] = plan.conditions
+        told |= {"conditions": plan.conditions, "twin": twin}
     if plan.missing:
         told["missing"] = plan.missing
     entry: Parsed = {

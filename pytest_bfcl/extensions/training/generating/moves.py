@@ -117,6 +117,8 @@ class Move:
     fits: Callable[[Any, Mapping[str, Any]], bool] | None = None
     shape: Mapping[str, str] = field(default_factory=dict)
     """Parameters that are objects: parameter → the one key that holds the value."""
+    leads: tuple[str, ...] = ()
+    """Tools that people mostly want next."""
     measure: Measure | None = None
     state: State | None = None
     fails: Edit | None = None

@@ -19,10 +19,10 @@ _TWO = (
     "First {a}; [after that|next|later], {b}.",
     "Please {a}. [Once you have that|When that is done|Following this], {b}.",
     "{A}; [afterwards|next|thereafter], {b}.", "[Could|Can|Would] you {a}, and [then|afterwards] {b}?",
-    "I want you to {a}. With that done, {b}.",
+    "[Please|Now|Do] {a}. With that [done|finished|settled], {b}.",
 )  # fmt: skip
 _THREE = (
-    "{A}, then {b}, and finally {c}.", "First {a}. Then {b}, and at the end {c}.",
+    "{A}, then {b}, and finally {c}.", "First {a}. Then {b}, [and at the end|lastly|then also] {c}.",
     "Please {a}, {b}, and after that {c}.", "{A}. [Next|Then], {b}. [Finally|At last], {c}.",
 )  # fmt: skip
 _AFTER_QUESTION = ("{Q} {A}.", "{Q} After that, {a}.", "{Q} Then {a}, please.", "{Q} And {a}.")

@@ -71,6 +71,10 @@ def _poor(config: Parsed, given: Any, fails: Any) -> None:
     config["account_info"]["balance"] = round(given["price"] * given["amount"] * (0.6 if fails else 5) + 7.25, 2)
 
 
+def _completed(config: Parsed, given: Any, value: Any, holds: bool) -> None:
+    _order_taken(config, given, holds)
+
+
 def _watched(config: Parsed, given: Any, value: Any, holds: bool) -> None:
     config["watch_list"] = [each for each in config["watch_list"] if each != value] + [value] * holds
 
@@ -94,7 +98,7 @@ DOMAIN = Domain(
         "symbol": Kind(_symbols, ("{}", "{}", "the stock {}", "{} stock"), again=True, vague=("that one stock", "a stock I like"),
                        told=("The [stock|ticker] is {}.", "I mean {}.", "{}, that's the one.")),
         "company": Kind(one_of(*_LISTED)),
-        "order": Kind(_orders, ("order {}", "order number {}", "my order {}", "the order with the id {}"),
+        "order": Kind(_orders, ("order {}", "order number {}", "my order {}"),
                       vague=("one of my orders", "that old order"), again=True),
         "price": Kind(amount(15, 440), ("{} dollars", "${}", "{} dollars a share", "${} each", "{} USD")),
         "shares": Kind(whole(2, 30), ("{} shares", "{} units", "{} pieces"), vague=("some shares", "a few shares"),
@@ -115,7 +119,7 @@ DOMAIN = Domain(
               "get [me |]the [market |stock |][figures|information|details|data|performance] [of|on|for] {symbol}", "[see|review|assess|analyze] how {symbol} is [doing|performing]"),
              {"symbol": "symbol"}, ("What does {symbol} [trade at|cost] [right now|today|currently]?", "How is {symbol} [doing|performing] [today|right now|lately]?"),
              gives={"price": Gift(lambda r: r["price"], ("the price you just saw", "that price", "[exactly |]its current price"),
-                                  ("the price you found for {symbol}",), {"symbol": "symbol"})}, weight=2,
+                                  ("the price you found for {symbol}",), {"symbol": "symbol"})}, weight=3, leads=("place_order", "add_to_watchlist"),
              measure=Measure("price", lambda r: r["price"], (40, 65, 90, 130, 175, 220, 310), _priced, ("symbol", lambda a, r: a["symbol"]))),
         Move("get_symbol_by_name", ("[find|look up|determine] the ticker [symbol |]of {name}", "look up which symbol {name} trades under"),
              {"name": "company"}, ("Under which symbol does {name} trade?", "What's the [stock |ticker ]symbol of {name}?"),
@@ -127,8 +131,9 @@ DOMAIN = Domain(
              _ORDER, fixed={"order_type": "Sell"}, gives=_PLACED),
         Move("get_order_details", ("[show|give] me the [details|particulars|specifics] of {order_id}", "[pull up|retrieve|review|check] {order_id}", "[verify|tell me|confirm] the [state|status] of {order_id}"),
              {"order_id": "order"}, ("What is the [state|status] of {order_id}?", "What are the details of {order_id}?"), weight=2,
-             gives={"symbol": Gift(lambda r: r["symbol"], ("the stock it is about", "the stock in that order"), ("the stock of {order_id}",))}),
-        Move("cancel_order", ("cancel {order_id}", "call off {order_id}", "[revoke|withdraw|retract|scrap] {order_id}"), {"order_id": "order"}, weight=1.7, fails=_order_taken),
+             gives={"symbol": Gift(lambda r: r["symbol"], ("the stock it is about", "the stock in that order"), ("the stock of {order_id}",))},
+             state=State("it is completed [already|by now]", lambda a, r, v: r["status"] == "Completed", _completed)),
+        Move("cancel_order", ("cancel {order_id}", "call off {order_id}", "[revoke|withdraw|retract|scrap] {order_id}"), {"order_id": "order"}, weight=2, fails=_order_taken),
         Move("fund_account", ("pay {amount} into my [trading |]account", "[add|deposit|transfer] {amount} [to|into] the [trading |brokerage ]account", "fund my account with {amount}"), {"amount": "money"}),
         Move("withdraw_funds", ("withdraw {amount} from my account", "take {amount} out of the [trading |]account"), {"amount": "money"}),
         Move("get_account_info", ("[show|give] me my [account details|account information|account overview]", "[check|review] the [balance|funds] [of|in] my account",
@@ -158,7 +163,7 @@ DOMAIN = Domain(
     ),
     scenes=("I'm [putting|getting] my [small |modest |]portfolio in order.", "Time for my [weekly|daily|monthly] look at the [stocks|market].",
             "I'd like to do some trading before [lunch|noon|work].", "Let's go through my broker account."),
-    first=Move("trading_login", ("log me in to the broker as {username} with the password {password}", "sign in to [my|the] trading account as {username}, password {password}"),
+    first=Move("trading_login", ("log [me |][in|on] to the broker as {username} [with the|and the|using] password {password}", "sign in to [my|the] trading account as {username}, password {password}"),
                {"username": "trader", "password": "password"}, once=True),
     locked=lambda bot: not bot.authenticated,  # type: ignore[attr-defined]
 )  # fmt: skip

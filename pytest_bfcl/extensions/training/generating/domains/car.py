@@ -61,6 +61,11 @@ def _lit(config: Parsed, given: Any, value: Any, holds: bool) -> None:
     config["headLightStatus"] = "on" if holds else "off"
 
 
+def _running(config: Parsed, given: Any, value: Any, holds: bool) -> None:
+    _ready(config, given, not holds)
+    config["engineState"] = "running" if holds else "stopped"
+
+
 def _ready(config: Parsed, given: Any, fails: Any) -> None:
     config |= {"engineState": "stopped", "remainingUnlockedDoors": 0, "doorStatus": dict.fromkeys(_DOORS, "locked"),
                "brakePedalStatus": "released" if fails else "pressed", "brakePedalForce": 0.0 if fails else 1000.0}  # fmt: skip
@@ -76,7 +81,7 @@ DOMAIN = Domain(
                         told=("{}.", "Make it {}.", "{} will be enough.")),
         "litres": Kind(amount(5, 60), ("{} liters",)),
         "some_gallons": Kind(amount(3, 25), ("{} gallons",)),
-        "part": Kind(one_of("battery", "doors", "climate", "engine"), form="battery|doors|climate|engine"),
+        "part": Kind(one_of("doors", "climate"), form="doors|climate"),
         "degrees": Kind(whole(17, 26), ("{} degrees",), vague=("something more comfortable",),
                         told=("{}.", "Let's try {}.", "{} would be nice.")),
         "fan": Kind(whole(20, 95, 5)),
@@ -93,13 +98,13 @@ DOMAIN = Domain(
     },
     moves=(
         Move("fillFuelTank", ("[fill|pump|top up with] {fuelAmount} into the [tank|fuel tank|car]", "put {fuelAmount} in the [tank|car|fuel tank]",
-                              "[fill up|refill|fuel] the [tank|car|vehicle] with {fuelAmount}", "add {fuelAmount} to the [tank|fuel tank]"), {"fuelAmount": "gallons"}, weight=3, fails=_too_full),
-        Move("liter_to_gallon", ("convert {liter} [to|into] gallons", "work out how many gallons {liter} are"), {"liter": "litres"},
+                              "[fill up|refill|fuel] the [tank|car|vehicle] with {fuelAmount}", "add {fuelAmount} to the [tank|fuel tank]"), {"fuelAmount": "gallons"}, weight=3, leads=("lockDoors", "pressBrakePedal", "startEngine"), fails=_too_full),
+        Move("liter_to_gallon", ("convert {liter} [to|into] gallons", "[work out|say] how many gallons {liter} [are|make]"), {"liter": "litres"},
              ("How many gallons are {liter}?",), weight=1.5,
              gives={"gallons": Gift(lambda r: r["gallon"], ("exactly that amount of fuel", "that many gallons"),
                                     ("as much fuel as the {liter} we converted",))},
              measure=Measure("amount", lambda r: r["gallon"], (), None, ("gallons", lambda a, r: r["gallon"]))),
-        Move("gallon_to_liter", ("convert {gallon} [to|into] liters", "work out how many liters {gallon} are"), {"gallon": "some_gallons"},
+        Move("gallon_to_liter", ("convert {gallon} [to|into] liters", "[work out|say] how many liters {gallon} [are|make]"), {"gallon": "some_gallons"},
              ("How many liters are {gallon}?",)),
         Move("displayCarStatus", ("[show|display] me the {option} status", "check the {option} status of the car"), {"option": "part"},
              ("What is the {option} status?",)),
@@ -107,6 +112,11 @@ DOMAIN = Domain(
              fixed={"option": "fuel"}, once=True, measure=Measure("fuel level", lambda r: r["fuelLevel"], (8, 12, 15, 20, 24), _fuelled)),
         Move("displayCarStatus", ("[check|show me] the status of the headlights", "[look|see] whether the headlights status is on"), {},
              fixed={"option": "headlights"}, once=True, state=State("they are [already |]on", lambda a, r, v: r["headlightStatus"] == "on", _lit)),
+        Move("displayCarStatus", ("[check|show me] the status of the engine", "[look|see] whether the engine status is running"), {},
+             fixed={"option": "engine"}, once=True, state=State("it is [already |]running", lambda a, r, v: r["engineState"] == "running", _running)),
+        Move("displayCarStatus", ("[check|show me] the battery [status|voltage] of the car", "look up the battery voltage"), {},
+             fixed={"option": "battery"}, once=True, measure=Measure("battery voltage", lambda r: r["batteryVoltage"], (11, 12, 13),
+             lambda config, given, value: config.update(batteryVoltage=value + 0.2))),
         Move("setHeadlights", ("turn the headlights on", "switch on the headlights"), fixed={"mode": "on"}, once=True, weight=0.7),
         Move("setHeadlights", ("turn the headlights off",), fixed={"mode": "off"}, once=True,
              fits=lambda car, given: car.headLightStatus == "on"),
@@ -116,7 +126,7 @@ DOMAIN = Domain(
              {"temperature": "degrees", "fanSpeed": "fan", "mode": "air"}, fixed={"unit": "celsius"}),
         Move("lockDoors", ("lock all [the |]doors[| of the car|, so the car is secure]", "[secure|lock] every door of the [car|vehicle]", "make sure [that |]all [the |]doors are locked",
                            "[confirm|ensure] [that |]all doors are [securely |]locked"), fixed=_LOCK, once=True,
-             fits=lambda car, given: car.remainingUnlockedDoors > 0, weight=3.5),
+             fits=lambda car, given: car.remainingUnlockedDoors > 0, weight=3.5, leads=("pressBrakePedal",)),
         Move("lockDoors", ("unlock the passenger door",), fixed={"unlock": True, "door": ["passenger"]}, once=True, weight=0.4,
              fits=lambda car, given: car.doorStatus["passenger"] == "locked" and car.engine_state == "stopped"),
         Move("activateParkingBrake", ("engage the [parking brake|handbrake]",), fixed={"mode": "engage"}, once=True,
@@ -125,11 +135,11 @@ DOMAIN = Domain(
              fits=lambda car, given: car.parkingBrakeStatus == "engaged"),
         Move("pressBrakePedal", ("press the brake pedal to {pedalPosition}",), {"pedalPosition": "pedal"}, once=True, weight=0.3,
              fits=lambda car, given: car.brakePedalStatus == "released"),
-        Move("pressBrakePedal", ("press the brake [pedal |][fully|all the way]", "[push|depress] the brake pedal [completely and fully|fully]", "make sure the brake pedal is fully [pressed|engaged]"),
-             fixed={"pedalPosition": 1.0}, once=True, weight=4, fits=lambda car, given: car.brakePedalStatus == "released"),
-        Move("startEngine", ("start the [engine|car]", "[turn on|fire up|ignite] the engine so that it starts, with the ignition on START", "start the [engine|motor|vehicle] [in START mode|with the START ignition mode]",
+        Move("pressBrakePedal", ("press the brake [pedal |][fully|all the way]", "[push|depress] the brake pedal [completely and fully|fully]", "make sure [that |]the brake pedal is [fully pressed|fully engaged|pressed down fully]", "have the brake fully [pressed|pushed down]"),
+             fixed={"pedalPosition": 1.0}, once=True, weight=4, leads=("startEngine",), fits=lambda car, given: car.brakePedalStatus == "released"),
+        Move("startEngine", ("start the [engine|car|engine of the car|vehicle's engine]", "[get|have] the engine started", "[turn on|fire up|ignite] the engine so that it starts, with the ignition on START", "start the [engine|motor|vehicle] [in START mode|with the START ignition mode]",
                              "[turn|set] the ignition to START [to get the engine running|so that the engine runs]"), fixed={"ignitionMode": "START"}, once=True, weight=8,
-             fits=lambda car, given: car.engine_state == "stopped", fails=_ready),
+             fits=lambda car, given: car.engine_state == "stopped", leads=("check_tire_pressure", "displayCarStatus"), fails=_ready),
         Move("setCruiseControl",
              ("turn the cruise control on at {speed}, keeping {distanceToNextVehicle} to the car ahead",
               "activate cruise control: {speed}, with {distanceToNextVehicle} to the next vehicle"),

@@ -95,6 +95,11 @@ def _worded(config: Parsed, given: Any, value: Any) -> None:
     file["content"] = "\n".join(" ".join(words[n : n + 7]) for n in range(0, len(words), 7))
 
 
+def _emptied(config: Parsed, given: Any, value: Any, holds: bool) -> None:
+    file = _top(config)[given["file_name"]]
+    file["content"] = "" if holds else file["content"] or "not empty any more"
+
+
 def _there(config: Parsed, given: Any, value: Any, holds: bool) -> None:
     if holds:
         _top(config)[value] = {"type": "file", "content": f"kept {len(value)}"}
@@ -125,7 +130,7 @@ DOMAIN = Domain(
         "few": Kind(whole(2, 6)),
     },
     moves=(
-        Move("cd", ("[go|navigate|switch|step] into {folder}", "[change|move over|go] to {folder}", "open {folder}"), {"folder": "folder"}, weight=3.5),
+        Move("cd", ("[go|navigate|switch|step] into {folder}", "[change|move over|go] to {folder}", "open {folder}"), {"folder": "folder"}, weight=4.5, leads=("ls", "cat", "touch", "mv", "cp", "sort", "grep", "diff", "tail")),
         Move("cd", ("go back to the [parent directory|directory above]",), fixed={"folder": ".."},
              fits=lambda fs, given: fs._current_dir.parent is not None),
         Move("ls", ("list [what is|everything] in this [directory|folder]", "[show|list] me the files here", "[display|show me] the contents of [this|the current] directory"), {}, ("Which files are in here?",), once=True,
@@ -133,10 +138,11 @@ DOMAIN = Domain(
         Move("cat", ("[show|read] me the [content|contents|text] of {file_name}", "print {file_name}", "[display|reveal] what is inside {file_name}", "[have a look|peek] at {file_name}"), _FILE, ("What does {file_name} say?",),
              gives={"text": Gift(_words, ("its exact content", "what it says word for word"), ("the exact content of {file_name}",)),
                     "message": Gift(_words, ("its exact content", "what it says word for word"), ("the exact content of {file_name}",)),
-                    "numbers": Gift(_numbers, ("those numbers", "the values in it"), ("the values in {file_name}",))}, weight=2.5),
+                    "numbers": Gift(_numbers, ("those numbers", "the values in it"), ("the values in {file_name}",))}, weight=2.5, fits=_at_top,
+             state=State("it is empty", lambda a, r, v: not r["file_content"], _emptied)),
         Move("grep", ("[find|locate|identify] the lines with {pattern} in {file_name}", "search {file_name} for {pattern}"),
              {**_FILE, "pattern": "pattern"}, ("Which lines of {file_name} contain {pattern}?",)),
-        Move("wc", ("count the words [of|in] {file_name}",), _FILE, ("How many words does {file_name} have?", "How many words are in {file_name}?"), fixed={"mode": "w"}, weight=1.5, fits=_at_top,
+        Move("wc", ("[count|tally] [the |all ]words [of|in] {file_name}",), _FILE, ("How many words does {file_name} have?", "How many words are in {file_name}?"), fixed={"mode": "w"}, weight=1.5, fits=_at_top,
              gives={"number": Gift(lambda r: r["count"], ("that count",), ("the number of words in {file_name}",))},
              measure=Measure("word count", lambda r: r["count"], (40, 55, 70, 90), _worded, ("file", lambda a, r: a["file_name"]))),
         Move("wc", ("count the characters [of|in] {file_name}",), _FILE, ("How many characters are in {file_name}?",), fixed={"mode": "c"},
@@ -147,7 +153,7 @@ DOMAIN = Domain(
              ("In which lines do {file_name1} and {file_name2} differ?",), weight=1.3,
              fits=lambda fs, given: given["file_name1"] != given["file_name2"]),
         Move("mkdir", ("make a folder [called|named] {dir_name}", "create a new [folder|directory] named {dir_name}"), {"dir_name": "new_folder"}, weight=1.3),
-        Move("touch", ("create an empty file [called|named] {file_name}", "add a new empty file, {file_name}", "[create|draft|generate] a [new |]file [called|named|titled] {file_name}"), {"file_name": "new_file"}, weight=1.7),
+        Move("touch", ("create an empty file [called|named] {file_name}", "add a new empty file, {file_name}", "[create|draft|generate] a [new |]file [called|named|titled] {file_name}"), {"file_name": "new_file"}, weight=2, leads=("echo",)),
         Move("echo", ("[write|put|jot] {content} into {file_name}", "replace what is in {file_name} with {content}"),
              {"content": "text", "file_name": "file"}, weight=2.2),
         Move("mv", ("rename {source} to {destination}", "give {source} the new name {destination}"),

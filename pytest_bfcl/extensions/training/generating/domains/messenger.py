@@ -55,6 +55,18 @@ def _received(config: Parsed, given: Any, value: Any) -> None:
     config["message_count"] = int(value)
 
 
+def _found(config: Parsed, given: Any, value: Any) -> None:
+    """So many messages with the word that is searched for."""
+    users = [number for number in config["user_map"].values() if number != "USR001"]
+    kept = [each for each in config["inbox"] if given["keyword"].lower() not in str(each).lower()]
+    config["inbox"] = kept + [{users[n % len(users)]: f"The {given['keyword']}, part {n}."} for n in range(int(value))]
+    config["message_count"] = len(config["inbox"])
+
+
+def _is_found(config: Parsed, given: Any, value: Any, holds: bool) -> None:
+    _found(config, given, 2 if holds else 0)
+
+
 def _id_of(given: Any, result: Any) -> object:
     return result["user_id"]
 
@@ -74,19 +86,20 @@ DOMAIN = Domain(
         "own_id": Kind(lambda app, rng: "USR001"),
     },
     moves=(
-        Move("get_user_id", ("[look up|get|retrieve] the user id of {user}", "find out which user id {user} has"), {"user": "person"},
-             ("What is the user id of {user}?",), weight=1.5, fails=_nobody,
+        Move("get_user_id", ("[look up|get|retrieve] [the |][user id|ID] of {user}", "[find out|see|determine] [which|what] [user |]id {user} has"), {"user": "person"},
+             ("What is the user id of {user}?",), weight=1.5, fails=_nobody, leads=("send_message",),
              gives={"receiver": Gift(lambda r: r["user_id"], ("that user", "that person"), ("{user} (by the id you found)",))},
              measure=Measure("user id", lambda r: int(r["user_id"][3:]), (), None, ("receiver", _id_of))),
         Move("add_contact", ("add {user_name} as a [new |]contact", "make {user_name} a new contact", "[create|register] a contact [named|called] {user_name}"), {"user_name": "stranger"},
              gives={"receiver": Gift(lambda r: r["user_id"], ("the new contact",), ("{user_name} (the new contact)",))}),
         Move("send_message", ("send {receiver_id} {message}", "[write|dispatch|deliver|text] {message} to {receiver_id}", "[send|pass] {message} [over |along |]to {receiver_id}",
                               "message {receiver_id}[: | with ]{message}"),
-             {"receiver_id": "receiver", "message": "message"}, weight=3.5),
+             {"receiver_id": "receiver", "message": "message"}, weight=4, leads=("view_messages_sent",)),
         Move("delete_message", ("[delete|remove|retract] the [latest|last|most recent] message to {receiver_id}", "take back the last message that went to {receiver_id}"),
              {"receiver_id": "receiver"}),
-        Move("search_messages", ("search the messages for {keyword}",), {"keyword": "keyword"},
-             ("Which messages mention {keyword}?",)),
+        Move("search_messages", ("[search|comb|look through] the messages for {keyword}",), {"keyword": "keyword"},
+             ("Which messages mention {keyword}?",), measure=Measure("number of matches", lambda r: len(r["results"]), (2, 3, 4), _found),
+             state=State("[there is|you find] such a message", lambda a, r, v: bool(r["results"]), _is_found)),
         Move("view_messages_sent", ("[show|list] me all messages [that were|I have|I've] sent", "[review|display|view|check] [all |]the messages [I sent|I've sent|sent so far]"), {},
              ("What has been sent so far?", "Which messages have I sent?"), once=True, weight=2),
         Move("list_users", ("list all users", "[show|tell] me who is in the messenger"), {}, ("Who is in the messenger?",), once=True,

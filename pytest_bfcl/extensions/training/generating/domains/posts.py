@@ -47,6 +47,10 @@ def _number_gone(config: Parsed, given: Any, fails: Any) -> None:
         config["tweets"].pop(str(given["tweet_id"]))
 
 
+def _mentioning(config: Parsed, given: Any, value: Any, holds: bool) -> None:
+    config["tweets"][str(given["tweet_id"])]["mentions"] = ["@harbor_ines"] if holds else []
+
+
 def _followed(config: Parsed, given: Any, value: Any, holds: bool) -> None:
     config["following_list"] = [each for each in config["following_list"] if each != value] + [value] * holds
 
@@ -69,7 +73,7 @@ DOMAIN = Domain(
     "TwitterAPI",
     world,
     kinds={
-        "tweet": Kind(_tweets, ("tweet {}", "the tweet with the id {}", "tweet number {}", "post {}"), vague=("one of the tweets",),
+        "tweet": Kind(_tweets, ("tweet {}", "tweet number {}", "post {}"), vague=("one of the tweets",),
                       told=("I mean {}.", "{}."), again=True),
         "message": Kind(lambda feed, rng: note(rng, topic(rng)), ('"{}"',), vague=("something nice",),
                         told=("Let it say {}.", "Say {}.", "The text: {}")),
@@ -98,7 +102,8 @@ DOMAIN = Domain(
         Move("comment", ("[leave|add|post] the comment {comment_content} on {tweet_id}", "answer {tweet_id} with {comment_content} as a comment", "comment {comment_content} [on|under] {tweet_id}"),
              {"tweet_id": "tweet", "comment_content": "message"}, weight=1.5),
         Move("mention", ("mention {mentioned_usernames} in {tweet_id}", "tag {mentioned_usernames} in {tweet_id}"), {"tweet_id": "tweet", "mentioned_usernames": "handles"}),
-        Move("get_tweet", ("show me {tweet_id}",), {"tweet_id": "tweet"}, ("What does {tweet_id} say?",)),
+        Move("get_tweet", ("[show|read] me {tweet_id}", "[pull up|look at] {tweet_id}"), {"tweet_id": "tweet"}, ("What does {tweet_id} say?",),
+             state=State("somebody is mentioned in it", lambda a, r, v: bool(r["mentions"]), _mentioning)),
         Move("search_tweets", ("search the tweets for {keyword}", "look for tweets about {keyword}"), {"keyword": "keyword"},
              ("Who tweeted about {keyword}?",),
              gives={"tweet": Gift(_first_id, ("the tweet you found", "that one"), ("the tweet about {keyword}",))}),
@@ -113,7 +118,7 @@ DOMAIN = Domain(
              measure=Measure("tweet count", lambda r: r["tweet_count"], (2, 3, 4), _busy, ("author", lambda a, r: a["username"]))),
     ),
     scenes=("Let's do something for my account.", "I want to be a bit more active online.", "Time to look after my posts."),
-    first=Move("authenticate_twitter", ("log in to my [Twitter |]account {username} with the password {password}", "authenticate [me |]on Twitter as {username}, password {password}"),
+    first=Move("authenticate_twitter", ("log in [to|with] my [Twitter |]account {username} [with the|and my] password {password}", "authenticate [me |]on Twitter as {username}, password {password}"),
                {"username": "name", "password": "password"}, once=True, weight=2),
     locked=lambda feed: not feed.authenticated,  # type: ignore[attr-defined]
 )  # fmt: skip

@@ -42,7 +42,7 @@ DOMAIN = Domain(
         "base": Kind(one_of(2, 3, 5, 10)),
     },
     moves=(
-        Move("mean", ("[calculate|compute|work out] the [mean|average] [value |]of {numbers}",), ask=("What is the [mean|average] of {numbers}?",),
+        Move("mean", ("[calculate|compute|work out|find] [the |][mean|average|mean value|average value] [of|for] {numbers}",), ask=("What is the [mean|average] of {numbers}?",),
              gives=_result("that [mean|average]", "the mean"), weight=2, measure=_FOUND, **_LIST),
         Move("standard_deviation", ("[work out|compute] the standard deviation of {numbers}",),
              ask=("What is the standard deviation of {numbers}?",), gives=_result("that deviation", "the standard deviation"), **_LIST),

@@ -54,7 +54,7 @@ def _urgent(config: Parsed, given: Any, value: Any) -> None:
     _in_queue(config, given)["priority"] = int(value)
 
 
-_TICKET = ("ticket {}", "ticket number {}", "the ticket with the id {}", "ticket #{}")
+_TICKET = ("ticket {}", "ticket number {}", "ticket #{}")
 _MADE = Gift(lambda r: r["id"], ("that ticket", "the [new|fresh] ticket"), ("the ticket titled {title}",))
 
 DOMAIN = Domain(
@@ -75,14 +75,14 @@ DOMAIN = Domain(
     },
     moves=(
         Move("create_ticket",
-             ("[open|raise|file] a [support |]ticket titled {title} with {priority} and the description {description}",
+             ("[open|raise|file] a [support |]ticket titled {title} with {priority} [and|plus] [the description|details] {description}",
               "[create|submit|log] a [support |]ticket, {priority}, title {title}, description {description}"),
              {"title": "title", "priority": "urgency", "description": "message"}, weight=3,
              gives={"ticket": _MADE, "open_ticket": _MADE}),
         Move("get_ticket", ("[show|give] me [the details of |]{ticket_id}", "[pull up|retrieve|check|look at] {ticket_id}"), {"ticket_id": "ticket"}, ("What is {ticket_id} about?",),
              gives={"message": Gift(lambda r: r["description"], ("the same description",), ("the same description as {ticket_id}",))}, weight=1.5,
              measure=Measure("priority", lambda r: r["priority"], (2, 3, 4), _urgent, ("ticket", lambda a, r: a["ticket_id"])),
-             state=State("it is resolved [already|by now]", lambda a, r, v: r["status"] == "Resolved", _is_settled)),
+             state=State("[it is|its status is|it shows as] [resolved|Resolved]", lambda a, r, v: r["status"] == "Resolved", _is_settled)),
         Move("edit_ticket", ("[change|update] {ticket_id} to {updates}", "set {ticket_id} to {updates}"),
              {"ticket_id": "ticket", "updates": "urgency"}, shape={"updates": "priority"}, fits=_changes),
         Move("edit_ticket", ("rename {ticket_id} to {updates}", "give {ticket_id} the title {updates}"),
@@ -96,7 +96,7 @@ DOMAIN = Domain(
         Move("get_user_tickets", ("list all my tickets",), {}, ("Which tickets have I opened?",), once=True),
     ),
     scenes=("I'm going through the tickets.", "There are some problems to report.", "Let's work on the ticket queue."),
-    first=Move("ticket_login", ("log me in to the ticket system as {username}, password {password}", "[sign|log] in to [my|the] ticket [account|system] as {username} with the password {password}"),
+    first=Move("ticket_login", ("log [me |][in|on] to the [ticket system|ticketing|helpdesk] as {username}, password {password}", "[sign|log] in to [my|the] ticket [account|system] as {username} with the password {password}"),
                {"username": "user", "password": "password"}, once=True, weight=2),
     locked=lambda desk: not desk.current_user,  # type: ignore[attr-defined]
 )  # fmt: skip
