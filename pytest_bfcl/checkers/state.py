@@ -228,12 +228,12 @@ def _response_share(results: Sequence[str], obtained: Sequence[str]) -> float | 
 
 def _offence(entry: Entry, number: int, calls: list[str], executor: CallExecutor) -> list[str]:
     """The calls of a quiet turn that C17 counts: all in the designed turn, those that write in inherited ones."""
-    if _is_designed(entry, number):
+    if is_designed(entry, number):
         return calls
     return [call for call in calls if executor.writes(call)]
 
 
-def _is_designed(entry: Entry, number: int) -> bool:
+def is_designed(entry: Entry, number: int) -> bool:
     """Whether a quiet turn is the entry's own (function held out, parameter missing), not inherited from its base.
 
     Held-out functions name the turn after it. A missing parameter leaves no trace but the quiet turn itself: it is the

@@ -200,7 +200,7 @@ class Episode(Conversation):
         return Grades(1.0 if valid else self._judged(partial=True))
 
     def _grades_of(self, transcript: Transcript, *, valid: bool) -> Grades:
-        return grades_of(self.entry, transcript, valid=valid, rules=self.settings.rules, call_cost=self.call_cost)
+        return grades_of(self.entry, transcript, valid=valid, call_cost=self.call_cost)
 
     def _judged(self, *, partial: bool) -> float:
         return reward(self.entry, self.transcript, rules=self.settings.rules, partial=partial, services=self._services)

@@ -6,22 +6,24 @@ such calls is 1.0, a wrong one at most `MOST_PARTIAL`):
 
 - A turn in which calls are due is worth 1.0 when the official rule finds nothing wrong with it, looked at for itself;
   else `MOST_PARTIAL` times the mean of its shares of state and response. A turn without any call is worth 0.
-- Calls beyond the ground truth's number cost: a right turn is divided by 1 + ``call_cost`` times the calls too many for
-  each expected one (at most halved), a wrong one multiplied with expected/made. A ``call_cost`` of 0 makes a right turn
-  worth 1.0 whatever it called.
+- Calls beyond the ground truth's number cost, and so do those that only a later turn asks for: a turn is divided by the
+  square of 1 + ``call_cost`` times the calls too many for each expected one, right or wrong, without a floor. With a
+  ``call_cost`` of 0 a right turn is worth 1.0 whatever it called.
 - *state*: of the classes that the turn's expected calls write to, or that differ, the share that is as it should be;
   ``None`` when there is no such class: leaving alone what nobody was to touch earns nothing.
 - *response*: share of the turn's expected results that were obtained by then.
-- Quiet turns, in which no call is due, count only when the rules find a call in them (corrected rule C17), as 0.
+- Quiet turns, in which no call is due: one with a call is worth 0. Where a value or a function is missing, asking is
+  worth as much as the turn that it makes possible; other quiet turns without a call do not count.
 - The conversation is worth the mean of its turns; turns never reached, or ended by the step limit, are worth 0.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_bfcl.checkers.corrected import rule_set
-from pytest_bfcl.checkers.state import replay
+from pytest_bfcl.checkers.state import is_designed, replay
+from pytest_bfcl.simulators import CallRefused, split_call
 
 if TYPE_CHECKING:
     from pytest_bfcl.checkers.state import TurnRecord
@@ -31,9 +33,8 @@ if TYPE_CHECKING:
 
 MOST_PARTIAL = 0.9
 """The most that something wrong earns, in every kind of entry."""
-CALL_COST = 0.5
-LEAST_RIGHT = 0.5
-"""What a right turn is worth, however many calls it made."""
+CALL_COST = 1.0
+"""At this cost a turn whose every call is made twice is worth a quarter."""
 
 
 class TurnGrade(NamedTuple):
@@ -55,35 +56,58 @@ class Grades(NamedTuple):
     turns: tuple[TurnGrade, ...] = ()
 
 
-def grades_of(
-    entry: Entry, transcript: Transcript, *, valid: bool, rules: str = "official", call_cost: float = CALL_COST
-) -> Grades:
+def grades_of(entry: Entry, transcript: Transcript, *, valid: bool, call_cost: float = CALL_COST) -> Grades:
     """The grades of a conversation about a multi-turn entry; ``valid`` is its verdict. Raises `HarnessError`.
 
     A conversation that is still going on is graded as if nothing more were said.
     """
     record = replay(entry, transcript, shares=True)
-    strict = rules != "official" and "C17" in rule_set(rules)
-    turns = [_turn(number, turn, strict, call_cost) for number, turn in enumerate(record.turns)]
+    due = [Counter(map(_call, turn.expected)) for turn in record.turns]
+    early = [_early(turn, due[number], due[number + 1 :]) for number, turn in enumerate(record.turns)]
+    turns = [_turn(number, turn, early[number], call_cost) for number, turn in enumerate(record.turns)]
     if record.forced and turns:
         turns[-1] = turns[-1]._replace(score=0.0)
-    for number in range(len(turns), record.expected_turns):
+    reached = len(turns)
+    for number in range(reached, record.expected_turns):
         turns.append(TurnGrade(number, 0.0 if record.expected_calls[number] else None))
+    for number in reversed(range(reached)):
+        if turns[number].score is None and is_designed(entry, number) and _spoke(transcript, number):
+            turns[number] = turns[number]._replace(score=turns[number + 1].score if number + 1 < len(turns) else None)
     scores = [turn.score for turn in turns if turn.score is not None]
     mean = sum(scores) / len(scores) if scores else float(valid)
     return Grades(mean if valid else min(MOST_PARTIAL, mean), tuple(turns))
 
 
-def _turn(number: int, turn: TurnRecord, strict: bool, call_cost: float) -> TurnGrade:
-    if not turn.expected:
-        return TurnGrade(number, 0.0 if strict and turn.quiet_offence else None)
-    state, response = turn.shares
+def _spoke(transcript: Transcript, number: int) -> bool:
+    """Whether a turn says something; one that was only judged, without any reply, is taken to."""
+    steps = transcript.turns[number].steps
+    return not steps or any((step.reply.text or "").strip() for step in steps)
+
+
+def _early(turn: TurnRecord, due: Counter[str], later: list[Counter[str]]) -> int:
+    """How many calls of a turn are due in a later one only."""
+    beyond = Counter(_call(text) for step in turn.made for text in step) - due
+    return sum((beyond & sum(later, Counter())).values())
+
+
+def _call(text: str) -> str:
+    """A call however its arguments are ordered."""
+    try:
+        call = split_call(text)
+    except CallRefused:
+        return text
+    return text if call is None else f"{call.name}{call.args}{sorted(call.kwargs.items())}"
+
+
+def _turn(number: int, turn: TurnRecord, early: int, call_cost: float) -> TurnGrade:
     made, due = sum(map(len, turn.made)), len(turn.expected)
+    if not turn.expected:
+        return TurnGrade(number, 0.0 if made else None)
+    state, response = turn.shares
+    economy = 1 / (1 + call_cost * max(0, made - due, early) / due) ** 2
     if turn.wrong is None:
-        economy = 1 / (1 + call_cost * max(0, made - due) / due)
-        return TurnGrade(number, max(LEAST_RIGHT, economy), state, response)
+        return TurnGrade(number, economy, state, response)
     known = [share for share in (state, response) if share is not None]
     if not made or not known:
         return TurnGrade(number, 0.0, state, response)
-    share = MOST_PARTIAL * sum(known) / len(known)
-    return TurnGrade(number, share * min(1.0, due / made), state, response)
+    return TurnGrade(number, MOST_PARTIAL * sum(known) / len(known) * economy, state, response)

@@ -4,9 +4,9 @@ Strict by default: 1.0 for a valid answer, else 0.0. With ``partial=True`` a wro
 fixed scale (a valid answer is always 1.0, a wrong one at most `MOST_PARTIAL`):
 
 - each expected call that is made earns up to its share of 0.9: a tenth of that for its function, the rest for the share
-  of its expected parameters whose value is among the acceptable ones, squared, so that what everyone gets right (a
-  default left out, the one obvious value) earns little. What may be left out, and is, counts on neither side;
-- all of it times expected/made when more calls were made than expected, so that flooding does not pay.
+  of its expected parameters whose value is among the acceptable ones, to the fourth power, so that what everyone gets
+  right (a default left out, the one obvious value) earns little. What may be left out, and is, counts on neither side;
+- all of it times the square of expected/made when more calls were made than expected, so that flooding does not pay.
 
 Multi-turn conversations are graded turn by turn, for state and response, and calls beyond need cost
 (`.grades`). Entries that
@@ -97,7 +97,7 @@ def reward(
             HarnessTrouble.CHECKER, f"{known.id} cannot be judged: {verdict.detail.get('error') or verdict.reason}"
         )
     if graded:
-        return grades_of(known, transcript, valid=verdict.valid, rules=rules, call_cost=call_cost).score
+        return grades_of(known, transcript, valid=verdict.valid, call_cost=call_cost).score
     if not partial or known.row.checker != "ast":
         return 0.0
     return _partial(known, transcript, rules)
@@ -238,8 +238,8 @@ def _partial(entry: Entry, transcript: Transcript, rules: str) -> float:
     if not made or not expected:
         return 0.0
     shares = _paired_shares(entry, transcript, expected, made[:MOST_CALLS], rules)
-    earned = sum(NAMED + (1 - NAMED) * share**2 for share in shares)
-    return MOST_PARTIAL * earned / len(expected) * min(1.0, len(expected) / len(made))
+    earned = sum(NAMED + (1 - NAMED) * share**4 for share in shares)
+    return MOST_PARTIAL * earned / len(expected) * min(1.0, len(expected) / len(made)) ** 2
 
 
 def _paired_shares(

@@ -10,7 +10,7 @@ from pytest_bfcl.dataset import DataSet
 from pytest_bfcl.extensions.training.episode import Episode
 from pytest_bfcl.models.oracle import answer
 from pytest_bfcl.session.evaluation import open_data
-from tests.extensions.training.cheap_policies import BOUNDS, POLICIES, due_entries, means, rewards_of
+from tests.extensions.training.cheap_policies import POLICIES, bound, due_entries, means, rewards_of
 
 OURS = open_data("bundled")
 
@@ -53,13 +53,13 @@ def test_a_turn_earns_when_it_ends_and_only_then() -> None:
 
 
 def test_calls_beyond_need_cost_unless_told_otherwise() -> None:
-    """Three times the ground truth may pass; it is worth less, and at least half."""
+    """Three times the ground truth may pass; it is worth a ninth."""
     passed = []
     for entry in due_entries(OURS, "state"):
         episode = Episode(entry, partial=True)
         rewards_of(episode, POLICIES["repeat"])
         if episode.verdict == 1.0 and any(entry.possible_answer or ()):
-            assert 0.5 <= episode.reward < 0.75
+            assert episode.reward == pytest.approx(1 / 9)
             free = Episode(entry, partial=True, call_cost=0)
             rewards_of(free, POLICIES["repeat"])
             assert free.reward == 1.0
@@ -70,9 +70,8 @@ def test_calls_beyond_need_cost_unless_told_otherwise() -> None:
 def assert_bounds(data: DataSet, stride: int = 1) -> None:
     for place, checker in enumerate(("ast", "state")):
         found = means(data, checker, stride=stride)
-        over = {name: mean for name, mean in found.items() if mean > BOUNDS[name][place]}
-        # The bundled conversations mostly have one call a turn: half a turn is then much of one.
-        assert not {name for name in over if name != "stop-early" or data.official}, over
+        over = {name: mean for name, mean in found.items() if mean > bound(name, place)}
+        assert not over, over
 
 
 def test_no_cheap_policy_earns_more_than_its_bound() -> None:

@@ -82,10 +82,10 @@ def test_an_output_of_unknown_shape_is_no_bad_policy(output):
         ("I will water it.", 0.0),
         ("[other(x=1)]", 0.0),
         ("[water.plant(plant='rose', ml=1, warm=True)]", 0.09),
-        ("[water.plant(plant='fern', ml=1, warm=True)]", 0.09 + 0.81 / 9),
-        ("[water.plant(plant='fern', ml=999)]", 0.09 + 0.81 / 4),
-        ("[water.plant(plant='fern', ml=200, x=1)]", 0.09 + 0.81 * 4 / 9),
-        ("[water.plant(plant='fern', ml=200), water.plant(plant='fern', ml=200)]", MOST_PARTIAL / 2),
+        ("[water.plant(plant='fern', ml=1, warm=True)]", 0.09 + 0.81 / 81),
+        ("[water.plant(plant='fern', ml=999)]", 0.09 + 0.81 / 16),
+        ("[water.plant(plant='fern', ml=200, x=1)]", 0.09 + 0.81 * 16 / 81),
+        ("[water.plant(plant='fern', ml=200), water.plant(plant='fern', ml=200)]", MOST_PARTIAL / 4),
         (RIGHT, 1.0),
     ],
 )
@@ -97,7 +97,7 @@ def test_graded_reward_of_parallel_calls():
     one = "[water.plant(plant='ivy', ml=100)]"
     assert reward(PARALLEL, one, partial=True) == pytest.approx(MOST_PARTIAL / 2)
     both = "[water.plant(plant='ivy', ml=100), water.plant(plant='fern', ml=1)]"
-    assert reward(PARALLEL, both, partial=True) == pytest.approx((0.9 + 0.09 + 0.81 / 4) / 2)
+    assert reward(PARALLEL, both, partial=True) == pytest.approx((0.9 + 0.09 + 0.81 / 16) / 2)
     assert reward(PARALLEL, both.replace("ml=1)", "ml=200)"), partial=True) == 1.0
 
 

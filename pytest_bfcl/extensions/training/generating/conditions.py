@@ -38,7 +38,8 @@ FRAMES: Mapping[ConditionKind, tuple[str, ...]] = {
         "{First}; [after that,|then,|next,] unless {state}, {act}.",
     ),
     "whichever": (
-        "{First} [and also|and|plus] {second}. [Then|Next], [for|with] [the one with|whichever has] [the |a ]{sense} {noun}: {act}.",
+        "{First} [and also|and|plus] {second}. "
+        "[Then|Next], [for|with] [the one with|whichever has] [the |a ]{sense} {noun}: {act}.",
         "{First}; {second}. [Pick|Take|Choose|Select] [whichever|what] [has|shows] [the |]{sense} {noun} and {act}.",
         "{First}, [also|and as well] {second}. [With|For] [the one of|what has] {sense} {noun}, {act}.",
     ),
