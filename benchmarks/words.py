@@ -87,9 +87,7 @@ if __name__ == "__main__":
     random.Random(0).shuffle(ours)
     ours = ours[: int(sys.argv[2]) if len(sys.argv) > 2 else 400]
     official = entries_of(open_data("official"), ["multi_turn_base"])
-    print(
-        f"4-grams that recur in another task: {recurring(ours):.3f} of {len(ours)} tasks; official base {recurring(official):.3f}"
-    )
+    print(f"4-grams in another task: {recurring(ours):.3f} of {len(ours)} tasks; official {recurring(official):.3f}")
     theirs = [turn for entry in official for turn in turns_of(entry)]
     trained = [turn for entry in ours for turn in turns_of(entry)]
     shares = []
@@ -97,6 +95,4 @@ if __name__ == "__main__":
         random.Random(seed).shuffle(theirs)
         shares.append((neighbour_f1(theirs[:100], theirs[100:]), neighbour_f1(trained, theirs[100:])))
     told = [sum(each) / len(shares) for each in zip(*shares, strict=True)]
-    print(
-        f"F1 on held-out official turns: {told[0]:.3f} from 100 official turns, {told[1]:.3f} from {len(trained)} made ones"
-    )
+    print(f"F1 on official turns: {told[0]:.3f} from 100 official turns, {told[1]:.3f} from {len(trained)} made")
