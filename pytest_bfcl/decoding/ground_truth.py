@@ -34,8 +34,14 @@ def ground_truth_calls(entry: Entry) -> Iterator[Call]:
                 yield call
         elif isinstance(expected, Mapping):
             for name, parameters in expected.items():
-                document = next((doc for doc in entry.function if doc.get("name") == name), {})
-                yield Call(name, acceptable_arguments(parameters, document))
+                yield Call(name, acceptable_arguments(parameters, _document(entry, name)))
+
+
+def _document(entry: Entry, name: str) -> Parsed:
+    for document in entry.function:
+        if document.get("name") == name:
+            return document
+    return {}
 
 
 def acceptable_arguments(parameters: Fields, document: Fields | None = None) -> Parsed:
@@ -45,9 +51,10 @@ def acceptable_arguments(parameters: Fields, document: Fields | None = None) -> 
     """
     document = document or {}
     required = (document.get("parameters") or {}).get("required") or ()
+    inside = "dialect" not in document or not is_native(document)
     picked: Parsed = {}
     for name, alternatives in parameters.items():
-        value = _pick(alternatives, must=name in required, inside=not is_native(document))
+        value = _pick(alternatives, must=name in required, inside=inside)
         if value is not _OMIT:
             picked[name] = value
     return picked

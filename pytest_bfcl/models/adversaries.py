@@ -46,6 +46,9 @@ _PLACE = re.compile(r"(?i)(^|_)(path|file|filename|source|uri|target)(_|$)")
 _NEW_PLACE = re.compile(r"(?i)(^|_)(destination|new_path|to_path)(_|$)")
 _STATEMENT = re.compile(r"(?i)(^|_)(sql|query|statement)(_|$)")
 
+AT_RISK = ("state", "served", "answer")
+"""Checkers of entries that an adversary could pass."""
+
 ADVERSARIES: Mapping[str, str] = {
     "idle": "does nothing and says so",
     "parrot": "repeats the request's own words",
@@ -84,7 +87,7 @@ def adversaries_of(entry: Entry) -> list[str]:
     asks for restraint (its way has no calls) means it: there doing nothing is right.
     """
     checker = entry.row.checker
-    if entry.official or checker not in ("state", "served", "answer"):
+    if entry.official or checker not in AT_RISK:
         return []
     if checker == "answer":
         return ["parrot"]

@@ -156,28 +156,27 @@ class Runner:
         """The conversation held now: the look-ahead's, or beside it for a model that lives for one trial only."""
         entry = self.entry(trial)
 
+        executed = bool(entry.involved_classes)
+
         async def with_model(model: Model) -> Transcript:
             journal = self.store.journal
             if self.on_answer is not None:
                 journal = _ToldJournal(journal, self.on_answer)
-            transcript = await played(model, journal)
-            await self._alone.check(entry, transcript, model, partial(played, journal=None))
-            return transcript
-
-        async def played(model: Model, journal: Journal | None) -> Transcript:
-            executed = bool(entry.involved_classes)
-            return await converse(
+            held = partial(
+                converse,
                 entry,
-                model,
                 settings=self.settings,
                 texts=trial.data.texts,
-                journal=journal,
                 repeat=trial.repeat,
                 snapshots=self.store.snapshots(model.spec, trial.repeat) if executed else None,
                 search=self.outside.search(entry, trial.data) if executed and not is_stored(model) else None,
                 services=self.outside.services(trial.data),
                 on_reply=trial.contender.budget.charge,
             )
+            transcript = await held(model, journal=journal)
+            if hasattr(model, "fresh"):
+                await self._alone.check(entry, transcript, model, held)
+            return transcript
 
         try:
             if is_at_risk(entry) and trial.contender.is_measured:

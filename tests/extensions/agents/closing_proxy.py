@@ -66,6 +66,25 @@ def closed(reply: dict[str, Any]) -> dict[str, Any]:
     return reply
 
 
+def whole(body: dict[str, Any]) -> dict[str, Any]:
+    """The same request, its answer in one piece."""
+    return {key: value for key, value in body.items() if key not in ("stream", "stream_options")}
+
+
+def streamed(reply: dict[str, Any]) -> bytes:
+    """A reply as server-sent events: all of it, then how it ended."""
+    events = []
+    for choice in reply["choices"]:
+        calls = [{**call, "index": number} for number, call in enumerate(choice["message"].get("tool_calls") or [])]
+        delta = {**choice["message"], **({"tool_calls": calls} if calls else {})}
+        about = {**{key: reply[key] for key in ("id", "model", "created") if key in reply},
+                 "object": "chat.completion.chunk"}  # fmt: skip
+        for part, ended in ((delta, None), ({}, choice["finish_reason"])):
+            told = {"index": choice.get("index", 0), "delta": part, "finish_reason": ended}
+            events.append(json.dumps({**about, "choices": [told]}))
+    return "".join(f"data: {event}\n\n" for event in [*events, "[DONE]"]).encode()
+
+
 @contextmanager
 def proxy(upstream: str, asks: Any, answers: Any) -> Iterator[str]:
     """A proxy's base URL while it runs; ``asks(body)`` is the request as the upstream gets it, ``answers(body, reply)``
@@ -75,12 +94,13 @@ def proxy(upstream: str, asks: Any, answers: Any) -> Iterator[str]:
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["content-length"])))
             request = urllib.request.Request(
-                f"{upstream}{self.path}", json.dumps(asks(body)).encode(), {"content-type": "application/json"}
+                f"{upstream}{self.path}", json.dumps(whole(asks(body))).encode(), {"content-type": "application/json"}
             )
             with urllib.request.urlopen(request, timeout=60) as answer:
-                found = json.dumps(answers(body, json.loads(answer.read()))).encode()
+                reply = answers(body, json.loads(answer.read()))
+            found = streamed(reply) if body.get("stream") else json.dumps(reply).encode()
             self.send_response(200)
-            self.send_header("content-type", "application/json")
+            self.send_header("content-type", "text/event-stream" if body.get("stream") else "application/json")
             self.send_header("content-length", str(len(found)))
             self.end_headers()
             self.wfile.write(found)

@@ -14,7 +14,7 @@ import pytest
 
 from pytest_bfcl.dataset import open_dataset
 from tests.extensions.agents.closing_proxy import closing_proxy, proxy
-from tests.extensions.agents.mistaken_proxy import kind_of, mistaken
+from tests.extensions.agents.mistaken_proxy import KINDS, kind_of, mistaken
 from tests.multi_turn.servers import REPOSITORY, mock_server
 
 PYTHON = os.environ.get("BFCL_AGENTS", sys.executable)
@@ -93,6 +93,8 @@ def test_a_hundred_entries_have_the_verdicts_of_the_bare_model(library, tmp_path
     assert sum(outcome == "passed" for outcome, _ in found["agent"].values()) > 0.8 * len(found["agent"])
 
 
+RECOVERS = {"smolagents": KINDS, "llama_index": ("broken arguments",)}
+"""Libraries that mend a mistake or have the model mend it, so that the entry may pass."""
 MISTAKEN = {"simple_python": 60, "multiple": 40, "parallel": 20, "irrelevance": 20, "multi_turn_base": 60}
 
 
@@ -126,6 +128,7 @@ def test_the_models_mistakes_stay_the_models(library, tmp_path, official_dir):
     others = {each: kinds[each] for each in ids if found["agent"][each] != found["openai"][each]}
     assert "error" not in found["agent"].values(), others
     named = {each for each, kind in kinds.items() if kind == "no end" and not each.startswith("multi_turn")}
+    named |= {each for each, kind in kinds.items() if kind in RECOVERS.get(library, ())}
     assert others.keys() <= named, others
 
 
