@@ -48,6 +48,7 @@ def content(
     found_sections |= {each.anchor: each for each in added}
     models: Mapping[str, Summary] = summary["models"]
     facts = summary["fingerprint"]
+    table = scores.matrix(models, facts) if len(models) > 1 else []
     made = [charts.bar_chart(group, names, models) for group, names in scores.sections(models).items()]
     wheel = charts.wheel(*scores.wheel_axes(models)) if len(models) > 1 else None
     return {
@@ -62,7 +63,9 @@ def content(
         "gate": {"verdict": "none", "checks": [], **(summary.get("gate") or {})},
         "models": list(models),
         "details": [_details(name, model, len(models), listing, facts) for name, model in models.items()],
-        "matrix": scores.matrix(models, facts) if len(models) > 1 else [],
+        "matrix": table,
+        "leading": [row for row in table if row.kind != "category"] or table,
+        "spent": _spent(models),
         "bars": [chart for chart in made if chart is not None],
         "wheel": wheel,
         "has": {"latency": listing.has_latency, "cost": listing.has_cost, "pages": listing.pages},
@@ -90,6 +93,10 @@ def notices(summary: Summary) -> list[str]:
     if data != "official":
         which = "the bundled entries of pytest-bfcl" if data == "bundled" else f"the entries of “{data}”"
         found.append(f"These are not BFCL scores: {which} were asked, not the official data set.")
+    for name, model in (summary.get("models") or {}).items():
+        if model["overall"]["value"] is None and (why := model["overall"].get("why")) and data == "official":
+            whose = f" for {name}" if len(summary["models"]) > 1 else ""
+            found.append(f"No overall score is claimed{whose}: {why}.")
     if any(model.get("prompt_sha256") for model in fingerprint.get("models") or ()):
         found.append("A user's own system prompt was used: these numbers are not comparable with others.")
     found += [
@@ -172,11 +179,13 @@ def _sum(models: Mapping[str, Summary], name: str) -> int:
 
 def _details(name: str, model: Summary, models: int, listing: Listing, fingerprint: Fields) -> Parsed:
     """One model's tables."""
+    rows = scores.score_rows(model, fingerprint)
     reasons = [(name, rule_of(name, {}), remedy_of(name), count) for name, count in model["reasons"].items()]
     return {
         "name": name,
         "filter": f"&model={quote(model['model'])}" if models > 1 else "",
-        "rows": scores.score_rows(model, fingerprint),
+        "rows": rows,
+        "brief": scores.brief(rows),
         "known": any(score.get("known_issues") for score in model["categories"].values()),
         "verified": any(score.get("reviewed") for score in model["categories"].values()),
         "tags": list(model["failure_counts"].items()),
@@ -186,12 +195,31 @@ def _details(name: str, model: Summary, models: int, listing: Listing, fingerpri
         "corrected": [
             (rule, CORRECTED_RULES.get(rule, ""), count) for rule, count in (model.get("corrected_rules") or {}).items()
         ],
-        "cost_usd": model["cost_usd"],
-        "unpriced": model.get("unpriced"),
-        "latency": model["latency"],
-        "tokens": model["tokens"],
         "extras": list(_extras(model)),
     }
+
+
+def _spent(models: Mapping[str, Summary]) -> Parsed:
+    """Money, time and tokens of each model: a row of texts; without the columns that no model has anything in."""
+    columns: dict[str, list[str]] = {}
+    for model in models.values():
+        latency, tokens = model["latency"], model["tokens"]
+        unpriced = f" ({model['unpriced']} entries without a price)" if model.get("unpriced") else ""
+        reasoning = f" ({rendering.thousands(tokens['reasoning'])} reasoning)" if tokens.get("reasoning") else ""
+        told = {
+            "cost": None if model["cost_usd"] is None else rendering.usd(model["cost_usd"]) + unpriced,
+            "cost of 1,000 requests": rendering.usd(each) if (each := model.get("cost_per_1000_usd")) else None,
+            **{
+                words: None if latency[part] is None else rendering.seconds(latency[part])
+                for words, part in (("latency", "mean"), ("standard deviation", "std"), ("95th percentile", "p95"))
+            },
+            "tokens in": rendering.thousands(tokens["input"]) if tokens["input"] else None,
+            "tokens out": rendering.thousands(tokens["output"]) + reasoning if tokens["output"] else None,
+        }
+        for column, text in told.items():
+            columns.setdefault(column, []).append(text or "")
+    shown = {column: texts for column, texts in columns.items() if any(texts)}
+    return {"head": list(shown), "rows": list(zip(models, zip(*shown.values(), strict=True), strict=False))}
 
 
 def _error(kind: Alike) -> Parsed:
@@ -209,7 +237,13 @@ def _error(kind: Alike) -> Parsed:
 def _extras(model: Summary) -> Iterator[Parsed]:
     """Breakdowns and other figures, as tables of texts."""
     percent = rendering.percent
-    rows: list[tuple[str, ...]]
+    rows: list[tuple[str, ...]] = [
+        (name, percent(value), f"{passed} / {judged}", members)
+        for name, value, passed, judged, members in scores.abilities(model)
+    ]
+    if len(rows) > 1:
+        columns = ("", "mean of its categories", "correct", "categories")
+        yield {"title": "abilities (which categories test what; in no score)", "head": columns, "rows": rows}
     for kind, cells in (model.get("breakdown") or {}).items():
         rows = [
             (name, f"{cell['passed']} / {cell['total']}", percent(cell["accuracy"])) for name, cell in cells.items()

@@ -108,9 +108,25 @@ def environment_of(*folders: Path) -> Environment:
         finalize=_finalize,
         auto_reload=False,
     )
-    made.filters |= {"percent": percent, "points": points, "thousands": thousands, "seconds": seconds, "usd": usd}
+    made.filters |= {
+        "percent": percent,
+        "points": points,
+        "thousands": thousands,
+        "seconds": seconds,
+        "usd": usd,
+        "span": span,
+    }
     made.filters["breakable"] = breakable
     return made
+
+
+def span(interval: tuple[float, float] | None, least: float = 0.0) -> str:
+    """An interval of shares in percent (of differences: ``least`` is -1); one that leaves everything open is a word."""
+    if interval is None:
+        return "–"
+    if interval[0] <= least and interval[1] >= 1:
+        return "any value"
+    return " – ".join(points(bound) if least == 0 else f"{100 * bound:+.1f}" for bound in interval)
 
 
 def breakable(text: str) -> Any:

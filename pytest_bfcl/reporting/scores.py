@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pytest_bfcl.dataset.categories import CATEGORIES
@@ -25,7 +25,7 @@ WHEEL_GROUPS = ("non_live", "live", "multi_turn", "web_search", "memory", "irrel
 class ScoreRow:
     """One line of a score table: a ``kind`` of category, group or overall; ``note`` is the formula, or why not.
 
-    Figures are those of the score's record; ``basis`` says of how many entries, where that is not the whole data set.
+    Figures are those of the score's record; ``of``: entries of the data set, where not all of them were judged.
     """
 
     name: str
@@ -41,7 +41,7 @@ class ScoreRow:
     errors: int
     skipped: int
     verified: float | None = None
-    basis: str = ""
+    of: int | None = None
 
     @property
     def delta(self) -> float | None:
@@ -73,7 +73,7 @@ def score_rows(model: Summary, fingerprint: Fields) -> list[ScoreRow]:
         if score is not None and score["accuracy"] is not None and len(_members(group, model)) > 1:
             name = "irrelevance detection" if group == "irrelevance" else group
             rows.append(_row(name, "group", formulas.group_formula(group), score, known.get(group)))
-    return [*rows, *_overall(model, known.get("overall"))]
+    return [*rows, *_overall(model)]
 
 
 def _members(group: str, model: Summary) -> list[str]:
@@ -100,11 +100,11 @@ def _row(name: str, kind: str, note: str, score: Summary, record: ScoreRecord | 
         record.errors if record else score["errors"],
         score["skipped"],
         score.get("verified_accuracy"),
-        record.basis if record and not record.is_whole else "",
+        max(record.planned, record.full or 0) if record and not record.is_whole else None,
     )
 
 
-def _overall(model: Summary, record: ScoreRecord | None) -> list[ScoreRow]:
+def _overall(model: Summary) -> list[ScoreRow]:
     """Overall, what there is of it when it is not complete, and the mean of the third version where it can be said."""
     rows = []
     overall, older = model["overall"], model.get("overall_v3") or {}
@@ -114,8 +114,7 @@ def _overall(model: Summary, record: ScoreRecord | None) -> list[ScoreRow]:
     if overall["value"] is not None or overall["missing"] or overall.get("why"):
         corrected, known = model.get("overall_corrected"), model.get("overall_without_known_issues")
         row = _number("Overall", note, overall, corrected, known)
-        basis = record.basis if record and not record.is_whole else ""
-        rows.append(replace(row, verified=model.get("overall_verified"), basis=basis))
+        rows.append(replace(row, verified=model.get("overall_verified")))
     if partial := overall.get("partial"):
         weights = ", ".join(f"{name} {weight:.0f} %" for name, weight in partial["weights"].items())
         note = f"{partial['categories']} of {partial['of']} categories, weights rescaled: {weights}"
@@ -200,6 +199,40 @@ class MatrixRow:
         """The best accuracy of the line, to set it off."""
         found = [cell.accuracy for cell in self.cells if cell is not None and cell.accuracy is not None]
         return max(found) if len(found) > 1 else None
+
+
+def brief(rows: Sequence[ScoreRow]) -> list[ScoreRow]:
+    """The rows of a first screen, the overall one first: groups, and categories that are in none of them."""
+    groups = {row.name for row in rows if row.kind == "group"}
+    alone = [row for row in rows if row.kind == "category" and GROUP_OF.get(row.name) not in groups]
+    chosen = [row for row in rows if row.judged and (row.kind == "group" or row in alone)]
+    return [*(row for row in rows if row.kind == "overall" and row.accuracy is not None), *chosen]
+
+
+GROUP_OF = {name: row.group for name, row in CATEGORIES.items()}
+ABILITIES: Mapping[str, tuple[str, ...]] = {
+    "choosing one of several functions": ("multiple", "live_multiple"),
+    "filling in one call": ("simple_python", "simple_java", "simple_javascript", "live_simple"),
+    "several calls at once": ("parallel", "parallel_multiple", "live_parallel", "live_parallel_multiple"),
+    "calls in order, over turns": ("multi_turn_base", "multi_turn_long_context"),
+    "abstaining where no function fits": ("irrelevance", "live_irrelevance"),
+    "asking back for what is missing": ("multi_turn_miss_param",),
+    "waiting for a missing function": ("multi_turn_miss_func",),
+    "memory": ("memory_kv", "memory_vector", "memory_rec_sum"),
+    "search": ("web_search_base", "web_search_no_snippet"),
+}
+"""What a model has to be able to do → the categories that test it (a table of ours; no score of the benchmark)."""
+
+
+def abilities(model: Summary) -> Iterator[tuple[str, float, int, int, str]]:
+    """Ability, the plain mean of its categories, entries passed and judged, the categories that were run."""
+    for name, members in ABILITIES.items():
+        had = {each: model["categories"][each] for each in members if each in model["categories"]}
+        shares = {each: found["accuracy"] for each, found in had.items() if found["accuracy"] is not None}
+        if shares:
+            passed = sum(had[each]["passed"] for each in shares)
+            judged = passed + sum(had[each]["failed"] for each in shares)
+            yield name, sum(shares.values()) / len(shares), passed, judged, ", ".join(shares)
 
 
 def headline_basis(model: Summary, fingerprint: Fields) -> str:

@@ -260,6 +260,8 @@ class ModelSummary(TypedDict):
     cost_usd: float | None
     unpriced: Count
     cost_by: NotRequired[str]
+    cost_per_1000_usd: NotRequired[float]
+    """What 1,000 requests cost on the average; only where every entry has a cost."""
     unreviewed: NotRequired[int]
     """Judged entries that nobody has read."""
     info: Parsed | None

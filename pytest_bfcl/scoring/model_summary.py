@@ -109,6 +109,9 @@ class ModelNumbers:
             found["repeated_ids"] = tally.served.repeated
         if cost_by:
             found["cost_by"] = cost_by
+        requests = max(len(tally.usage.latencies) + len(tally.write_usage.latencies), self._answered())
+        if cost is not None and not unpriced and requests:
+            found["cost_per_1000_usd"] = round(1000 * cost / requests, 6)
         if tally.usage.first_tokens:
             found["first_token"] = _latency(tally.usage.first_tokens)
         return found
@@ -124,6 +127,10 @@ class ModelNumbers:
         if reasoning:
             tokens["reasoning"] = reasoning
         return tokens
+
+    def _answered(self) -> int:
+        """Requests whose tokens were told, where their seconds were not."""
+        return len(self.tally.usage.input_tokens) + len(self.tally.write_usage.input_tokens)
 
     def _cost(self) -> tuple[float | None, int, str]:
         """By tokens, else by latency on a server with a known price (scoring spec §7), write stages included."""

@@ -24,7 +24,7 @@ CLEAR = 1.25
 SCARCE = 4
 """With fewer right (or wrong) questions a cluster, clusters say little about how alike their questions are."""
 
-UNEVEN = 0.1
+UNEVEN = 0.05
 """Clusters are uneven where in effect there are fewer of them by this share."""
 LEAST = 0.1
 """What the other clusters weigh at least: of one that is nearly everything nothing can be told by leaving it out."""

@@ -14,7 +14,7 @@ from pytest_bfcl.reporting.chat import chat
 from pytest_bfcl.reporting.links import page_name, rerun_command
 from pytest_bfcl.reporting.markdown import write_markdown
 from pytest_bfcl.reporting.overview import notices
-from pytest_bfcl.reporting.rendering import embedded_json, usd, visible
+from pytest_bfcl.reporting.rendering import embedded_json, span, usd, visible
 from pytest_bfcl.scoring.summary import summarise
 from tests.reporting.samples import record
 
@@ -193,3 +193,25 @@ def test_a_report_says_how_replies_were_read() -> None:
     fingerprint = {"dataset": {"name": "official"}, "models": [model, {"model": "oracle:@fc", "read_as": ""}]}
     told = notices({"fingerprint": fingerprint, "models": {}})
     assert told == ["openai:m@prompt: replies were read as hermes, as the family's server reads it."]
+
+
+def test_a_first_screen_has_groups_and_what_is_in_none() -> None:
+    records = [record(f"{name}_{n}", name, MODEL) for name in ("multiple", "parallel", "live_simple") for n in range(2)]
+    made = summary(*records)
+    (model,) = made["models"].values()
+    rows = scores.brief(scores.score_rows(model, made["fingerprint"]))
+    assert [row.name for row in rows] == ["Partial", "non_live", "live_simple"]
+    told = {name: (value, judged, members) for name, value, _, judged, members in scores.abilities(model)}
+    assert told["several calls at once"] == (1.0, 2, "parallel")
+    assert "memory" not in told
+
+
+@pytest.mark.parametrize(
+    ("interval", "least", "said"),
+    [((0.0, 1.0), 0, "any value"), ((-1.0, 1.0), -1, "any value"), ((0.0, 0.9), 0, "0.0 – 90.0"),
+     ((-0.1, 1.0), -1, "-10.0 – +100.0"), (None, 0, "–")],
+)  # fmt: skip
+def test_an_interval_that_leaves_everything_open_is_a_word(
+    interval: tuple[float, float] | None, least: float, said: str
+) -> None:
+    assert span(interval, least) == said
