@@ -77,8 +77,6 @@ def _write_options(page: StringIO, options: list[Option]) -> None:
 
 def _facts(option: Option) -> str:
     facts = [f"ini: `{option.key}`"]
-    if option.choices:
-        facts.append("one of " + ", ".join(f"`{choice}`" for choice in option.choices))
     if option.default is not None:
         facts.append(f"default: `{option.default}`")
     if option.many:

@@ -216,7 +216,10 @@ def tell_left_out(verb: str, *found: LeftOut) -> bool:
 
 
 def write_file(path: Path, text: str) -> None:
-    """Write a file a user asked for, with its folder; `UsageError` where that cannot be."""
+    """Write a file a user asked for, with its folder; `UsageError` where that cannot be, or would damage a run."""
+    from pytest_bfcl.runs.directory import refuse_overwriting
+
+    refuse_overwriting(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(text.encode("utf-8", "backslashreplace"))

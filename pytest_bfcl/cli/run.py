@@ -90,7 +90,7 @@ def _add(group: argparse._ArgumentGroup, option: Option, model_needed: bool) -> 
     elif option.many:
         more |= {"action": "append", "metavar": option.metavar}
     else:
-        more |= {"metavar": option.metavar, "choices": option.choices or None, "type": _kind(option)}
+        more |= {"metavar": option.metavar, "type": _kind(option)}
     group.add_argument(f"--{option.name}", f"--bfcl-{option.name}", **more)
 
 
@@ -126,6 +126,8 @@ def run(args: argparse.Namespace) -> int:
     models = list(dict.fromkeys(values["model"]))
     gates = gates_of(values)
     values = unfolded(values)
+    if args.files and "bfcl_data" in given:
+        raise UsageError(f"{args.files[0]} runs in place of --data {given['bfcl_data']}: name one of them")
     data = _data(args.files, values, gates)
     asked: Parsed = {"settings": settings, "gates": gates, "model_info": model_info_of(values["model-info"])}
     asked |= _selection(values, data)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -108,10 +109,16 @@ def _open_path(path: Path, documents: Callable[[str], list[FunctionDoc]] | None)
     if not path.exists():
         kinds = "name auto, bundled, official, a directory or a .jsonl file"
         slashes = str(path).replace("\\", "/")
+        if re.match(r"https?:", str(path)):
+            raise UsageError("--bfcl-data reads no address: download the file, then name it")
         turned = f"write {slashes}" if "\\" in str(path) and Path(slashes).exists() else None
         raise UsageError(f"no data at {path}: {turned or _set_hint(path) or _name_hint(path) or kinds}")
     path = path.resolve()
     if path.is_file():
+        if path.name == "results.jsonl" and path.with_name("run.json").is_file():
+            raise UsageError(
+                f"{path} holds results of a run, not data: what was asked stands in its run.json (dataset)"
+            )
         layout: Layout = FileLayout(path)
         return DataSet(layout, name=path.stem, version="", texts=Texts.own(), documents=documents)
     for folder in (path, path / "data", path / "bfcl_eval" / "data"):
@@ -146,7 +153,7 @@ def _set_hint(path: Path) -> str:
             return "the benchmark's data is called official (`pytest-bfcl fetch` gets it)"
     else:
         stem = path.name.partition(".")[0]
-    if stem in CATEGORIES or stem in GROUPS:
+    if (stem in CATEGORIES or stem in GROUPS) and path.suffix in ("", ".json", ".jsonl"):
         return f"{stem} is a part of a set: name the set (bundled, official) and choose with --bfcl-categories {stem}"
     return ""
 

@@ -147,8 +147,10 @@ def _load(path: Path) -> Parsed:
             lines = [json.loads(line) for line in text.splitlines() if line.strip()]
             return {str(line["id"]): line["reply"] if "reply" in line else line["output"] for line in lines}
         data = json.loads(text)
-    except (ValueError, KeyError, TypeError) as error:
-        raise UsageError(f"the script {path} is not valid: {error!r}") from None
+    except KeyError as error:
+        raise UsageError(f"the script {path} has a line without {error}: each has id, and reply or output") from None
+    except (ValueError, TypeError) as error:
+        raise UsageError(f"the script {path} is not valid: {error}") from None
     if not isinstance(data, dict):
         raise UsageError(f"the script {path} must be an object of entry ids")
     return data

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import cast
@@ -73,6 +74,10 @@ def parse_spec(text: str) -> ModelSpec:
         if at and ":" in body.partition("@")[0] and (meant := _nearly_a_mode(suffix)):
             raise UsageError(f"cannot read model {text!r}: did you mean @{meant}? Modes are @fc and @prompt")
     provider, colon, name = body.partition(":")
+    if mode is not None and name.rpartition("@")[2].lower() in MODES:
+        raise UsageError(f"cannot read model {text!r}: it names two modes; a model has one")
+    if re.search(r"[,;\s][A-Za-z_]+:", name):
+        raise UsageError(f"cannot read model {text!r}: write --model once for each model")
     provider = provider.strip().lower().replace("-", "_")
     if provider in ("http", "https", "localhost") or (name.partition("/")[0].isdecimal() and "." in provider):
         url = text if provider.startswith("http") else f"http://{text}"

@@ -116,10 +116,10 @@ class SessionStart:
                 self._conversations.create_models()
             except UsageError as error:
                 raise pytest.UsageError(str(error)) from None
+            opened(self._run)
             self._say_ahead(session)
             for line in cost_lines([item.trial for item in items]):
                 self._session.notices.tell(line)
-            opened(self._run)
             self._results.receive_broken()
         elif self._results.broken and here:
             self._results.receive_broken()

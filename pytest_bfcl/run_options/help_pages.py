@@ -36,7 +36,7 @@ def _groups(options: Sequence[Option]) -> str:
 
 
 def _lines(option: Option, width: int) -> list[str]:
-    values = "|".join(option.choices) or option.metavar or ""
+    values = option.metavar or ""
     about = option.help
     if option.default not in (None, "", False) and "default" not in about:
         about += f" (default: {option.default})"

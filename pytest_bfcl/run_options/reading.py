@@ -136,4 +136,5 @@ def text_of(path: str, option: str) -> str:
     try:
         return Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeError) as error:
-        raise UsageError(f"--bfcl-{option}: cannot read {path}: {error}") from None
+        why = getattr(error, "strerror", None) or error
+        raise UsageError(f"--bfcl-{option}: cannot read {path}: {why}; it takes the name of a file") from None

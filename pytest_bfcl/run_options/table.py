@@ -37,7 +37,6 @@ class Option(NamedTuple):
     convert: Callable[[str], Any] = str
     default: Any = None
     metavar: str | None = None
-    choices: tuple[str, ...] = ()
     many: bool = False
     flag: bool = False
     file: bool = False
@@ -121,7 +120,8 @@ OPTIONS: tuple[Option, ...] = (
     Option("base-url", "base URL of an OpenAI-compatible endpoint", metavar="URL", setting="base_url",
            short="base URL of an OpenAI-compatible endpoint"),
     Option("api", "wire format: chat completions, OpenAI's responses, text completions, Anthropic's messages (default: "
-           "the provider's; responses at OpenAI's own address)", default=None, choices=APIS, setting="api"),
+           "the provider's; responses at OpenAI's own address)", convert=kinds.one_of(*APIS),
+           metavar="|".join(APIS), setting="api"),
     Option("param", "a further field of every request, NAME=VALUE; VALUE is JSON, else text; null leaves the field "
            "out; repeatable", metavar="NAME=VALUE", many=True, setting="parameters", pair=kinds.parameter),
     Option("header", "an HTTP header of every request, 'NAME: VALUE'; no file shows the value; repeatable",
@@ -144,13 +144,15 @@ OPTIONS: tuple[Option, ...] = (
     Option("stream", "ask for server-sent events and measure the time to the first token", flag=True,
            setting="stream"),
     Option("reasoning", "reasoning of earlier replies in later requests: as the reference's handler sends it, always, "
-           "or never", default=_ELSE.reasoning, choices=REASONING_POLICIES, setting="reasoning"),
+           "or never", default=_ELSE.reasoning, convert=kinds.one_of(*REASONING_POLICIES),
+           metavar="|".join(REASONING_POLICIES), setting="reasoning"),
     Option("think", "thoughts in texts (<think>…</think>): parted as the model's family marks them, taken out "
-           "everywhere, or left", default=_ELSE.think, choices=THINK, setting="think"),
+           "everywhere, or left", default=_ELSE.think, convert=kinds.one_of(*THINK), metavar="|".join(THINK),
+           setting="think"),
     Option("system-prompt", "file that replaces the prompting text (placeholder {functions}); such runs are not "
            "comparable", metavar="FILE", file=True),
     Option("simulators", "our own simulators, or those of an installed bfcl-eval", default=_ELSE.simulators,
-           choices=("own", "reference"), setting="simulators"),
+           convert=kinds.one_of("own", "reference"), metavar="own|reference", setting="simulators"),
     Option("mcp", "where the MCP server is that entries of your own name: NAME=COMMAND or NAME=URL; {workdir} in a "
            "command is the trial's own directory; NAME.setup=COMMAND and NAME.teardown=COMMAND run there before and "
            "after each trial; repeatable", metavar="NAME=WHERE", many=True, setting="mcp", pair=kinds.server),

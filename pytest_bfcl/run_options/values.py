@@ -63,8 +63,12 @@ class PartedReader:
         try:
             value = self._main(head) if head or not found else None
         except ValueError as error:
-            more = f"; behind it may stand ,{'=… or ,'.join(self.parts)}=…" if "," in head else ""
-            raise ValueError(f"{error}{more}") from None
+            _, comma, rest = head.partition(",")
+            if comma and "=" in rest:
+                raise ValueError(
+                    f"there is no part {rest.partition('=')[0]!r}; known: {', '.join(self.parts)}"
+                ) from None
+            raise ValueError(f"{error}") from None
         return Parted(value, tuple((name, self._part(name, said)) for name, said in found)) if found else value
 
     def _part(self, name: str, text: str) -> Any:

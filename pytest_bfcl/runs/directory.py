@@ -74,6 +74,16 @@ _LINES = (".jsonl", ".gz")
 _ARCHIVES = (".zip", ".tgz", ".tar", ".gz", ".7z")
 
 
+def refuse_overwriting(path: Path, inputs: Iterable[str] = ()) -> None:
+    """Raise `UsageError` where writing to ``path`` would lose what is read from there, or a file of a run."""
+    read = [each for each in map(Path, inputs) if path.exists() and each.exists() and path.samefile(each)]
+    of_a_run = path.name in (RESULTS_FILE, RUN_FILE) and path.parent.joinpath(RUN_FILE).is_file()
+    if read or of_a_run:
+        raise UsageError(
+            f"-o {path} would overwrite {'what is read' if read else 'a file of a run'}: name another file"
+        )
+
+
 def no_run(path: Path, otherwise: str = f"name a run directory (it holds {RESULTS_FILE}) or such a file") -> str:
     """What to do with a path that is no run: where it holds the benchmark's own results, how to make a run of them."""
     for ending, held in (("result", "replies"), ("score", "scores")):

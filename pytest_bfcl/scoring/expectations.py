@@ -33,7 +33,7 @@ def read_expected(path: Path | str) -> Any:
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, UnicodeError) as error:
-        raise UsageError(f"--bfcl-expected: cannot read {path}: {error}") from None
+        raise UsageError(f"--bfcl-expected: cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
     except (ValueError, RecursionError) as error:
         raise UsageError(f"--bfcl-expected: {path} is not JSON: {json_trouble(error)}") from None
     return [] if content is None else content  # null expects nothing, and is no such file either

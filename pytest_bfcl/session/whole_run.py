@@ -239,13 +239,13 @@ class WholeRun:
             return self._result(None)
         if not self._fleet:
             self._check_keys(trials)
-        for line in (*self._ahead(trials), *cost_lines(trials)):
-            said(line)
         self.runner.on_answer = run.on_answer
         await self.runner.ready(min(self.settings.concurrency, len(trials)) or 1)
         with ExitStack() as stack:
             stack.callback(run.release)
             run.open()
+            for line in (*self._ahead(trials), *cost_lines(trials)):
+                said(line)
             if progress is not None:
                 run.listeners.append(lambda line, text: progress(line))
             stopped: str | None = INTERRUPTED

@@ -147,6 +147,8 @@ def _place(spec: ModelSpec) -> tuple[str, str]:
     module, colon, name = spec.name.rpartition(":")
     if not colon or not module or not name:
         raise UsageError(f"cannot read {spec.text!r}: write agent:package.module:factory")
+    if module.endswith(".py"):
+        raise UsageError(f"{spec.base} names a file: write agent:{module.removesuffix('.py').replace('/', '.')}:{name}")
     _look_here()
     first = module.partition(".")[0]
     if first not in sys.modules and not find_spec(first):

@@ -8,6 +8,7 @@ compared within itself. --causes says why the score changed. Exit code 1 with --
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -86,7 +87,7 @@ def _compared(args: argparse.Namespace) -> list[Compared]:
     from pytest_bfcl.scoring.comparison import compare_measurements, compare_models
 
     first, *others = [_measurement(text, args) for text in args.measurements]
-    if len(set(args.measurements)) < len(args.measurements):
+    if len({os.path.normpath(text) for text in args.measurements}) < len(args.measurements):
         raise UsageError(f"{args.measurements[0]} is compared with itself: name two runs, BEFORE and AFTER")
     if others:
         gaps = args.allow_missing

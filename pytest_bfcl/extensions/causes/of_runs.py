@@ -42,7 +42,8 @@ def of_path(text: str, data: str = "auto") -> list[Diagnosis]:
         raise UsageError(f"{name} is no run: {no_run(path)}")
     found = [each for each in found if model in ("", each.model)]
     if not found:
-        raise UsageError(f"{text} has no judged entry" + (f" of {model}" if model else ""))
+        of = f" of {model}" if model else ""
+        raise UsageError(f"{text} has no judged entry{of}: name a run, or a file of replies (id and output)")
     return found
 
 

@@ -28,7 +28,7 @@ SUMMARY = "check data files before a run"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the verb."""
     parser.add_argument("path", nargs="*", help="a .jsonl of own entries, several of them, or a directory")
-    parser.add_argument("--data", default="auto", help="auto, bundled, official, or a path (default: %(default)s)")
+    parser.add_argument("--data", help="auto, bundled, official, or a path, in place of PATH (default: auto)")
     parser.add_argument("--categories", metavar="NAMES", help="only these, separated by commas (groups too)")
     parser.add_argument("--simulator", action="append", metavar="MODULE:CLASS",
                         help="a simulator of your own that entries name; repeatable")  # fmt: skip
@@ -41,14 +41,17 @@ def run(args: argparse.Namespace) -> int:
     """Validate and report; 1 when something is wrong."""
     from pytest_bfcl.dataset import open_dataset, open_files, resolve_categories
     from pytest_bfcl.extensions.own.validation import validate, validated_categories
+    from pytest_bfcl.failures import UsageError
     from pytest_bfcl.simulators import documents_of
 
     for where in args.simulator or ():
         _register(where)
+    if args.path and args.data:
+        raise UsageError(f"{args.path[0]} is checked in place of --data {args.data}: name one of them")
     if len(args.path) > 1:
         dataset = open_files(list(map(Path, args.path)), documents_of)
     else:
-        dataset = open_dataset(args.path[0] if args.path else args.data, documents=documents_of)
+        dataset = open_dataset(args.path[0] if args.path else args.data or "auto", documents=documents_of)
     chosen = resolve_categories(args.categories.split(",")) if args.categories else None
     problems = validate(dataset, chosen)
     if dataset.own:

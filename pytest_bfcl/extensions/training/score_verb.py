@@ -102,6 +102,7 @@ def _processes(text: str) -> int:
 def run(args: argparse.Namespace) -> int:
     """Judge and write; the number of lines and of errors goes to stderr if that is a terminal."""
     from pytest_bfcl.cli import tell_left_out
+    from pytest_bfcl.runs.directory import refuse_overwriting
     from pytest_bfcl.runs.unpacked import unpacked
 
     with no_collections():
@@ -109,6 +110,8 @@ def run(args: argparse.Namespace) -> int:
         from pytest_bfcl.runs.damage import LeftOut
         from pytest_bfcl.runs.readings import Readings
 
+    if args.out != STREAM:
+        refuse_overwriting(Path(args.out), args.paths)
     if args.feeder is not None or args.processes > 1 or len(args.paths) > 1 or glob.has_magic(args.paths[0]):
         return _many(args)
     args.path = args.paths[0]
