@@ -228,7 +228,7 @@ class _LineJudge:
             found["facts"] = facts_of(entry, transcript, headline)
         if (other := transcript.other_reading) is not None:
             (verdict,) = self._judge_under(entry, other.of(transcript), self._rules)
-            found["other_reading"] = {**other._asdict(), "valid": verdict.valid}
+            found["other_reading"] = {**other.fields(), "valid": verdict.valid}
         return found
 
     def _verdicts(self, entry: Entry, transcript: Transcript) -> tuple[Verdict, Verdict]:

@@ -222,6 +222,15 @@ class OtherReading(NamedTuple):
     underscore_names: bool
     decoder: str | None = None
 
+    @property
+    def followed(self) -> str:
+        """Who is followed where this is the other reading."""
+        return "evidence" if self.by == "leaderboard" else "leaderboard"
+
+    def fields(self) -> dict[str, object]:
+        """What a line tells of it."""
+        return {**self._asdict(), "followed": self.followed}
+
     def of(self, transcript: Transcript) -> Transcript:
         """The conversation read so, to be judged."""
         turns = [replace(turn, steps=[replace(step, calls=None) for step in turn.steps]) for turn in transcript.turns]

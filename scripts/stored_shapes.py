@@ -21,6 +21,8 @@ CALL = ("find_order", {"number": 12, "express": True})
 OTHER = ("find_order", {"number": 13, "express": False})
 SAID = "I look it up."
 REFUSED = "I cannot help with that."
+OTHER_WORDS = "(words of the handler)"
+"""In the table in place of the reference's own texts."""
 KINDS: dict[str, tuple[str, list[tuple[str, dict[str, Any]]], str]] = {
     "text": (SAID, [], ""), "call": ("", [CALL], ""), "call and text": (SAID, [CALL], ""),
     "several": ("", [CALL, OTHER], ""), "empty": ("", [], ""), "refusal": ("", [], REFUSED),
@@ -161,7 +163,8 @@ def stored(one: Any, reply: Any, *, native: bool) -> Any:
     """What a result file would hold."""
     way = "FC" if native else "prompting"
     parsed = getattr(one, f"_parse_query_response_{way}")(reply)
-    return json.loads(json.dumps(parsed["model_responses"], default=str))
+    result = json.loads(json.dumps(parsed["model_responses"], default=str))
+    return OTHER_WORDS if isinstance(result, str) and result not in ("", SAID, REFUSED) else result
 
 
 def lines() -> Iterator[dict[str, Any]]:

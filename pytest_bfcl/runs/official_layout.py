@@ -142,7 +142,7 @@ def line_from_official(line: Fields, category: str, model: str, reading: Reading
     if reading.decoder is not None:
         result["decoder"] = reading.decoder
     if reading.other is not None:
-        result["other_reading"] = reading.other._asdict()
+        result["other_reading"] = reading.other.fields()
     if reading.proof:
         result["proved"] = reading.proof
     kept = {name: value for name, value in line.items() if name in ("inference_log", "traceback", "earlier_id")}

@@ -117,7 +117,7 @@ def conversation_fields(transcript: Transcript, *, nested: bool) -> Conversation
     if transcript.incomplete:
         fields["incomplete"] = True
     if transcript.other_reading is not None:
-        fields["other_reading"] = transcript.other_reading._asdict()
+        fields["other_reading"] = transcript.other_reading.fields()
     return fields
 
 

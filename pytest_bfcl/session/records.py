@@ -68,7 +68,7 @@ def judged_record(
         record["unreviewed"] = True
     if transcript.other_reading is not None:
         other = judge(entry, transcript.other_reading.of(transcript), rules, simulators=simulators)
-        record["other_reading"] = {**transcript.other_reading._asdict(), "outcome": other.outcome}
+        record["other_reading"] = {**transcript.other_reading.fields(), "outcome": other.outcome}
     verified = _verified_outcome(entry, transcript, judgement.official, simulators)
     if verified is not None:
         record["verified_outcome"] = verified

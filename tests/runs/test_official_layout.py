@@ -91,7 +91,7 @@ def test_lines_as_they_are_read() -> None:
         "id": "memory_prereq_3-student-0", "category": "memory_kv", "model": "m", "mode": "prompt", "repeat": 1,
         "output": [["x"]],
         "underscore_names": True, "reasoning": "r", "input_tokens": 1, "output_tokens": 2, "latency_s": 0.5,
-        "decoder": "hermes", "other_reading": other._asdict(), "proved": "proved",
+        "decoder": "hermes", "other_reading": {**other._asdict(), "followed": "leaderboard"}, "proved": "proved",
         "official": {"inference_log": ["l"], "traceback": "t"},
     }  # fmt: skip
     bare = line_from_official({"result": "Error during inference: x"}, "simple_python", "m", Reading("fc", False))
@@ -167,8 +167,8 @@ MADE = {
     "call": [FOUND], "call and text": [FOUND], "no arguments": [{"list_orders": {}}],
     "several": [FOUND, {"find_order": {"number": 13, "express": False}}],
 }  # fmt: skip
-SAID = {"text": {"I look it up."}, "empty": {None, "", "The model did not return any response."},
-        "refusal": {None, "", "I cannot help with that.", "The model did not return any response."}}  # fmt: skip
+SAID = {"text": {"I look it up."}, "empty": {None, "", "(words of the handler)"},
+        "refusal": {None, "", "I cannot help with that.", "(words of the handler)"}}  # fmt: skip
 
 
 @pytest.mark.parametrize("category", ["simple_python", "multi_turn_base"])

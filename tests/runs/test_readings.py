@@ -118,8 +118,10 @@ def test_both_scores_where_calls_contradict_the_table(
     ((name, summary),) = result.summary["models"].items()
     assert summary["remarks"] == [
         "the calls contradict the benchmark's table of models: "
-        "the leaderboard says 0.0 % (0 of 1), the evidence says 100.0 % (1 of 1)"
+        "the leaderboard says 0.0 % (0 of 1), the evidence says 100.0 % (1 of 1); "
+        f"these verdicts follow the {line['other_reading']['followed']}"
     ]
+    assert line["other_reading"]["followed"] != by
     (asked,) = result.summary["fingerprint"]["models"]
     assert "prove it)" in asked["read_as"]
     assert result.notes == (f"{name}: {asked['read_as']}",)

@@ -176,7 +176,8 @@ def test_every_field_of_a_single_turn_line() -> None:
         "tool_results": [[["seen"], []]], "reasoning": "r", "input_tokens": 1, "output_tokens": 2, "latency_s": 0.5,
         "finish_reasons": "stop", "attempts": 3, "problems": "length", "reasoning_tokens": 4, "first_token_s": 0.1,
         "served": served.to_dict(), "decoder": "hermes", "forced_quit": True, "decoded": True, "incomplete": True,
-        "other_reading": {"by": "evidence", "mode": "prompt", "underscore_names": True, "decoder": None},
+        "other_reading": {"by": "evidence", "mode": "prompt", "underscore_names": True, "decoder": None,
+                          "followed": "leaderboard"},
     }  # fmt: skip
     nothing = dict.fromkeys(("output", "calls", "tool_results", "reasoning", "input_tokens", "output_tokens",
         "latency_s",
