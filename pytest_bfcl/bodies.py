@@ -1,7 +1,7 @@
 """What the body of a reply may hold: known blocks and items, their status, and the places where an error may stand.
 
 One allow-list per API, asked by its one reader (`pytest_bfcl.answers`).
-What is not on it is trouble: an error stays one whatever ending stands beside it, and a block of another kind is no
+What is not on it is trouble: an error stays one whatever its ending is, and a block of another kind is no
 answer where nothing else was said. The words are those of the providers' public references (November 2026).
 """
 

@@ -106,7 +106,7 @@ ENDINGS: Mapping[str, Mapping[str, Ending]] = {
     "any": _GATEWAYS | _RESPONSES | _words(Ending.OVERFLOW, "context_overflow"),
 }
 """API → word → class. Gateways hand on the words of whatever stands behind them; ``any`` is for replies whose API
-nobody told: stored lines (with the word of an overflow that `pytest_bfcl.endpoints.faults` writes), objects of SDKs."""
+no ending: stored lines (with the word of an overflow that `pytest_bfcl.endpoints.faults` writes), objects of SDKs."""
 
 _MARKS = ("content_filter_results", "content_filter_result", "prompt_filter_results", "content_filters")
 """Where Azure says what its filter found: of a choice, of the prompt, of a Responses object."""
@@ -173,7 +173,7 @@ def ended(
 ) -> Reply:
     """A reply as its provider ended it: with the word, and with the problem that makes of it.
 
-    ``reasoned``: the provider tells of thoughts that are not shown. ``filtered``: a filter's mark stands beside the
+    ``reasoned``: the provider tells of thoughts that are not shown. ``filtered``: a filter's mark is next to the
     reply, which says more than any word. ``trouble``: what its body holds that no normal reply has. Raises
     `UnknownEnding` for trouble.
     """
@@ -195,7 +195,7 @@ def problem_of(reply: Reply) -> str | None:
     """What speaks against a reply, read from a file or handed over: the problem it has, else that of its last word.
 
     ``length``, ``content_filter``, ``context_overflow``, ``nothing_said`` complete ``reply:``; ``malformed_call`` is a
-    call nobody could read, ``ending`` trouble. ``None`` for a normal ending, and where no ending was told.
+    call that is unreadable, ``ending`` an error. ``None`` for a normal or missing ending.
     """
     if reply.problem or reply.finish_reason is None:
         return reply.problem

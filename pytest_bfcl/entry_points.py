@@ -54,7 +54,7 @@ Kind = Literal[
 """
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
-"""Names end up in specs, ids, files and on terminals; one of another form is offered by nobody."""
+"""Names end up in specs, ids, files and on terminals; one of another form cannot be used."""
 
 
 def offered(kind: Kind) -> Mapping[str, EntryPoint]:

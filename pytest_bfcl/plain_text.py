@@ -1,4 +1,4 @@
-"""Texts nobody vouches for as short plain text: no control characters, bounded, cut where they say least."""
+"""Untrusted texts as short plain text: no control characters, bounded, cut where they say least."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def printable(text: str) -> str:
 
 
 def inert(line: str) -> str:
-    """The line such that no CI runner takes it for a command of its own.
+    """The line such that no CI runner takes it for its own command.
 
     GitHub obeys lines that begin with ``::``, and ``##[command]`` anywhere, as Azure (``##vso[``) and TeamCity do.
     """

@@ -64,7 +64,7 @@ class Served:
     id: str | None = None
 
     def to_dict(self) -> Parsed:
-        """As it stands in the journal and in result lines: only what was told."""
+        """As it stands in the journal and in result lines: only given fields."""
         told = {"model": self.model, "fingerprint": self.fingerprint, "id": self.id}
         return {name: value for name, value in told.items() if value is not None}
 

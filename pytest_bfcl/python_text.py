@@ -1,4 +1,4 @@
-"""Python's own parser, for texts that nobody here has written: parsed, never run.
+"""Python's own parser, for untrusted texts: parsed, never run.
 
 One text at a time in a process. CPython (3.11, 3.12) counts the depth of the tree it builds in one place for all
 threads: two texts at once make it raise `SystemError`, or refuse a text that is fine. Filters of warnings are shared
@@ -17,7 +17,7 @@ _ONE_AT_A_TIME = threading.Lock()
 _MAY_WARN = re.compile(r"\\|[0-9]\.?[A-Za-z]")
 """Texts on which the parser may warn (escapes, ``1or``): a warning turned into an error must not decide."""
 _ATTEMPTS = 20
-"""Other people's code in other threads may parse too, and does not wait for us."""
+"""Third-party code in other threads may parse too, and does not wait for us."""
 
 
 def parse_python(text: str, mode: Literal["eval", "exec"] = "eval") -> ast.AST:

@@ -29,7 +29,7 @@ _CREDENTIAL = re.compile(
     r"(?:^|[^A-Za-z]|[a-z](?=[A-Z]))(?i:(?:api|access|secret|auth)?[-_]?"
     r"(?:key|token|secret|sig|signature|auth|authorization|pass|passwd|password|code|credentials?|cookie|session))$"
 )
-"""Names of headers, of parameters of a URL or a body whose values are credentials: the last word says so."""
+"""Names of headers, of parameters of a URL or a body whose values are credentials, by their last word."""
 _HARMLESS = frozenset(
     (
         "api-version",
@@ -127,7 +127,7 @@ def secrets_of(
     parameters: Mapping[str, Any] = _NONE,
     in_replies: bool = False,
 ) -> tuple[str, ...]:
-    """Every text with which a request shows who asks. ``key`` is sent as it is, by Bearer or a header of its own.
+    """Every text with which a request shows who asks. ``key`` is sent as it is, by Bearer or its own header.
 
     ``in_replies``: without the short values of ordinary headers, which may be words of an answer.
     """
@@ -184,7 +184,7 @@ def url_secrets(url: str) -> tuple[str, ...]:
     for name, value in parse_qsl(parts.query):
         if _CREDENTIAL.search(name) or (name.lower() not in _HARMLESS and len(value) >= _SHORTEST_IN_REPLY):
             found += [value, unquote(value)]
-    for piece in parts.query.split("&"):  # where it is no text of UTF-8, or has a plus of its own
+    for piece in parts.query.split("&"):  # where it is no text of UTF-8, or has its own plus
         name, _, value = piece.partition("=")
         if _CREDENTIAL.search(unquote_plus(name)):
             found += [value, unquote(value)]

@@ -51,7 +51,7 @@ def score_lines(
     ``auto``), opened when the first line needs it: lines that bring their question need none.
 
     Calls of retired categories are carried out unless the line holds their results; ``rest`` says where requests and
-    recorded calls come from (docs/retired.md). A line that needs a recording nobody has yields
+    recorded calls come from (docs/retired.md). A line that needs a missing recording yields
     ``valid`` ``None`` and the reason in ``skipped``. ``decoder`` names the format of texts in lines that do not say it
     (``auto``: by the model's name), ``think`` what becomes of thoughts in them (`pytest_bfcl.formats`).
 
@@ -208,7 +208,7 @@ class _LineJudge:
             raise EntrySkipped("not_asked", f"not asked: {line.get('reason') or 'skipped'}")
         if transcript.incomplete or is_unanswered(line):
             raise HarnessError(
-                HarnessTrouble.INCOMPLETE, f"{line.get('reason') or 'an error'} ended the conversation: ask again"
+                HarnessTrouble.INCOMPLETE, f"{line.get('reason') or 'an error'} ended the conversation: send it again"
             )
         if is_executed(entry):
             self._services_for(entry).execute(entry, transcript)

@@ -34,7 +34,7 @@ Level = Literal["none", "index", "full"]
 LEVELS: tuple[Level, ...] = ("none", "index", "full")
 """How much of a report is written: nothing, ``index.html``, or a page for every entry too."""
 MOST_PAGES = 20_000
-"""Results beyond which nobody is thought to read a page of each: those that fail take 20 KB and a millisecond."""
+"""Results beyond which the report has no page of each: those that fail take 20 KB and a millisecond."""
 
 
 def level_for(asked: str | None, results: int) -> Level:
@@ -156,7 +156,7 @@ class Settings:
     names: Literal["auto", "dots", "underscores"] = "auto"
     """How native names in replayed lines are spelled that do not say it; ``auto``: as the calls prove."""
     transforms: tuple[str, ...] = ()
-    """How entries are put otherwise, beside as they are (`pytest_bfcl.dataset.transforms`)."""
+    """How entries are rephrased, in addition to the original (`pytest_bfcl.dataset.transforms`)."""
     rewordings: Mapping[str, Mapping[str, list[list[Parsed]]]] = field(default_factory=dict)
     """Name of a transform that is a file of own words → entry id → question."""
     split: SplitPart | None = None
@@ -164,9 +164,9 @@ class Settings:
     trained_on: SplitPart | None = None
     """The entries the models under test were trained on: their lines are marked, and no overall score is claimed."""
     sinks: tuple[str, ...] = ()
-    """Who is told of the run while it goes on (`pytest_bfcl.session.sinks`)."""
+    """Who follows the run in progress (`pytest_bfcl.session.sinks`)."""
     board: str | None = None
-    """A published ``data_overall.csv`` whose rows stand beside the run's models."""
+    """A published ``data_overall.csv`` whose rows are shown with the run's models."""
     profile: str = ""
     """The profile whose options were taken, in words (`pytest_bfcl.run_options.profiles.profile_text`)."""
     serve: str | None = None

@@ -35,7 +35,7 @@ PLAYED_BEFORE = "played_before"
 """Where a transcript's ``extra`` keeps how many entries its agent's process had played before."""
 
 END_STATE = "end_state"
-"""Where a transcript's ``extra`` keeps a digest of all that was told of the state in the end, files included."""
+"""Where a transcript's ``extra`` keeps a digest of the final state, files included."""
 
 SERVED_BY = "served_by"
 """Where a transcript's ``extra`` keeps the server's name in the entry, its title, and a digest of its tools."""

@@ -146,7 +146,7 @@ def wrong_element(details: ValueDetails, entry: Entry, transcript: Transcript) -
 
 
 def quoted_text(details: ValueDetails, entry: Entry, transcript: Transcript) -> str | None:
-    """A text in quotes of its own."""
+    """A text in extra quotes."""
     called = details.called
     if isinstance(called, str) and len(called) > 1 and called[0] == called[-1] and called[0] in "\"'`":
         return "The text carries quotes of its own; send it without them."

@@ -51,7 +51,7 @@ def last_message(transcript: Transcript, turn: int | None = None) -> str | None:
 
 
 def contains_answer(message: str, answers: Sequence[Any], rules: RuleSet = OFFICIAL) -> bool:
-    """Whether an accepted answer stands in the message as words of its own, after normalising both."""
+    """Whether the message contains an accepted answer as whole words, after normalising both."""
     if "C18" in rules:
         message = _answer_part(message)
         return any(_contains_word(normalise(message), normalise(str(answer)), free_edges=True) for answer in answers)

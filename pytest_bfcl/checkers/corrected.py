@@ -1,4 +1,4 @@
-"""The corrected rules: their names, what each mends, and which of them a caller asked for.
+"""The corrected rules: their names, what each fixes, and which of them a caller selects.
 
 The list is the corrected spec's. A set of rule names travels through decoding and checking; the empty set is the
 official behaviour, so every rule can be switched on its own.
@@ -33,7 +33,7 @@ CORRECTED_RULES: dict[str, str] = {
     "C17": "quiet turns: a call in a turn that should have none fails",
     "C18": "answers: symbols at the edge of an answer are matched; only `answer` is searched in an object",
 }
-"""Rule name → what it mends. C19 (leaks) cannot be switched and C20 (partial scores) is not a checker's."""
+"""Rule name → what it fixes. C19 (leaks) cannot be switched and C20 (partial scores) is not a checker's."""
 
 OFFICIAL: RuleSet = frozenset()
 CORRECTED: RuleSet = frozenset(CORRECTED_RULES)

@@ -17,7 +17,7 @@ Object = Mapping[str, object]
 
 
 class _Untold:
-    """Stands where any value may, ``None`` too, and none was told."""
+    """Marks a missing value where any value may be, ``None`` too."""
 
     __slots__ = ()
 
@@ -32,7 +32,7 @@ UNTOLD: Final = _Untold()
 
 
 def value_of(value: object) -> object:
-    """The value, ``None`` where none was told."""
+    """The value, ``None`` if there is none."""
     return None if value is UNTOLD else value
 
 
@@ -46,7 +46,7 @@ class Attempt(NamedTuple):
 
 @dataclass_transform(eq_default=False, kw_only_default=True)
 class _Record:
-    """A dataclass in all but one thing: only what is told is kept, since most fields of most failures are not.
+    """A dataclass in all but one thing: only given fields are kept, since most failures have few.
 
     It is made for every failure, so it has to be quick.
     """
@@ -221,7 +221,7 @@ class QuietTurnDetails(TurnDetails):
 
 
 class EndDetails(TurnDetails):
-    """A conversation that ended before its time; ``last_turn`` is told where turns are missing."""
+    """A conversation that ended before its time; ``last_turn`` is set where turns are missing."""
 
     last_turn: int | None = None
 
@@ -254,7 +254,7 @@ class ReplyDetails(Details):
 
 
 class TroubleDetails(Details):
-    """Trouble that is not the model's: ``error`` says what happened."""
+    """An infrastructure error: ``error`` says what happened."""
 
 
 class _Field(NamedTuple):

@@ -12,7 +12,7 @@ from pytest_bfcl.plain_text import parted
 MAX_DIFFERENCES = 12
 MAX_DEPTH = 12
 MAX_SHOWN = 300
-"""Characters of a differing text that are told, around the place where it differs."""
+"""Characters that are shown of a differing text, around the place where it differs."""
 ABSENT = "(absent)"
 
 
@@ -20,7 +20,7 @@ def state_difference(mine: Fields, wanted: Fields) -> Parsed:
     """Path → ``{expected, called}`` for every wanted attribute whose value is not equal; empty when all are.
 
     Only attributes of ``wanted`` are compared, with Python's ``==`` (multi_turn spec §4.2 e). At most
-    `MAX_DIFFERENCES` leaves are told; ``"…"`` then says how many attributes differ.
+    `MAX_DIFFERENCES` leaves are shown; ``"…"`` then says how many attributes differ.
     """
     differing = [name for name in wanted if not _equal(mine.get(name, ABSENT), wanted[name])]
     found: Parsed = {}

@@ -32,7 +32,7 @@ Place = tuple[int, str, "Reply"]
 class Ends:
     """The replies of one transcript that did not end normally; most transcripts have none.
 
-    Replies whose ending nobody told (outputs of others, most recordings) are judged by what they are.
+    Replies without an ending (third-party outputs, most recordings) are judged by what they are.
     """
 
     def __init__(self, transcript: Transcript) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def checker_of(entry: Entry) -> str:
-    """Name of the checker that judges the entry; empty for categories nobody knows."""
+    """Name of the checker that judges the entry; empty for unknown categories."""
     try:
         return entry.row.checker
     except KeyError:

@@ -57,7 +57,7 @@ def exactly_right(
     answer: Fields,
     underscore_names: bool,
 ) -> bool:
-    """Whether a Python (or native) call has the expected name, all that is due, and only values that are equal."""
+    """Whether a Python (or native) call has the expected name, all expected arguments, and only equal values."""
     try:
         name, arguments = call
         expected = document["name"]
@@ -97,7 +97,7 @@ def exactly_right(
 
 
 def _same_class(value: Any, values: list[Any], schema: Fields) -> bool:
-    """Whether a value equal to one of ``values`` is of its class and of the documented one; texts are told before."""
+    """Whether a value equal to one of ``values`` is of its class and of the documented one; texts come before."""
     cls = type(value)
     expected = PYTHON_CLASSES.get(schema["type"])
     if cls is list:

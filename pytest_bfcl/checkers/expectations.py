@@ -1,4 +1,4 @@
-"""What is expected, held against a conversation: one implementation for entries, Python and recorded tools.
+"""Expectations, compared with a conversation: one implementation for entries, Python and recorded tools.
 
 Shapes and values are `pytest_bfcl.dataset.expectation`'s; docs/expectations.md is the page for people.
 """

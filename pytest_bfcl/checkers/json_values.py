@@ -15,7 +15,7 @@ MAX_DEPTH = 8
 def plain(value: Any, depth: int = 0) -> Any:
     """A decoded value as something JSON can hold, bounded in depth, length and text size.
 
-    Short texts, the bulk of every value, are spared a call of their own.
+    Short texts, the bulk of every value, are spared their own call.
     """
     cls = type(value)
     if cls is str:

@@ -137,7 +137,7 @@ class _Judge:
         return verdict if words is None else verdict.with_detail(advice=words)
 
     def _lost_call(self) -> str | None:
-        """The decoder that finds calls in a text where native calls are due: the server's parser lost them."""
+        """The decoder that finds calls in a text where native calls are expected: the server's parser lost them."""
         if self._lost is None:
             self._lost = ""
             if self.transcript.mode == "fc" and self.transcript.decoder is None and not self.transcript.decoded:

@@ -32,7 +32,7 @@ def own_checker(entry: Entry) -> str | None:
 def check_plugged(name: str, entry: Entry, transcript: Transcript) -> Verdict:
     """The verdict of a checker ``(entry, transcript)``: a `Verdict`, true, or a text that says what is wrong.
 
-    Raises `HarnessError` when nobody offers it, or it returns something else.
+    Raises `HarnessError` if it is not installed, or it returns something else.
     """
     point = entry_points.find("checkers", name)
     if point is None:

@@ -1,4 +1,4 @@
-"""Entries on a user's own MCP server: what was said, what was called, and what was told of the state."""
+"""Entries on a user's own MCP server: final message, calls and state."""
 
 from __future__ import annotations
 

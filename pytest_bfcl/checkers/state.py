@@ -1,6 +1,6 @@
 """Multi-turn entries: the conversation's calls and the ground truth's run side by side, turn by turn.
 
-Both run on fresh simulators of their own (multi_turn spec §4); nothing outlives the judgement. Corrected rules C16
+Both run on fresh simulators (multi_turn spec §4); nothing outlives the judgement. Corrected rules C16
 (step limit in the last turn) and C17 (calls in quiet turns) are switched by name.
 """
 

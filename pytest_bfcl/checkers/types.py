@@ -78,7 +78,7 @@ class ParameterType(NamedTuple):
 
 
 def class_of(word: object, language: str) -> type | None:
-    """The class a type word stands for; ``None`` for words nobody documents."""
+    """The class a type word stands for; ``None`` for undocumented words."""
     if not isinstance(word, str):
         return None
     found = CLASSES[language].get(word)

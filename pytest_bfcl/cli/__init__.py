@@ -39,7 +39,7 @@ FORMS = {"export.report": "pytest_bfcl.cli.report"}
 """Further forms of verbs that the core brings: ``VERB.FORM`` → the module."""
 
 USUAL = ("fetch", "run", "score", "compare", "leaderboard", "explain", "export", "view")
-"""The verbs that help lists first, whoever brings them."""
+"""The verbs that help lists first."""
 
 OTHERS_VERBS = {
     "site": "pytest-bfcl view site RUN… -o DIR",

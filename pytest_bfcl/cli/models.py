@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the table, one model or one family; exit code 2 (through UsageError) for a name nobody knows."""
+    """Print the table, one model or one family; exit code 2 (through UsageError) for an unknown name."""
     if args.model or args.family:
         shown: Any = describe(args.model) if args.model else describe_family(args.family)
         if args.json:

@@ -1,7 +1,7 @@
 """Run models over entries without pytest: in this process, or on a cluster (--ray).
 
 The same conversations, lines, run directory, gates and report as `pytest --model …`; options are spelled as there, with
-or without bfcl- in front. Naming an existing run directory (-o) goes on with it: nothing answered is asked again. Exit
+or without bfcl- in front. Naming an existing run directory (-o) resumes it and sends no answered request again. Exit
 code 0 all passed, or all gates met; 1 something failed or ended in an error without a gate, or a gate was missed;
 2 stopped (Ctrl-C, budget, endpoint down; results are kept) or usage; 5 nothing selected.
 """

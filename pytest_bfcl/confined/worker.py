@@ -59,7 +59,7 @@ class Worker:
             return answer
 
     def close(self) -> None:
-        """End the process; asked again, a worker starts another."""
+        """End the process; the next request starts another one."""
         with self._lock:
             self._end()
 

@@ -1,6 +1,6 @@
 """The steps of one conversation without the waiting: what is asked next, what a reply leads to, when it ends.
 
-The one state machine of turns and steps (multi_turn spec §2). Whoever drives it fetches the replies: the engine awaits
+The one state machine of turns and steps (multi_turn spec §2). Its caller fetches the replies: the engine awaits
 a model, a training episode is handed them. It holds no socket, thread or clock, so it can be copied and pickled.
 """
 
@@ -147,7 +147,7 @@ class Dialogue:
             self.called += len(step.calls)
 
     def offer(self, functions: list[FunctionDoc]) -> None:
-        """From now on these tools are offered; those nobody was told of are handed over where prompts describe them."""
+        """From now on these tools are offered; new ones are described in a message where prompts describe tools."""
         known = {doc["name"] for doc in self.transcript.functions}
         added = [doc for doc in functions if doc["name"] not in known]
         self.functions = functions
@@ -219,7 +219,7 @@ class Dialogue:
         )
 
     def _prompt_mode(self) -> Mode:
-        """``prompt`` where the benchmark's system prompt is due."""
+        """``prompt`` where the benchmark's system prompt is needed."""
         family = self.speech.family
         if family is None or family.format.native:
             return self.model.mode

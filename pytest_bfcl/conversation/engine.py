@@ -1,6 +1,6 @@
 """The conversation engine: turns, steps, held-out functions, results back to the model (multi_turn spec §2).
 
-`converse` raises only for trouble that is not the model's (`AdapterError`, `HarnessError`); whatever the model
+`converse` raises only for infrastructure errors (`AdapterError`, `HarnessError`); whatever the model
 says ends up in the transcript.
 """
 
@@ -54,7 +54,7 @@ async def converse(
     gives a transcript. One with a method ``play`` is a whole agent (`PlayedConversation`). ``journal`` is looked up
     before every request and written after it; ``snapshots`` carry memories from write stages to questions; ``search``
     is the provider behind the web tools, ``services`` what the calls of retired categories reach (made for this
-    conversation if need be); ``on_reply`` is told of every live reply (a budget's ``charge``).
+    conversation if need be); ``on_reply`` receives every live reply (a budget's ``charge``).
 
     Raises `AdapterError` when the provider could not be asked, `HarnessError` for defects of data or harness,
     `EntrySkipped` when a retired entry lacks a recording.

@@ -1,4 +1,4 @@
-"""How a conversation is held with a model that writes calls as text of its own (formats spec)."""
+"""How a conversation is held with a model that writes calls in its own text format (formats spec)."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ CANCEL_LIMIT_S = 0.9
 
 
 class Job(Protocol):
-    """One conversation to be had; a run's are its trials."""
+    """One planned conversation; a run's are its trials."""
 
     @property
     def key(self) -> Hashable:
@@ -71,7 +71,7 @@ class _Slot(Generic[AnyJob]):
         self.future: asyncio.Future[Transcript] | None = None
 
     def fail(self, error: Exception) -> None:
-        """Put what went wrong into the promise; nobody may ask, and asyncio must not print it then."""
+        """Put what went wrong into the promise; it may never be awaited, and asyncio must not print it then."""
         if self.future is not None and not self.future.done():
             self.future.set_exception(error)
             self.future.exception()
@@ -207,7 +207,7 @@ class LookAhead(Generic[AnyJob]):
         return future.result()
 
     def discard(self, key: Hashable) -> None:
-        """Say that nobody will ask for this job; one that has not started never will, unless others depend on it."""
+        """Mark a job as not needed; one that has not started never will, unless others depend on it."""
         slot = self._slots.get(key)
         if slot is None:
             return

@@ -186,7 +186,7 @@ class PlayedConversation(Dialogue):
         return results[0]
 
     def call_now(self, name: str, arguments: Fields) -> str:
-        """The same for callers on the loop's own thread that cannot wait: always a step of its own."""
+        """The same for callers on the loop's own thread that cannot wait: always its own step."""
         call = self._tool_call(name, arguments)
         if call is None:
             self._made += 1
@@ -242,7 +242,7 @@ class PlayedConversation(Dialogue):
         return ReplyKey(self.model.spec, "fc", self.entry.id, self.transcript.repeat, turn, step, digest)
 
     def _keep(self) -> None:
-        """Every step of a finished conversation; half of one could not be gone on with."""
+        """Every step of a finished conversation; half of one cannot be resumed."""
         if self.journal is None:
             return
         from pytest_bfcl.runs import Requests
@@ -275,7 +275,7 @@ class PlayedConversation(Dialogue):
         return turns
 
     async def _repeat(self, recorded: list[list[Reply]]) -> None:
-        """The recorded conversation again: calls act on the simulators, nobody is asked."""
+        """The recorded conversation again: calls act on the simulators, no model is asked."""
         self.on_reply = None
         for replies in recorded:
             self.begin_turn()

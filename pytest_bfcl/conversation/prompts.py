@@ -1,4 +1,4 @@
-"""What a model is told: the system prompt of prompting mode, memory instructions, held-out functions.
+"""What a model receives: the system prompt of prompting mode, memory instructions, held-out functions.
 
 All wording comes from the data set's `Texts`; this module only puts it together, in the order the reference does
 (agentic spec §4): tool instructions, memory instruction, final-answer instruction, in one system message.

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 class ModeSwitch:
     """Holds the run's model and replaces it at most once.
 
-    ``prompting`` makes the model that replaces a refused one. ``on_switch`` is told why (to say so and to record it).
+    ``prompting`` makes the model that replaces a refused one. ``on_switch`` receives the reason (to print it).
     Conversations do not wait for the decision: those that were under way when it fell are held again, so a request that
-    hangs holds up nobody else. The replaced model is closed when the last of them has ended.
+    hangs does not delay others. The replaced model is closed when the last of them has ended.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class ModeSwitch:
             self._holding -= 1
 
     async def _close_replaced(self) -> None:
-        """Give back the connections of the refused model, once nobody is asking it; shared ones end with the run."""
+        """Give back the connections of the refused model, once no request uses it; shared ones end with the run."""
         shared = getattr(self._native, "connections_shared", False)
         if self.switched and not self._holding and not shared:
             await self._native.aclose()

@@ -99,7 +99,7 @@ class World:
 
 
 async def in_thread(function: Callable[[str], str], text: str) -> str:
-    """``function(text)`` in a thread of its own.
+    """``function(text)`` in its own thread.
 
     A daemon thread, not the loop's executor: closing a loop waits for its executor, and a page may take 20 s.
     """
@@ -147,7 +147,7 @@ def open_world(
         return World(entry, {}, RecordedTools(entry))
     if entry.mcp is not None:
         raise HarnessError(
-            HarnessTrouble.MCP, f"{entry.id} is played on its own MCP server, which is not to be had here",
+            HarnessTrouble.MCP, f"{entry.id} needs its own MCP server, which is not available here",
             advice="run it with pytest --model … --bfcl-mcp NAME=…",
         )  # fmt: skip
     simulators: dict[str, Simulator] = {}

@@ -42,7 +42,7 @@ class EntryRef(NamedTuple):
     line: int = 0
     """One-based number of the line in its file, for people."""
     transform: str = ""
-    """How the entry is put otherwise (`pytest_bfcl.dataset.transforms`); empty for the entry as it is."""
+    """How the entry is rephrased (`pytest_bfcl.dataset.transforms`); empty for the entry as it is."""
 
     @property
     def original_id(self) -> str:
@@ -83,7 +83,7 @@ class Entry(BaseModel):
     ground_truth_call: str | None = None
     """REST entries: the request that gave the recorded response."""
     tables: Parsed | None = None
-    """SQL entries with tables of their own: ``{table: {"columns": […], "rows": […]}}``."""
+    """SQL entries with their own tables: ``{table: {"columns": […], "rows": […]}}``."""
     ordered: bool = False
     """SQL entries with tables: whether the order of rows counts."""
     num_hops: int | None = None

@@ -1,4 +1,4 @@
-"""What makes an entry unusable or impossible to judge as meant: shapes, types, answers nobody can give.
+"""What makes an entry unusable or impossible to judge as meant: shapes, types, answers that no call can give.
 
 The rules come from the data spec §4 and §7 and from what the checkers need (ast_checker spec §6); what the official
 data itself gets wrong is listed in the data spec §8.

@@ -188,7 +188,7 @@ def _read_tools(values: Parsed) -> None:
 def _hold_out(values: Parsed) -> None:
     """Move the documents named in ``missed_function`` out of ``function`` (data spec §6, point 5).
 
-    Names nobody documents are left out (one retired entry has some); `validation` reports them in users' data.
+    Undocumented names are left out (one retired entry has some); `validation` reports them in users' data.
     """
     held: dict[int, list[FunctionDoc]] = {}
     values_held, values["missed_function"] = values.get("missed_function"), held

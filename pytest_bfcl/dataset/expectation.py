@@ -1,6 +1,6 @@
 """What must hold after a turn of an entry on a user's MCP server: what was said, what was called, what the state is.
 
-Shapes only, and what a value must be like; the checker (`pytest_bfcl.checkers.served`) holds them against a transcript.
+Shapes only, and what a value must be like; the checker (`pytest_bfcl.checkers.served`) compares them with a transcript.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Language hints: what a model is told about argument syntax (data spec §6, point 6). Checkers never see them."""
+"""Language hints: what a model learns about argument syntax (data spec §6, point 6). Checkers never see them."""
 
 from __future__ import annotations
 

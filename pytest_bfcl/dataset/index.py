@@ -179,7 +179,7 @@ class LineFiles:
     """`read_line` for many lines of few files: those read last stay open, which is half the work. For any thread.
 
     Lines that are read one after the other are read ahead, some at once. A copy, and what comes out of a pickle, opens
-    files of its own.
+    separate files.
     """
 
     MOST_OPEN = 4

@@ -1,4 +1,4 @@
-"""Entries known to be broken: shown as a line of their own in reports, never skipped silently."""
+"""Entries known to be broken: shown as their own line in reports, never skipped silently."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class KnownIssue:
 
 
 def known_issues(dataset_version: str) -> list[KnownIssue]:
-    """The issues of a data version; none for versions nobody has looked at (and for our own data)."""
+    """The issues of a data version; none for versions without a review (and for our own data)."""
     return [issue for issue in _all() if issue.dataset == dataset_version]
 
 

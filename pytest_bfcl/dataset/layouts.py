@@ -238,7 +238,7 @@ class FileLayout:
         return [Part(category, self.root)] if category in present else []
 
     def scan(self, part: Part) -> Scan:
-        """See `Layout`; problems of the file are told with its first category."""
+        """See `Layout`; problems of the file are reported with its first category."""
         whole, by_category = self._scan
         first = next(iter(by_category), part.category)
         return Scan(self.root, by_category.get(part.category, []), whole.problems if part.category == first else [])

@@ -307,7 +307,7 @@ class DataSet:
         return self._expanded(ref, category, raw, answer, source)
 
     def documents(self, class_name: str) -> list[FunctionDoc]:
-        """Function documents of a stateful class; raises `HarnessError` when nobody documents it.
+        """Function documents of a stateful class; raises `HarnessError` when it has no documents.
 
         The list is fresh, the documents are shared: an entry copies each, but not the schemas in it.
         """

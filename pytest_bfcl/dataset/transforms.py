@@ -1,4 +1,4 @@
-"""The same entry put otherwise: does a model's score hang on how tools and requests are written?
+"""The same entry rephrased: does a model's score hang on how tools and requests are written?
 
 A transform is a pure function of an entry and a source of chance, the same for the same entry id; an entry point of
 ``pytest_bfcl.transforms`` offers it by name. A transformed entry has the id ``<id>~<transform>``.

@@ -1,6 +1,6 @@
-"""What a conversation changed beside what its entry looks at; nothing may change there unless the entry says so.
+"""What a conversation changed beside what its entry looks at; nothing may change there unless the entry allows it.
 
-A place is told as a person writes it: a path in the trial's directory (``notes/b.txt``), a table (``shop.db#orders``),
+A place is written as people do: a path in the trial's directory (``notes/b.txt``), a table (``shop.db#orders``),
 a place in what a call or resource tells (``$.items[2]``).
 """
 
@@ -34,7 +34,7 @@ def changed_files(before: Files, after: Files, looks: Sequence[State], seeded: I
     """The files and tables that are new, gone or other than before, and that no look names.
 
     Without a look at files only what the entry itself put there (``seeded``, files and folders) counts: a server keeps
-    files of its own. A pattern (``files``) covers what comes and goes, not what files contain.
+    other files. A pattern (``files``) covers what comes and goes, not what files contain.
     """
     named = {str(look.file) for look in looks if look.file is not None}
     patterns = [look.files for look in looks if look.files is not None]

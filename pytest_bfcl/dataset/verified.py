@@ -142,7 +142,7 @@ def _foreign(change: Correction, why: str) -> HarnessError:
 
 @cache
 def verification(version: str) -> Verification:
-    """The list for a version of the official data; empty for versions nobody has reviewed."""
+    """The list for a version of the official data; empty for versions without a review."""
     import tomllib
 
     listed = tomllib.loads(Path(__file__).with_name("verified.toml").read_text(encoding="utf-8"))

@@ -64,7 +64,7 @@ def decode(
 class ReplyDecoder:
     """One single-turn reply, decoded under any rules: what is the same under several is done once.
 
-    The arguments are those of `decode_reply`. The calls given out are shared; nobody may change them.
+    The arguments are those of `decode_reply`. The returned calls are shared; do not change them.
     """
 
     __slots__ = ("_format", "_functions", "_known", "_mode", "_own", "_python", "_ready", "_reply", "_tagged", "_xml")

@@ -20,7 +20,7 @@ WINDOW_LEAST = 20
 WINDOW_RATE = 0.95
 
 _TOLD_AFTER = 2
-"""Attempts in a row that fail before people who watch are told."""
+"""Failed attempts in a row before the terminal reports them."""
 
 _THRESHOLDS = {
     "unreachable": 5, AdapterTrouble.CONNECTION: 10, AdapterTrouble.TIMEOUT: 20, AdapterTrouble.QUOTA: 3,
@@ -68,7 +68,7 @@ class Breaker:
     Suspicion arises when nothing was ever answered and 5 attempts failed alike; when 95 % of the last minute's attempts
     (at least 20) failed; or when requests failed for good in a row, with no success in between: 2 that could not reach
     the endpoint (5 once it has answered before), 10 dropped connections, 20 timeouts, 3 with an exhausted quota or a
-    refused key. Whoever carries requests then lets them wait and asks one harmless question (half-open): an answer
+    refused key. The sender then lets requests wait and sends one harmless request (half-open): an answer
     clears all counts, so entries that always fail cannot stop a run, and none stops it; else `give_up` opens the
     breaker for good, and ``reason`` is the one message for people. A key that is missing or refused before anything was
     answered opens it at once.
@@ -216,7 +216,7 @@ def sign_of(error: AdapterError) -> str:
 
 
 def trouble(model: object) -> str | None:
-    """What is wrong with this model's endpoint just now, while it is asked again; ``None`` when nothing is."""
+    """What is wrong with this model's endpoint, while requests are retried; ``None`` when nothing is."""
     breaker = getattr(model, "breaker", None)
     return breaker.trouble if isinstance(breaker, Breaker) else None
 

@@ -80,7 +80,7 @@ _STATUS_OF = (
 )
 
 _PASSING = frozenset((408, 409, 425, 429, 498))
-"""Status of trouble that may pass, as all from 500 on: asked again."""
+"""Status of temporary errors, as all from 500 on: retried."""
 _PASSING_WORDS = re.compile(
     rf"{_RATE}|\bper (?:sec|min|hour|day)|please wait|wait before|try(?:ing)? again (?:later|in |soon)|temporar"
     r"|unavailable|overloaded",
@@ -181,7 +181,7 @@ def http_fault(
 class ErrorInBody(NamedTuple):
     """An error that came with HTTP 200: the status it stands for, and its text.
 
-    ``ending``: where a reply stands beside it, the word which that ended with.
+    ``ending``: the ending word of a reply that came with it.
     """
 
     status: int
@@ -231,7 +231,7 @@ def first_words(text: str, secrets: Iterable[str] = ()) -> str:
 
 
 def is_overflow(text: str) -> bool:
-    """Whether a text says that the conversation no longer fits, and not that one may ask again later."""
+    """Whether a text says that the conversation no longer fits, and not that a retry may help."""
     return bool(_OVERFLOW.search(text)) and not _PASSING_WORDS.search(text)
 
 
@@ -258,7 +258,7 @@ def _problem(status: int, said: _Said, text: str) -> str | None:
 
 
 def _passing_status(status: int, said: _Said, text: str) -> int:
-    """The status of trouble that may pass, where code or type say so, or the text of an answer without either."""
+    """The status of a temporary error, where code or type say so, or the text of an answer without either."""
     if _passes(said.status):
         return said.status
     if status in (400, 422) and not said.words and not said.html and _PASSING_WORDS.search(text):

@@ -1,6 +1,6 @@
-"""How many requests are in flight when nobody says so: more while the rate grows with them, fewer when it does not.
+"""How many requests are in flight by default: more while the rate grows with them, fewer when it does not.
 
-`Pace` is the control law: it is told of every finished request and has no clock, no sockets and no randomness of its
+`Pace` is the control law: it receives every finished request and has no clock, no sockets and no randomness of its
 own. `Gate` lets requests through as the law says.
 
 The law judges epochs, each about as many finished requests as are let through at a time (one round trip). What was
@@ -46,7 +46,7 @@ OVERSHOT_S = 2.5
 """Multiples of the shortest mean latency after which an epoch of the start is judged, however few have answered."""
 ELASTICITY = 0.15
 CALM, NOISE = 1.1, 0.5
-"""The mean latency of a server at which nobody waits, in multiples of the shortest; a mean of ``n`` may be beyond that
+"""The mean latency of a server without a queue, in multiples of the shortest; a mean of ``n`` may be beyond that
 by the second over the root of ``n``."""
 STRETCHED = 1.33
 STEPS = (0.33, 0.16, 0.12)
@@ -56,8 +56,8 @@ CAREFUL = 0.14
 FORGETTING = 1.015
 """By how much the ceiling rises an epoch: servers change."""
 FEW, MANY = 0.03, 0.15
-"""Shares of refusals up to which more are tried, and beyond which fewer are let through. What is refused is asked again
-after a pause, so a server that refuses a few is not waiting for us, and nobody is refused six times in a row."""
+"""Shares of refusals up to which more are tried, and beyond which fewer are let through. Refused requests are retried
+after a pause, so a server that refuses a few is not waiting for us, and no request is refused six times in a row."""
 LONGEST_REST = 16
 LONGEST_KEPT_S = 1.0
 LONGEST_CLOSED_S = 120.0
@@ -79,7 +79,7 @@ class Epoch:
     answers: int = 0
     refusals: int = 0
     idle: int = 0
-    """Answers after which nobody waited to be sent."""
+    """Answers after which no request waited."""
     latency_s: float = 0.0
     """Of all answers together."""
 
@@ -319,7 +319,7 @@ class Pace:
 class Gate:
     """Lets requests through in the order they come, as many at a time as a `Pace` says. For one event loop.
 
-    ``stop_reason`` says why no more of them may be sent (a spent budget): whoever waits then gets a `HarnessError` of
+    ``stop_reason`` says why no more of them may be sent (a spent budget): waiting callers then get a `HarnessError` of
     kind ``stopped``.
     """
 
@@ -348,7 +348,7 @@ class Gate:
         self._check()
 
     def _check(self) -> None:
-        """Whoever was let through may have waited long: give the place back where nothing may be sent any more."""
+        """The request may have waited long: give the place back if nothing may be sent any more."""
         reason = self.stop_reason() if self.stop_reason is not None else None
         if reason is not None:
             self._leave()

@@ -272,7 +272,7 @@ def _pause(policy: RetryPolicy, error: AdapterError, failed: int, left_s: float)
 
 
 def _asks_too_much(error: AdapterError, policy: RetryPolicy, left_s: float) -> bool:
-    """Whether the server asks for a longer pause than a request may take; the error then says so."""
+    """Whether the server asks for a longer pause than a request may take; the error then reports this."""
     wished = error.retry_after_s
     if wished is None or wished <= left_s:
         return False

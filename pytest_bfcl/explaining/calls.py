@@ -65,12 +65,12 @@ class CallRow(NamedTuple):
 
 
 def call_table(entry: Entry, transcript: Transcript, call: Call, wanted: Fields) -> list[Line]:
-    """Lines ``argument  expected  called  <-- what is wrong`` for one call and the answer it is held against."""
+    """Lines ``argument  expected  called  <-- what is wrong`` for one call and the answer it is compared with."""
     return _aligned([("", "expected", "called", ""), *call_rows(entry, transcript, call, wanted)])
 
 
 class Compared(NamedTuple):
-    """A call, its number, and the expected one it is held against."""
+    """A call, its number, and the expected one it is compared with."""
 
     number: int
     call: Call

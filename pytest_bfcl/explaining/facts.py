@@ -1,6 +1,6 @@
 """Facts about a failed reply, whatever rule it broke: what was offered, sent and said, and what is wrong in it.
 
-Recorded on the line when it is made (docs/contracts.md), so that causes are told from evidence and not from a reason's
+Recorded on the line when it is made (docs/contracts.md), so that causes come from evidence and not from a reason's
 name. Facts need no ground truth but the number of calls that were due.
 """
 

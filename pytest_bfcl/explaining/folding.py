@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 def error_text(record: Fields) -> str:
-    """What is told of a record that ended in an error: tag and reason, what happened, what to do."""
+    """What is shown of an error: tag and reason, what happened, what to do."""
     detail = record.get("detail") or {}
     lines = [f"{record.get('tag')}: {record.get('reason')}", f"  {detail.get('error') or record.get('reason')}"]
     return "\n".join([*lines, f"  what to do: {detail['advice']}"] if detail.get("advice") else lines)

@@ -65,7 +65,7 @@ def _sentence(name: str, detail: Fields) -> str:
 
 
 def _filled(reason: Reason | None, details: Details) -> str:
-    """The headline of a reason with a case's details; empty for a reason nobody knows."""
+    """The headline of a reason with a case's details; empty for an unknown reason."""
     if reason is None:
         return ""
     words = _words(details)
@@ -98,7 +98,7 @@ class _Clause:
 
 
 def _words(details: Details) -> dict[str, object]:
-    """Place → what stands there, as far as it is told; ``otherwise`` is a whole sentence that needs less."""
+    """Place → what stands there, as far as it is known; ``otherwise`` is a whole sentence that needs less."""
     words: dict[str, object] = {"error": _Shown(_text, details.error)} if details.error else {}
     match details:
         case CallDetails():

@@ -31,7 +31,7 @@ def result_lines(entry: Entry, transcript: Transcript, details: ResultDetails) -
 
 
 def given_result(details: ResultDetails, width: int = WIDTH) -> str:
-    """What the call gave: its error or its value; empty where nothing is told."""
+    """What the call gave: its error or its value; empty if there is neither."""
     if details.error:
         return cut(clean(details.error), width)
     return "" if details.called is UNTOLD else value_text(details.called, width)
@@ -63,7 +63,7 @@ def unmatched_lines(entry: Entry, transcript: Transcript, details: ResultMatchDe
 
 
 def wanted_result(details: ResultDetails | ResultMatchDetails, width: int = WIDTH) -> str:
-    """The expected result, and the call that gives it where it is told."""
+    """The expected result, and the call that gives it, if known."""
     shown = value_text(value_of(details.expected), width)
     call = details.wanted_call
     return f"{cut(clean(call), width // 2)} -> {shown}" if call else shown

@@ -76,13 +76,13 @@ def empty_turn_lines(entry: Entry, transcript: Transcript, details: TurnDetails)
 
 
 def quiet_turn_lines(entry: Entry, transcript: Transcript, details: QuietTurnDetails) -> list[Line]:
-    """Calls in a turn that should have none, and why none is due."""
+    """Calls in a turn that should have none, and why none is expected."""
     lines = _wrapped("expected", f"no call: {why_quiet(entry, details)}")
     return [*lines, *_listed("called", [(call, "") for call in _texts(details.called)])]
 
 
 def why_quiet(entry: Entry, details: QuietTurnDetails) -> str:
-    """Why no call is due in a turn."""
+    """Why no call is expected in a turn."""
     turn = details.turn
     if turn is not None and turn + 1 in entry.missed_function:
         names = ", ".join(str(document.get("name")) for document in entry.missed_function[turn + 1])
@@ -130,7 +130,7 @@ class ComparedTurn(NamedTuple):
 
 
 def compare_turn(entry: Entry, details: TurnDetails) -> ComparedTurn:
-    """The turn that failed; a result is told for calls that are wrong, that failed, or whose result was expected."""
+    """The turn that failed; a result is shown for calls that are wrong, that failed, or whose result was expected."""
     expected, made = _texts(details.expected), _texts(details.called)
     results = details.results or {}
     behind = details.missing_calls if isinstance(details, ObtainedDetails) else None
@@ -164,7 +164,7 @@ def _calls(entry: Entry, transcript: Transcript, details: TurnDetails) -> list[L
 
 
 def _marks(entry: Entry, expected: Sequence[str], made: Sequence[str]) -> tuple[dict[int, str], dict[int, str]]:
-    """What is wrong with the calls of a turn, by position: expected ones nobody made, made ones nobody expected."""
+    """What is wrong with the calls of a turn, by position: missing expected ones, and unexpected ones."""
     lacking, extra = _unmatched(entry, expected, made)
     partners = _partners(entry, expected, made, lacking, extra)
     marks = dict.fromkeys(extra, "not expected")
@@ -225,7 +225,7 @@ def _wrapped(label: str, text: str, most: int = 3, indent: str = "") -> list[Lin
 def undecoded_steps(transcript: Transcript, details: TurnDetails) -> list[tuple[str, bool]]:
     """Steps of the turn that did not decode (each is dropped as a whole and ends its turn): what was said.
 
-    Also whether these are the last words after calls, as is due. At most `MAX_UNDECODED`.
+    Also whether these are the last words after calls, as expected. At most `MAX_UNDECODED`.
     """
     turn = details.turn
     if turn is None or turn >= len(transcript.turns):
@@ -286,7 +286,7 @@ def _writes(entry: Entry, call: str) -> bool:
 
 
 def _unmatched(entry: Entry, expected: Sequence[str], made: Sequence[str]) -> tuple[list[int], list[int]]:
-    """Positions of expected calls nobody made, and of made calls nobody expected (spelling apart)."""
+    """Positions of missing expected calls, and of unexpected calls (spelling apart)."""
     open_keys: dict[str, list[int]] = {}
     for number, call in enumerate(expected):
         open_keys.setdefault(_key(entry, call), []).append(number)

@@ -101,7 +101,7 @@ def fetch(
     """Put the official data into the cache and return its folder; does nothing when it is there already.
 
     ``source``: a wheel, or a folder with an unpacked distribution or a checkout; ``None`` downloads. ``allow_unknown``
-    accepts data whose hashes are not the pinned ones: it goes to a folder of its own (open it by its path) and never
+    accepts data whose hashes are not the pinned ones: it goes to its own folder (open it by its path) and never
     stands for the official set. Raises `UsageError` without network, for wrong hashes, and for sources that are not the
     benchmark.
     """

@@ -20,7 +20,7 @@ LOOKED_AT = 50_000
 """Longest text that is searched; a lost call stands in a short one."""
 
 _PLAIN = (('"parameters"', "llama3-json"), ('"arguments"', "xlam"), ("(", "pythonic"), ("\n{", "functionary32"))
-"""Formats without marks of their own: only the name of an offered function makes a call of a text that fits them."""
+"""Formats without their own marks: only the name of an offered function makes a call of a text that fits them."""
 
 
 _TURNS = (
@@ -55,7 +55,7 @@ def lost_calls(text: str, functions: Sequence[Fields] = ()) -> tuple[str, list[C
     offered = {wire_name(str(function.get("name"))) for function in functions}
     for sign, name in _PLAIN:
         calls = _calls_by(answer, name, functions) if sign in answer else []
-        anyone = not offered and name != "functionary32"  # a word on a line of its own may be anything
+        anyone = not offered and name != "functionary32"  # a word on its own line may be anything
         if calls and (anyone or any(wire_name(call.name) in offered for call in calls)):
             return name, calls
     return None

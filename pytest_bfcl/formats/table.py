@@ -220,7 +220,7 @@ def _key(model: str) -> str:
 
 
 def guessed_decoder(model: str, mode: Mode = "fc") -> str | None:
-    """The decoder that reads a served model's replies as its server does, by its name; ``None`` if nobody knows it.
+    """The decoder that reads a served model's replies as its server does, by its name; ``None`` if it is not known.
 
     In prompting mode a model that is registered for it writes what its handler's prompt asks for.
     """

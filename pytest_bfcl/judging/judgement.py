@@ -64,7 +64,7 @@ def judgement_of(entry: Entry, transcript: Transcript) -> Judgement:
 
 
 def not_judged(task_id: str, category: str, error: BenchmarkError) -> Judgement:
-    """The judgement where infrastructure, data or this package failed: it counts for nobody."""
+    """The judgement where infrastructure, data or this package failed: it counts nowhere."""
     return _of(task_id, category, error.verdict, "not judged", None)
 
 

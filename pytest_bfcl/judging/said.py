@@ -75,7 +75,7 @@ def read(said: object, *, raw_arguments: Sequence[str | None] | None = None, end
 
 
 def whole(said: object, *, raw_arguments: Sequence[str | None] | None = None, ending: str | None = None) -> Said:
-    """`read` for what a policy of one's own said: a shape that does not say how it ended is whole."""
+    """`read` for what their own policy said: a shape that does not say how it ended is whole."""
     reply = read_reply(said)
     if raw_arguments is not None:
         reply = replace(reply, tool_calls=_with_raw(reply.tool_calls, raw_arguments))

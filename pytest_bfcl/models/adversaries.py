@@ -1,6 +1,6 @@
-"""Models that must not pass an entry of one's own: each does something that is wrong whatever the request asks.
+"""Models that must not pass their own entry: each does something that is wrong whatever the request asks.
 
-They stand beside the oracle, which must pass. An entry that one of them passes measures less than it says; it names
+The oracle must pass. An entry that one of them passes measures less than it says; it names
 those it lets through (``"allows": {"parrot": "why"}``).
 """
 

@@ -27,7 +27,7 @@ class Family(Protocol):
         """Its row of the table."""
 
     def opened(self, messages: Sequence[Message], first: bool) -> list[Message]:
-        """A turn's new messages as this family is told them (``first``: turn 0, with the system prompt)."""
+        """A turn's new messages in this family's form (``first``: turn 0, with the system prompt)."""
 
     def read(self, text: str, ids: Sequence[str] = (), functions: Sequence[FunctionDoc] = ()) -> Heard:
         """A raw reply, and the messages it leaves."""

@@ -230,7 +230,7 @@ class OpenAIModel:
             ) from None  # fmt: skip
 
     def _adapt(self, text: str, body: Mapping[str, Any]) -> bool:
-        """What an endpoint refuses is learnt once, noted, and asked again its way.
+        """What an endpoint refuses is learnt once, noted, and sent again its way.
 
         Reasoning models refuse ``temperature`` or want ``max_completion_tokens``; strict servers refuse the
         ``response`` schema inside a tool, or a field they do not know.

@@ -74,7 +74,7 @@ def create_model(spec: str | ModelSpec, settings: Settings, *, dataset: Any = No
     """The adapter for a spec; nothing is sent and no heavy library imported yet.
 
     The mode is the spec's suffix, else ``mode``, else the settings' (``auto`` begins with native calls).
-    Raises `UsageError` for an unknown provider, a missing file, a broken base URL, or a decoder nobody can tell.
+    Raises `UsageError` for an unknown provider, a missing file, a broken base URL, or an unclear decoder.
     """
     if isinstance(spec, str):
         spec = parse_spec(spec)

@@ -26,7 +26,7 @@ Line = dict[str, Any]
 
 
 class ReplayModel:
-    """Hands out what was recorded, whole conversations included; asks nobody.
+    """Hands out what was recorded, whole conversations included; sends no requests.
 
     Model name and mode come from the lines, or from the calls in them (contract §4); a text whose mode nobody says is
     an error. Lines of both modes need a suffix ``@fc`` or ``@prompt``, lines of several models a selection

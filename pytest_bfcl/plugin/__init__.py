@@ -32,7 +32,7 @@ def ask(bfcl_ask: Any) -> Any:
 
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
-    """Register the options and their ini twins."""
+    """Register the options and their ini keys."""
     pytest_internals.import_as_python_does(pluginmanager, __name__.partition(".")[0])
     options.add_options(parser)
 
@@ -46,7 +46,7 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 
 
 class _LoopScope:
-    """Before pytest-asyncio, which our extra brings: its advice on a default concerns nobody who runs entries."""
+    """Before pytest-asyncio, which our extra brings: its advice on a default does not concern runs of entries."""
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_configure(self, config: pytest.Config) -> None:
@@ -112,7 +112,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
-    """Say what is meant when entries are named without a model, or as no file is, and nobody else collects them."""
+    """Say what is meant when entries are named without a model, or as no file is, and no other plugin collects them."""
     try:
         return (yield)
     except pytest.UsageError as error:

@@ -1,4 +1,4 @@
-"""Checks beside the entries that packages add, as items of their own (entry points ``pytest_bfcl.checks``).
+"""Checks that packages add, as separate items (entry points ``pytest_bfcl.checks``).
 
 A set stands in the virtual file ``bfcl/<name>.jsonl`` and under the mark ``<name>``; nothing of it enters an accuracy.
 """

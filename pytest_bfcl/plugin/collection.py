@@ -153,7 +153,7 @@ class Collection:
         return ordered
 
     def _stage(self, file: EntryFile, ref: EntryRef, variant: Variant) -> EntryItem:
-        """An item for a write stage, in a file node of its own."""
+        """An item for a write stage, in its own file node."""
         node = self._stage_files.get((file, ref.category))
         if node is None:
             assert file.parent is not None
@@ -164,7 +164,7 @@ class Collection:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_collection(self) -> Generator[None, object, object]:
-        """Broken data and unknown categories are the user's to mend: one message, no traceback."""
+        """Broken data and unknown categories are the user's to fix: one message, no traceback."""
         try:
             return (yield)
         except UsageError as error:

@@ -41,7 +41,7 @@ class Factories:
 
 
 def check_providers(session: Session) -> None:
-    """Raise `UsageError` for a provider nobody has, where no fixture of the project can be what is asked.
+    """Raise `UsageError` for an unknown provider, where no fixture of the project can be what is asked.
 
     A controller collects nothing, so it cannot see which fixture an entry will use.
     """

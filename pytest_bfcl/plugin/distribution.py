@@ -1,4 +1,4 @@
-"""pytest-xdist: who runs what, and what workers are told.
+"""pytest-xdist: who runs what, and what workers receive.
 
 Items are dealt to stripes, one per slot; a worker holds ahead the conversations of its own stripe. Slots, not workers:
 a dead worker's slot goes to its replacement. Batches are short, so that ``-x`` can stop the others.
@@ -131,7 +131,7 @@ class Distribution:
         self._slots = {slot: other for slot, other in self._slots.items() if other is not node or not error}
 
     def pytest_keyboard_interrupt(self) -> None:
-        """Ctrl-C: workers keep what is on its way and end; there is nothing more to wait ten seconds for."""
+        """Ctrl-C: workers keep replies in flight and end; there is nothing more to wait ten seconds for."""
         if not self._open:
             return
         for channel in list(self._open):
@@ -170,7 +170,7 @@ class Distribution:
 
 
 class WorkerEnd:
-    """A worker's side: it ends when the controller says so, and is heard of when it has."""
+    """A worker's side: it ends when the controller orders it, and reports its end."""
 
     def __init__(self, channel: Any, termination: Termination) -> None:
         self._channel = channel
@@ -191,7 +191,7 @@ class StripeScheduling:
 
     Entries stay in their stripe, however far its worker is behind: it has begun their conversations, and another one
     would ask the model again. A dead worker's entries wait for the worker that replaces it (xdist always starts one,
-    or gives up). Only ordinary tests of the suite go to whoever is free.
+    or gives up). Only ordinary tests of the suite go to a free worker.
     """
 
     def __init__(self, config: pytest.Config) -> None:

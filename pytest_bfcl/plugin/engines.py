@@ -28,7 +28,7 @@ class Engines:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self, session: pytest.Session) -> None:
-        """With workers: before they are started, because they are told the addresses then."""
+        """With workers: before they are started, because they receive the addresses then."""
         if self._session.distributed and not session.config.option.collectonly:
             remote = pytest_internals.remote_workers(session.config)
             if remote:

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 def fixtures_of(config: pytest.Config, conversations: Conversations, *, models: int) -> list[ModuleType]:
     """Plugin modules with one fixture each, to be registered; ``models`` is how many models the run has.
 
-    Each has a module of its own because fixtures as methods of an object are deprecated. The short names are left to
-    whoever else has them.
+    Each has its own module because fixtures as methods of an object are deprecated. The short names are left to
+    other plugins.
     """
     made = [
         *_model_fixtures(conversations, "session" if models == 1 else "function"),
@@ -99,7 +99,7 @@ class UsersModel:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_fixture_setup(self, fixturedef: Any, request: pytest.FixtureRequest) -> Generator[None, Any, Any]:
-        """Note failure and event loop of a user's model, and run the fixture if nobody else can."""
+        """Note failure and event loop of a user's model, and run the fixture if no other plugin can."""
         if fixturedef.argname not in (USERS_MODEL, OWN_MODEL) or pytest_internals.is_ours(fixturedef):
             return (yield)
         loop: Loop = request.getfixturevalue("bfcl_loop")

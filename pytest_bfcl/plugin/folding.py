@@ -1,4 +1,4 @@
-"""Errors and failures alike are told once in the terminal's summary: a benchmark may have thousands of one kind."""
+"""Equal errors and failures are shown once in the terminal's summary: a benchmark may have thousands of one kind."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ _PRINTING = frozenset("ApP")
 class KeptReports:
     """Puts small reports in the place of those of entries that passed.
 
-    ``--durations`` has its numbers, and whoever counts or names passed tests at the end finds them; what is gone are
+    ``--durations`` has its numbers, and plugins that count or name passed tests find them; what is gone are
     output, keywords, properties and the record. With ``-rA``, ``-rp`` or ``-rP``, which print them, all stays.
     """
 

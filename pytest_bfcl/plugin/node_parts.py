@@ -1,4 +1,4 @@
-"""Smaller parts of the tree: the folder virtual files hang on, a line nobody can use, the test functions."""
+"""Smaller parts of the tree: the folder virtual files hang on, an unusable line, the test functions."""
 
 from __future__ import annotations
 

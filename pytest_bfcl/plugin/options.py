@@ -1,4 +1,4 @@
-"""Every option of the plugin, its ini twin, and the plan they add up to.
+"""Every option of the plugin, its ini key, and the plan they add up to.
 
 The table is `pytest_bfcl.run_options`; the command line wins over the ini file, that over the project's
 table, a profile and the default. The result is a `Plan`: plain values only, so that it travels to xdist and ssh
@@ -21,7 +21,7 @@ from pytest_bfcl.plugin import pytest_internals
 from pytest_bfcl.run_options import OPTIONS, TITLE, Option
 
 HELP = "bfcl_help"
-"""Destination of ``--bfcl-help``, which has no ini twin."""
+"""Destination of ``--bfcl-help``, which has no ini key."""
 
 
 def add_options(parser: pytest.Parser) -> None:

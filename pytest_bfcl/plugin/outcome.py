@@ -1,6 +1,6 @@
 """From an item's fixtures to pytest's outcome and to the record on its report.
 
-The entry is judged at the end of setup, so that trouble of ours is pytest's ERROR; the call raises the model's failure.
+The entry is judged at the end of setup, so an infrastructure error is pytest's ERROR; the call raises the failure.
 The record crosses xdist as a JSON string on the report; the controller writes it the moment it arrives (`results`).
 """
 
@@ -44,7 +44,7 @@ RECORD = pytest.StashKey[ResultLine]()
 
 
 class EntryTrouble(pytest.fail.Exception):  # type: ignore[name-defined, misc]
-    """Trouble that is not the model's, with a ready text: formatting a traceback for each would take 0.2 s."""
+    """An infrastructure error with a ready text: formatting a traceback for each would take 0.2 s."""
 
 
 class Outcomes:

@@ -27,7 +27,7 @@ def own_tests() -> OwnTests:
 
 
 def asker_of(request: pytest.FixtureRequest) -> Any:
-    """The fixtures' value; fails the test where nobody brings it."""
+    """The fixtures' value; fails the test if no extension has it."""
     try:
         found = own_tests()
     except UsageError as error:

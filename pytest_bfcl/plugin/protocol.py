@@ -1,4 +1,4 @@
-"""An entry's own protocol: its three reports made directly, where nobody but this plugin has a say in its phases.
+"""An entry's own protocol: its three reports made directly, where no other plugin takes part in its phases.
 
 pytest's way (fixtures, a stack of nodes, hooks around three phases) costs more than judging an entry. It is gone where
 somebody else may take part: a hook or a fixture of a project or of a plugin that is not known to keep out, a mark that
@@ -32,7 +32,7 @@ HOOKS = (
 AROUND_SETUP = frozenset((
     "_pytest.capture", "_pytest.logging", "_pytest.threadexception", "_pytest.unraisableexception",
 ))  # fmt: skip
-"""What stays around the setup, where the model is asked: output, logs, exceptions that nobody caught."""
+"""What stays around the setup, where the model is asked: output, logs, uncaught exceptions."""
 KEEP_OUT = AROUND_SETUP | frozenset((
     "_pytest.assertion", "_pytest.faulthandler", "_pytest.fixtures", "_pytest.runner", "_pytest.setuponly",
     "_pytest.setupplan", "_pytest.skipping", "_pytest.tmpdir", "_pytest.unittest", "_pytest.warnings",
@@ -49,7 +49,7 @@ _Call = pytest.CallInfo[Any]
 
 
 class ItemProtocol:
-    """Runs the entries nobody else has a say in.
+    """Runs the entries in which no other plugin takes part.
 
     The first entry of a process goes pytest's way: it sets up what the session's fixtures hold, the model and the event
     loop, and pytest ends it with the session.

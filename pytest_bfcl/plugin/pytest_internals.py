@@ -210,7 +210,7 @@ def _is_conftest(plugin: object) -> bool:
 
 @contextlib.contextmanager
 def standing_in(definition: pytest.FixtureDef[Any], function: Any) -> Iterator[None]:
-    """Set a fixture up with another function in place of its own."""
+    """Set a fixture up with another function in place of the original."""
     original = definition.func
     definition.func = function  # type: ignore[misc]
     try:

@@ -32,7 +32,7 @@ def run_path(session: Session) -> Path:
 
 
 def earlier_parts(session: Session, path: Path) -> EarlierParts:
-    """What earlier parts of the run came to; workers are told by the controller."""
+    """Results of earlier parts of the run; workers get them from the controller."""
     if session.worker:
         return EarlierParts.from_dict(session.worker["earlier"])
     return EarlierParts.read(path, session.notices.note)

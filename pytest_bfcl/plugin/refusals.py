@@ -57,7 +57,7 @@ def refuse_others_words(parser: pytest.Parser, args: Sequence[str], names: Itera
 def refuse_without_model(config: pytest.Config) -> None:
     """Raise `pytest.UsageError` when our options were typed and no model is named: nothing of ours would run.
 
-    What stands in configuration files (ini twins, ``addopts``) is no question, nor is a recording, which stands in for
+    Options in configuration files (ini keys, ``addopts``) are no request, nor is a recording, which stands in for
     the model.
     """
     named = named_options(config.invocation_params.args)

@@ -1,4 +1,4 @@
-"""The process that reports: every record is kept the moment it arrives, counted, and told to whoever listens."""
+"""The process that reports: every record is kept the moment it arrives, counted, and passed to listeners."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Results:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """A collection error is a failure of its own; an entry that cannot be used has a record all the same."""
+        """A collection error is its own failure; an entry that cannot be used has a record all the same."""
         self.foreign_failures += report.failed
         self.broken += getattr(report, "bfcl", ())
         if self._session.distributed:
@@ -91,7 +91,7 @@ class Results:
             self.receive(cast("ResultLine", json.loads(text)), text)
 
     def receive(self, record: ResultLine, text: str | None = None) -> None:
-        """Keep one record (``text`` is its line, where it is known) and tell whoever listens."""
+        """Keep one record (``text`` is its line, where it is known) and notify listeners."""
         if self.run.directory is None:
             opened(self.run)
         self.run.take(record, text)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 INTERRUPTED = "interrupted"
 HURRIED_S = 5.0
-"""How long whoever pressed Ctrl-C waits for the report, at most."""
+"""The longest wait for the report after Ctrl-C."""
 MAXFAIL = "stopping after "
 """How pytest and xdist begin to say that ``-x`` or ``--maxfail`` stopped a session."""
 

@@ -25,9 +25,9 @@ DEFAULTS: dict[signal.Signals, object] = {
 
 
 class Termination:
-    """Takes both signals while a session lasts, unless the project has handlers of its own.
+    """Takes both signals while a session lasts, unless the project has its own handlers.
 
-    ``hurried`` are told at the second signal to wait no longer; ``kept``: the summary is written.
+    ``hurried`` stop waiting at the second signal; ``kept``: the summary is written.
     """
 
     def __init__(self) -> None:

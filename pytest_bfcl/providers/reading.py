@@ -55,7 +55,7 @@ class PageReader:
         deadline = time.monotonic() + TOTAL_LIMIT_S
         for _ in range(MAX_REDIRECTS + 1):
             address, request = pinned(checked(url, self._resolve))
-            # A client of its own for each hop: pooled connections are keyed by address and would mix up TLS names.
+            # its own client for each hop: pooled connections are keyed by address and would mix up TLS names.
             with (
                 httpx.Client(
                     verify=self._context(), trust_env=False, timeout=TIMEOUT_S, headers=HEADERS,

@@ -1,4 +1,4 @@
-"""Recorded conversations of any known notation → what was said, called and answered; a block nobody knows is an error.
+"""Recorded conversations of any known notation → what was said, called and answered; an unknown block is an error.
 
 Messages of OpenAI, Anthropic, Gemini, Bedrock, LangChain, pydantic-ai and OpenTelemetry, items of the Responses API.
 """

@@ -88,7 +88,7 @@ def read_message(fields: Fields, *, strict: bool = False) -> Reply:
 
 
 def _listed_calls(fields: Fields) -> tuple[ToolCall, ...]:
-    """Calls in a field of their own; LangChain keeps those whose arguments are no JSON apart."""
+    """Calls in their own field; LangChain keeps those whose arguments are no JSON apart."""
     extras = fields_of(fields.get("additional_kwargs")) or {}
     for source in (fields, extras):
         listed = [*(sequence(source.get("tool_calls")) or ()), *(sequence(source.get("invalid_tool_calls")) or ())]

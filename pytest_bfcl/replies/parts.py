@@ -22,7 +22,7 @@ _NESTED_THOUGHT = ("reasoningContent", "reasoning_content")
 
 @dataclass(slots=True)
 class Parts:
-    """What the parts of one reply come to; ``known`` counts those that were understood.
+    """The result of one reply's parts; ``known`` counts those that were understood.
 
     ``strict``: a part of a kind that is not known is an error, not passed over.
     """

@@ -1,4 +1,4 @@
-"""Objects of client libraries as plain values, and what is said about a shape nobody knows.
+"""Objects of client libraries as plain values, and what is said about an unknown shape.
 
 Objects are read field by field, not through their own ``model_dump``: LangChain's results drop the tool calls there.
 """
@@ -100,7 +100,7 @@ def sequence(value: object) -> Sequence[Any] | None:
 
 
 def why_unreadable(value: object) -> str | None:
-    """What is plainly not a finished output: a coroutine nobody awaited, a stream nobody joined."""
+    """What is plainly not a finished output: a coroutine that was not awaited, a stream that was not joined."""
     if inspect.isawaitable(value):
         return "an output that is still to be awaited"
     if inspect.isgenerator(value) or inspect.isasyncgen(value) or hasattr(value, "__next__"):

@@ -1,4 +1,4 @@
-"""What a job of GitHub's is told: annotations (missed gates, the worst regressions), and its summary page.
+"""What a GitHub job receives: annotations (missed gates, the worst regressions), and its summary page.
 
 Annotations are lines on standard output that the runner obeys (workflow commands of GitHub Actions); it shows ten of a
 kind. The summary page is a file named by ``$GITHUB_STEP_SUMMARY``.

@@ -130,7 +130,7 @@ MIN_SPOKES = 3
 def wheel(axes: Sequence[str], models: Mapping[str, Mapping[str, float | None]]) -> Wheel | None:
     """The wheel of several models over shared axes; ``None`` with fewer than three axes.
 
-    ``models``: name → axis → fraction; an axis a model was not run on pulls its polygon to the centre and says so.
+    ``models``: name → axis → fraction; an axis a model was not run on pulls its polygon to the centre, with a note.
     """
     if len(axes) < MIN_SPOKES or not models:
         return None

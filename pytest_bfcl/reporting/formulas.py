@@ -18,7 +18,7 @@ _NAMES: tuple[tuple[Term, str], ...] = (
 
 
 def formula_text(term: Term, *, whole: bool = True) -> str:
-    """A formula in words; parts that are groups of their own are named, the outermost is written out."""
+    """A formula in words; parts that are their own groups are named, the outermost is written out."""
     if isinstance(term, str):
         return term
     if not whole:

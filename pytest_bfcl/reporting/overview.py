@@ -26,7 +26,7 @@ SERVER_PAGE = "wire.html"
 MAX_REASONS = 40
 MAX_TEXT = 400
 MAX_ERRORS = 12
-"""Kinds of errors that are told by themselves; the list of entries has all."""
+"""Kinds of errors that are shown separately; the list of entries has all."""
 
 
 def content(
@@ -283,7 +283,7 @@ def _extras(model: Summary) -> Iterator[Parsed]:
 
 
 def _robustness(cells: Summary) -> Parsed:
-    """How far the score falls when the same entries are put otherwise."""
+    """How far the score falls when the same entries are rephrased."""
     rows = []
     for name, cell in cells.items():
         low, high = cell["interval95"] or (0.0, 0.0)
@@ -291,8 +291,8 @@ def _robustness(cells: Summary) -> Parsed:
         span = "–" if cell["difference"] is None else f"{100 * low:+.1f} to {100 * high:+.1f}"
         both = (rendering.percent(cell["accuracy"]), rendering.percent(cell["transformed"]))
         rows.append((name, str(cell["pairs"]), *both, drop, span, f"{cell['regressed']} / {cell['improved']}"))
-    head = ("", "entries", "as they are", "put otherwise", "points", "95 % interval", "lost / won")
-    return {"title": "the same entries put otherwise (paired; in no score)", "head": head, "rows": rows}
+    head = ("", "entries", "as they are", "rephrased", "points", "95 % interval", "lost / won")
+    return {"title": "the same entries, rephrased (paired; in no score)", "head": head, "rows": rows}
 
 
 def _conversations(turns: Summary) -> Parsed:

@@ -138,7 +138,7 @@ def breakable(text: str) -> Any:
 
 def _finalize(value: object) -> Any:
     if type(value) is not str or value.isprintable():
-        return value  # markup made by a template is a class of its own
+        return value  # markup made by a template is its own class
     return visible(value)
 
 

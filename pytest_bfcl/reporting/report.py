@@ -1,6 +1,6 @@
 """The report of a run: ``index.html`` and the pages of entries, written from the run directory alone.
 
-What failed has a page of its own, which can be linked to and read without scripts; the pages of all others lie packed
+What failed has its own page, which can be linked to and read without scripts; the pages of all others lie packed
 beside them (`packing`), and ``index.html`` shows them. Nothing needs a server or the network; the folder can be zipped,
 mailed and opened from disk.
 """

@@ -53,7 +53,7 @@ def rerun_line(model: ModelSummary) -> str:
 
 
 def table_lines(model: ModelSummary, fingerprint: Fields) -> list[str]:
-    """One aligned line per category, then per group of more than one; retired categories in a table of their own.
+    """One aligned line per category, then per group of more than one; retired categories in their own table.
 
     Of entries that are not the whole data set a last line says how many there are.
     """

@@ -149,7 +149,7 @@ def lost_calls(model: Fields) -> str:
 
 
 def caveats(model: Fields, word: Callable[[str], str] = str) -> Iterator[str]:
-    """What stands beside the scores: nobody read them, known issues, verified data; ``word`` makes names harmless."""
+    """Notes next to the scores: unreviewed entries, known issues, verified data; ``word`` makes names harmless."""
     if unreviewed := model.get("unreviewed"):
         yield f"unreviewed: {UNREVIEWED.format(unreviewed)}"
     without = [

@@ -70,7 +70,7 @@ def gates_of(values: Mapping[str, Any]) -> GateOptions:
 
 
 def _fields(values: Mapping[str, Any], home: Literal["setting", "gate"]) -> Parsed:
-    """Field of `Settings` or `GateOptions` → the value of the option, or of its part, that says so."""
+    """Field of `Settings` or `GateOptions` → the value of the option, or of its part."""
     found = {field: _value(option, values[option.name]) for option in OPTIONS if (field := getattr(option, home))}
     for option in OPTIONS:
         if bool(option.gate) == (home == "gate"):

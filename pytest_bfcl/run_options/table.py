@@ -68,7 +68,7 @@ class Option(NamedTuple):
 
     @property
     def key(self) -> str:
-        """Destination of the option and name of its ini twin."""
+        """Destination of the option and its ini key."""
         return "bfcl_" + self.name.replace("-", "_")
 
 
@@ -82,7 +82,7 @@ _ELSE = Settings()
 OPTIONS: tuple[Option, ...] = (
     *_group("entries",
     Option("model", "model under test, provider:name[@fc|@prompt]; repeatable; without it this plugin does nothing "
-           "(--bfcl-model where a suite has a --model of its own)", metavar="SPEC", many=True,
+           "(--bfcl-model where a suite has its own --model)", metavar="SPEC", many=True,
            short="model to test, provider:name[@fc|@prompt]; repeatable"),
     Option("profile", "options under one name: leaderboard, vllm-nightly, mlperf-edge, or FILE.toml; what is given "
            "besides counts first", metavar="NAME|FILE.toml"),

@@ -105,7 +105,7 @@ def comparability(
 
 
 def published_comparability(run: Fingerprint, version: str = "") -> Comparability:
-    """Whether a run's numbers may stand beside a published leaderboard of this data version; empty: it is not known.
+    """Whether a run's numbers may be shown with a published leaderboard of this data version; empty: it is not known.
 
     A leaderboard is a measurement, too: whole categories of the official data, official rules, 20 steps, and each
     model as the reference's command line asks it. It has no release of ours, and its servers are the makers'.

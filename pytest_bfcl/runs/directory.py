@@ -144,7 +144,7 @@ class RunDirectory:
 
     @classmethod
     def continue_(cls, path: Path, fingerprint: Fingerprint) -> RunDirectory:
-        """Go on with an existing run. Raises `UsageError` listing what differs, or that another process writes it."""
+        """Resume an existing run. Raises `UsageError` listing what differs, or that another process writes it."""
         earlier = _read_fingerprint(path)
         found = comparability(earlier, fingerprint, Purpose.PARTS)
         if found.refused:
@@ -318,7 +318,7 @@ class RunDirectory:
         return Transcripts(self.path)
 
     def snapshots(self, model: str, repeat: int = 1) -> Snapshots:
-        """The memory snapshots of one model; repeats beyond the first have a folder of their own."""
+        """The memory snapshots of one model; repeats beyond the first have their own folder."""
         return snapshots_of(self.path, model, repeat)
 
     def _write_fingerprint(self) -> None:

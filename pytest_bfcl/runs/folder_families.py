@@ -44,7 +44,7 @@ def reading_of(
     in two ways, and the table's spelling, or underscores, stands. Where the calls contradict the table, a registered
     model is read as the leaderboard reads it (but for dots where it expects underscores), and ``other`` says how else.
 
-    Raises `UsageError` for a folder under an FC label whose calls are texts in a format nobody named: read as native
+    Raises `UsageError` for a folder under an FC label whose calls are texts in an unnamed format: read as native
     calls they would all fail, in silence.
     """
     files = list(files)

@@ -76,7 +76,7 @@ def import_official(
     folder that ends in ``-FC`` or has any native call, with underscores in names, else prompting. With ``offered``
     (entry id → documented function names) native calls prove the spelling of names, whatever the table says. Fields
     with no counterpart are kept under ``official``. Raises `UsageError` when there is no result file, and for calls in
-    the text of models nobody knows (`reading_of`).
+    the text of unknown models (`reading_of`).
     """
     files = result_files(path)
     if not files:

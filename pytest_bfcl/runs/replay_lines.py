@@ -117,7 +117,7 @@ def transcript_from_line(line: Fields, mode: Mode | None = None) -> Transcript:
 
     Multi-turn ``trajectory`` lines give ``decoded`` transcripts: their call texts are taken as they stand, a step
     that is plain text did not decode. ``mode`` is that of lines which neither say it nor prove it by a native call.
-    Raises `UsageError` for shapes outside the contract, and for a text whose mode nobody says.
+    Raises `UsageError` for shapes outside the contract, and for a text without a mode.
     """
     row = line_category(line)
     get = line.get
@@ -187,7 +187,7 @@ def _other_reading(line: Fields) -> OtherReading | None:
 
 
 def _decoder(line: Fields) -> str | None:
-    """The format of the line's texts; raises `UsageError` for one nobody knows."""
+    """The format of the line's texts; raises `UsageError` for an unknown one."""
     name = line.get("decoder")
     return None if name is None else find_decoder(str(name)).name
 

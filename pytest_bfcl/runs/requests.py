@@ -64,7 +64,7 @@ def _canonical(value: object) -> bytes:
 
 
 LONG = 4_096
-"""Characters from which a message is a part of its own: prompts with many functions, lists of files."""
+"""Characters from which a message is its own part: prompts with many functions, lists of files."""
 
 
 class RequestDelta(NamedTuple):

@@ -86,13 +86,13 @@ class VerdictFields(TypedDict, total=False):
     verified_outcome: NotRequired[str]
     """By the corrected answer of the verified data, where that differs; ``excluded`` for entries it leaves out."""
     unreviewed: NotRequired[bool]
-    """Only where nobody has read the entry (``"reviewed": false``)."""
+    """Only where no person has read the entry (``"reviewed": false``)."""
     call_form: NotRequired[CallForm]
     """Only where there are native calls."""
     facts: NotRequired[Mapping[str, Any]]
     """Of failed lines: `pytest_bfcl.explaining.facts.Facts`."""
     trained_on: NotRequired[bool]
-    """The model was trained on this entry, by the split that the run was told of."""
+    """The model was trained on this entry, by the split that the run names."""
     official_reason: str | None
     detail: Parsed
 

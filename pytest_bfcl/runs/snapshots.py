@@ -66,7 +66,7 @@ class Snapshots:
 
 
 def snapshots_of(run: Path, model: str, repeat: int = 1) -> Snapshots:
-    """The snapshots of one model in a run directory; repeats beyond the first have a folder of their own."""
+    """The snapshots of one model in a run directory; repeats beyond the first have their own folder."""
     name = folder_name(model) + (f"-r{repeat}" if repeat > 1 else "")
     return Snapshots(run / "snapshots" / name)
 

@@ -173,7 +173,7 @@ class FormatSensitivity(TypedDict):
 
 
 class RobustnessCell(TypedDict):
-    """One transform: entries judged both as they are (``accuracy``) and put otherwise (``transformed``)."""
+    """One transform: entries judged both as they are (``accuracy``) and rephrased (``transformed``)."""
 
     pairs: Count
     accuracy: Share | None
@@ -263,7 +263,7 @@ class ModelSummary(TypedDict):
     cost_per_1000_usd: NotRequired[float]
     """What 1,000 requests cost on the average; only where every entry has a cost."""
     unreviewed: NotRequired[int]
-    """Judged entries that nobody has read."""
+    """Judged entries that no person has read."""
     info: Parsed | None
     latency: Latency
     first_token: NotRequired[Latency]
@@ -301,7 +301,7 @@ class Summary(TypedDict):
 
 
 _WRITTEN = ("dataset", "models", "rules", "rules_version", "conditions")
-"""Fields of ``run.json`` without which nobody can say what was measured."""
+"""Fields of ``run.json`` that say what was measured."""
 
 
 def problem_of_run(value: object) -> str | None:

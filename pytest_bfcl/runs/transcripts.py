@@ -1,7 +1,7 @@
 """Whole conversations, put together from the journal.
 
 A line of the journal has what its request says beyond the line before it (`RequestDelta`). Lines of one conversation
-share ``started_at``; one that was gone on with begins where the earlier one ended, or parted from it.
+share ``started_at``; a resumed one begins where the earlier one ended, or where it differs.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """How native names went over the wire in stored replies: with the dots of the functions, or with underscores.
 
-The official evaluator takes the spelling from its table of models; replies of other servers, and of models nobody
+The official evaluator takes the spelling from its table of models; replies of other servers, and of models not
 registered, prove it themselves: a called name with the dot of an offered function, or that name with an underscore.
 """
 

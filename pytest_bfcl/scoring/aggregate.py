@@ -66,7 +66,7 @@ FORMULAS: dict[str, Term] = {
     "irrelevance": IRRELEVANCE,
     "relevance": RELEVANCE,
 }
-"""Groups with a formula of their own; every other group is pooled over its members' entries."""
+"""Groups with their own formula; every other group is pooled over its members' entries."""
 ROW_OF_A_GROUP = " detection"
 """What the row of a comparison has behind a group's name that is a category's, too."""
 

@@ -6,7 +6,7 @@ from pytest_bfcl.json_types import Fields
 
 
 class BothReadings:
-    """Counts of what two readings of one model's replies come to, where its calls contradict the reference's table."""
+    """Counts of two readings of one model's replies, where its calls contradict the reference's table."""
 
     def __init__(self) -> None:
         self.entries = 0

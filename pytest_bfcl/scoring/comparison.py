@@ -140,7 +140,7 @@ def compare_measurements(
     """Every pair of models of two measurements, over the entries judged in both.
 
     Raises `UsageError` when they measured different things (``shared``: they are compared on the entries they share
-    all the same, and the notes say so) or have no model in common. Entries judged in one of them only (another
+    all the same, with a note) or have no model in common. Entries judged in one of them only (another
     selection, errors) are left out and mentioned in the notes. Raises `IncompleteError` when results have gaps,
     unless ``allow_missing``: then the notes name them.
     """
@@ -313,7 +313,7 @@ def _add_rows(
 
 
 def _row_name(group: str) -> str:
-    """The name of a group's row: one group has the name of a category of its own."""
+    """The name of a group's row: one group has the name of its own category."""
     return group + ROW_OF_A_GROUP if group in CATEGORIES else group
 
 

@@ -17,7 +17,7 @@ FAULTS = ("unknown", "broken", "invalid")
 
 @dataclass(frozen=True, slots=True)
 class Conduct:
-    """One line. ``form`` is ``None`` where nobody looked at the calls: verdict lines of ``score``.
+    """One line. ``form`` is ``None`` if the calls were not checked: verdict lines of ``score``.
 
     ``called``: the first reply has a call, native or in text; later ones depend on what came before. ``empty``: some
     reply has neither call nor text nor reasoning; ``reasoning_only``: some has reasoning alone; ``retried``: some came
@@ -39,7 +39,7 @@ class Conduct:
     output_tokens: float | None = None
 
     def has(self, fault: str) -> bool | None:
-        """Whether some call has this fault of `FAULTS`; ``None`` where nobody looked."""
+        """Whether some call has this fault of `FAULTS`; ``None`` if not checked."""
         return None if self.form is None else bool(self.form.get(fault))
 
 
@@ -90,7 +90,7 @@ def _first_decoded(calls: Any) -> bool:
 
 
 def _leaves(value: Any) -> list[Any]:
-    """What is told of the replies of turns and steps."""
+    """What the server reported of the replies of turns and steps."""
     if not isinstance(value, list):
         return [value]
     return [leaf for part in value for leaf in _leaves(part)]

@@ -72,7 +72,7 @@ class Expectations:
             )
 
     def check(self, records: Iterable[Fields], scope: Scope | None = None) -> GateCheck | None:
-        """The gate: no failure that is not in the file. Unexpected passes are told, they fail nothing.
+        """The gate: no failure that is not in the file. Unexpected passes are reported and fail nothing.
 
         Missed where nothing was judged. ``scope`` is what the run was about.
         """

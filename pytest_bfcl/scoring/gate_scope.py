@@ -85,7 +85,7 @@ class Extent:
         return self.scope(categories).measured // self._repeat
 
     def answerable(self, categories: Sequence[str]) -> int:
-        """Entries that the full set has of them, but those that ended in an error: they have a limit of their own."""
+        """Entries that the full set has of them, but those that ended in an error: they have their own limit."""
         errors = sum(self._categories[name]["errors"] for name in categories if name in self._categories)
         return max(self.scope(categories).full - errors, 0) // self._repeat
 

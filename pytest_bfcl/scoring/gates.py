@@ -267,7 +267,7 @@ class _Thresholds:
         return GateCheck("min-entries", self._model, found >= self._min_entries, why, found, self._min_entries)
 
     def check(self, gate: Gate) -> GateCheck:
-        """One threshold: met, or missed for a reason that is told."""
+        """One threshold: met, or missed for a printed reason."""
         value, interval, missing, note = self._value(gate)
         scope = self.extent.scope(gate.members)
         why = self._refusal(gate, value, missing, note)

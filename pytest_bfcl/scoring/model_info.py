@@ -102,7 +102,7 @@ def described(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def settings_by_model(values: Fields, source: str = "model info") -> dict[str, Parsed]:
-    """Model spec → how it is asked, where its table says so. Raises `UsageError`; never shows a header's value."""
+    """Model spec → how it is asked, if its table has that. Raises `UsageError`; never shows a header's value."""
     found: dict[str, Parsed] = {}
     models = values.get("models", {})
     for spec, table in models.items() if isinstance(models, Mapping) else ():
@@ -135,7 +135,7 @@ def _check_asking(where: str, name: str, value: object) -> None:
 
 
 def own_price(infos: Mapping[str, ModelInfo], settings: Settings, *names: str) -> Price | None:
-    """The price of a model of these names: it goes before the list's and gives way to the option's."""
+    """The price of a model of these names: it replaces the list's, and the option replaces it."""
     if settings.price.input is not None:
         return None
     for name in names:

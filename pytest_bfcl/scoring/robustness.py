@@ -1,4 +1,4 @@
-"""How far a score falls when the same entries are put otherwise (`pytest_bfcl.dataset.transforms`).
+"""How far a score falls when the same entries are rephrased (`pytest_bfcl.dataset.transforms`).
 
 Pairs, not scores: an entry counts for a transform when it was judged as it is and transformed, in the same repeat.
 """

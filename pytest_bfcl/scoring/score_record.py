@@ -21,7 +21,7 @@ class ScoreRecord:
     ``judged`` is what the value is a share of: ``passed`` and failed entries. ``errors`` are in no value. ``planned``:
     entries the run was to ask; ``full``: entries of the whole data set, ``None`` where it is not known. ``chosen``: how
     entries were chosen, in words, ``all`` where nothing chose. ``why``: why the score is not claimed, or why it does
-    not stand beside a published one; empty where nothing keeps it from that.
+    not be shown with a published one; empty where nothing keeps it from that.
     """
 
     name: str

@@ -1,7 +1,7 @@
 """Who answered a run: replies of another model than asked, and ids that came twice.
 
 Providers answer for a name with its dated snapshot (``gpt-4o`` → ``gpt-4o-2024-08-06``), with or without the path and
-the vendor's name in front: that is the model asked. Everything else is told, and judged by nobody.
+the vendor's name in front: that is the model asked. Everything else is reported and not judged.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _base(name: str) -> str:
 
 
 def _replies(served: object) -> Iterator[Fields]:
-    """What is told of each reply of a line: one, or turns → steps → one."""
+    """What the server reported of each reply of a line: one, or turns → steps → one."""
     if isinstance(served, dict):
         yield served
     elif isinstance(served, list):

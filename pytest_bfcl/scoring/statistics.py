@@ -109,7 +109,7 @@ class _Counted:
     sum: int = 0
 
     def count(self, cluster: str, value: int, question: str | None = None) -> None:
-        """Add ``value`` to a cluster and a question; without ``question`` it is one of its own."""
+        """Add ``value`` to a cluster and a question; without ``question`` it is a new one."""
         found = self.clusters.get(cluster)
         if found is None:
             found = self.clusters[cluster] = [0, 0]
@@ -242,7 +242,7 @@ def spread_of(
     """Variance of Σ weight·accuracy (delta method; clusters across the categories of a stratum count as one).
 
     With ``population`` (category → questions of the full set) it is the variance of a sample as an estimate of what the
-    same run would have come to on the full set: questions are drawn one by one, so clusters play no part, and the
+    same run would reach on the full set: questions are drawn one by one, so clusters play no part, and the
     finite-population correction is applied.
     """
     strata: dict[str, _Stratum] = {}
@@ -253,7 +253,7 @@ def spread_of(
         stratum = strata.setdefault(stratum_of(category) if population is None else category, _Stratum())
         scale = weight * _unsampled(tally.question_count, population, category)
         values = tally.clusters if population is None else tally.units
-        if values is None:  # every verdict a question of its own
+        if values is None:  # every verdict its own question
             values = {str(n): [int(n < tally.passed), 1] for n in range(tally.total)}
         stratum.add(tally, values, tally.passed / tally.total, scale)
         stratum.independent += scale**2 * tally.independent()
@@ -366,7 +366,7 @@ def chance(difference: float, spread: Spread) -> float:
 def holm(p_values: Mapping[str, float]) -> dict[str, float]:
     """Holm's adjustment for looking at several differences at once: the p-values to hold against 0.05.
 
-    With it, two equally good models are told apart in at most 5 % of comparisons, however many groups are looked at.
+    With it, two equally good models are separated in at most 5 % of comparisons, however many groups are looked at.
     """
     adjusted: dict[str, float] = {}
     highest = 0.0

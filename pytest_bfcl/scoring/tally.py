@@ -153,7 +153,7 @@ class ModelTally:
     priced: int = 0
     unpriced: int = 0
     unreviewed: set[str] = field(default_factory=set)
-    """Ids of judged entries that a program made and nobody has read."""
+    """Ids of judged entries that a program made and no person has read."""
     trained_on: set[str] = field(default_factory=set)
     """Entries the model was trained on."""
     remarks: Remarks = field(default_factory=Remarks)
@@ -201,7 +201,7 @@ class ModelTally:
 
     @property
     def trained_mark(self) -> str:
-        """That the model was trained on what it is scored by; empty when nothing says so."""
+        """That the model was trained on what it is scored by; empty if not known."""
         return (
             f"the model was trained on {len(self.trained_on)} of these {self.entries} entries"
             if self.trained_on

@@ -58,7 +58,7 @@ def without_arguments(expression: str) -> str:
 def misspelt_marks(expression: str, registered: Iterable[str]) -> Iterator[str]:
     """Words of a ``-m`` expression that name no mark but look like one of ours.
 
-    Words that look like none of ours may be marks that nobody registered.
+    Words that look like none of ours may be unregistered marks.
     """
     ours = mark_names()
     known = {*ours, *registered, "and", "or", "not", "True", "False", "None"}

@@ -85,7 +85,7 @@ def entries_to_run(
 def sampled(refs: list[EntryRef], dataset: DataSet, sample: int | None, seed: int) -> list[EntryRef]:
     """So many of these entries, in their order; what no sample leaves out is beside them.
 
-    That are write stages, and own entries that cannot be judged: they are told whatever else runs.
+    That are write stages, and own entries that cannot be judged: they are reported whatever else runs.
     """
     if sample is None:
         return refs

@@ -1,6 +1,6 @@
 """Splits: which entries may be trained on and which are kept to test with, by whole families, in a file.
 
-A split names the data it was made of by digest and carries a digest of its own, so that a run can say which split it
+A split names the data it was made of by digest and carries its own digest, so that a run can say which split it
 took, and a file that was damaged or edited is refused.
 """
 
@@ -51,7 +51,7 @@ class Split:
     """A data set in two parts.
 
     ``parts``: part → category → ids, in the data's order; format-sensitivity entries and transformed ones go with the
-    entry they are made of, write stages of memories with whoever needs them. ``train``: the share that was wished for.
+    entry they are made of, write stages of memories with their questions. ``train``: the share that was wished for.
     """
 
     dataset: str
@@ -151,7 +151,7 @@ def origins(entry_id: str) -> Iterator[str]:
 
 
 def original_id(entry_id: str) -> str:
-    """The id of the entry that a format-sensitivity entry asks again; others' own."""
+    """The id of the entry that a format-sensitivity entry repeats; others' own."""
     return entry_id.rsplit(":", 1)[-1]
 
 

@@ -1,7 +1,7 @@
 """Whether an agent keeps state between entries: what failed after others passed is played once more, alone.
 
 A bare model remembers nothing of another entry; an agent with a global history does, and its verdicts then depend on
-the order of entries. The first verdict counts; the difference is told.
+the order of entries. The first verdict counts; the difference is reported.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class PlayedAlone:
     ) -> None:
         """Play the entry in a fresh process where it failed after others passed; ``play`` holds the conversation.
 
-        Concerns models with a method ``fresh`` (agents in processes of their own) whose process had played others.
+        Concerns models with a method ``fresh`` (agents in their own processes) whose process had played others.
         """
         fresh: Callable[[], Any] | None = getattr(model, "fresh", None)
         before = transcript.extra.get(PLAYED_BEFORE)

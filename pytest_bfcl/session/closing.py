@@ -1,4 +1,4 @@
-"""What the lines of a run come to at its end: settled modes, the summary, what gates measure. Pure functions."""
+"""The results of a run at its end: settled modes, the summary, what gates measure. Pure functions."""
 
 from __future__ import annotations
 

@@ -169,7 +169,7 @@ class Contender:
         return "; ".join(filter(None, (found, self._read_by())))
 
     def _read_by(self) -> str:
-        """Which decoder reads its texts, as far as a name tells; where it does not, the conversation says so."""
+        """Which decoder reads its texts, as far as a name tells; else the conversation decides."""
         try:
             return self._reading.decoder_text(model_name(self.identity.model), self.mode)
         except UsageError:
@@ -231,7 +231,7 @@ class Contender:
         return any(each is model for each in self._made)
 
     def take_notes(self) -> list[str]:
-        """What its adapters learnt since this was last asked, for people: parameters left out, a mended key."""
+        """What its adapters learnt since this was last asked, for people: parameters left out, a fixed key."""
         found: list[str] = []
         asked = self._switch.model if self._switch is not None else None
         if asked is not self._noted:  # asked for the first time, or in its other mode
@@ -256,7 +256,7 @@ class Contender:
         return _gate_of(self.model)
 
     def trouble(self) -> str | None:
-        """What is wrong with its endpoint just now, while it is asked again."""
+        """What is wrong with its endpoint, while requests are retried."""
         asked = [each for each in (self, *self._lent.values()) if each._switch is not None]
         return next((found for found in (trouble(each.model) for each in asked) if found), None)
 

@@ -1,4 +1,4 @@
-"""An event loop that is driven from outside: whoever takes one conversation after the other lets the others go on."""
+"""An event loop that is driven from outside: while one conversation is taken, the others go on."""
 
 from __future__ import annotations
 

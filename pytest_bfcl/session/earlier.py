@@ -46,7 +46,7 @@ class EarlierParts:
 
     @classmethod
     def read(cls, path: Path | None, note: Callable[[str], None] | None = None) -> EarlierParts:
-        """Those of the run at ``path``; none when there is no run. ``note`` is told of damaged lines."""
+        """Those of the run at ``path``; none when there is no run. ``note`` receives damaged lines."""
         from pytest_bfcl.runs import RunDirectory, is_run, is_settled, record_key
 
         if path is None or not is_run(path):
@@ -108,7 +108,7 @@ class EarlierParts:
             raise UsageError(f"cannot continue {path}: it measured something else\n{found.listed()}")
 
     def to_dict(self) -> Parsed:
-        """What a worker is told, in plain values."""
+        """What a worker receives, in plain values."""
         return {
             "settled": [list(key) for key in self.settled],
             "errored": [list(key) for key in self.errored],

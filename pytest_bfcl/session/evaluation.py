@@ -1,6 +1,6 @@
 """Whole runs without pytest: a thin face of `pytest_bfcl.session`, which the plugin drives too.
 
-A run is: converse, judge, write the line, summarise, hold it against its gates.
+A run is: converse, judge, write the line, summarise, check its gates.
 """
 
 from __future__ import annotations

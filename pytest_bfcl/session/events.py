@@ -1,4 +1,4 @@
-"""What happens in a run, in order, as typed records: the specification for whoever reads runs while they go on.
+"""What happens in a run, in order, as typed records: the specification for readers of a run in progress.
 
 ``opened`` and ``planned`` come first, then ``answered`` for replies and a ``line`` for every line of ``results.jsonl``
 that is kept, then ``notice`` and ``gate`` where there is something to tell, last ``closed``.
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Opened(TypedDict):
-    """The run begins, or is gone on with. ``facts``: as in ``run.json``; ``path`` is its directory, if it has one."""
+    """The run begins, or is resumed. ``facts``: as in ``run.json``; ``path`` is its directory, if it has one."""
 
     event: Literal["opened"]
     run: str
@@ -32,14 +32,14 @@ class Opened(TypedDict):
 
 
 class Planned(TypedDict):
-    """How many lines the run will have, those of earlier parts included; 0 where nobody knows."""
+    """How many lines the run will have, those of earlier parts included; 0 if not known."""
 
     event: Literal["planned"]
     lines: int
 
 
 class Answered(TypedDict):
-    """A reply has arrived, of an entry whose line comes later; an agent's replies are told when it has ended.
+    """A reply has arrived, of an entry whose line comes later; an agent's replies follow when it has ended.
 
     ``turn`` and ``step`` count from 0, ``latency_s`` is of the attempt that succeeded. A sink that is behind is not
     told of all of them.
@@ -90,7 +90,7 @@ Event = Opened | Planned | Answered | Line | Notice | GateJudged | Closed
 
 
 def answered_event(key: ReplyKey, reply: Reply) -> Answered:
-    """What is told of a reply: all but what it says."""
+    """The figures of a reply, without its text."""
     return {
         "event": "answered", "model": key.model, "mode": key.mode, "id": key.entry_id, "repeat": key.repeat,
         "turn": key.turn, "step": key.step, "input_tokens": reply.input_tokens, "output_tokens": reply.output_tokens,

@@ -1,4 +1,4 @@
-"""The proof of an entry of one's own: who knows the way passes it, and no adversary does.
+"""The proof of their own entry: who knows the way passes it, and no adversary does.
 
 The oracle goes first, so that what a trial leaves behind is there for those that follow: an entry whose state outlives
 its trial is passed by the idle one then, as it would be in repeats. A proof holds until something changes that the

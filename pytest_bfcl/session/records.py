@@ -34,7 +34,7 @@ def judged_record(
     """The line of one conversation, judged under both rule sets.
 
     ``model`` names the conversation when the transcript does not; ``rules`` picks the headline outcome; ``price`` gives
-    the cost; ``place`` is where a person mends the entry if its data is broken.
+    the cost; ``place`` is where a person fixes the entry if its data is broken.
     """
     from pytest_bfcl.checkers.call_form import call_form
     from pytest_bfcl.checkers.judge import judge, judge_both
@@ -112,7 +112,7 @@ def errored_record(trial: Trial, error: BenchmarkError, *, rules: str, worker: s
 
 
 def skipped_record(trial: Trial, why: str, *, rules: str) -> ResultLine:
-    """The line of a trial that was not run, or cannot be judged here, through nobody's fault."""
+    """The line of a trial that was not run, or cannot be judged here, without a fault."""
     from pytest_bfcl.runs import results
 
     model, mode = trial.contender.identity
@@ -120,7 +120,7 @@ def skipped_record(trial: Trial, why: str, *, rules: str) -> ResultLine:
 
 
 def _placed(verdict: Verdict, place: str | None) -> Verdict:
-    """A verdict about broken data says where to mend it."""
+    """A verdict about broken data says where to fix it."""
     if place is None or verdict.reason != "harness:data" or "advice" in verdict.detail:
         return verdict
     return replace(verdict, detail={**verdict.detail, "advice": f"mend {place}"})

@@ -50,7 +50,7 @@ class Run:
     """One run. ``path`` is its directory, ``None`` keeps it in memory; ``model_info`` is the content of such a file,
     ``infos`` what it says of models.
 
-    The settings' ``sinks`` are told of lines from the first on. Raises `UsageError` for one that nobody offers.
+    The settings' ``sinks`` receive lines from the first on. Raises `UsageError` for an unknown one.
 
     ``writes``: whether this process keeps what it takes (workers of a session do not, nor does a dry run); one that
     does has ``gates``. ``planned`` is how many lines there will be, 0 until that is known. ``directory`` is open from
@@ -182,7 +182,7 @@ class Run:
     # -- lines -----------------------------------------------------------------------------------------------------
 
     def take(self, line: ResultLine, text: str | None = None) -> None:
-        """Keep one line, count it, and tell whoever listens. Raises `HarnessError` when it cannot be kept."""
+        """Keep one line, count it, and notify listeners. Raises `HarnessError` when it cannot be kept."""
         directory = self.directory or self.open()
         if directory is not None:
             directory.append(line, text)
@@ -229,7 +229,7 @@ class Run:
         return f"budget of {limit:g} USD reached ({self.cost_usd:.4f} spent)"
 
     def switched(self, contender: Contender) -> None:
-        """A model is asked in its other mode from now on: the run says so at once."""
+        """A model is asked in its other mode from now on: the run reports it at once."""
         if self.directory is not None:
             self.directory.update(replace(self.directory.fingerprint, models=self._as_measured().models))
 

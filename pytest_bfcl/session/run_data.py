@@ -1,4 +1,4 @@
-"""What a run has to know of its data, whoever feeds it."""
+"""What a run must know of its data."""
 
 from __future__ import annotations
 

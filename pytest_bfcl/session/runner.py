@@ -56,7 +56,7 @@ class Runner:
         on_switch: Told when mode ``auto`` came to prompting for a contender.
         served: What earlier parts of the run said of MCP servers (`EarlierParts.served`).
 
-    ``on_answer`` may be set to what is told of every reply as it arrives.
+    ``on_answer`` may be set to a receiver of every reply as it arrives.
     """
 
     def __init__(
@@ -140,7 +140,7 @@ class Runner:
         return self._ahead.take(trial.key) if self._ahead is not None else None
 
     def discard(self, trial: Trial) -> None:
-        """The trial is over, or nobody will ask for it: let go of its entry and its conversation."""
+        """The trial is over, or not needed: let go of its entry and its conversation."""
         self._entries.pop(trial.key, None)
         if self._ahead is not None:
             self._ahead.discard(trial.key)
@@ -199,7 +199,7 @@ class Runner:
         return transcript
 
     def _place(self, contender: Contender) -> AbstractAsyncContextManager[object]:
-        """Room for one conversation more: a model without a gate of its own does not get the whole bound at once."""
+        """Room for one conversation more: a model without its own gate does not get the whole bound at once."""
         if contender.gate is not None:
             return _ANYWHERE
         return self._places.setdefault(contender.label, asyncio.Semaphore(self.settings.first_concurrency))

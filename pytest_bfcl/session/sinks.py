@@ -1,6 +1,6 @@
-"""Where a run is read while it goes on: sinks of installed packages (``--bfcl-report``), each in a thread of its own.
+"""Where a run is read while it goes on: sinks of installed packages (``--bfcl-report``), each in its own thread.
 
-A sink is told copies of lines that are kept already. It can be slow, fail or hang: the run neither waits for it before
+A sink receives copies of lines that are kept already. It can be slow, fail or hang: the run neither waits for it before
 its end nor changes, and says once at its end what was not taken.
 """
 
@@ -38,7 +38,7 @@ AT_THE_END_S = 30.0
 
 @dataclass(frozen=True, slots=True)
 class SinkRun:
-    """What a sink is told of the run. ``facts``: as in ``run.json``; ``planned``: lines to come, 0 unknown."""
+    """What a sink knows of the run. ``facts``: as in ``run.json``; ``planned``: lines to come, 0 unknown."""
 
     name: str
     path: Path | None
@@ -67,7 +67,7 @@ class Opener(Protocol):
 
 
 def check_sinks(names: Sequence[str]) -> None:
-    """Raise `UsageError` for sinks that nobody offers or that lack something, before anything is asked."""
+    """Raise `UsageError` for sinks that are not installed or that lack something, before anything is asked."""
     for name in names:
         check = getattr(_opener(name), "check", None)
         if check is not None:
@@ -85,7 +85,7 @@ def _opener(name: str) -> Opener:
 
 
 class Sinks:
-    """The sinks of one run: they are told its events."""
+    """The sinks of one run: they receive its events."""
 
     def __init__(self, names: Sequence[str], run: SinkRun) -> None:
         self._threads = [_Thread(name, run) for name in names]

@@ -82,7 +82,7 @@ class WholeRun:
         self._mine = self._shard()
         self._broken: set[str] = set()
         self.result: RunResult | None = None
-        """What the run came to, once it is over; for whoever cancels it, too."""
+        """The result of the run once it is over, also after cancelling."""
 
     # -- its data, as the run asks for it --------------------------------------------------------------------------
 

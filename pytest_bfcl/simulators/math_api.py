@@ -397,7 +397,7 @@ class MathAPI(Simulator):
 
 
 def _new_context(precision: object) -> Any:
-    """A calculating context of its own: mpmath's global one would carry the precision into other calls."""
+    """Its own calculating context: mpmath's global one would carry the precision into other calls."""
     from mpmath.ctx_mp import MPContext
 
     context = MPContext()

@@ -62,7 +62,7 @@ def simulator_names() -> list[str]:
 
 
 def simulator_class(class_name: str) -> type[Simulator]:
-    """The class behind a name; `UsageError` when nobody offers it or a plugin's class cannot be used."""
+    """The class behind a name; `UsageError` when it is unknown or a plugin's class cannot be used."""
     found = _registered.get(class_name)
     if found is not None:
         return found

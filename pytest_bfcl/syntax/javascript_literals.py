@@ -168,6 +168,6 @@ class _Reader:
                 result[string_text(self.text(key))] = self.element(value, None, depth)
             elif member.type == "shorthand_property_identifier":
                 result[self.text(member)] = self.text(member)
-            else:  # spread members and methods have no value of their own
+            else:  # spread members and methods have no their own value
                 return _UNKNOWN
         return result

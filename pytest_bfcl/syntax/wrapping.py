@@ -32,7 +32,7 @@ _STRING_BODY = {quote: re.compile(rf"(?:[^{quote}\\\n]|\\.)*+", re.DOTALL) for q
 def recover(text: str, read: Read, *, wrapping: bool, escapes: bool, lines: bool) -> list[Any] | None:
     """The calls of a text that did not decode as it stands, or ``None``.
 
-    ``wrapping`` and ``escapes`` switch the two rules; ``lines`` allows Python calls on lines of their own.
+    ``wrapping`` and ``escapes`` switch the two rules; ``lines`` allows Python calls on their own lines.
     """
     if escapes and "\\_" in text:
         text = text.replace("\\_", "_")
@@ -103,7 +103,7 @@ def _calls(text: str, read: Read) -> list[Any] | None:
 
 
 def _calls_on_lines(text: str, read: Read) -> list[Any] | None:
-    """Python calls one after the other, each a statement of its own."""
+    """Python calls one after the other, each its own statement."""
     try:
         nodes = parse_lines(text)
         if not nodes or not all(isinstance(node, ast.Call) for node in nodes):

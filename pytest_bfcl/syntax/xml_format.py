@@ -28,7 +28,7 @@ class XmlText:
         self._root: Element | DecodeError | None = None
 
     def functions(self, forgive_quotes: bool) -> list[Element]:
-        """Its ``function`` elements, which nobody may change; raises `DecodeError`."""
+        """Its ``function`` elements, which must not be changed; raises `DecodeError`."""
         if self._root is None:
             try:
                 self._root = parse_functions(self.text)
@@ -105,7 +105,7 @@ def _container(raw: str, kind: str) -> Any:
 def parse_functions(text: str) -> Element:
     """The first ``<functions>`` element of a text, shortest span; strict XML. Raises `DecodeError`.
 
-    The span starts with the element itself, so it cannot bring a document type and no entities of its own.
+    The span starts with the element itself, so it cannot bring a document type and no entities.
     """
     from xml.etree import ElementTree
 

@@ -96,7 +96,7 @@ def _errors(schema: Fields, arguments: Any) -> Iterator[Any]:
     from referencing import Registry
 
     kind = _bounded(validator_for(dict(schema), default=_draft(schema)))
-    # A registry of its own: the package's default would fetch what a reference names.
+    # its own registry: the package's default would fetch what a reference names.
     yield from kind(schema, registry=Registry()).iter_errors(arguments)
 
 

@@ -63,7 +63,7 @@ class CompiledTools:
         """`compile_tools` of these documents; shared, not to be changed.
 
         ``kept``: whether they will be asked for again, as in every step of a conversation. Entries of one request have
-        documents of their own, and looking for them would take as long as compiling.
+        their own documents, and looking for them would take as long as compiling.
         """
         if kept:
             self._latest = self._find(functions)
@@ -127,7 +127,7 @@ def _joined(texts: Iterable[str]) -> str:
 
 
 def _keep(held: OrderedDict[Any, _Compiled], key: object, value: _Compiled, size: int) -> _Compiled:
-    """Put at the end; the first one, unused for longest, gives way."""
+    """Put at the end; the first one, unused for longest, is dropped."""
     if len(held) >= size:
         held.popitem(last=False)
     held[key] = value
@@ -248,7 +248,7 @@ def _json_type(word: object) -> str:
 
 
 def _copy(value: object) -> Any:
-    """A deep copy of parsed JSON; texts, most of it, are spared a call of their own."""
+    """A deep copy of parsed JSON; texts, most of it, are spared their own call."""
     if isinstance(value, dict):
         return {key: item if type(item) is str else _copy(item) for key, item in value.items()}
     if isinstance(value, list):

@@ -26,7 +26,7 @@ def test_the_drop_is_shown(project: Project, workers: tuple[str, ...]) -> None:
     low, high = cell["interval95"]
     assert low < cell["difference"] == -0.5 < high
     result.stdout.fnmatch_lines(["upper-case: 100.0 % -> 50.0 % over 4 entries, -50.0 points*"])
-    assert "put otherwise" in (project.path / "run" / "index.html").read_text()
+    assert "rephrased" in (project.path / "run" / "index.html").read_text()
 
 
 def test_another_transform_is_another_run(project: Project) -> None:

@@ -132,7 +132,7 @@ def test_a_broken_off_conversation_keeps_its_replies_and_is_never_judged(
     again = run(tmp_path / "bench", f"replay:{tmp_path / 'run'}", settings=SETTINGS)
     assert [(each["outcome"], each["reason"]) for each in again.records] == [("error", "adapter:server")]
     (scored,) = score_lines([line], open_data(tmp_path / "bench"))
-    assert scored == {"id": entry["id"], "error": "line 1: adapter:server ended the conversation: ask again"}
+    assert scored == {"id": entry["id"], "error": "line 1: adapter:server ended the conversation: send it again"}
     assert main(["score", str(tmp_path / "run"), "--data", str(tmp_path / "bench"), "-o", str(tmp_path / "v")]) == 1
     assert "adapter:server" in capsys.readouterr().err
 

@@ -112,7 +112,7 @@ def as_agent(factory: Factory, name: str | None = None) -> AgentModel:
 
 
 class AgentProvider:
-    """The agent that ``agent:package.module:factory`` names, in processes of its own, or at ``agent:http://…``."""
+    """The agent that ``agent:package.module:factory`` names, in separate processes, or at ``agent:http://…``."""
 
     def __call__(self, spec: ModelSpec, settings: Settings, mode: Mode) -> AgentModel | PooledAgent | PostedAgent:
         """Raises `UsageError` when there is none."""
@@ -189,7 +189,7 @@ async def _called(function: Callable[[str], Any], message: str) -> Any:
 
 
 async def _in_thread(function: Callable[[], Any]) -> Any:
-    """A daemon thread of its own: an agent that never returns must not keep the process from ending."""
+    """Its own daemon thread: an agent that never returns must not keep the process from ending."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[Any] = loop.create_future()
     context = contextvars.copy_context()

@@ -66,7 +66,7 @@ class LoopbackServer:
 
 
 def _server(config: uvicorn.Config) -> uvicorn.Server:
-    """uvicorn without its handlers of signals: those belong to whoever owns the process."""
+    """uvicorn without its handlers of signals: those belong to the process's owner."""
     import contextlib
 
     import uvicorn

@@ -41,7 +41,7 @@ NEXT_TOOL: Parsed = {
 
 
 class Guest:
-    """Whoever plays over MCP, as results name it."""
+    """The client that plays over MCP, as results name it."""
 
     spec = "mcp:guest@fc"
     mode: Mode = "fc"
@@ -171,7 +171,7 @@ async def serve_stdio(server: Server[Any]) -> None:
 
 
 async def serve_http(server: Server[Any], port: int, over: asyncio.Event, say: Any) -> None:
-    """Serve over HTTP until ``over`` is set, or the process is told to end; ``say`` gets the address."""
+    """Serve over HTTP until ``over`` is set, or the process gets a signal to end; ``say`` gets the address."""
     http, loop = LoopbackServer(server, port), asyncio.get_running_loop()
     await http.start()
     say(http.url)

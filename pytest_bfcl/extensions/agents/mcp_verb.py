@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Serve until the client goes, the entry is over, or the process is told to end."""
+    """Serve until the client goes, the entry is over, or the process gets a signal to end."""
     if (args.simulator is None) == (args.entry is None):
         raise UsageError("name a simulated system or --entry ID")
     if args.judge and args.entry is None:

@@ -1,6 +1,6 @@
 """Exceptions by which a library says that the model was wrong: these stay the model's, and are judged.
 
-A bare model that calls a tool nobody offers, or breaks its arguments, has failed the entry; a library that raises for
+A model that calls an unknown tool, or breaks its arguments, has failed the entry; a library that raises for
 it must not take the entry out of the accuracy.
 """
 
@@ -31,7 +31,7 @@ _NAMED = re.compile(
 def mistake_of(error: BaseException) -> str | None:
     """What the model did wrong, in the library's words; ``None`` for an error that is the agent's own."""
     chain = list(_chain(error))
-    # Broken JSON is the model's where a tool's arguments are read, not where the agent reads an answer of its own.
+    # Broken JSON is the model's where a tool's arguments are read, not where the agent reads its own answer.
     in_a_tool = any(re.search(r"(?i)\btool\b", str(each)[:200]) for each in chain)
     for each in chain:
         package = type(each).__module__.partition(".")[0]

@@ -1,4 +1,4 @@
-"""Agents in processes of their own: a pool of workers, each plays one entry at a time.
+"""Agents in their own processes: a pool of workers, each plays one entry at a time.
 
 An agent that blocks its event loop, exits, takes all memory or leaks descriptors harms its own process only: the parent
 keeps time, ends what does not end, and takes a fresh one.
@@ -58,7 +58,7 @@ class PooledAgent(Agent):
 
     @asynccontextmanager
     async def room(self) -> AsyncIterator[None]:
-        """While a process is to be had; waiting for it is not the agent's time."""
+        """While a process is available; waiting for it is not the agent's time."""
         self._room = self._room or asyncio.Semaphore(max(1, self._workers))
         async with self._room:
             yield

@@ -1,4 +1,4 @@
-"""The tools of a user's own MCP server as the world of one conversation: a session of its own for every trial.
+"""The tools of a user's own MCP server as the world of one conversation: its own session for every trial.
 
 What must hold of the server's state is asked for here, and kept in the transcript, so that a verdict needs no server.
 """
@@ -49,7 +49,7 @@ async def served_entry(
     where = settings.mcp.get(name)
     if where is None:
         raise HarnessError(
-            HarnessTrouble.MCP, f"{entry.id}: nobody says where the MCP server {entry.mcp!r} is",
+            HarnessTrouble.MCP, f"{entry.id}: the MCP server {entry.mcp!r} has no address",
             advice=f'name it: --bfcl-mcp {entry.mcp}="COMMAND or URL"',
         )  # fmt: skip
     async with opened_workdir(entry.id) as workdir:
@@ -177,7 +177,7 @@ class ServedWorld(World):
         )
 
     async def finish(self) -> None:
-        """Ask for all that must hold of the state, and keep what was told in the transcript."""
+        """Request every expected part of the state, and keep the answers in the transcript."""
         await self._observe_before(len(self.entry.question) + 1)
         observed: list[Any] = []
         for number, each in enumerate(self.entry.expect):
@@ -223,7 +223,7 @@ class ServedWorld(World):
         return value if there else {ABSENT: True}
 
     async def _tellings(self, state: State) -> list[Any]:
-        """What is told of the state there, in each of the forms it has."""
+        """The state there, in each of its forms."""
         workdir = self._workdir
         if state.call is not None:
             asked = state.call, workdir.real(state.arguments), "asked by an expectation"

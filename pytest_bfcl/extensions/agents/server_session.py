@@ -35,7 +35,7 @@ _LOST = frozenset((-32000, -32001))
 async def mcp_session(
     subject: str, name: str, where: str, timeout_s: float, places: Mapping[str, str] | None = None
 ) -> AsyncIterator[McpSession]:
-    """A session of its own with the server at ``where``, a command or an address.
+    """Its own session with the server at ``where``, a command or an address.
 
     ``subject`` (an entry's id) and ``name`` say in messages whose server it is; ``places`` what stands for marks in
     the command. Raises `HarnessError` (kind ``mcp``)

@@ -28,7 +28,7 @@ MOST_MEMORY = 4 * 2**30
 MOST_FILES = 1024
 MOMENT_S = 2.0
 MOST_ENTRIES = 200
-"""Entries after which a process gives way to a fresh one: what an agent leaks ends with it."""
+"""Entries after which a new process replaces the old one: what an agent leaks ends with it."""
 
 
 def main(name: str) -> None:
@@ -206,7 +206,7 @@ class RemoteConversation:
 
 
 def is_worn(entries: int) -> bool:
-    """Whether this process should give way: it played long enough, or half of its descriptors are in use."""
+    """Whether this process should be replaced: it played long enough, or half of its descriptors are in use."""
     if entries >= MOST_ENTRIES:
         return True
     with contextlib.suppress(ImportError, OSError, ValueError):

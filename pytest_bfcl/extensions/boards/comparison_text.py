@@ -1,4 +1,4 @@
-"""A comparison of two models for people: on a terminal and as Markdown; `comparison_page` is the page of its own."""
+"""A comparison of two models for people: on a terminal and as Markdown; `comparison_page` is the page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dated runs as a history: read from their directories, told as text, as CSV and as a page of its own.
+"""Dated runs as a history: read from their directories, told as text, as CSV and as its own page.
 
 Runs that measured something else stay in the history; lines end there (`history`), and it is said.
 """

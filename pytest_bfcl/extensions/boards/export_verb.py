@@ -139,7 +139,7 @@ _OTHER_FORMATS = {
     "html": "pytest-bfcl export report RUN",
     "huggingface": "hf-eval-results",
 }
-"""Formats that are not exporters: where they are to be had."""
+"""Formats that are not exporters: where to find them."""
 
 
 def _formats() -> str:
@@ -310,7 +310,7 @@ class _Source:
         return f"{self.path}: no leaderboard scores, {found.sentence}; {told}"
 
     def infos(self) -> dict[str, ModelInfo]:
-        """What the run itself was told about its models."""
+        """The run's own information about its models."""
         from pytest_bfcl.scoring.model_info import parse_model_info
 
         summary = runs.RunDirectory.open(self.path).summary() if runs.is_run(self.path) else None
@@ -354,7 +354,7 @@ def _names(texts: list[str], models: list[str]) -> dict[str, str]:
 
 
 def _infos(args: argparse.Namespace, sources: list[_Source], names: Mapping[str, str]) -> dict[str, ModelInfo]:
-    """Model information by the name in the CSV files: the file's, else what the run was told."""
+    """Model information by the name in the CSV files: the file's, else the run's."""
     from pytest_bfcl.scoring.model_info import find_info, read_model_info
 
     infos: dict[str, ModelInfo] = {}

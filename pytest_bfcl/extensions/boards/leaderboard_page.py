@@ -1,7 +1,7 @@
 """Many runs in one page of tables, and the six leaderboard files.
 
 Runs of different data or rules are not ranked together, and models only where their score is over the same categories:
-each set of categories has a table of its own. What claims no score (stopped, too many errors, nothing of the overall)
+each set of categories has its own table. What claims no score (stopped, too many errors, nothing of the overall)
 stands unranked, with what is missing. The reference's arithmetic (missing is zero) is there on request.
 """
 
@@ -88,7 +88,7 @@ def write_leaderboard(
 ) -> list[Path]:
     """Write ``index.html`` and the six CSV files into ``out``; returns the paths, the page first.
 
-    ``board`` is a published table to stand beside. ``tell`` takes the ranking in words, line by line. ``official`` uses
+    ``board`` is a published table to show with it. ``tell`` takes the ranking in words, line by line. ``official`` uses
     the reference's arithmetic: errors are answers, categories not run count as zero. Raises `UsageError` when there are
     no runs, or they measured different things; `IncompleteError` when lines of their results are damaged or gone and
     not ``allow_missing``.

@@ -1,6 +1,6 @@
 """Rank runs in one static page, with the six leaderboard CSV files beside it.
 
-Every rank has its interval, neighbours whose difference is within the noise are ties, and it is told which entries
+Every rank has its interval, neighbours whose difference is within the noise are ties, and the page shows which entries
 decide between two neighbours and how many pairs change their order from official to corrected to verified scores.
 
 All runs must have measured the same data by the same rules. With --official the reference's arithmetic is used: errors
@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--shared", action="store_true", help="accept runs of other entries: rank those that all have")
     parser.add_argument("--official", action="store_true", help="the reference's arithmetic and CSV format")
     parser.add_argument("--history", action="store_true", help="scores over dated runs instead of a ranking")
-    parser.add_argument("--board", type=Path, metavar="FILE.csv", help="a published data_overall.csv to stand beside")
+    parser.add_argument("--board", type=Path, metavar="FILE.csv", help="show the rows of a published data_overall.csv")
     parser.add_argument("--model-info", type=Path, metavar="FILE", help="TOML: display name, link, licence, prices")
 
 

@@ -151,7 +151,7 @@ class _Values:
         return show
 
     def cost(self, row: ModelRow) -> str:
-        """By prices that somebody gave: the one that the reference assumes for a server is nobody's."""
+        """By given prices only; the price that the reference assumes for a server does not count."""
         if row.usage is None:
             return NOT_AVAILABLE
         info = row.info

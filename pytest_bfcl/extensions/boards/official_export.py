@@ -32,7 +32,7 @@ def export_official(
     ``dataset`` supplies questions and answers for the lines of failed entries; ``names``: model → the name it is
     registered under at the reference; ``lines`` replace those read from ``run``. Returns the files written. Repeats
     beyond the first and skipped entries have no place in the layout and are left out; so are damaged memory snapshots,
-    which ``on_damaged`` is told of.
+    which ``on_damaged`` receives.
     """
     names = names or {}
     results = ResultFiles(out / "result", dataset)

@@ -48,7 +48,7 @@ class ResultFiles:
 
 
 def category_folder(category: str) -> Path:
-    """The group folder of a category; categories outside the layout get a folder of their own name."""
+    """The group folder of a category; categories outside the layout get their own folder name."""
     row = CATEGORIES.get(category)
     return Path(row.folder if row is not None and row.folder else category)
 

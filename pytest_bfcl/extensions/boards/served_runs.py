@@ -108,7 +108,7 @@ def verify_runs(served: ServedRun, references: Sequence[ServedRun], margin: floa
 
 
 def _is_unread(run: ServedRun) -> bool:
-    """Whether some line has calls that nobody could look at."""
+    """Whether some line has calls that could not be checked."""
     return any(each.form is None and each.passed is not None for many in run.run.values() for each in many)
 
 

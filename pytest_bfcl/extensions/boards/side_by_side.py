@@ -126,7 +126,7 @@ def _line(call: ShownCall, others: Sequence[Counter[str]]) -> CallLine:
 
 
 def _expected(entry: Entry | None, number: int, turns: int) -> tuple[str, ...]:
-    """What was due in a turn; an answer in words, and single calls, are due in the last one."""
+    """What a turn expects; an answer in words, and single calls, belong to the last one."""
     if entry is None:
         return ()
     if entry.row.checker == "state":

@@ -101,7 +101,7 @@ def _finish_measures(runs: Iterable[Run]) -> list[Measure]:
 
 
 def _kind(word: str, folded: bool) -> str:
-    """The class of an ending; a word nobody knows is its own."""
+    """The class of an ending; an unknown word is its own."""
     kind = ending_of(word)
     if kind is Ending.CALLS and folded:
         return Ending.NORMAL.value

@@ -55,7 +55,7 @@ def row_cells(row: Row) -> tuple[str, ...]:
 
 
 def fact_lines(found: Verification) -> Iterator[str]:
-    """What stands beside the measures: calls, decisions to call, time and tokens, where the noise floor is from."""
+    """The other figures: calls, decisions to call, time and tokens, where the noise floor is from."""
     for side in (found.reference, found.served):
         medians = f"{_figure(side.latency_s, 's')}, {_figure(side.output_tokens, 'tokens out')}"
         yield f"{side.label}: {_calls(side)}; median {medians}"
@@ -90,7 +90,7 @@ def print_verification(found: Verification) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """One run of the table; ``found`` where there is a reference to hold it against."""
+    """One run of the table; ``found`` if there is a reference to compare with."""
 
     side: Side
     found: Verification | None = None

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.scoring.measurements import Measurement
 
 STOPPED = (2, 5)
-"""Codes of a run that did not come to its end, or asked nothing."""
+"""Codes of a run that did not finish, or sent nothing."""
 
 SUMMARY = "does a server serve a model as another does"
 
@@ -84,7 +84,7 @@ def _refuse(args: argparse.Namespace) -> None:
     if models and args.runs:
         raise UsageError("--model asks and names its run itself: leave the runs out, or --model")
     if len(models) > 1:
-        raise UsageError("one --model at a time: each server has a verdict of its own")
+        raise UsageError("one --model at a time: each server has its own verdict")
     if not args.table and not args.reference:
         raise UsageError("--reference RUN says what to compare with (--table needs none)")
     if not args.runs and not models:

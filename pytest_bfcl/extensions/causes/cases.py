@@ -90,7 +90,7 @@ class Case:
         ]
 
     def due(self, turn: int) -> list[Due]:
-        """The calls that are due in a turn."""
+        """The expected calls of a turn."""
         entry, checker = self.entry, self.entry.row.checker
         if checker == "state":
             truth = turn_ground_truth_calls(entry, turn)

@@ -73,7 +73,7 @@ class Diagnosis:
     titles: dict[str, str] = field(default_factory=dict)
     why_not: str = ""
     asked: bool = False
-    """Whether the run says how it was asked, so that it can be asked again."""
+    """Whether the run has the settings that a new request needs."""
     one_of_several: bool = False
     """Whether the run has other models, too."""
 

@@ -1,4 +1,4 @@
-"""Diagnoses of what lies on disk: run directories, files of result lines, files of replies that nobody judged yet."""
+"""Diagnoses of what lies on disk: run directories, files of result lines, files of replies without verdicts."""
 
 from __future__ import annotations
 

@@ -138,7 +138,7 @@ def put_right(at: At, due: Due) -> Fix:
 
 
 def add(turn: int, step: int, due: list[Due], missing: list[int], kept: dict[int, tuple[int, int]]) -> Fix:
-    """Put missing calls before the next one that is due after them."""
+    """Put missing calls before the next expected one."""
 
     def fix(draft: list[Turn]) -> None:
         steps = draft[turn].steps

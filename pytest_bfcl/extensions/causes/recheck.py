@@ -1,4 +1,4 @@
-"""The entries of one cause asked again: data, address and settings of the run, with what the user changes."""
+"""The entries of one cause, sent again: data, address and settings of the run, with what the user changes."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from pytest_bfcl.runs.fingerprint import ModelFingerprint
 
 _SETTINGS = ("temperature", "max_tokens")
-"""Parameters with an option of their own; all others go by ``--param``."""
+"""Parameters with their own option; all others go by ``--param``."""
 
 
 def recheck(args: argparse.Namespace, known: Diagnosis) -> int:
     """Ask the entries again and say how many are right now; returns the exit code of the run.
 
-    Raises `UsageError` where the run names no cause so, or cannot be asked again.
+    Raises `UsageError` where the run names no cause so, or cannot be sent again.
     """
     from pytest_bfcl.cli.run import run
     from pytest_bfcl.extensions.causes.of_runs import of_path
@@ -95,7 +95,7 @@ def _of_run(measured: Fingerprint, model: ModelFingerprint, given: dict[str, obj
     if provider in ("replay", "oracle", "scripted"):
         raise UsageError(f"{model.model} answers from a file: there is nobody to ask again; name a model with --model")
     if model.prompt_sha256 and "bfcl_system_prompt" not in given:
-        raise UsageError("the run had a system prompt of its own: name its file with --system-prompt")
+        raise UsageError("the run had its own system prompt: name its file with --system-prompt")
     if model.headers and "bfcl_header" not in given:
         raise UsageError(f"the run sent headers of its own: give them with --header ({', '.join(model.headers)})")
     if measured.dataset not in ("official", "bundled", "verified") and "bfcl_data" not in given:

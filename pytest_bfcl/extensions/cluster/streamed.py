@@ -114,7 +114,7 @@ class StreamedSnapshots(HeldSnapshots):
 
 
 class StreamedStore(Store):
-    """One actor's store. Recordings of the outside have a folder of their own, whose new lines are sent."""
+    """One actor's store. Recordings of the outside have their own folder, whose new lines are sent."""
 
     def __init__(self, outbox: Outbox, process: str, twice: frozenset[str], archives: Mapping[str, bytes]) -> None:
         super().__init__(None, process)

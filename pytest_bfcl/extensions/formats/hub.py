@@ -96,7 +96,7 @@ def read_template(path: Path) -> HubTemplate:
 
 
 def _own_files(folder: Path) -> dict[str, str]:
-    """Templates in files of their own, by name."""
+    """Templates in their own files, by name."""
     files = {path.stem: path for path in sorted((folder / "additional_chat_templates").glob("*.jinja"))}
     files |= {_DEFAULT: folder / "chat_template.jinja"}
     return {name: _text(files[name]) for name in (_WITH_TOOLS, _DEFAULT) if name in files and files[name].is_file()}

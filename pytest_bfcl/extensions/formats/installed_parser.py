@@ -45,7 +45,7 @@ def installed_parser(name: str, tokenizer: str = "") -> InstalledParser:
 
 
 class InstalledParser:
-    """One parser of an engine in a process of its own; a hanging parser costs its text, not the run.
+    """One parser of an engine in its own process; a hanging parser costs its text, not the run.
 
     ``tokenizer``: the folder of the model's own; without it one is made up that has every special token the parser
     looks for. Raises `UsageError` where the engine is not installed or has no such parser.

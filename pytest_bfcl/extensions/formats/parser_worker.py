@@ -1,4 +1,4 @@
-"""A parser of vLLM, SGLang, LMDeploy or mlx-lm in a process of its own; runs in any Python that has the engine.
+"""A parser of vLLM, SGLang, LMDeploy or mlx-lm in its own process; runs in any Python that has the engine.
 
 Started as ``python parser_worker.py ENGINE NAME [TOKENIZER]``. Lines of JSON in and out:
 ``{"text", "tools", "splits"}`` →

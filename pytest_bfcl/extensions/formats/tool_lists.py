@@ -92,7 +92,7 @@ def xlam_llama(shown: Prompted) -> str:
 
 
 def bitagent(shown: Prompted) -> str:
-    """BitAgent Bounty: xLAM's template with a system text of its own."""
+    """BitAgent Bounty: xLAM's template with its own system text."""
     return _xlam_llama(shown, "bitagent.system")
 
 

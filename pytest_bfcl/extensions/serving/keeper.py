@@ -20,7 +20,7 @@ GRACE_S = 15.0
 
 
 def main(command: list[str]) -> int:
-    """Start the command in a process group of its own and wait for it."""
+    """Start the command in its own process group and wait for it."""
     # Ctrl-C in a terminal goes to the group of the test run: we end when the run ends, not before its requests do.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:

@@ -1,6 +1,6 @@
 """Workers on other hosts: what they write comes back, what they need to know goes there.
 
-Such a worker keeps its journal, snapshots and recorded pages in a folder of its own and sends every
+Such a worker keeps its journal, snapshots and recorded pages in its own folder and sends every
 change over a channel beside xdist's; the controller repeats it in the run directory. So a run on many hosts leaves one
 complete run directory, and when the controller is killed at most the last fraction of a second is missing from it.
 """

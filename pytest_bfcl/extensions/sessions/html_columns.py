@@ -1,6 +1,6 @@
 """Extra columns for pytest-html: category, tag, reason, cost, latency, and a link to the entry's page.
 
-Transcripts stay in pages of their own: thousands of them inside one file would make it slow to open.
+Transcripts stay in their own pages: thousands of them inside one file would make it slow to open.
 """
 
 from __future__ import annotations

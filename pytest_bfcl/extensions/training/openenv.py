@@ -5,7 +5,7 @@
         found = env.reset(entry_id="multi_turn_base_0")
         found = env.step(openenv.EntryAction(text="[cd(folder='x')]"))
 
-A WebSocket is a session of its own. Over plain HTTP name an ``episode_id`` in ``/reset`` and ``/step``. Whoever asks
+A WebSocket is its own session. Over plain HTTP name an ``episode_id`` in ``/reset`` and ``/step``. Whoever asks
 may choose among the server's entries and nothing else: no path, no data, no option is theirs, and what they send is
 bounded. Their mistakes come back as ``error``; they end no session.
 """
@@ -140,7 +140,7 @@ class Episodes:
 
 
 class EntryEnvironment(Environment[EntryAction, EntryObservation, EntryState]):  # type: ignore[misc]
-    """One session. Over HTTP, where every request has a session of its own, ``episode_id`` names the episode."""
+    """One session. Over HTTP, where every request has its own session, ``episode_id`` names the episode."""
 
     SUPPORTS_CONCURRENT_SESSIONS = True
 

@@ -40,7 +40,7 @@ class Piece(NamedTuple):
 
     @property
     def name(self) -> str:
-        """A file name of its own for its verdicts."""
+        """Its own file name for its verdicts."""
         digest = hashlib.sha256(self.path.encode("utf-8", "surrogatepass")).hexdigest()[:10]
         return f"{folder_name(Path(self.path).name)[:60]}-{digest}-{self.start:012d}"
 

@@ -39,7 +39,7 @@ def make_split(data: DataSet, *, train: float = 0.8, seed: int = 0, by: By = "fa
 
 
 def entries_of(data: DataSet) -> Iterator[Entry]:
-    """The entries that say something of their own: format-sensitivity ones repeat others."""
+    """The entries that say their own something: format-sensitivity ones repeat others."""
     for name in data.categories():
         if name != "format_sensitivity" or not any(ref.variant >= 0 for ref in data.index(name)):
             yield from map(data.load, data.index(name))

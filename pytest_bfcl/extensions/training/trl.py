@@ -131,7 +131,7 @@ def environment_reward(
 class EntryEnvironment:
     """One rollout of an entry: its tools are methods, `reset` begins it anew.
 
-    Each call is a step of its own: TRL makes them one at a time. So the limit of steps is one of calls, and larger than
+    Each call is its own step: TRL makes them one at a time. So the limit of steps is one of calls, and larger than
     a run's unless the tasks have one: a turn of the official set needs up to 34 calls. Entries of one step note the
     calls, which are judged together as the one reply. Functions that the user hands over later say that they are not
     available yet.

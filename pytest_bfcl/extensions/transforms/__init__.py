@@ -1,1 +1,1 @@
-"""Entries put otherwise: other names, other orders, other letters, tools that distract (docs/robustness.md)."""
+"""Rephrased entries: other names, other orders, other letters, tools that distract (docs/robustness.md)."""

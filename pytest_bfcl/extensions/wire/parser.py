@@ -191,7 +191,7 @@ def _reply(chunks: Sequence[Parsed]) -> Read:
 
 
 class EngineParser:
-    """A parser of an installed vLLM or SGLang, in a process of its own. It tells calls, nothing of their deltas."""
+    """A parser of an installed vLLM or SGLang, in its own process. It tells calls, nothing of their deltas."""
 
     def __init__(self, parser: InstalledParser) -> None:
         self._parser = parser

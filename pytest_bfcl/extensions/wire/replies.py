@@ -1,4 +1,4 @@
-"""What came back, in no API's words. Reading is lenient about everything that a check of its own looks at."""
+"""What came back, in no API's words. Reading is lenient about everything that its own check looks at."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ def test_what_happens_around_a_trial(server: Server, around: bool) -> None:
     assert inside(known, work, as_listed=True, **commands) == ["add_one"]
     held = ["opened shop cmd ['{workdir}']", "listed True", "call fill the entry's setup", "held"]
     assert server.log == (["setup: up", *held, "teardown: down"] if around else held)
-    with pytest.raises(HarnessError, match="nobody says where the MCP server 'shop' is"):
+    with pytest.raises(HarnessError, match="the MCP server 'shop' has no address"):
         inside(known, work, mcp={"other": "cmd"})
 
 

@@ -31,7 +31,7 @@ FLUSH_MS = 20_000
 
 
 class OtelSink:
-    """A provider of its own: the process may have another, which is not ours."""
+    """Its own provider: the process may have another, which is not ours."""
 
     def __init__(self, run: SinkRun) -> None:
         logging.getLogger("opentelemetry").addHandler(logging.NullHandler())

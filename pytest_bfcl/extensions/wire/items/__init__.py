@@ -31,7 +31,7 @@ class WireSet:
 
 
 def wire_checks(session: Session, contenders: Sequence[Contender], run: Run, only: frozenset[str] | None) -> WireSet:
-    """The entry point. Raises `UsageError` for models without an endpoint of their own, and for unknown checks."""
+    """The entry point. Raises `UsageError` for models without their own endpoint, and for unknown checks."""
     checks = WireChecks(session)
     plugins: dict[str, object] = {"bfcl-wire": checks}
     if not session.is_worker:

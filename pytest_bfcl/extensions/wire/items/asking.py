@@ -150,7 +150,7 @@ def checks_of(
 ) -> list[tuple[Contender, Sequence[str]]]:
     """Each model with the names of its API's checks, without those that an earlier part of the run has settled.
 
-    Raises `UsageError` for models without an endpoint of their own, and for names that no check has.
+    Raises `UsageError` for models without their own endpoint, and for names that no check has.
     """
     from pytest_bfcl.extensions.wire.checks import all_checks, checks_for
     from pytest_bfcl.extensions.wire.page import read_lines

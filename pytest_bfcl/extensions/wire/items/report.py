@@ -1,4 +1,4 @@
-"""What the wire checks came to, on the controller: lines in the run directory, a table of their own, a page."""
+"""What the wire checks came to, on the controller: lines in the run directory, their own table, a page."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class WireReport:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """The server, not the model: a table of its own."""
+        """The server, not the model: its own table."""
         if not self._records:
             return
         from pytest_bfcl.extensions.wire.page import servers

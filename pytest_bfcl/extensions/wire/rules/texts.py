@@ -14,7 +14,7 @@ REASONING = (
     "Responses, output: reasoning items; vLLM, SGLang and DeepSeek documentation, reasoning_content beside content"
 )
 _DETAILS = ("reasoning_details",)
-"""Reasoning in a form of its own, beside a text."""
+"""Reasoning in its own form, beside a text."""
 THINKS = ("<think>", "</think>", "<thinking>", "<|channel|>analysis", "[THINK]", "<seed:think>", "◁think▷")
 LONGEST = 20_000
 """Longest text that is searched for copies of calls."""
@@ -86,7 +86,7 @@ def _streamed(judged: Judged) -> Found:
         return wrong("the text of the unstreamed answer stands in the streamed reasoning")
     if bool(twin.reasoning) != bool(reply.reasoning):
         one, two = ("unstreamed", "streamed") if twin.reasoning else ("streamed", "unstreamed")
-        return wrong(f"{one} there is reasoning in a field of its own, {two} there is none", weighed=True)
+        return wrong(f"{one} there is reasoning in its own field, {two} there is none", weighed=True)
     if twin.reasoning_in != reply.reasoning_in:
         fields = [" and ".join(sorted(each.reasoning_in)) for each in (twin, reply)]
         return wrong(f"unstreamed the reasoning stands in {fields[0]}, streamed in {fields[1]}")
