@@ -6,24 +6,17 @@ It shows that harness, checkers and data can reach 100 %; what it cannot pass is
 
 from __future__ import annotations
 
-from typing import Any
-
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.decoding.ground_truth import ground_truth_calls, turn_ground_truth_calls
-from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.models.base import Request
 from pytest_bfcl.models.source_text import reply_with_calls
 from pytest_bfcl.models.spec import ModelSpec
+from pytest_bfcl.tools.examples import arguments_for
 from pytest_bfcl.transcript import Call, Mode, Reply
 
 REFUSAL = "None of the functions offered here can do that, so I make no call."
 CLOSING = "That is done."
 IDLE = "I did nothing."
-
-_SAMPLES: Parsed = {
-    "integer": 1, "float": 1.0, "double": 1.0, "number": 1.0, "long": 1, "boolean": True,
-    "array": [], "tuple": [], "dict": {},
-}  # fmt: skip
 
 
 class OracleModel:
@@ -76,16 +69,7 @@ def _expected_words(entry: Entry, turn: int) -> str:
 
 def _plausible_call(entry: Entry) -> Call:
     doc = entry.function[0]
-    parameters = doc.get("parameters") or {}
-    properties = parameters.get("properties") or {}
-    required = parameters.get("required") or []
-    return Call(str(doc["name"]), {name: _sample(properties.get(name) or {}) for name in required})
-
-
-def _sample(schema: Fields) -> Any:
-    if schema.get("enum"):
-        return schema["enum"][0]
-    return _SAMPLES.get(str(schema.get("type")), "x")
+    return Call(str(doc["name"]), arguments_for(doc.get("parameters") or {}, lambda name, schema: "x"))
 
 
 def final_answer(entry: Entry) -> str:

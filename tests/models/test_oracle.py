@@ -162,19 +162,6 @@ def test_relevance_and_irrelevance(mode):
     assert answer(entry("live_relevance", possible_answer=None, function=[]), mode).text
 
 
-@pytest.mark.parametrize(
-    ("schema", "value"),
-    [({"enum": ["b", "a"]}, "b"), ({"type": "integer"}, 1), ({"type": "float"}, 1.0), ({"type": "boolean"}, True),
-     ({"type": "array"}, []), ({"type": "dict"}, {}), ({"type": "String"}, "x"), (None, "x"),
-     ({"enum": [], "type": "long"}, 1),
-     ({"type": "double"}, 1.0), ({"type": "number"}, 1.0), ({"type": "tuple"}, [])],
-)  # fmt: skip
-def test_plausible_values(schema, value):
-    document = {"name": "f", "parameters": {"properties": {"a": schema}, "required": ["a"]}}
-    item = Entry(id="live_relevance_0-0-0", category="live_relevance", question=[[]], function=[document])
-    assert json.loads(answer(item, "fc").tool_calls[0].arguments) == {"a": value}
-
-
 @pytest.mark.parametrize("parameters", [None, {}, {"properties": None, "required": None}, {"properties": {}}])
 def test_plausible_calls_without_arguments(parameters):
     document = {"name": "f", "parameters": parameters}

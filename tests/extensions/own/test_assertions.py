@@ -44,8 +44,8 @@ ANSWER = {"get_weather": {"city": ["Paris", "Paris, France"], "days": [1, ""]}}
         {"role": "assistant", "content": None,
          "tool_calls": [{"id": "1", "type": "function",
                          "function": {"name": "get_weather", "arguments": '{"city": "Paris"}'}}]},
-        {"choices": [{"message": {"tool_calls": [{"function": {"name": "get_weather",
-                                                              "arguments": '{"city": "Paris"}'}}]}}]},
+        {"choices": [{"finish_reason": "tool_calls", "message": {"tool_calls": [
+            {"function": {"name": "get_weather", "arguments": '{"city": "Paris"}'}}]}}]},
     ],
 )  # fmt: skip
 def test_outputs_of_every_shape(output: Any) -> None:
