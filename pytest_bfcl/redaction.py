@@ -131,18 +131,16 @@ def secrets_of(
 
     ``in_replies``: without the short values of ordinary headers, which may be words of an answer.
     """
-    found = [
-        key,
-        *(_base64(key) if len(key) >= _SHORTEST_IN_REPLY else ()),
-        *url_secrets(url),
-        *_of_parameters(parameters),
-    ]
+    found = [key, *url_secrets(url), *_of_parameters(parameters)]
+    ordinary: list[str] = []
     for name, value in headers.items():
         if _CREDENTIAL.search(name):
             found += [value, *_parts_of(value)]
         elif not in_replies or len(value) >= _SURE_IN_REPLY:
-            found.append(value)
-    return tuple(dict.fromkeys(form for text in found if text for form in (text, unquote(text))))
+            ordinary.append(value)
+    return _written(found) + tuple(
+        text for value in ordinary if value for text in dict.fromkeys((value, unquote(value)))
+    )
 
 
 def process_secrets(command: str) -> tuple[str, ...]:
@@ -168,8 +166,14 @@ def process_secrets(command: str) -> tuple[str, ...]:
             found.append(word)
         if "://" in word:
             found += url_secrets(word)
-    forms = (form for value in found if len(value) >= _SHORTEST_IN_REPLY for form in (value, *_base64(value)))
-    return tuple(dict.fromkeys(forms))
+    return _written(value for value in found if len(value) >= _SHORTEST_IN_REPLY)
+
+
+def _written(secrets: Iterable[str]) -> tuple[str, ...]:
+    """Credentials as they are, unquoted, and in Base64 where they are long enough to be told from words."""
+    texts = dict.fromkeys(form for text in secrets if text for form in (text, unquote(text)))
+    coded = (form for text in texts if len(text) >= _SHORTEST_IN_REPLY for form in _base64(text))
+    return tuple(dict.fromkeys((*texts, *coded)))
 
 
 def url_secrets(url: str) -> tuple[str, ...]:

@@ -473,7 +473,7 @@ def prefixes(cases: list[Any], step: int) -> list[Any]:
                 APIS["chat"].read(chat(text, None))
             for ending in ("length", "content_filter"):
                 for entry, mode in ((QUIET, "fc"), (QUIET, "prompt"), (ANY_CALL, "prompt")):
-                    whole = entry is ANY_CALL and text.rstrip().endswith((")", "]"))
+                    whole = entry is ANY_CALL and text.rstrip(", ").endswith((")", "]"))
                     if not whole and (found := cut(text, ending, entry, mode)):
                         odd.append((found, entry.category, mode, text))
     return odd

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import contextlib
+import copy
 import gzip
 import html
 import json
@@ -12,12 +14,21 @@ import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote, unquote
 
 import pytest
+from aiohttp import web
 
+from pytest_bfcl.endpoints.retrying import RetryPolicy
+from pytest_bfcl.failures import AdapterError
+from pytest_bfcl.models.openai import OpenAIModel
+from pytest_bfcl.models.spec import parse_spec
 from pytest_bfcl.redaction import HIDDEN, hide, secrets_of
+from pytest_bfcl.runs.journal import reply_to_dict
+from pytest_bfcl.settings import Settings
 from tests.reporting.samples import inflated
+from tests.test_endings import NORMAL, WEATHER, WIRES, request, run, serving
 
 KEY = "k€y/+\"quo'te\\back%41&<amp>~-7Qz9"
 PASSWORD = "pä ss/w?rd:#1@x&Zq8"
@@ -165,3 +176,69 @@ def test_no_form_of_a_credential_is_kept(echo: str, tmp_path: Path, way: str, st
         for form in (*(form for secret in secrets for form in forms(secret)), *pieces):
             at = text.find(form)
             assert at < 0, (path, form, text[max(at - 200, 0) : at + 60])
+
+
+def leaves(value: object, path: tuple[object, ...] = ()) -> Iterator[tuple[object, ...]]:
+    """The places of a body: every text, number and object in it."""
+    yield path
+    pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for name, inner in pairs:
+        yield from leaves(inner, (*path, name))
+
+
+def tainted(body: object, path: tuple[Any, ...], canary: str) -> list[Any]:
+    """The body with the canary in one place: instead of what is there, and as one more field with it as name."""
+    made = []
+    for beside in (False, True):
+        whole = copy.deepcopy(body)
+        place: Any = whole
+        for name in path[:-1]:
+            place = place[name]
+        inner = place[path[-1]] if path else whole
+        if beside and isinstance(inner, dict):
+            inner |= {canary: canary, "error": None, "status": canary}
+            made.append(whole)
+        elif not beside and path:
+            place[path[-1]] = canary
+            made.append(whole)
+    return made
+
+
+@pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
+@pytest.mark.parametrize("api", WIRES)
+def test_no_field_of_a_reply_keeps_what_the_request_was_sent_with(api: str, streamed: bool) -> None:
+    wire = WIRES[api]
+    canary = " | ".join([*dict.fromkeys(forms(KEY)), base64.b64encode(KEY.encode()).decode()])
+    whole = wire.body(NORMAL[api], text="fine") | {"usage": {"input_tokens": 3}, "id": "i", "model": "m"}
+    bodies = [body for path in leaves(whole) for body in tainted(whole, path, canary)]
+    bodies += [{"error": {"message": canary, "code": canary}}, {canary: [canary]}]
+    pieces = (KEY, "Qz9", base64.b64encode(KEY.encode()).decode().rstrip("="))
+    turn = iter(bodies)
+
+    async def handler(http: web.Request) -> web.Response:
+        body = next(turn)
+        if streamed and "error" not in body:
+            with contextlib.suppress(Exception):  # a body that cannot be streamed comes whole
+                return web.Response(body=wire.stream(body), content_type="text/event-stream")
+        return web.json_response(body)
+
+    async def work() -> list[str]:
+        kept = []
+        async with serving(handler) as url:
+            settings = Settings(base_url=url, stream=streamed, step_limit=3, headers={"X-Api-Key": KEY})
+            policy = RetryPolicy(retries=0, first_s=0.001, longest_s=0.002)
+            model = OpenAIModel(parse_spec("openai:m"), settings, wire.mode, base_url=url, api=wire.api, policy=policy)
+            for _ in bodies:
+                model.calls.breaker.recovered(answered=True)
+                try:
+                    reply = await model.generate(request(WEATHER))
+                    kept.append(repr((reply_to_dict(reply), reply.state, reply.served)))
+                except AdapterError as error:
+                    kept.append(repr((str(error), error.verdict, vars(error), model.notes)))
+            await model.aclose()
+        return kept
+
+    found = run(work())
+    assert len(found) >= 14
+    for body, text in zip(bodies, found, strict=True):
+        assert not [piece for piece in pieces if piece in text], (json.dumps(body)[:300], text[:600])
