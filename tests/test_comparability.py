@@ -381,11 +381,24 @@ WITHIN = {
     "extensions/boards/verification.py": "conducts, which served_runs and served_gate chose",
     "extensions/view/serving.py": "opens the store for Pages and OverviewPages",
     "extensions/view/site_verb.py": "opens the store for Pages and OverviewPages",
+    "scoring/comparison_rows.py": "verdicts, which comparison chose",
     "scoring/robustness.py": "entries and their transforms within one run",
 }
 """Modules that put together what others asked the rule for: which."""
 OF_ONE_RUN = {"model", "planned", "state"}
 """Fields whose equality says which line or model is meant, not what was measured."""
+
+
+def test_samples_without_a_shared_entry_are_compared_as_a_whole(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = []
+    for number, name in enumerate(("a", "b")):
+        runs.append(str(stored(tmp_path, name, replace(BASE, selection={"sample": 1}), number)))
+    assert main(["compare", *runs, "--fail"]) == 1  # no gate takes it
+    told = capsys.readouterr().out
+    assert "with unpaired intervals" in told
+    assert "-100.00 to +100.00" in told
 
 
 def test_nobody_else_compares_runs() -> None:

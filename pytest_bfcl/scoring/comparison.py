@@ -12,38 +12,18 @@ from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.runs.comparability import ENTRIES, Comparability, Purpose, comparability
 from pytest_bfcl.runs.damage import ALLOW, IncompleteError
 from pytest_bfcl.scoring import aggregate
-from pytest_bfcl.scoring.aggregate import ROW_OF_A_GROUP, Term
+from pytest_bfcl.scoring.aggregate import Term
 from pytest_bfcl.scoring.changes import Change, Changes
+from pytest_bfcl.scoring.comparison_rows import Row, paired_row, row_name, rows_apart
 from pytest_bfcl.scoring.measurements import Judged, Key, Measurement
-from pytest_bfcl.scoring.statistics import PairTally, chance, cluster_of, holm, interval, paired_spread
+from pytest_bfcl.scoring.statistics import (
+    PairTally,
+    cluster_of,
+    holm,
+)
+from pytest_bfcl.scoring.tally import VERDICTS
 
-VERDICTS = ("passed", "failed")
 SIGNIFICANT = 0.05
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One category, group or the overall value compared; differences and accuracies are fractions, after minus before.
-
-    ``interval95`` is the clustered interval of the difference and ``chance`` the p-value that belongs to it.
-    ``categories``: those that went in.
-    """
-
-    name: str
-    entries: int
-    before: float
-    after: float
-    difference: float
-    interval95: tuple[float, float]
-    improved: int
-    regressed: int
-    chance: float = 1.0
-    categories: tuple[str, ...] = ()
-
-    @property
-    def significant(self) -> bool:
-        """Whether the interval of the difference excludes zero."""
-        return self.interval95[0] > 0 or self.interval95[1] < 0
 
 
 @dataclass(slots=True)
@@ -54,7 +34,8 @@ class Comparison:
     ``improved`` and ``regressed`` are entries, by their right answers where there are repeats; rows and ``tags`` count
     pairs. ``tags`` counts (tag before, tag after), ``passed`` standing for no tag. ``only_before`` and ``only_after``
     are entries judged in one run only; ``skipped`` are categories judged before and skipped after; ``notes`` say what
-    is not comparable.
+    is not comparable. ``apart``: where no entry was judged in both, the rows of two samples with unpaired intervals,
+    which no gate looks at.
     """
 
     before: str
@@ -63,6 +44,7 @@ class Comparison:
     after_run: str = ""
     rows: dict[str, Row] = field(default_factory=dict)
     gated: tuple[str, ...] = ()
+    apart: dict[str, Row] = field(default_factory=dict)
     improved: list[Change] = field(default_factory=list)
     regressed: list[Change] = field(default_factory=list)
     unchanged: int = 0
@@ -116,8 +98,9 @@ class Comparison:
             "after_run": self.after_run,
             "rows": {
                 row.name: {name: value for name, value in asdict(row).items() if name not in ("name", "categories")}
-                for row in self.rows.values()
+                for row in (self.rows or self.apart).values()
             },
+            "paired": bool(self.rows),
             "improved": [change.to_dict() for change in self.improved],
             "regressed": [change.to_dict() for change in self.regressed],
             "unchanged": self.unchanged,
@@ -284,6 +267,8 @@ def compare(
         (result.improved if change.improved else result.regressed).append(change)
     result.unchanged = changes.unchanged
     _add_rows(result, tallies, accuracy, dict(sizes or {}), official)
+    if not tallies:
+        result.apart = {row.name: row for row in rows_apart(before, after, dict(sizes or {}))}
     return result
 
 
@@ -302,46 +287,11 @@ def _add_rows(
     if official and not aggregate.missing(aggregate.OVERALL, tallies):
         terms.append(("overall", aggregate.OVERALL))
     groups = [*aggregate.FORMULAS, *(name for name in ("single_turn", "all") if name in GROUPS)]
-    terms += [(_row_name(name), aggregate.formula(name)) for name in groups]
+    terms += [(row_name(name), aggregate.formula(name)) for name in groups]
     terms += [(name, name) for name in CATEGORIES if name in tallies]
     for name, term in terms:
-        row = _row(name, term, tallies, passed, sizes)
+        row = paired_row(name, term, tallies, passed, sizes)
         if row is not None:
             result.rows[name] = row
-    gated = ("overall", *map(_row_name, aggregate.FORMULAS), "all")
+    gated = ("overall", *map(row_name, aggregate.FORMULAS), "all")
     result.gated = tuple(name for name in gated if name in result.rows)
-
-
-def _row_name(group: str) -> str:
-    """The name of a group's row: one group has the name of its own category."""
-    return group + ROW_OF_A_GROUP if group in CATEGORIES else group
-
-
-def _row(
-    name: str,
-    term: Term,
-    tallies: Mapping[str, PairTally],
-    passed: Mapping[str, list[int]],
-    sizes: Mapping[str, int],
-) -> Row | None:
-    parts = [part for part in aggregate.categories_in(term) if part in tallies]
-    weights = aggregate.category_weights(term, {part: sizes.get(part) or tallies[part].total for part in parts})
-    if not weights:
-        return None
-    difference = sum(weight * tallies[part].difference for part, weight in weights.items())
-    before = sum(weight * passed[part][0] / tallies[part].total for part, weight in weights.items())
-    improved = sum(tallies[part].improved for part in weights)
-    regressed = sum(tallies[part].regressed for part in weights)
-    spread = paired_spread(weights, tallies)
-    return Row(
-        name=name,
-        entries=sum(tallies[part].total for part in weights),
-        before=before,
-        after=before + difference,
-        difference=difference,
-        interval95=interval(difference, spread, -1.0, 1.0),
-        improved=improved,
-        regressed=regressed,
-        chance=chance(difference, spread),
-        categories=tuple(weights),
-    )

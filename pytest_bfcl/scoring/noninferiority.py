@@ -13,7 +13,8 @@ from pytest_bfcl.scoring.gates import GateCheck
 from pytest_bfcl.suggestions import instead_of
 
 if TYPE_CHECKING:
-    from pytest_bfcl.scoring.comparison import Comparison, Row
+    from pytest_bfcl.scoring.comparison import Comparison
+    from pytest_bfcl.scoring.comparison_rows import Row
 
 NAME = "noninferior"
 

@@ -260,7 +260,7 @@ def spread_of(
         if population is None:
             share = tally.passed / tally.total
             stratum.rare = min(stratum.rare, tally.question_count * min(share, 1 - share))
-    return _sum([stratum.spread() for stratum in strata.values()])
+    return sum_of([stratum.spread() for stratum in strata.values()])
 
 
 def _unsampled(asked: int, population: Mapping[str, int] | None, category: str) -> float:
@@ -270,7 +270,7 @@ def _unsampled(asked: int, population: Mapping[str, int] | None, category: str) 
     return math.sqrt(max(0.0, 1 - asked / size)) if size else 0.0
 
 
-def _sum(parts: Iterable[Spread]) -> Spread:
+def sum_of(parts: Iterable[Spread]) -> Spread:
     """Independent variances added; degrees of freedom by Satterthwaite."""
     found = [part for part in parts if part.variance > 0]
     variance = sum(part.variance for part in found)
@@ -347,7 +347,7 @@ def paired_spread(weights: Mapping[str, float], tallies: Mapping[str, PairTally]
         stratum = strata.setdefault(stratum_of(category), _Stratum())
         stratum.add(tally, tally.clusters, tally.difference, weight)
         stratum.independent += weight**2 * tally.independent()
-    return _sum([stratum.spread() for stratum in strata.values()])
+    return sum_of([stratum.spread() for stratum in strata.values()])
 
 
 def chance(difference: float, spread: Spread) -> float:

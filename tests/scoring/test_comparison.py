@@ -182,3 +182,18 @@ def test_categories_skipped_against_the_baseline_are_told() -> None:
     skipped = [each | {"outcome": "skipped"} for each in lines({"memory_kv": (2, 5)})]
     assert pair(before, [*lines({"parallel": (3, 4)}), *skipped]).skipped == ("memory_kv",)
     assert pair(before, list(lines({"parallel": (3, 4)}))).skipped == ()
+
+
+def test_samples_that_share_nothing_have_unpaired_intervals() -> None:
+    before = list(lines({"parallel": (120, 200)}))
+    after = [each | {"id": f"parallel_{1000 + n}"} for n, each in enumerate(lines({"parallel": (124, 200)}))]
+    found = pair(before, after)
+    assert not found.rows
+    assert not found.regression  # no gate looks at it
+    row = found.apart["parallel"]
+    assert (row.entries, round(row.difference, 6)) == (400, 0.02)
+    half = (row.interval95[1] - row.interval95[0]) / 2
+    assert half == pytest.approx(1.97 * (2 * 0.6 * 0.4 / 200) ** 0.5, rel=0.02)
+    assert found.to_dict()["paired"] is False
+    assert "parallel" in found.to_dict()["rows"]
+    assert not pair(before, before).apart

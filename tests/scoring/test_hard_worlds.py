@@ -77,22 +77,83 @@ def truth(world: Callable[[Source], Verdicts]) -> float:
     return float(every.mean())
 
 
+SEEDS = (7, 23, 101, 102, 103)
+"""None of them chose the method: `UNEVEN` is from seeds 201 to 208 and from three worlds that are not these."""
+
+
+def counted(verdicts: Verdicts) -> Tally:
+    found = Tally()
+    for number, answers in enumerate(verdicts):
+        for place, right in enumerate(answers):
+            found.add(str(number), bool(right), f"{number}-{place}")
+    return found
+
+
+def assert_held(held: list[int], trials: int) -> None:
+    error = 100 * (0.05 * 0.95 / trials) ** 0.5
+    assert all(93 - error <= 100 * each / trials <= 97.5 + error for each in held), [
+        100 * each / trials for each in held
+    ]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", WORLDS)
 def test_intervals_of_five_scenarios_hold(name: str) -> None:
-    world, source = WORLDS[name], np.random.default_rng(7)
+    world = WORLDS[name]
     wanted, held = truth(world), [0, 0]
-    for _ in range(TRIALS):
-        found = Tally()
-        for number, verdicts in enumerate(world(source)):
-            for place, right in enumerate(verdicts):
-                found.add(str(number), bool(right), f"{number}-{place}")
-        spread = spread_of({"memory_kv": 1.0}, {"memory_kv": found})
-        for kind, bounds in enumerate((category_interval("memory_kv", found), interval(found.accuracy or 0.0, spread))):
-            assert bounds is not None
-            held[kind] += bounds[0] <= wanted <= bounds[1]
-    error = 100 * (0.05 * 0.95 / TRIALS) ** 0.5
-    assert all(93 - error <= 100 * each / TRIALS <= 97.5 + error for each in held), held
+    for seed in SEEDS:
+        source = np.random.default_rng(seed)
+        for _ in range(TRIALS):
+            found = counted(world(source))
+            spread = spread_of({"memory_kv": 1.0}, {"memory_kv": found})
+            both = category_interval("memory_kv", found), interval(found.accuracy or 0.0, spread)
+            for kind, bounds in enumerate(both):
+                assert bounds is not None
+                held[kind] += bounds[0] <= wanted <= bounds[1]
+    print(f"{name}: {[round(100 * each / TRIALS / len(SEEDS), 1) for each in held]}")
+    assert_held(held, TRIALS * len(SEEDS))
+
+
+def conversations(source: Source, lost_where_wrong: float) -> Verdicts:
+    """Two hundred conversations in four variants; wrong answers may end in an error more often."""
+    found = []
+    for rate in source.beta(3, 3, 200):
+        right = source.random(4) < rate
+        found.append(right[source.random(4) > np.where(right, 0.02, lost_where_wrong)])
+    return found
+
+
+def documents(source: Source) -> Verdicts:
+    """Live entries by function document: larger documents are easier."""
+    sizes = source.geometric(0.33, 86)
+    return [source.random(size) < min(0.55 + 0.03 * size, 0.95) * source.beta(8, 2) for size in sizes]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["informative sizes", "missing not at random"])
+def test_the_overall_score_holds(name: str) -> None:
+    """The overall's weights over strata whose sizes go with the answers, or whose wrong answers are lost."""
+    parts: dict[str, Callable[[Source], Verdicts]] = {
+        "memory_kv": WORLDS[name],
+        "multi_turn_base": lambda source: conversations(source, 0.2 if name.startswith("missing") else 0.02),
+        "live_simple": documents,
+    }
+    weights = {"memory_kv": 0.4, "multi_turn_base": 0.4, "live_simple": 0.2}
+    wanted, held = 0.0, 0
+    for part, world in parts.items():
+        source = np.random.default_rng(99)
+        rounds = 6000 if part == "memory_kv" else 400
+        every = np.concatenate([verdicts for _ in range(rounds) for verdicts in world(source)])
+        wanted += weights[part] * float(every.mean())
+    for seed in SEEDS:
+        source = np.random.default_rng(seed)
+        for _ in range(TRIALS):
+            tallies = {part: counted(world(source)) for part, world in parts.items()}
+            value = sum(weights[part] * (tally.accuracy or 0.0) for part, tally in tallies.items())
+            low, high = interval(value, spread_of(weights, tallies))
+            held += low <= wanted <= high
+    print(f"overall, {name}: {round(100 * held / TRIALS / len(SEEDS), 1)}")
+    assert_held([held], TRIALS * len(SEEDS))
 
 
 @pytest.mark.slow

@@ -13,7 +13,8 @@ from pytest_bfcl.reporting.rendering import percent
 if TYPE_CHECKING:
     from pytest_bfcl.extensions.boards.changed import Changed
     from pytest_bfcl.scoring.changes import Change
-    from pytest_bfcl.scoring.comparison import Comparison, Row
+    from pytest_bfcl.scoring.comparison import Comparison
+    from pytest_bfcl.scoring.comparison_rows import Row
 
 HEAD = ("group", "entries", "before", "after", "difference", "95 % interval", "improved", "regressed", "p")
 SHOWN = 20
@@ -33,6 +34,11 @@ def title(comparison: Comparison) -> str:
 
 def verdict(comparison: Comparison, margin: float = 0.0) -> str:
     """One sentence: significant losses and gains, or that there are none. ``margin`` is a fraction."""
+    if not comparison.rows and comparison.apart:
+        return (
+            "No entry was judged in both: the two samples are compared as a whole, with unpaired intervals, which are "
+            "wider. No gate takes this."
+        )
     if not comparison.rows:
         return "No entry was judged in both."
     losses = comparison.losses(margin)
@@ -86,7 +92,7 @@ def row_cells(row: Row) -> tuple[str, ...]:
 
 def table_rows(comparison: Comparison) -> list[Row]:
     """Overall, groups of more than one category, categories; a group that only repeats another row is left out."""
-    rows = list(comparison.rows.values())
+    rows = list((comparison.rows or comparison.apart).values())
     groups = [row for row in comparison.distinct(rows) if row.name not in CATEGORIES and len(row.categories) > 1]
     return [*groups, *(row for row in rows if row.name in CATEGORIES)]
 
