@@ -62,7 +62,7 @@ def _is_there(name: str) -> bool:
 
 
 def problem(extra: str, what: str) -> str | None:
-    """Why ``what`` does not work here, with the command that mends it; ``None`` when the extra is installed."""
+    """Why ``what`` does not work here, with the command that fixes it; ``None`` when the extra is installed."""
     lacking = missing(extra)
     if not lacking:
         return None

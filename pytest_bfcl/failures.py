@@ -41,7 +41,7 @@ class FailureTag(StrEnum):
 
 
 class Details(Protocol):
-    """What is told of one failure beyond its reason; the families are in `pytest_bfcl.checkers.details`."""
+    """The details of one failure beyond its reason; the families are in `pytest_bfcl.checkers.details`."""
 
     @property
     def place(self) -> int | None:
@@ -145,7 +145,7 @@ class Failure(AssertionError):
 
 
 class BenchmarkError(Exception):
-    """Trouble that is not the model's: base of the two kinds below.
+    """Infrastructure errors: base of the two kinds below.
 
     ``kind`` completes the reason: ``adapter:<kind>`` or ``harness:<kind>``. ``transcript`` is the conversation as far
     as it got, where one had begun.
@@ -207,7 +207,7 @@ class HarnessError(BenchmarkError):
 
 
 class EntrySkipped(BenchmarkError):
-    """An entry cannot be run or judged here through nobody's fault: no verdict, the reason is shown.
+    """An entry cannot be run or judged here without a fault of anybody: no verdict, the reason is shown.
 
     ``kind`` for instance ``recording`` (it needs a recorded provider), ``service_down``.
     """

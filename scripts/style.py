@@ -130,9 +130,9 @@ def python(path: Path) -> Iterator[Prose]:
 
 
 def _parts(docstring: str) -> Iterator[str]:
-    """A docstring's paragraphs and list items."""
-    for paragraph in re.split(r"\n\s*\n|\n(?=\s*(?:[-*]|\d+\.)\s)", _FIELD.sub("", docstring)):
-        if not any(line.startswith((">>>", "        ")) for line in paragraph.splitlines()):
+    """A docstring's paragraphs and list items, without code; ";" separates what is said of one field and the next."""
+    for paragraph in re.split(r"\n\s*\n|\n(?=\s*(?:[-*]|\d+\.)\s)|;(?=\s)", _FIELD.sub("", docstring)):
+        if not any(re.match(r"        |\s*(?:>>>|pytest|\[\w)", line) for line in paragraph.splitlines()):
             yield paragraph
 
 

@@ -328,7 +328,7 @@ def test_what_is_exported_carries_its_mark(
     code = main(["export", str(folder), *words, "-o", str(out)])
     if form == "hf-eval-results" and run.dataset == "official":
         assert code == 2  # its rows have no place for it
-        assert "rows on the Hub cannot say so" in capsys.readouterr().err
+        assert "rows on the Hub cannot show this" in capsys.readouterr().err
         return
     assert code == 0
     marked = "n = 1" if form in ("badge", "hf-eval-results") else "not comparable"

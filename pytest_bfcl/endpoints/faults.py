@@ -258,7 +258,7 @@ def _problem(status: int, said: _Said, text: str) -> str | None:
 
 
 def _passing_status(status: int, said: _Said, text: str) -> int:
-    """The status of a temporary error, where code or type say so, or the text of an answer without either."""
+    """The status of a temporary error, by its code or type, or by the text of an answer without either."""
     if _passes(said.status):
         return said.status
     if status in (400, 422) and not said.words and not said.html and _PASSING_WORDS.search(text):

@@ -44,7 +44,7 @@ class Decoder:
     source: Source = prepare
     read: Callable[[str], Any] = _unread
     thinking: Thinking = "none"
-    """How thoughts are parted from its replies where no family says it."""
+    """How thoughts are separated from its replies by default."""
     served: bool = False
     """A format of servers, not of the reference: ``calls`` and ``texts`` take the functions' documents as well."""
     stored: bool = False

@@ -1,4 +1,4 @@
-"""Which format a text with calls is written in: for advice, for blame, for refusing folders nobody can read."""
+"""Which format a text with calls is written in: for advice, for blame, for refusing unreadable folders."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ _TURN = re.compile(
     r"|^(?:USER|ASSISTANT|SYSTEM|FUNCTION RESPONSE|Human|Assistant|User):",
     re.MULTILINE,
 )
-"""What parts the turns of a conversation that a template has made one text."""
+"""What separates the turns of a conversation that a template has made one text."""
 _CALLED = re.compile(r"([A-Za-z_][\w.]*)\s*\(")
 _QUOTED = re.compile(r"""\{\s*"name"\s*:\s*"([^"]{1,200})"\s*,\s*"arguments"\s*:\s*'([^']{0,4000})'\s*\}""")
 """A call whose arguments are JSON in single quotes, as Glaive's training data writes them."""

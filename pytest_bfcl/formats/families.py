@@ -61,7 +61,7 @@ class ModelFamily:
         return ", ".join([*known, *(["the benchmark's handler"] if self.template else [])]) or "the models' cards"
 
     def parser(self, engine: str, *, reasoning: bool = False) -> str:
-        """The engine's name of the parser for calls, or for thoughts; empty where it has none of its own."""
+        """The engine's name of the parser for calls, or for thoughts; empty where it has none."""
         names = {"vllm": self.vllm, "sglang": self.sglang}.get(engine, "").split()
         found = names[int(reasoning)] if len(names) > int(reasoning) else ""
         return "" if found == "-" else found
@@ -90,7 +90,7 @@ def _spelled(model: str) -> str:
 
 @lru_cache(maxsize=256)
 def family_of(model: str) -> ModelFamily | None:
-    """The family of a served name; ``None`` for a name nobody knows."""
+    """The family of a served name; ``None`` for an unknown name."""
     name = _spelled(model)
     return next((row for row in families().values() if re.search(row.pattern, name)), None)
 

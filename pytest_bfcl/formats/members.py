@@ -1,6 +1,6 @@
 """What the decoders of models' own formats share: calls as JSON members, literals, call texts (formats spec §4).
 
-A decoder reads texts nobody vouches for: everything here is bounded by `pytest_bfcl.syntax.limits` and nothing is
+A decoder reads untrusted texts: everything here is bounded by `pytest_bfcl.syntax.limits` and nothing is
 evaluated.
 """
 

@@ -1,7 +1,7 @@
 """The shapes in which models write calls, each described by data: what opens, ends, names and encodes.
 
 A notation reads a text as the parser of the family's server does: what stands outside its marks is prose, a call
-that was cut off ends with the text, and what its marks announce but nobody can read is no call at all
+that was cut off ends with the text, and what its marks announce but is unreadable is no call at all
 (`DecodeError`). All are bounded in depth and linear in the text's length.
 """
 
@@ -45,7 +45,7 @@ class Notation(Protocol):
         ...
 
     def pairs(self, text: str, documents: Documents = ()) -> list[Pair]:
-        """Name and arguments of each call, none for prose. Raises `DecodeError` for calls nobody can read."""
+        """Name and arguments of each call, none for prose. Raises `DecodeError` for unreadable calls."""
         ...
 
 

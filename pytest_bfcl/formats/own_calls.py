@@ -1,4 +1,4 @@
-"""A reply in a model's own format → calls: under official rules as its family's handler, else mended."""
+"""A reply in a model's own format → calls: under official rules as its family's handler, else repaired."""
 
 from __future__ import annotations
 

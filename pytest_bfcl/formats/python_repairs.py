@@ -1,4 +1,4 @@
-"""What models write where Python is due, put right before a parser sees it, as the servers of LFM2 and others do."""
+"""Repairs what models write in place of Python, before a parser sees it, as the servers of LFM2 and others do."""
 
 from __future__ import annotations
 

@@ -126,7 +126,7 @@ def _resolved(schema: object, root: Fields) -> Fields | None:
 
 
 def _kinds(schema: object, root: Fields) -> set[str]:
-    """The types a schema admits, null where it is the default; names nobody knows come as they are."""
+    """The types a schema admits, null where it is the default; unknown names stay as they are."""
     kinds: set[str] = set()
     waiting, seen = [schema], set[int]()
     while waiting:
@@ -156,7 +156,7 @@ def _kind_of(value: object) -> str:
 
 
 def text_as(text: str, kinds: set[str]) -> Any:
-    """A plain text as the first of the types that takes it; under types nobody knows, JSON or the text."""
+    """A plain text as the first of the types that takes it; under unknown types, JSON or the text."""
     if not text.strip() and "string" not in kinds:
         return [] if "array" in kinds else {} if "object" in kinds else text
     for kind, read in _READERS.items():

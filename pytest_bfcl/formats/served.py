@@ -1,7 +1,7 @@
 """How the parsers of inference servers read each format: the *server reading*, one row a notation.
 
 The *reference reading* (`decoders`) keeps the exact failures of the benchmark's handlers, for official folders. A
-server's reading has none of them: it is for replies whose server left the calls in the text, for other people's models,
+server's reading has none of them: it is for replies whose server left the calls in the text, for third-party models,
 and for finding such calls (`detection`). A text without calls is a refusal, as native calls have it. A broken call is
 left out beside good ones; alone it cannot be read. The notations are those of the models' chat templates; what broken
 text becomes was observed on the servers' parsers.

@@ -26,7 +26,7 @@ from pytest_bfcl.transcript import Mode
 
 History = Literal["plain", "reasoning", "calls", "raw", "mistral", "user", "ipython", "native"]
 """How a reply and its results go back (formats spec §5): as the text; with its reasoning; as parsed calls; as the text
-nobody parsed; as Mistral's list with ids; results as one user message; results in the role ``ipython``; as OpenAI's
+unparsed; as Mistral's list with ids; results as one user message; results in the role ``ipython``; as OpenAI's
 messages, for the model's own template."""
 
 

@@ -28,7 +28,7 @@ Line = dict[str, Any]
 class ReplayModel:
     """Hands out what was recorded, whole conversations included; sends no requests.
 
-    Model name and mode come from the lines, or from the calls in them (contract §4); a text whose mode nobody says is
+    Model name and mode come from the lines, or from the calls in them (contract §4); a text without a mode is
     an error. Lines of both modes need a suffix ``@fc`` or ``@prompt``, lines of several models a selection
     ``replay:PATH#MODEL``; both are `UsageError` otherwise. A repeated id: the last line counts, with a warning.
     ``found_out`` tells what the calls proved; it is among the ``notes``, too.

@@ -129,7 +129,7 @@ class ModelNumbers:
         return tokens
 
     def _answered(self) -> int:
-        """Requests whose tokens were told, where their seconds were not."""
+        """Requests with reported tokens but without reported seconds."""
         return len(self.tally.usage.input_tokens) + len(self.tally.write_usage.input_tokens)
 
     def _cost(self) -> tuple[float | None, int, str]:

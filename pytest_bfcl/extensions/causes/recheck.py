@@ -67,7 +67,7 @@ def _free(folder: Path, name: str) -> Path:
         path = folder.with_name(f"{folder.name}-{name}" + (f"-{number}" if number > 1 else ""))
         if not path.exists():
             return path
-    raise UsageError(f"{folder} was asked again too often: name a directory with -o")
+    raise UsageError(f"{folder} has too many rechecks: name a directory with -o")
 
 
 def _arguments(
@@ -93,13 +93,13 @@ def _of_run(measured: Fingerprint, model: ModelFingerprint, given: dict[str, obj
     """How the run was asked, as options. Raises `UsageError` for what its files do not keep."""
     provider = model.model.partition(":")[0]
     if provider in ("replay", "oracle", "scripted"):
-        raise UsageError(f"{model.model} answers from a file: there is nobody to ask again; name a model with --model")
+        raise UsageError(f"{model.model} answers from a file and cannot be sent again; name a model with --model")
     if model.prompt_sha256 and "bfcl_system_prompt" not in given:
         raise UsageError("the run had its own system prompt: name its file with --system-prompt")
     if model.headers and "bfcl_header" not in given:
-        raise UsageError(f"the run sent headers of its own: give them with --header ({', '.join(model.headers)})")
+        raise UsageError(f"the run sent its own headers: give them with --header ({', '.join(model.headers)})")
     if measured.dataset not in ("official", "bundled", "verified") and "bfcl_data" not in given:
-        raise UsageError(f"the run asked data of its own ({measured.dataset}): name it with --data PATH")
+        raise UsageError(f"the run used its own data ({measured.dataset}): name it with --data PATH")
     conditions = measured.conditions
     steps = f",steps={conditions['step_limit']}" if conditions.get("step_limit") else ""
     told: list[tuple[str, object]] = [

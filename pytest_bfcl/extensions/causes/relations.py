@@ -1,4 +1,4 @@
-"""How a text became another: what was said, held against what was due, as named relations.
+"""How a text became another: the reply compared with the expected text, as named relations.
 
 A relation is what a server, a parser or a habit does to everything alike: a prefix, another style, a cut. Each has a
 parameter (``functions_``, ``camel case``), so that those of a whole run can be counted. Nothing here knows of calls.

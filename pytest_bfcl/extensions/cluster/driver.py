@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 ENDING_S = 10.0
 """How long actors may take to end, beside the time that replies have which are paid for."""
 RECENT_S = 30.0
-"""An endpoint that answers others so lately, or so soon, is not down: who cannot reach it has trouble of its own."""
+"""An endpoint that answers others so lately, or so soon, is not down; the actor that cannot reach it has an error."""
 MOST_LOSSES = 5
 """Actors lost in a row, for each place, with no line in between: then the run stops."""
 
@@ -279,7 +279,7 @@ class Driver:
             self._lines.put_nowait(error)
 
     def _job(self, slot: _Slot, number: int, trial: Trial) -> Job | None:
-        """What an actor is told of a trial; one that cannot even be loaded gets its line here."""
+        """What an actor receives of a trial; one that cannot even be loaded gets its line here."""
         entry = trial.given
         if entry is None and slot.by_value:
             try:

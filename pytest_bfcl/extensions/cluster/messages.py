@@ -39,7 +39,7 @@ class SentModel:
 
 @dataclass(frozen=True, slots=True)
 class WorkerConfig:
-    """Everything an actor is told before its first conversation.
+    """Everything an actor receives before its first conversation.
 
     ``environment`` holds keys: it goes in a call, never into a runtime environment, which Ray stores and shows.
     ``archives``: file name below the run directory → what the run has recorded of the outside so far.

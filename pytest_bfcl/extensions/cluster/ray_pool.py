@@ -45,7 +45,7 @@ def import_ray() -> Any:
 def connect(address: str | None) -> bool:
     """Connect this process to a cluster, or start one here (``local``); whether that was our doing.
 
-    Raises `UsageError` when nobody answers, or the cluster runs other versions of Ray or Python.
+    Raises `UsageError` when no cluster answers, or the cluster runs other versions of Ray or Python.
     """
     ray = import_ray()
     if ray.is_initialized():
@@ -72,7 +72,7 @@ def connect(address: str | None) -> bool:
 
 @contextmanager
 def _own_sigterm() -> Iterator[None]:
-    """Ray takes SIGTERM for itself when it starts, and would end the process: whoever had it gets it back."""
+    """Ray takes SIGTERM for itself when it starts, and would end the process: its earlier owner gets it back."""
     handler = signal.getsignal(signal.SIGTERM)
     yield
     if callable(handler) and threading.current_thread() is threading.main_thread():
@@ -80,7 +80,7 @@ def _own_sigterm() -> Iterator[None]:
 
 
 def _reach(address: str | None) -> None:
-    """Raise `UsageError` when nobody listens: Ray itself would try for minutes."""
+    """Raise `UsageError` when no server listens: Ray itself would try for minutes."""
     named = (address or os.environ.get("RAY_ADDRESS") or "auto").removeprefix("ray://")
     if named == "auto":
         return

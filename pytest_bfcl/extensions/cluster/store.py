@@ -1,4 +1,4 @@
-"""The driver's side of what actors stream: into the run directory as it comes, and back to whoever replaces them."""
+"""The driver's side of what actors stream: into the run directory as it comes, and back to their replacements."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ class RunStore:
         return tuple(map(_line, self._replies.get(self.key(trial), ())))
 
     def settle(self, trial: Trial) -> None:
-        """The trial has its line: nobody will ask for its replies."""
+        """The trial has its line: its replies are not needed."""
         self._replies.pop(self.key(trial), None)
 
     def memories(self, trials: Iterable[Trial]) -> list[Memory]:

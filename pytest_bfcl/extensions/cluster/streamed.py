@@ -87,7 +87,7 @@ class StreamedJournal:
         return reply
 
     def record(self, key: ReplyKey, reply: Reply, delta: RequestDelta | None = None) -> None:
-        """Send a reply on its way, with what it answers."""
+        """Send a reply with its request."""
         known_as = done_key(key.entry_id, key.model, key.repeat, self._twice)
         self._outbox.put(Answered(known_as, json_line(journal_line(key, reply, delta, self._parts))))
         if delta is not None:
@@ -181,7 +181,7 @@ class StreamedStore(Store):
 
 
 class DriverBudget(Budget):
-    """A budget that the driver watches: it is told what replies cost, and stops the run when all is spent."""
+    """A budget that the driver watches: it receives the cost of replies, and stops the run when all is spent."""
 
     def __init__(self, price: Price, spent: Callable[[float], None]) -> None:
         super().__init__(None, price)

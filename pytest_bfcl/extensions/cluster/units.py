@@ -1,7 +1,7 @@
 """Trials in units that stay together, and who gets which.
 
 A unit is one trial, or a memory scenario of one model and repeat: the write stages fill the memory that the questions
-read. Scenarios are dealt to slots beforehand; single trials go to whoever has room, those that take longest first.
+read. Scenarios are dealt to slots beforehand; single trials go to actors with room, those that take longest first.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.formats.thinking import Think
 
 DEFAULT_MAX_TOKENS = 4096
-"""What is asked for where nobody says: servers stop raw completions after a few tokens otherwise (formats spec §1)."""
+"""The default token limit: servers stop raw completions after a few tokens otherwise (formats spec §1)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Family:
         return self.format.name
 
     def opened(self, messages: Sequence[Message], first: bool) -> list[Message]:
-        """A turn's new messages as this family is told them (``first``: turn 0, with the system prompt)."""
+        """A turn's new messages in this family's form (``first``: turn 0, with the system prompt)."""
         return opened(self.format, messages, first)
 
     def render(

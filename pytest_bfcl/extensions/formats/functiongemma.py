@@ -13,7 +13,7 @@ _RESERVED = frozenset({"description", "type", "properties", "required", "nullabl
 
 
 def functiongemma(shown: Prompted) -> str:
-    """Types are the benchmark's words in capitals; only ``OBJECT`` would show properties of its own."""
+    """Types are the benchmark's words in capitals; only ``OBJECT`` would show its properties."""
     system = shown.texts["functiongemma.system"] if shown.system is None else shown.system.strip()
     declared = "".join(
         f"<start_function_declaration>{_declaration(function)}<end_function_declaration>"

@@ -1,4 +1,4 @@
-"""Results of hosted models whose handlers store calls in shapes of their own (formats spec §4, "native variants").
+"""Results of hosted models whose handlers store calls in their own shapes (formats spec §4, "native variants").
 
 These read stored results only; a live reply of such an endpoint arrives as native calls.
 """

@@ -13,7 +13,7 @@ _SYSTEM_TO_USER = frozenset({"r1", "hammer"})
 
 
 def opened(family: Format, messages: Sequence[Message], first: bool) -> list[Message]:
-    """A turn's messages as this family is told them; ``first`` is turn 0, system prompt included."""
+    """A turn's messages in this family's form; ``first`` is turn 0, system prompt included."""
     changed = [dict(message) for message in messages]
     if family.template in _SYSTEM_TO_USER and first:
         for message in changed:

@@ -41,7 +41,7 @@ def read_nexus(text: str) -> str:
 
 
 def nexus(text: str, tagged: bool) -> str:
-    """Nexus: calls between semicolons; its word for no fitting function is a text where a call is due."""
+    """Nexus: calls between semicolons; its word for no fitting function is a text where a call is expected."""
     if "out_of_domain" in text:
         raise WrongShape("irrelevant")
     return bracketed(text.removesuffix(";").replace(";", ","), tagged)

@@ -58,7 +58,7 @@ def granite20b_texts(result: object) -> list[str]:
 
 
 def glm_calls(result: object) -> list[Any]:
-    """*two lines*: the name, then its arguments; a single line is a text where a call is due."""
+    """*two lines*: the name, then its arguments; a single line is a text where a call is expected."""
     lines = _text(result).split("\n")
     return [result] if len(lines) == 1 else [{lines[0]: parse_json(lines[1])}]
 

@@ -1,4 +1,4 @@
-"""Templates of families that are shown tools in layouts of their own (formats spec §3)."""
+"""Templates of families that are shown tools in their own layouts (formats spec §3)."""
 
 from __future__ import annotations
 

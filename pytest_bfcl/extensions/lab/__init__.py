@@ -1,1 +1,1 @@
-"""Work on data and scores: finding defects, proving scores, making entries of one's own."""
+"""Work on data and scores: finding defects, proving scores, making own entries."""

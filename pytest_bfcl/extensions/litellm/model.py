@@ -177,7 +177,7 @@ class LitellmModel:
         return remembered(reply, message, self.dialect, self.settings.reasoning)
 
     def _outcome(self, error: Exception, *, tools_sent: bool) -> AdapterError | Reply | None:
-        """What an exception of litellm means; ``None``: ask again without a refused parameter."""
+        """What an exception of litellm means; ``None``: retry without a refused parameter."""
         kind = type(error).__name__
         status = getattr(error, "status_code", None)
         said = _message(error)

@@ -25,7 +25,7 @@ MOST_FILE_BYTES = 2 * 2**30
 
 
 class Refused(UsageError):
-    """The forge's answer is an error. ``status``: HTTP's, 0 where nobody answered."""
+    """The forge's answer is an error. ``status``: HTTP's, 0 without an answer."""
 
     def __init__(self, status: int, text: str) -> None:
         super().__init__(text)

@@ -2,7 +2,7 @@
 
   pytest-bfcl comment baseline -o reports/main
 
-The first time there is none: it says so and ends with 0, nothing is written. It reads CI_API_V4_URL, CI_PROJECT_ID,
+Without one the command reports this and exits with 0; nothing is written. It reads CI_API_V4_URL, CI_PROJECT_ID,
 CI_DEFAULT_BRANCH, CI_JOB_NAME and CI_JOB_TOKEN of the job. On GitHub the action keeps the run in the cache instead.
 """
 

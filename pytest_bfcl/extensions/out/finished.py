@@ -30,7 +30,7 @@ class Finished:
         run = RunDirectory.open(path)
         summary = run.summary()
         if summary is None:
-            raise UsageError(f"{path} has no summary.json: let the run end (--bfcl-out {path} goes on with it)")
+            raise UsageError(f"{path} has no summary.json: let the run finish (--bfcl-out {path} resumes it)")
         return cls(run, summary)
 
     @property

@@ -40,7 +40,7 @@ def _whole(finished: Finished, model: str) -> list[ScoreRecord]:
     if scores and not found:
         raise UsageError(
             f"{finished.run.path}: no score of {model} is of a whole category ({scores[0].name}: {scores[0].note})\n"
-            "rows on the Hub cannot say so: run whole categories, or take --format every-eval-ever"
+            "rows on the Hub cannot show this: run whole categories, or take --format every-eval-ever"
         )
     return found
 

@@ -165,7 +165,7 @@ def assert_state(actual: object, expected: object) -> None:
 
 
 def assert_answer(output: object, answers: object, *, rules: str | Iterable[str] = "official") -> None:
-    """The final message contains an accepted answer as words of its own.
+    """The final message contains an accepted answer as whole words.
 
     ``output``: as in `assert_calls`; ``answers``: one text or several. Case and
     ``, . / - _ * ^ ( )`` do not matter. Raises `Failure`.

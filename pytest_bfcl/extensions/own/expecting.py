@@ -104,7 +104,7 @@ class Expected:
         return self._holds(max_calls=count)
 
     def answer(self, *accepted: str | float, tolerance: float | None = None) -> Expected:
-        """The last message contains one of these texts as words of its own, or names one of these numbers."""
+        """The last message contains one of these texts as whole words, or names one of these numbers."""
         __tracebackhide__ = True
         return self._holds(answer=accepted, tolerance=tolerance)
 

@@ -308,7 +308,7 @@ def _error_text(error: UsageError | AdapterError) -> str:
 
 
 def asker_of(request: pytest.FixtureRequest) -> Asker:
-    """What the fixtures ``ask`` and ``bfcl_ask`` of a test are; fails it with a text when nobody can be asked."""
+    """What the fixtures ``ask`` and ``bfcl_ask`` of a test are; fails it with a text when there is no model."""
     config = request.config
     if ASKS not in config.stash:
         try:

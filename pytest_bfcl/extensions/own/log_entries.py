@@ -1,7 +1,7 @@
 """Recorded conversations with tool calls → entries for a person to review.
 
 Every request of a user that was answered becomes a single-turn entry: what was called is its answer, exactly these
-values. Earlier calls and results are told in the text of the conversation, for single-turn entries have no tool
+values. Earlier calls and results are in the text of the conversation, for single-turn entries have no tool
 messages. A conversation whose tools answered becomes an entry of the category ``recorded``, too: its tools give what
 they gave then.
 """
@@ -28,7 +28,7 @@ from pytest_bfcl.tools.json_schema import DIALECT, schema_problem
 from pytest_bfcl.transcript import Call, ToolCall
 
 SHOWN_CHARS = 2_000
-"""So much of a tool's result is told in the text of a later turn."""
+"""So much of a tool's result is copied into the text of a later turn."""
 Turns = Literal["both", "single", "multi"]
 
 
@@ -38,7 +38,7 @@ def entries_of_log(
     """Entries of every conversation in a file, all marked unreviewed.
 
     Ids are ``<prefix>_<conversation>_<request>``, ``<prefix>_<conversation>`` for whole conversations. Raises
-    `UsageError` naming the place that cannot be read; with ``leave_out`` that is told there, and the rest is read.
+    `UsageError` naming the place that cannot be read; with ``leave_out`` that is reported there, and the rest is read.
     """
     for number, conversation in enumerate(conversations_of_log(path, leave_out)):
         try:

@@ -24,7 +24,7 @@ class Neighbours:
                 self._with.setdefault(word, []).append(number)
 
     def of(self, number: int, count: int) -> list[FunctionDoc]:
-        """The nearest tools of the one at a place, without those that nobody could tell from it."""
+        """The nearest tools of the one at a place, without those that look the same."""
         mine = self._words[number]
         scores: Counter[int] = Counter()
         for word in mine:

@@ -200,7 +200,7 @@ def _media(holder: Fields) -> Fields:
 
 
 def _of_body(media: Fields, properties: Fields, root: Fields) -> Parsed:
-    """The example of a body, field by field where its fields stand beside the parameters."""
+    """The example of a body, field by field where its fields are next to the parameters."""
     found = given_example(media, root)
     if "body" in properties:
         return {} if found is None else {"body": found}

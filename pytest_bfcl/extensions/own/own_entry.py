@@ -1,6 +1,6 @@
 """The shape of an entry as people write it, one JSON object a line; its JSON Schema is exported from here.
 
-What each field means is told here once: the schema and `docs/own-entries.md` come from these texts.
+The meaning of each field is only here: the schema and `docs/own-entries.md` come from these texts.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ def json_schema() -> Parsed:
 
 
 def field_findings(raw: Fields) -> Iterator[Finding]:
-    """Fields that look like a mistyped one, and entries nobody has read."""
+    """Fields that look like a mistyped one, and unreviewed entries."""
     known = [
         *OwnEntry.model_fields,
         "ground_truth_call",

@@ -43,7 +43,7 @@ class Pointer:
             raise UsageError(f"{text!r} leads nowhere in a recording; it begins with one of /{', /'.join(ROOTS)}")
 
     def masked(self, value: Any, steps: Sequence[str], found: Callable[[Any], None]) -> Any:
-        """The value with `IGNORED` in the places that ``steps`` lead to; ``found`` is told what stood there.
+        """The value with `IGNORED` in the places that ``steps`` lead to; ``found`` receives the old values.
 
         Texts of JSON are gone into as well: results of tools, arguments of calls.
         """

@@ -128,7 +128,7 @@ class Recorded:
         return any(identity.test == test for identity in self._found)
 
     def nearest(self, identity: Identity, content: Parsed, taken: Collection[Identity]) -> list[Difference] | None:
-        """Where the request differs from the most similar recorded one of its test that nobody asked yet."""
+        """Where the request differs from the most similar recorded one of its test that is not used yet."""
         others = [
             list(differences(known, content))
             for each, known in self._contents.items()

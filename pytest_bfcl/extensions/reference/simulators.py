@@ -116,7 +116,7 @@ def _refuse_oversized(own: Simulator, method: str, bound: inspect.BoundArguments
 
 
 def _unshare(instance: object) -> None:
-    """Give the instance containers of its own: long-context loading puts module constants into the state."""
+    """Give the instance its own containers: long-context loading puts module constants into the state."""
     for name, value in list(vars(instance).items()):
         if not name.startswith("_") and isinstance(value, (list, dict, set)):
             setattr(instance, name, copy.deepcopy(value))

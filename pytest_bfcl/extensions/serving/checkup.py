@@ -51,7 +51,7 @@ class Answered:
 
     @property
     def thoughts(self) -> bool:
-        """Whether thoughts stand in the text, where a server should have parted them."""
+        """Whether thoughts stand in the text, where a server should have removed them."""
         text = self.reply.text if self.reply is not None else None
         return bool(text) and strip(str(text)).answer != text
 

@@ -65,7 +65,7 @@ class Fleet:
             raise
 
     async def launch(self, folder: Path, *, arguments: str = "", said: Said = print) -> None:
-        """`start` for callers inside an event loop; whoever stops waiting ends what was started."""
+        """`start` for callers inside an event loop; a cancelled caller stops what was started."""
         try:
             await asyncio.to_thread(self.start, folder, arguments=arguments, said=said)
         except BaseException:

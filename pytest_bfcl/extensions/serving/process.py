@@ -103,7 +103,7 @@ def start_engine(
 ) -> RunningEngine:
     """Start an engine on a free port of this machine; `RunningEngine.wait_until_ready` waits for it.
 
-    ``folder`` takes the log (``<engine>.log``), ``extra`` goes to the engine as it is, ``said`` is told the command.
+    ``folder`` takes the log (``<engine>.log``), ``extra`` goes to the engine as it is, ``said`` receives the command.
     A port given in ``extra`` (``--port N``) is used, when it is free. Raises `UsageError`.
     """
     if os.name != "posix":

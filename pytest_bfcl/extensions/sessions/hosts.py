@@ -132,7 +132,7 @@ def receive(gateway: Any, run: Run, trouble: Callable[[str], None]) -> Parsed:
 def known_files(path: Path, is_finished: Callable[[Parsed], bool]) -> dict[str, bytes]:
     """What a worker elsewhere needs of a run that is continued: compressed contents by name.
 
-    Replies of finished entries (``is_finished`` of a journal line) stay here: nobody will ask for them.
+    Replies of finished entries (``is_finished`` of a journal line) stay here: they are not needed.
     """
     from pytest_bfcl.runs.lines import json_line, read_json_lines
 

@@ -9,7 +9,7 @@ How a question is found in a text of a training row, the strictest first:
 
 Questions of fewer than `RUN` words are found *equal* only. Calls are found when a row holds every call that an entry
 expects, with any of the acceptable values, and these say enough (`SAYING`); *near* when one of at least `MANY` is
-missing. Tools (name and parameters) and long results are told beside that: many who never saw the benchmark have them.
+missing. Tools (name and parameters) and long results are reported separately, because much unrelated data has them.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ _COMMON = 0.1
 def words(text: str) -> tuple[str, ...]:
     """The words of a text in one spelling: letters and digits, no case, no accents.
 
-    HTML's escapes are read, characters that nobody sees are left out, and letters of other scripts that look like Latin
+    HTML's escapes are read, invisible characters are left out, and letters of other scripts that look like Latin
     ones are these.
     """
     text = text[:1_000_000]

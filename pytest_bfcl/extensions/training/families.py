@@ -49,7 +49,7 @@ def families(entries: Iterable[Entry], by: By = "family") -> list[list[str]]:
 
 
 def alike(entries: Sequence[Entry]) -> Iterator[tuple[Entry, Entry]]:
-    """Pairs of entries of which one tells of the other: by what the user says, or by the calls that are due."""
+    """Pairs of entries of which one reveals the other: by the user's words, or by the expected calls."""
     for one, other, _ in near_pairs(["\n".join(turns_of(entry)) for entry in entries]):
         yield entries[one], entries[other]
     yield from _within(entries)

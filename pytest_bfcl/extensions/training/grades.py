@@ -4,15 +4,15 @@ The official verdict is all or nothing over the whole conversation, and calls th
 Grades say how near a wrong one came and what calls beyond need cost, by this fixed scale (a valid conversation without
 such calls is 1.0, a wrong one at most `MOST_PARTIAL`):
 
-- A turn in which calls are due is worth 1.0 when the official rule finds nothing wrong with it, looked at for itself;
+- A turn with expected calls is worth 1.0 when the official rule finds nothing wrong with it, looked at for itself;
   else `MOST_PARTIAL` times the mean of its shares of state and response. A turn without any call is worth 0.
 - Calls beyond the ground truth's number cost, and so do those that only a later turn asks for: a turn is divided by the
   square of 1 + ``call_cost`` times the calls too many for each expected one, right or wrong, without a floor. With a
   ``call_cost`` of 0 a right turn is worth 1.0 whatever it called.
 - *state*: of the classes that the turn's expected calls write to, or that differ, the share that is as it should be;
-  ``None`` when there is no such class: leaving alone what nobody was to touch earns nothing.
+  ``None`` when there is no such class: leaving other classes alone earns nothing.
 - *response*: share of the turn's expected results that were obtained by then.
-- Quiet turns, in which no call is due: one with a call is worth 0. Where a value or a function is missing, asking is
+- Quiet turns, without expected calls: one with a call is worth 0. Where a value or a function is missing, asking is
   worth as much as the turn that it makes possible; other quiet turns without a call do not count.
 - The conversation is worth the mean of its turns; turns never reached, or ended by the step limit, are worth 0.
 """
@@ -85,7 +85,7 @@ def _spoke(transcript: Transcript, number: int) -> bool:
 
 
 def _early(turn: TurnRecord, due: Counter[str], later: list[Counter[str]]) -> int:
-    """How many calls of a turn are due in a later one only."""
+    """How many calls of a turn belong to a later one only."""
     beyond = Counter(_call(text) for step in turn.made for text in step) - due
     return sum((beyond & sum(later, Counter())).values())
 

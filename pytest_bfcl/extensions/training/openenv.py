@@ -5,7 +5,7 @@
         found = env.reset(entry_id="multi_turn_base_0")
         found = env.step(openenv.EntryAction(text="[cd(folder='x')]"))
 
-A WebSocket is its own session. Over plain HTTP name an ``episode_id`` in ``/reset`` and ``/step``. Whoever asks
+A WebSocket is its own session. Over plain HTTP name an ``episode_id`` in ``/reset`` and ``/step``. Clients
 may choose among the server's entries and nothing else: no path, no data, no option is theirs, and what they send is
 bounded. Their mistakes come back as ``error``; they end no session.
 """
@@ -40,7 +40,7 @@ MAX_TEXT = 1_000_000
 MAX_BODY = 8_000_000
 """Bytes of one request."""
 IDLE_S = 3600.0
-"""Seconds after which an episode nobody steps is forgotten."""
+"""Seconds after which an episode without a step is forgotten."""
 
 
 class EntryCall(BaseModel):
@@ -61,7 +61,7 @@ class EntryAction(Action):  # type: ignore[misc]
 
 
 class EntryObservation(Observation):  # type: ignore[misc]
-    """What a reply led to: new messages, the tools offered now, the turn; ``error`` for a mistake of whoever asked."""
+    """What a reply led to: new messages, the tools offered now, the turn; ``error`` for a mistake of the client."""
 
     messages: list[dict[str, Any]] = Field(default_factory=list)
     tools: list[dict[str, Any]] = Field(default_factory=list)
@@ -90,7 +90,7 @@ class _Played:
 
 
 class Episodes:
-    """The episodes of all sessions, at most ``limit``: the one that nobody stepped for longest makes room."""
+    """The episodes of all sessions, at most ``limit``: the one without a step for longest makes room."""
 
     def __init__(self, tasks: Tasks, limit: int) -> None:
         self.tasks = tasks

@@ -273,7 +273,7 @@ def _parameter_share(
 ) -> float:
     """Share of the expected parameters with an acceptable value; each is judged alone, by the checkers' own rules.
 
-    Parameters nobody asked for count as wrong ones; those rightly left out do not count.
+    Parameters that were not requested count as wrong ones; those rightly left out do not count.
     """
     arguments = call.arguments
     document = next((doc for doc in entry.function if doc.get("name") == name), None)

@@ -165,7 +165,7 @@ def tasks(
 
 
 def _unpassable(data: DataSet, options: Options) -> frozenset[str]:
-    """Entries that no reply passes officially: a policy would only learn to give up. Corrected rules mend some."""
+    """Entries that no reply passes officially: a policy would only learn to give up. Corrected rules pass some."""
     if options.get("rules", "official") != "official":
         return frozenset()
     mode = options.get("mode", "prompt")

@@ -52,7 +52,7 @@ def dataset(tasks: Tasks, tokenizer: Any = None) -> Any:
     """A `datasets.Dataset` with ``prompt`` and the columns that `reward_function` needs.
 
     Prompts are chat messages. With a ``tokenizer`` they are texts that its chat template made of messages and tools:
-    the way to train native calls on entries that each have tools of their own (``mode="fc"`` and a ``decoder``).
+    the way to train native calls on entries that each have their own tools (``mode="fc"`` and a ``decoder``).
     Raises `UsageError` for entries of several steps, which need environments.
     """
     if several := next((entry for entry in tasks if entry.row.multi_step), None):

@@ -107,7 +107,7 @@ class Rollout:
 
     @property
     def is_going(self) -> bool:
-        """Whether another reply is due and there is room for one."""
+        """Whether another reply is needed and there is room for one."""
         return not self.episode.done and len(self.ids) < self.limit
 
     @property

@@ -61,7 +61,7 @@ def short_descriptions(entry: Entry, chance: random.Random) -> dict[str, Any]:
 
 
 def whitespace(entry: Entry, chance: random.Random) -> dict[str, Any]:
-    """The user's words with blanks and line breaks where nobody expects them."""
+    """The user's words with blanks and line breaks in unusual places."""
     return {"question": _reworded_question(entry, lambda text: _loose(text, chance))}
 
 
@@ -98,7 +98,7 @@ def _other_spelling(name: str, noun: str) -> str:
 
 
 def _fresh(name: str, taken: set[str]) -> str:
-    """A name nobody has yet."""
+    """An unused name."""
     while name in taken:
         name += "_"
     taken.add(name)

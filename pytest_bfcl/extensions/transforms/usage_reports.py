@@ -29,7 +29,7 @@ class UsageReports(Simulator):
         return method in self._reports
 
     def invoke(self, method: str, args: Sequence[Any] = (), kwargs: Fields | None = None) -> Any:
-        """The report: nobody used the tool. Raises `NameError` and `TypeError` as any tool does."""
+        """The report: the tool was not used. Raises `NameError` and `TypeError` as any tool does."""
         if method not in self._reports:
             raise NameError(f"{self.name} has no function named {method!r}")
         report: Callable[..., Parsed] = self._report

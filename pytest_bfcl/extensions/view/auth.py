@@ -34,7 +34,7 @@ LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
 def new_token() -> str:
-    """A token nobody guesses, in letters that need no escape in an address."""
+    """A random token, in letters that need no escape in an address."""
     return secrets.token_urlsafe(24)
 
 

@@ -1,7 +1,7 @@
 """Indexes on disk, in the user's cache folder, never in a run: opening 200 runs again reads no results.
 
 A file is named by the digest of the results file's path and holds a digest of itself: what is damaged, of another
-version or of a file that is not the same any more is made again, and nobody is told. It holds ids, reasons and
+version or of a file that is not the same any more is made again silently. It holds ids, reasons and
 headlines of the user's runs, so only the user may read it.
 """
 
@@ -27,7 +27,7 @@ VERSION = "pytest-bfcl view 1"
 LARGEST = 1 << 30
 """No cached index is larger (bytes)."""
 KEPT_S = 60 * 86_400
-"""An index nobody used for so long is removed."""
+"""An index that was not used for so long is removed."""
 
 
 def open_index(results: Path, shared: dict[str, str] | None = None, folder: Path | None = None) -> RunIndex:
@@ -88,7 +88,7 @@ class IndexCache:
                 temporary.unlink(missing_ok=True)
 
     def prune(self) -> None:
-        """Remove what nobody used for a long time."""
+        """Remove what was not used for a long time."""
         with contextlib.suppress(OSError):
             for path in self.folder.glob("*.index*"):
                 if time.time() - path.stat().st_mtime > KEPT_S:

@@ -77,7 +77,7 @@ class LiveFigures:
 
 
 class _Counted:
-    """What a run's lines come to; lines that were added are counted alone, unless one replaces an earlier one."""
+    """The results of a run's lines; lines that were added are counted alone, unless one replaces an earlier one."""
 
     def __init__(self, run: RunDirectory, index: RunIndex) -> None:
         self.index = index

@@ -1,6 +1,6 @@
 """The runs below the folders that were named: found, told apart by a name for addresses, opened when looked at.
 
-Audits of data (``pytest-bfcl validate audit -o``) stand beside them.
+Audits of data (``pytest-bfcl validate audit -o``) are listed with them.
 
 Only what lies in these folders is opened, links followed; what is no run, or damaged, is named with the reason.
 """

@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="run directories, or folders holding them")
     parser.add_argument("-o", "--out", required=True, type=Path, metavar="DIR", help="where to write")
     parser.add_argument("--data", metavar="PATH", help="the data set of the runs, when it is your own")
-    parser.add_argument("--board", type=Path, metavar="FILE.csv", help="a published data_overall.csv to stand beside")
+    parser.add_argument("--board", type=Path, metavar="FILE.csv", help="show the rows of a published data_overall.csv")
 
 
 class Progress:

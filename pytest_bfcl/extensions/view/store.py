@@ -157,7 +157,7 @@ class _Kept:
 class Store:
     """``data``: the data set of runs of own data (`EntrySource`); others are found by themselves.
 
-    ``board`` is a published table that stands beside runs of the official data.
+    ``board`` is a published table that is shown with runs of the official data.
     """
 
     def __init__(self, runs: Runs, data: EntrySource | None = None, board: PublishedBoard | None = None) -> None:

@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--port", type=int, default=0, help="0 takes a free one (default)")
     parser.add_argument("--no-open", action="store_true", help="print the address, open no browser")
     parser.add_argument("--data", metavar="PATH", help="the data set of the runs, when it is your own")
-    parser.add_argument("--board", type=Path, metavar="FILE.csv", help="a published data_overall.csv to stand beside")
+    parser.add_argument("--board", type=Path, metavar="FILE.csv", help="show the rows of a published data_overall.csv")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""The matrix's cells: who chooses, thinking or not, streamed or not, strict or not, how many calls are due.
+"""The matrix's cells: who chooses, thinking or not, streamed or not, strict or not, how many calls are expected.
 
 Cells of one task share their words, so that any two of them differ in nothing but what their names say.
 """

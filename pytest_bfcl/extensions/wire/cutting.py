@@ -1,4 +1,4 @@
-"""A streaming parser under every split of a text: what it comes to must not depend on where deltas end."""
+"""A streaming parser under every split of a text: its result must not depend on where deltas end."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 Trouble = Literal["timeout", "cut", "too_long", "unreachable"]
-"""Why an answer is not complete: silence, a connection that broke, more bytes than we take, nobody there."""
+"""Why an answer is not complete: silence, a connection that broke, too many bytes, no server."""
 
 DONE = "[DONE]"
 EVENT_LIMIT = 200_000

@@ -1,4 +1,4 @@
-"""Schemas nobody wrote, each with values that are valid under it: what every dialect of tool schemas has in common.
+"""Generated schemas, each with values that are valid under it: what every dialect of tool schemas has in common.
 
 The keywords are those that JSON Schema 2020-12 has and that tools of OpenAI and Anthropic may use. A schema is made
 around its value, so that the right call is known. Needs the package hypothesis (extra ``wire``).

@@ -19,7 +19,7 @@ from pytest_bfcl.extensions.wire.probe import AGAIN, Probe
 from pytest_bfcl.extensions.wire.rules import GROUPS, ROWS, Finding, Found, Row
 
 MOST_ASKED_AGAIN = 3
-"""Broken cells that are asked again alone."""
+"""Broken cells that are sent again alone."""
 SEED = "matrix"
 
 

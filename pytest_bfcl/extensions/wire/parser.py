@@ -103,7 +103,7 @@ class CallableParser:
 
 
 class Hung(Exception):
-    """A parser that does not come to an end: nothing more is asked of it."""
+    """A parser that does not end: nothing more is asked of it."""
 
     def __init__(self, deltas: Sequence[str]) -> None:
         super().__init__(f"it does not come to an end within {LIMIT_S:g} s")
@@ -111,7 +111,7 @@ class Hung(Exception):
 
 
 class _Odd(Exception):
-    """An event nobody knows."""
+    """An unknown event."""
 
 
 class _Late(BaseException):

@@ -126,7 +126,7 @@ class Probe:
         return "".join(self._random.choices(_LETTERS, k=4)) + str(int(900 * self._random.random()) + 100)
 
     async def send(self, body: object, *, leave_after: int | None = None) -> Exchange:
-        """A body as it is, asked again when the server says it is busy; raises `AdapterError` when nobody is there."""
+        """A body as it is, retried when the server is busy; raises `AdapterError` when no server answers."""
         for attempt in range(self.conduct.retries + 1):
             exchange = await self.line.client.post(
                 self.line.dialect.path, body, leave_after=leave_after, depth=self.chain + len(self.exchanges)
@@ -240,7 +240,7 @@ async def together(*coroutines: Coroutine[Any, Any, T]) -> tuple[T, ...]:
 
 
 def _reached(exchange: Exchange) -> None:
-    """Trouble that says nothing about the server's behaviour: nobody there, no key, no quota."""
+    """An error that says nothing about the server's behaviour: no server, no key, no quota."""
     if exchange.trouble == "unreachable":
         raise AdapterError(
             AdapterTrouble.CONNECTION, f"cannot reach the endpoint: {exchange.said}", advice="is the server running?"

@@ -94,7 +94,7 @@ class Request:
         return replace(self, turns=tuple(kept))
 
     def then(self, *turns: Turn) -> Request:
-        """The conversation, gone on with."""
+        """The conversation, continued."""
         return replace(self, turns=(*self.turns, *turns))
 
     def switches(self, limit_name: str, tool: Callable[[Tool], Parsed], named: Fields) -> Parsed:

@@ -40,7 +40,7 @@ class Writing:
 
     Templates: ``$name``, ``$number`` (from 0), ``$json`` (the arguments), ``$member`` (an object of name and
     arguments), ``$python``, ``$signs`` (Gemma's) or ``$elements``, one ``element`` an argument with ``$key``,
-    ``$value`` and whether it is a ``$string``. ``alone``: nothing may stand beside the calls.
+    ``$value`` and whether it is a ``$string``. ``alone``: nothing may come with the calls.
     """
 
     call: str

@@ -1,4 +1,4 @@
-"""What an answer accepts against what was asked: values nobody asked for, and values asked for that it refuses."""
+"""An answer compared with its request: values that were not requested, and requested ones that it refuses."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ _CAUSES = {
     "required_unanswered": frozenset({"required_undocumented"}),
     "too_early": frozenset({"late_functions"}),
 }
-"""Rule → rules that bring it about; the cause is told, not what follows from it."""
+"""Rule → rules that bring it about; the cause is reported, not what follows from it."""
 
 
 def audit(

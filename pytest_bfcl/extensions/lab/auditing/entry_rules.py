@@ -38,7 +38,7 @@ _STYLE = ("no description", '"parameters.type" is', "has more than", "is no ", "
 """Findings that are style, or that `schema_rules` tells in more detail."""
 
 OWN_ONLY = frozenset({"unmentioned", "says_nothing", "twin_tools"})
-"""Rules that read words: for data of one's own, too many to act on in somebody else's."""
+"""Rules that read words: for own data; in third-party data there are too many to act on."""
 
 
 def entry_defects(entry: Entry, *, words: bool) -> Iterator[Defect]:

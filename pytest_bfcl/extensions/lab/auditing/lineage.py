@@ -1,4 +1,4 @@
-"""Which models are relatives: runs of one family are one witness, not several."""
+"""Which models are relatives: runs of one family count once."""
 
 from __future__ import annotations
 

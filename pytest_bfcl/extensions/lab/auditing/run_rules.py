@@ -1,6 +1,6 @@
-"""What many runs say about an entry: nobody passes it, they agree on one other answer, better models pass it less.
+"""What many runs say about an entry: no run passes it, they agree on one other answer, better models pass it less.
 
-Relatives are one witness: everything is counted by families of models (`lineage.family_of`), never by runs.
+Relatives count once: everything is counted by families of models (`lineage.family_of`), never by runs.
 """
 
 from __future__ import annotations

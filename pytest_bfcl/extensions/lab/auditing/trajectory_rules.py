@@ -63,7 +63,7 @@ def _called(entry: Entry, executor: CallExecutor, pool: Pool, text: str, place: 
 
 
 def _misfitting(entry: Entry, call: ParsedCall, text: str, place: str) -> Iterator[Defect]:
-    """Arguments that the function's schema forbids; a simulator may take them, a model is told not to give them."""
+    """Arguments that the function's schema forbids; a simulator may take them, a model must not give them."""
     parameters = next((doc.get("parameters") for doc in entry.all_functions if doc.get("name") == call.name), None)
     found = parameters.get("properties") if isinstance(parameters, dict) else None
     properties = found if isinstance(found, dict) else {}

@@ -1,4 +1,4 @@
-"""Find data defects and prove each: answers nobody can give, calls that fail, texts that stand nowhere, disagreements.
+"""Find data defects and prove each: impossible answers, calls that fail, texts that stand nowhere, disagreements.
 
 Defects are proved by the entry itself; readings are listed for a person and judge nothing. With --runs, entries that no
 run passed and those where the runs agree on another answer are listed, too. -o writes a page per finding and rows for

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Cause(NamedTuple):
-    """A cause in a word and in a sentence; ``known``: nothing is wrong with our verdict, or what is wrong is told."""
+    """A cause in a word and in a sentence; ``known``: nothing is wrong with our verdict, or the fault is explained."""
 
     name: str
     words: str

@@ -92,7 +92,7 @@ def _note(parts: list[Part], model: str, note: str) -> None:
 
 
 class _Read:
-    """How one model's results were read, where that had to be found out, and what the other reading comes to."""
+    """How one model's results were read, where that had to be found out, and the result of the other reading."""
 
     def __init__(self, model: str) -> None:
         self._both = BothReadings()
@@ -216,7 +216,7 @@ def _here(line: ReplayLine, verdict: Fields) -> str:
 
 
 def _network(line: ReplayLine, verdict: Fields) -> Cause | None:
-    """The cause of a call that nobody can carry out here."""
+    """The cause of a call that cannot be executed here."""
     row = CATEGORIES.get(str(line.get("category")))
     asks = row is not None and row.checker in ("executable", "rest")
     return causes.NETWORK if asks and verdict.get("skipped") else None

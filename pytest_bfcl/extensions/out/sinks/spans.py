@@ -60,7 +60,7 @@ class OtelSink:
         root.end(first.end)
 
     def close(self, summary: Summary) -> None:
-        """Send the rest. Raises `UsageError` for spans that nobody took."""
+        """Send the rest. Raises `UsageError` for spans that were not taken."""
         self._provider.force_flush(FLUSH_MS)
         self._provider.shutdown()
         if refused := self._exporter.refused:

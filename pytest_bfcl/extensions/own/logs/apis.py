@@ -25,7 +25,7 @@ _BESIDE = ("proxy_server_request", "optional_params", "model_parameters", "stand
 
 
 class Threads:
-    """Conversations that later requests go on with by the id of a response (``previous_response_id``)."""
+    """Conversations that later requests continue by the id of a response (``previous_response_id``)."""
 
     def __init__(self) -> None:
         self._by_id: dict[str, tuple[Said, ...]] = {}

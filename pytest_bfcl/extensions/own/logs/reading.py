@@ -32,7 +32,7 @@ KNOWN = (
 def conversations_of_log(path: Path, leave_out: Callable[[str], None] | None = None) -> list[Conversation]:
     """Every conversation of a file, without those that another one begins with.
 
-    Raises `UsageError` naming file, line and field of what cannot be read; with ``leave_out`` that is told there, and
+    Raises `UsageError` naming file, line and field that cannot be read; with ``leave_out`` that goes there, and
     the rest is read.
     """
     read = [each for found in _read(path, leave_out) for each in found]

@@ -137,7 +137,7 @@ def _written_calls(text: str) -> tuple[ToolCall, ...]:
 def _expected(answer: Any, names: set[str]) -> Iterator[ToolCall]:
     """Calls of an answer: ``{name: arguments}`` or a list of them, several of one tool as ``name_1``, ``name_2``.
 
-    A text, or what is missing in a request, means that no call is due.
+    A text, or what is missing in a request, means that no call is expected.
     """
     if isinstance(answer, str):
         return

@@ -1,7 +1,7 @@
 """SQL entries with their own tables: the rows of the statement against those of the ground truth's.
 
 Any statement that gives the same rows is right. Columns are matched by name when both results have the same names, else
-by place; the order of rows counts only where the entry says so (``"ordered": true``). Entries without tables (the
+by place; the order of rows counts only if the entry has (``"ordered": true``). Entries without tables (the
 retired set) are judged by the call alone, as the reference does.
 """
 

@@ -43,7 +43,7 @@ class Executor:
         return [self.call(*call) for call in calls]
 
     def call(self, name: str, arguments: Mapping[Any, Any]) -> Outcome:
-        """One call by name; functions that are not in the table give an outcome that says so."""
+        """One call by name; functions that are not in the table give such an outcome."""
         if not isinstance(name, str) or any(not isinstance(key, str) for key in arguments):
             return Outcome(error="arguments must be named", kind="arguments")
         return self._ask({"call": name, "arguments": dict(arguments)})

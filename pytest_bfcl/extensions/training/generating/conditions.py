@@ -51,7 +51,7 @@ CHOSEN = ("it", "that one")
 REDRAWN = 8
 """Calls that are drawn until one comes out as the world wants."""
 APART = 4
-"""A measure and the limit it is held against are at least so many parts of a hundred apart."""
+"""A measure and its limit are at least so many parts of a hundred apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ class Condition:
 
     @property
     def due(self) -> list[str]:
-        """All calls that are due here."""
+        """All expected calls here."""
         return [*self.first, *(self.act if self.holds else self.other)]
 
     def told(self, turn: int) -> Parsed:

@@ -102,7 +102,7 @@ class Folder:
                         raise UsageError(
                             f"{self.path} holds a set that was begun with other options: "
                             f"{json.dumps(told['recipe'])[:300]}; "
-                            "repeat those to go on with it, name another folder with -o, or delete it"
+                            "repeat those to resume it, name another folder with -o, or delete it"
                         )
                     if number:
                         self._take(told)

@@ -285,7 +285,7 @@ class Honest:
         return found
 
     def _meant(self, name: str, words: str | None) -> Any:
-        """The earlier result, or what was told, that words mean."""
+        """The earlier result, or the user's value, that words mean."""
         fact = self.facts.get(name)
         if words is None:
             return fact.value if fact else self.told.get(name)

@@ -1,4 +1,4 @@
-"""A whole set: each place is filled by random numbers of its own, tried until an attempt is proved."""
+"""A whole set: each place is filled by its own random numbers, tried until an attempt is proved."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Recipe:
     simulators: tuple[str, ...] = ()
     tools: tuple[FunctionDoc, ...] = ()
     official: bool = True
-    """Whether tasks are held against the official set."""
+    """Whether tasks are compared with the official set."""
 
 
 @dataclass(slots=True)

@@ -69,7 +69,7 @@ class Gift:
 class Measure:
     """A number that a call finds, for conditions (less than …, whichever is lower).
 
-    ``noun``: what it is called; ``limits``: numbers that it may be held against; ``edit``: sets it in a world, ``None``
+    ``noun``: what it is called; ``limits``: numbers to compare it with; ``edit``: sets it in a world, ``None``
     where it follows from the arguments; ``subject``: the kind of thing it is a measure of, and where its value stands,
     from arguments and result.
     """

@@ -23,7 +23,7 @@ def _benchmark() -> Benchmark:
 
 
 def why_unchecked() -> str | None:
-    """Why tasks cannot be held against the official set here; ``None`` where they can."""
+    """Why tasks cannot be compared with the official set here; ``None`` where they can."""
     from pytest_bfcl.extras import require
     from pytest_bfcl.session.evaluation import open_data
 

@@ -48,7 +48,7 @@ def solved(entry: Entry) -> bool:
 
 
 def cheap(entry: Entry) -> dict[str, bool]:
-    """Cheap policy → whether it passes; those that do nothing else here than is due are left out."""
+    """Cheap policy → whether it passes; those that only do the expected are left out."""
     truth: Turns = [list(calls) for calls in entry.possible_answer or ()]
     told: Parsed = (entry.model_extra or {}).get("generated") or {}
     found: dict[str, bool] = {}

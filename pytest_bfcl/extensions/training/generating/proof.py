@@ -130,7 +130,7 @@ def _told(entry: Entry) -> list[Any]:
 
 
 def _attempts(entry: Entry) -> set[str]:
-    """Calls that are due though they fail: the request asks to try them."""
+    """Expected calls that fail: the request asks to try them."""
     return {str(call) for each in _told(entry) if each["kind"] == "if_fails" for call in each["first"]}
 
 

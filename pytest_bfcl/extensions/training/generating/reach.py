@@ -162,5 +162,5 @@ def _same(value: Any, found: Any) -> bool:
 
 
 def _stands(value: str, text: str) -> bool:
-    """Whether a text stands in another as words of its own, with its capitals; not as a part of a file's name."""
+    """Whether a text contains another as whole words, with its capitals; not as a part of a file's name."""
     return re.search(rf"(?<!\w)(?<!\w[.-]){re.escape(value)}(?!\w)(?![.-]\w)", text) is not None

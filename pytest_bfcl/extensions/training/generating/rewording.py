@@ -84,7 +84,9 @@ def _recorded(record: Path) -> dict[str, str]:
             kept = json.loads(line)
             found[str(kept["key"])] = str(kept["reply"])
         except (ValueError, KeyError, TypeError):
-            raise UsageError(f"{record}:{number} is no recorded reply: delete the line, it is asked again") from None
+            raise UsageError(
+                f"{record}:{number} is no recorded reply: delete the line, it is requested again"
+            ) from None
     return found
 
 

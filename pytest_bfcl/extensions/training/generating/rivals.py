@@ -77,7 +77,7 @@ def carried_out(simulators: Mapping[str, Simulator], call: GivenCall) -> str:
 
 
 class Turn:
-    """A turn before it is played: the simulators, its tools, the values at hand, and the calls that are due."""
+    """A turn before it is played: the simulators, its tools, the values at hand, and the expected calls."""
 
     def __init__(
         self,
@@ -133,7 +133,7 @@ class Turn:
         return bool(missing_results(self._results, [*results, *more])) and _state(ended) == self._state
 
     def _other_reading(self) -> str | None:
-        """A reading call whose result says the same as that of a reading call that is due, in other words."""
+        """A reading call whose result says the same as that of an expected reading call, in other words."""
         for place, (call, result) in enumerate(zip(self._calls, self._results, strict=True)):
             told = () if self._writes[place] else leaves(result)
             if told:

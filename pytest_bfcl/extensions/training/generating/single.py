@@ -178,7 +178,7 @@ def _plain(value: Any) -> Any:
 
 
 def _one_tool(entry: Entry, called: Sequence[str]) -> None:
-    """The request must say more of the tool that is due than of any other that is offered; nothing fits if none is."""
+    """The request must say more of the expected tool than of any other that is offered; nothing fits if none is."""
     asked = words(str(entry.question[0][0]["content"]))
     shares = {str(tool["name"]): _share(tool, asked) for tool in entry.function}
     best = max(shares.values(), default=0.0)

@@ -6,7 +6,7 @@
   pytest-bfcl new tasks --n 500 --seed 7 -o tasks --model openai:gpt-4o-mini   # requests in its words, recorded
 
 The same options give the same bytes, with any number of processes. Tasks are written as they are made; the same
-command goes on with a set that was not finished. The folder is data like any other:
+command resumes an unfinished set. The folder is data like any other:
 `pytest --model … --bfcl-data tasks`, `--bfcl-ids tasks/curriculum.txt` for the order from easy to hard.
 """
 

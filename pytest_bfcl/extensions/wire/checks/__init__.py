@@ -1,4 +1,4 @@
-"""Every check, by group: the rules of the matrix, then what needs questions of its own."""
+"""Every check, by group: the rules of the matrix, then those with their own requests."""
 
 from __future__ import annotations
 

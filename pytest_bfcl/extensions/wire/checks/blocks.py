@@ -1,4 +1,4 @@
-"""Anthropic's Messages: what needs questions of its own: thinking given back, results as blocks, stops, refusals."""
+"""Anthropic's Messages: checks with their own requests: thinking given back, results as blocks, stops, refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures beside the checks: do arguments satisfy the schema, and is there a call exactly when one is due?
+"""Figures next to the checks: do arguments satisfy the schema, and is there a call exactly when expected?
 
 The same questions are asked unstreamed and streamed, so that a difference between the two is the server's.
 """
@@ -35,7 +35,7 @@ DUE = (
     "Which amount is 1000 of the currency JPY in USD? Convert it.",
     "Set an alarm for 6:45 in the morning.",
 )
-"""Questions that are due a call, with everything the call needs."""
+"""Requests that need a call, with everything the call needs."""
 NOT_DUE = (
     "Name three colours.",
     "Who wrote the play Hamlet?",
@@ -58,7 +58,7 @@ async def _measures(probe: Probe) -> None:
 
 
 def calling(due: Sequence[Reply], idle: Sequence[Reply]) -> dict[str, float | None]:
-    """Precision, recall and F1 of calling when a call is due; ``None`` for shares of nothing, and a mean with one."""
+    """Precision, recall and F1 of the decision to call; ``None`` for shares of nothing, and a mean with one."""
     hits = sum(bool(reply.calls) for reply in due)
     wrong = sum(bool(reply.calls) for reply in idle)
     precision = hits / (hits + wrong) if hits + wrong else None

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 SKIPPED = ("not_called", "refused", "blocked")
 GIVE_UP = 2
-"""First checks that reach nobody before the others are left out."""
+"""First checks that reach no server before the others are left out."""
 SETTLED = ("held", "broke", "refused")
 """States that a continued run does not ask for again."""
 
@@ -48,7 +48,7 @@ class WireChecks:
         self._thread: _LoopThread | None = None
         self._examiners: dict[Contender, tuple[Place, Examiner]] = {}
         self._unreached: int | None = 0
-        """Checks that reached nobody, until one was answered; ``None`` from then on."""
+        """Checks that reached no server, until one was answered; ``None`` from then on."""
         self._futures: dict[tuple[Contender, str], Future[Outcome]] = {}
 
     # -- the items -----------------------------------------------------------------------------------------------
@@ -87,7 +87,7 @@ class WireChecks:
         raise WireTrouble(f"{said}\n  {record.why}{advice}", pytrace=False) from None
 
     def _note_unreached(self, error: BenchmarkError | None, place: Place) -> None:
-        """Stop when the first checks all found nobody there, or no key: the others would say the same."""
+        """Stop when the first checks all found no server, or no key: the others would say the same."""
         if self._unreached is None or len({item.contender for item in self._items}) > 1:
             return
         if isinstance(error, AdapterError) and error.kind in (AdapterTrouble.CONNECTION, AdapterTrouble.AUTH):

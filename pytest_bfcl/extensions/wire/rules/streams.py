@@ -116,7 +116,7 @@ def _index(found: Deltas) -> str | None:
 
 
 def _once(what: str, take: Callable[[Json], Any]) -> Callable[[Judged], Found]:
-    """The field is told by the first delta of each call and by no other."""
+    """The field is in the first delta of each call and in no other."""
 
     def facts(found: Deltas) -> str | None:
         grouped: dict[Any, list[Json]] = defaultdict(list)

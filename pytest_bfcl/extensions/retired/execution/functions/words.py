@@ -6,7 +6,7 @@ MOST_CHARACTERS = 100_000
 
 
 def count_words(text: str) -> int:
-    """How many words, parted by blanks."""
+    """How many words, separated by blanks."""
     return len(text.split())
 
 
