@@ -176,6 +176,16 @@ def _written(secrets: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*texts, *coded)))
 
 
+def names_credentials(command: str) -> bool:
+    """Whether a command is given a credential by a variable or flag that is called so, or in an address."""
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return True
+    names = [word.partition("=")[0].lstrip("-") for word in words if "=" in word or word.startswith("-")]
+    return any(map(_is_credential, names)) or any(url_secrets(word) for word in words if "://" in word)
+
+
 def url_secrets(url: str) -> tuple[str, ...]:
     """What a URL carries that must not be shown: the password (or the user, if alone), the Base64 of both that is sent,
     and the values of its query, but for a few names that are known to be harmless."""

@@ -46,6 +46,8 @@ _PLACE = re.compile(r"(?i)(^|_)(path|file|filename|source|uri|target)(_|$)")
 _NEW_PLACE = re.compile(r"(?i)(^|_)(destination|new_path|to_path)(_|$)")
 _STATEMENT = re.compile(r"(?i)(^|_)(sql|query|statement)(_|$)")
 
+CALLING = ("every", "repeat", "vandal")
+"""Those that write and delete on a server: played on what is only there to be tried."""
 AT_RISK = ("state", "served", "answer")
 """Checkers of entries that an adversary could pass."""
 

@@ -12,6 +12,7 @@ import contextlib
 import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from pytest_bfcl.checkers import judge
 from pytest_bfcl.checkers.expectations import carried_out_calls
@@ -24,11 +25,13 @@ from pytest_bfcl.models import create_model
 from pytest_bfcl.models.adversaries import (
     ADVERSARIES,
     AT_RISK,
+    CALLING,
     adversaries_of,
     extra_calls,
     harmless_repeat,
     right_calls,
 )
+from pytest_bfcl.redaction import names_credentials
 from pytest_bfcl.transcript import END_STATE, Call
 from pytest_bfcl.troubles import HarnessTrouble
 
@@ -44,6 +47,7 @@ REMEDY = (
 )
 SHOWN_CHANGES = 5
 _VERSION = "2"
+_THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
 
 
 def is_at_risk(entry: Entry) -> bool:
@@ -79,6 +83,7 @@ class Proofs:
         self._served = served or {}
         self._made: dict[str, asyncio.Future[None]] = {}
         self._facts: dict[str, asyncio.Future[ServerFacts]] = {}
+        self._spared: set[str] = set()
 
     async def require(self, entry: Entry, texts: Texts, search: object = None) -> None:
         """Come back if the entry, which `is_at_risk`, is proved; ``search`` is the provider behind its web tools.
@@ -98,6 +103,9 @@ class Proofs:
             self._require_same(entry, facts)
             entry = entry.model_copy(update={"server": facts})
             parts |= facts.parts()
+            if is_spared(entry, self._settings) and entry.mcp not in self._spared:
+                self._spared.add(str(entry.mcp))
+                self._note(spared_text(str(entry.mcp)))
         mark = cache_root() / "proved" / f"{short_digest(f'{_VERSION} {entry.id} {entry.folder}')}.json"
         before = _parts_in(mark.read_text("utf-8") if mark.is_file() else "")
         changed = changed_parts(before, parts)
@@ -157,7 +165,7 @@ async def unearned_by(entry: Entry, texts: Texts, settings: Settings, search: ob
     if entry.possible_answer is not None and entry.row.checker != "answer":
         right = (await _played("oracle:", entry, texts, settings, search)).extra.get(END_STATE)
     found = []
-    for name in _to_be_played(entry):
+    for name in to_be_played(entry, settings):
         transcript = await _played(f"adversary:{name}", entry, texts, settings, search)
         harmless = name == "repeat" and right is not None and transcript.extra.get(END_STATE) == right
         if harmless or not _did_it(name, entry, transcript):
@@ -176,9 +184,30 @@ def _did_it(name: str, entry: Entry, transcript: Transcript) -> bool:
     return name != "vandal" or any(call in made for call in extra_calls(entry))
 
 
-def _to_be_played(entry: Entry) -> Iterator[str]:
+def is_spared(entry: Entry, settings: Settings) -> bool:
+    """Whether nothing may be written or deleted on an entry's server for a proof: it may be a real one.
+
+    That is an address on another machine, and a command that is given a credential.
+    """
+    where = settings.mcp.get(entry.mcp or "", "")
+    if where.startswith(("http://", "https://")):
+        return (urlsplit(where).hostname or "") not in _THIS_MACHINE
+    return names_credentials(where)
+
+
+def spared_text(name: str) -> str:
+    """What is told of a server that is spared."""
+    return (
+        f"the adversaries {', '.join(CALLING)} were not played on the MCP server {name!r}: they write and delete, and "
+        "it may be a real one. Try the entries on a local copy without credentials"
+    )
+
+
+def to_be_played(entry: Entry, settings: Settings) -> Iterator[str]:
+    """The adversaries that must not pass an entry, and may be played on its server."""
+    spared = is_spared(entry, settings)
     for name in adversaries_of(entry):
-        if name in entry.allows or (name == "repeat" and harmless_repeat(entry)):
+        if (spared and name in CALLING) or name in entry.allows or (name == "repeat" and harmless_repeat(entry)):
             continue
         if name != "vandal" or extra_calls(entry):
             yield name

@@ -11,7 +11,7 @@ from pytest_bfcl.dataset.index import DataProblem
 from pytest_bfcl.failures import BenchmarkError
 from pytest_bfcl.session.evaluation import arun
 from pytest_bfcl.session.outside import search_behind
-from pytest_bfcl.session.proof import is_at_risk, unearned_by, unearned_text
+from pytest_bfcl.session.proof import is_at_risk, is_spared, spared_text, unearned_by, unearned_text
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset import DataSet, EntryRef
@@ -38,7 +38,13 @@ def unprovable(dataset: DataSet, refs: Iterable[EntryRef], settings: Settings) -
     for ref in by_id.values():
         if why := asyncio.run(_weakness(dataset, ref, settings)):
             problems[ref.id] = DataProblem(ref.path, ref.line, f"expect: {why}", ref.id)
-    return [problems[name] for name in by_id if name in problems]
+    spared: dict[str, DataProblem] = {}
+    for ref in by_id.values():
+        entry = dataset.load(ref)
+        if entry.mcp is not None and is_spared(entry, settings):
+            told = DataProblem(ref.path, ref.line, spared_text(entry.mcp), ref.id, "warning")
+            spared.setdefault(entry.mcp, told)
+    return [*(problems[name] for name in by_id if name in problems), *spared.values()]
 
 
 async def _weakness(dataset: DataSet, ref: EntryRef, settings: Settings) -> str | None:

@@ -32,6 +32,9 @@ KEPT = {
 }  # fmt: skip
 
 
+EMPTIES = ServerFacts("shop 1", (ServedTool("empty", {}, "1"),))
+
+
 @pytest.fixture(autouse=True)
 def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(proof, "cache_root", lambda: tmp_path / "cache")
@@ -71,6 +74,22 @@ def test_what_changed_is_named_and_proved_again(tmp_path: Path, monkeypatch: pyt
     assert proved(path, f"{COMMAND} --more", {"shop": ServerFacts("shop 1", tuple(tools)).summary()}) == []
     with pytest.raises(HarnessError, match=r"'shop' has changed since this run began: tools \(others → \w+\)"):
         proved(path, served={"shop": {"name and version": "shop 1", "tools": "others"}})
+
+
+@pytest.mark.parametrize(
+    ("where", "spared"),
+    [
+        (COMMAND, False), ("npx -y server {workdir}", False), ("docker run -v {workdir}:/data my/shop", False),
+        ("http://127.0.0.1:9000/mcp", False), ("https://shop.example.org/mcp", True), ("http://10.0.0.7/mcp", True),
+        ("GITHUB_TOKEN=x npx server", True), ("server --api-key x", True), ("server --db postgres://me:pw@db/x", True),
+        ("'unclosed", True),
+    ],
+)  # fmt: skip
+def test_a_server_that_may_be_a_real_one_is_spared(tmp_path: Path, where: str, spared: bool) -> None:
+    entry = open_data(str(written(tmp_path))).entry("kept")
+    settings = Settings(mcp={"shop": where})
+    assert proof.is_spared(entry, settings) is spared
+    assert ("vandal" in proof.to_be_played(entry.model_copy(update={"server": EMPTIES}), settings)) is not spared
 
 
 @pytest.mark.slow
