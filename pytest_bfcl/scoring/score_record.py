@@ -54,6 +54,11 @@ class ScoreRecord:
         """`basis`, and why it is no published score."""
         return f"{self.basis}; {self.why}" if self.why else self.basis
 
+    @classmethod
+    def from_dict(cls, found: Fields) -> ScoreRecord:
+        """The record of a copy that `to_dict` made."""
+        return cls(**{**found, "interval95": _pair(found["interval95"])})
+
     def to_dict(self) -> JsonObject:
         """A JSON-able copy."""
         found: Any = asdict(self)

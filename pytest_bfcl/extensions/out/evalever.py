@@ -91,7 +91,10 @@ def _result(finished: Finished, model: str, score: ScoreRecord) -> Parsed:
         "evaluation_name": f"{finished.benchmark} {score.name}",
         "source_data": {
             "dataset_name": str(data["name"]), "source_type": "other",
-            "additional_details": {"version": str(data["version"]), "sha256": str(data["sha256"]), "basis": score.note},
+            "additional_details": {
+                "version": str(data["version"]), "sha256": str(data["sha256"]), "basis": score.note,
+                "record": json.dumps(score.to_dict()),
+            },
         },
         "metric_config": {
             "evaluation_description": "share of entries whose calls are right", "metric_name": "accuracy",

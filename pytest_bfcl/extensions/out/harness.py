@@ -26,7 +26,8 @@ def results(finished: Finished, model: str) -> Parsed:
     prefix = "bfcl" if finished.is_official else file_name(f"bfcl_{finished.dataset['name']}")
     categories = finished.models[model]["categories"]
     tasks, groups, counts, notes = {}, {}, {}, {}
-    for score in finished.scores(model):
+    scores = list(finished.scores(model))
+    for score in scores:
         name = f"{prefix}_{score.name}"
         figures: Parsed = {"alias": score.name, "acc,none": score.value, "acc_stderr,none": _error(score.interval95)}
         if score.name in categories:
@@ -45,7 +46,12 @@ def results(finished: Finished, model: str) -> Parsed:
         "n-shot": dict.fromkeys(tasks, 0),
         "higher_is_better": {name: {"acc": True} for name in (*tasks, *groups)},
         "n-samples": counts,
-        "config": {"model": "pytest-bfcl", "model_args": model, "gen_kwargs": finished.parameters(model)},
+        "config": {
+            "model": "pytest-bfcl",
+            "model_args": model,
+            "gen_kwargs": finished.parameters(model),
+            "scores": [score.to_dict() for score in scores],
+        },
         "model_name": model,
         "model_source": "pytest-bfcl",
         "date": finished.ended_at,

@@ -46,7 +46,7 @@ def header(finished: Finished, model: str) -> Parsed:
         {
             "name": SCORER if score.name in ("overall", "all") else score.name, "scorer": SCORER, "params": {},
             "metrics": {"accuracy": {"name": "accuracy", "value": score.value, "params": {}}},
-            "metadata": score.to_dict() | {"note": score.note},
+            "metadata": {"record": score.to_dict(), "note": score.note},
         }
         for score in finished.scores(model)
     ]  # fmt: skip

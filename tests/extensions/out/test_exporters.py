@@ -9,18 +9,23 @@ import re
 import subprocess
 import xml.etree.ElementTree as ET
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pytest_bfcl.cli import main
-from pytest_bfcl.extensions.out.finished import file_name
+from pytest_bfcl.extensions.out.finished import Finished, file_name
 from pytest_bfcl.reporting.markdown import write_markdown
 from pytest_bfcl.reporting.report import write_report
 from pytest_bfcl.runs import RunDirectory
+from pytest_bfcl.scoring.score_record import ScoreRecord
 from pytest_bfcl.scoring.summary import summarise
 from pytest_bfcl.session.evaluation import run
+from tests.runs.samples import SPEC, fingerprint
+from tests.scoring.samples import line as score_line
+from tests.scoring.samples import lines as score_lines
 
 FORMATS = ("every-eval-ever", "hf-eval-results", "lm-eval", "inspect", "otel", "badge")
 CATEGORIES = ["simple_python", "parallel", "multi_turn_base", "irrelevance"]
@@ -202,3 +207,79 @@ def test_a_model_without_a_price_has_no_cost_anywhere(
     assert cell == "N/A"  # recorded cost is no price of the reference's
     if not priced:
         assert not [found.group() for text in told for found in re.finditer(DOLLARS, text)]
+
+
+@pytest.fixture(scope="module")
+def part(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of a sample in which two entries ended in an error."""
+    folder = tmp_path_factory.mktemp("part") / "run"
+    conditions = {"repeat": 1, "seed": 0, "step_limit": 20, "search": "auto", "simulators": "own"}
+    counted = {SPEC: {"parallel": 6, "live_simple": 3}}
+    run_facts = fingerprint(selection={"sample": 9}, conditions=conditions, counted=counted, state="finished")
+    lines = list(score_lines({"parallel": (2, 4), "live_simple": (1, 3)}))
+    lines += [score_line(f"parallel_{n}", "parallel", "error") for n in (10, 11)]
+    with RunDirectory.create(folder, run_facts) as made:
+        for each in lines:
+            made.append({**each, "output": ""})
+        made.write_summary(summarise(made.records(), fingerprint=run_facts.to_dict()))
+    return folder
+
+
+def _of_evalever(folder: Path) -> Iterator[Any]:
+    for path in folder.rglob("*.json"):
+        for result in json.loads(path.read_text())["evaluation_results"]:
+            details = result["source_data"]["additional_details"]
+            yield json.loads(details["record"]), result["score_details"]["score"], details["basis"]
+
+
+def _of_harness(folder: Path) -> Iterator[Any]:
+    (path,) = folder.rglob("*.json")
+    found = json.loads(path.read_text())
+    for record in found["config"]["scores"]:
+        name = f"bfcl_{record['name']}"
+        assert found["n-samples"][name]["effective"] == record["judged"]
+        note = found["configs"][name]["metadata"]["note"] if name in found["configs"] else None
+        yield record, found["results"][name]["acc,none"], note
+
+
+def _of_inspect(folder: Path) -> Iterator[Any]:
+    (path,) = folder.rglob("*.eval")
+    with zipfile.ZipFile(path) as log:
+        scores = json.loads(log.read("header.json"))["results"]["scores"]
+    for score in scores:
+        yield score["metadata"]["record"], score["metrics"]["accuracy"]["value"], score["metadata"]["note"]
+
+
+READERS = {"every-eval-ever": _of_evalever, "lm-eval": _of_harness, "inspect": _of_inspect}
+
+
+@pytest.mark.parametrize("form", READERS)
+def test_the_record_of_a_partial_run_comes_back_equal(form: str, part: Path, tmp_path: Path) -> None:
+    assert main(["export", str(part), "--format", form, "-o", str(tmp_path)]) == 0
+    opened = Finished.open(part)
+    wanted = list(opened.scores(SPEC))
+    assert wanted[0].errors or wanted[1].errors
+    read = list(READERS[form](tmp_path))
+    assert [ScoreRecord.from_dict(record) for record, _, _ in read] == wanted
+    for record, (_, value, note) in zip(wanted, read, strict=True):
+        assert value == record.value
+        assert note in (None, record.note)
+
+
+@pytest.mark.parametrize("form", ["latex", "markdown"])
+def test_a_papers_table_has_every_record(form: str, part: Path, tmp_path: Path) -> None:
+    assert main(["export", str(part), "--format", form, "-o", str(tmp_path)]) == 0
+    rows = [line for line in texts(tmp_path).replace("\\_", "_").splitlines() if SPEC in line.replace("&#64;", "@")]
+    for record, row in zip(Finished.open(part).scores(SPEC), rows, strict=True):
+        told = f"{record.judged} of {record.planned}" if record.judged < record.planned else str(record.judged)
+        for text in (record.name, f"{100 * record.value:.2f}", told, "sample of 9"):
+            assert text in row
+
+
+def test_what_cannot_say_that_it_is_a_part_refuses_it(
+    part: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["export", str(part), "--format", "hf-eval-results", "-o", str(tmp_path)]) == 2
+    assert "rows on the Hub cannot say so" in capsys.readouterr().err
+    assert main(["export", str(part), "--format", "badge", "-o", str(tmp_path)]) == 0
+    assert "n = 7 of 9" in texts(tmp_path)
