@@ -10,13 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Protocol
+from functools import wraps
+from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.plain_text import printable
 
 if TYPE_CHECKING:
     from pytest_bfcl.transcript import Transcript
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class FailureTag(StrEnum):
@@ -227,3 +231,17 @@ def _rebuild(cls: type[BenchmarkError], state: Parsed, args: tuple[Any, ...]) ->
     error.args = args
     error.__dict__.update(state)
     return error
+
+
+def without_our_frames(function: Callable[P, T]) -> Callable[P, T]:
+    """For functions that people's tests call: what these raise is shown at the test's own line, without our code."""
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> T:
+        __tracebackhide__ = True
+        try:
+            return function(*args, **kwargs)
+        except (UsageError, Failure) as error:
+            raise error.with_traceback(None) from None
+
+    return call

@@ -12,7 +12,6 @@ from pytest_bfcl.tools.documents import as_document, object_schema
 
 def function_documents(functions: object) -> list[Parsed]:
     """Function documents from documents or tools of the usual styles; raises `UsageError` for anything else."""
-    __tracebackhide__ = True
     if isinstance(functions, Mapping):
         functions = [functions]
     if isinstance(functions, str) or not isinstance(functions, Sequence):
@@ -21,7 +20,6 @@ def function_documents(functions: object) -> list[Parsed]:
 
 
 def _document(tool: object) -> Parsed:
-    __tracebackhide__ = True
     inner = tool.get("function") if isinstance(tool, Mapping) else None
     body = inner if isinstance(inner, Mapping) else tool
     if not isinstance(body, Mapping) or not isinstance(body.get("name"), str):

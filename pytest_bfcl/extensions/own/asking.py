@@ -193,6 +193,9 @@ def _offered(tools: object) -> dict[str, _Offered]:
 
             document = document_of(tool)
             found[str(document["name"])] = _Offered(document, _by_name(tool))
+        elif not isinstance(tool, Mapping):
+            told = f"not {type(tool).__name__} {tool!r:.60}"
+            raise UsageError(f"a tool is a function, a simulator or a function document, {told}")
         else:
             try:
                 document = native_document(tool) if is_tool(tool) else as_document(tool)

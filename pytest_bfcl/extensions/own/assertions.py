@@ -18,7 +18,7 @@ from pytest_bfcl.dataset.expectation import Expectation, unknown_names
 from pytest_bfcl.explaining.notation import allowed_text, value_text
 from pytest_bfcl.explaining.terminal import failure_text
 from pytest_bfcl.extensions.own.expecting import has_functions
-from pytest_bfcl.failures import Failure, FailureTag, UsageError, Verdict
+from pytest_bfcl.failures import Failure, FailureTag, UsageError, Verdict, without_our_frames
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.judging.expected import function_documents, plain_answers, possible_answers
 from pytest_bfcl.replies import read_reply
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry
 
 
+@without_our_frames
 def assert_calls(
     output: object,
     functions: object = None,
@@ -72,7 +73,6 @@ def assert_calls(
         Failure: ``MALFORMED_OUTPUT`` or ``WRONG_ANSWER``, with the reason and a text for people.
         UsageError: Functions, answers or output have no usable shape.
     """
-    __tracebackhide__ = True
     if (possible_answer is None) == (expected is None):
         raise UsageError("give either possible_answer (lists of acceptable values) or expected (plain calls)")
     if functions is None and (functions := getattr(output, "functions", None)) is None:
@@ -121,6 +121,7 @@ def _refuse_unknown(documents: Sequence[Fields], answers: Sequence[Fields]) -> N
                 )
 
 
+@without_our_frames
 def assert_no_calls(
     output: object,
     functions: object = (),
@@ -133,13 +134,13 @@ def assert_no_calls(
 
     Under corrected rules a call that does not decode (broken, tagged, in another format) is a call as well.
     """
-    __tracebackhide__ = True
     question = [[{"role": "user", "content": request}]] if request else []
     entry = _entry(category="irrelevance", question=question, function=function_documents(functions))
     transcript = _transcript(read_reply(output), mode, "irrelevance", False)
     _raise_unless_valid(judge(entry, transcript, rules), entry, transcript)
 
 
+@without_our_frames
 def assert_state(actual: object, expected: object) -> None:
     """A simulated system is in the expected state.
 
@@ -147,7 +148,6 @@ def assert_state(actual: object, expected: object) -> None:
     compared, with ``==``, of a simulator in a mapping too; names that start with ``_`` are not. Raises `Failure` with
     reason ``multi_turn:instance_state_mismatch``, telling what differs.
     """
-    __tracebackhide__ = True
     mine, wanted = _state(actual), _state(expected)
     difference = state_difference(_narrowed(mine, wanted, {*_simulators(actual), *_simulators(expected)}), wanted)
     if not difference:
@@ -164,13 +164,13 @@ def assert_state(actual: object, expected: object) -> None:
     raise Failure(tag, name, "\n".join(lines), {"difference": difference})
 
 
+@without_our_frames
 def assert_answer(output: object, answers: object, *, rules: str | Iterable[str] = "official") -> None:
     """The final message contains an accepted answer as whole words.
 
     ``output``: as in `assert_calls`; ``answers``: one text or several. Case and
     ``, . / - _ * ^ ( )`` do not matter. Raises `Failure`.
     """
-    __tracebackhide__ = True
     accepted = [answers] if isinstance(answers, str) or not isinstance(answers, Sequence) else list(answers)
     if not accepted:
         raise UsageError("assert_answer needs at least one accepted answer")
@@ -193,7 +193,6 @@ def assert_answer(output: object, answers: object, *, rules: str | Iterable[str]
 
 
 def _raise_unless_valid(verdict: Verdict, entry: Entry, transcript: Transcript) -> None:
-    __tracebackhide__ = True
     if verdict.valid:
         return
     if verdict.tag is FailureTag.HARNESS_ERROR:

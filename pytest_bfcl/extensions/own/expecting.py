@@ -18,7 +18,7 @@ from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.dataset.expectation import ABSENT, LISTS, Expectation, Tested, at_path, unknown_names
 from pytest_bfcl.explaining.terminal import failure_text
 from pytest_bfcl.extensions.own.asking import Answer
-from pytest_bfcl.failures import Failure, FailureTag, UsageError, Verdict
+from pytest_bfcl.failures import Failure, FailureTag, UsageError, Verdict, without_our_frames
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.judging.expected import function_documents
 from pytest_bfcl.replies import read_reply
@@ -29,6 +29,7 @@ WHERE = "docs/expectations.md has every kind of expectation"
 _VALUES = ("equals", "contains", "matches", "schema", "exists", "tolerance")
 
 
+@without_our_frames
 def assert_expect(output: object, *expectations: Mapping[str, Any], functions: object = None) -> None:
     """All of these hold, each written as in an entry's ``expect``: ``{"called": "buy", "arguments": {"count": 2}}``.
 

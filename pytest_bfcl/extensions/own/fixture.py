@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Generator
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
@@ -278,11 +279,10 @@ class Asker:
                 tape=self._tape if asks.recorded is not None or asks.note else None, live_tools=live_tools,
             )  # fmt: skip
 
-        try:
-            asyncio.get_running_loop()
-        except RuntimeError:
-            return _failing_with_text(lambda: self._asks.run(ask))
-        return self._ask_here(ask)
+        here = False
+        with suppress(RuntimeError):
+            here = asyncio.get_running_loop() is not None
+        return self._ask_here(ask) if here else _failing_with_text(lambda: self._asks.run(ask))
 
     async def _ask_here(self, ask: Any) -> Answer:
         model = self._asks.make_model()

@@ -162,3 +162,39 @@ def test_answer() -> None:
     with pytest.raises(Failure) as caught:
         assert_answer("", "Paris")
     assert caught.value.tag is FailureTag.MALFORMED_OUTPUT
+
+
+def test_python_functions_are_tools_and_a_mistake_shows_none_of_our_frames(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(
+        """
+        from pytest_bfcl import assert_calls, assert_expect
+
+        def get_weather(city: str): ...
+
+        ASKED = {"get_weather": {"city": "Oslo"}}
+
+        def test_function():
+            assert_calls([{"name": "get_weather", "arguments": {"city": "Oslo"}}], [get_weather], expected=ASKED)
+
+        def test_text():
+            assert_calls("x", "get_weather", expected=ASKED)
+
+        def test_document():
+            assert_calls("x", [{"nme": 1}], expected=ASKED)
+
+        def test_shape():
+            assert_calls(object(), [get_weather], expected=ASKED)
+
+        def test_category():
+            assert_calls("x", [get_weather], expected=ASKED, category="simple")
+
+        def test_nothing():
+            assert_expect("x", functions=[])
+        """
+    )
+    result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
+    result.assert_outcomes(passed=1, failed=5)
+    told = result.stdout.str()
+    assert "pytest_bfcl/" not in told
+    assert told.count("UsageError: ") == 4
+    assert told.count("UnknownShape: ") == 1
