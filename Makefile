@@ -138,9 +138,16 @@ $(NEIGHBOURS)/.installed: pyproject.toml constraints.txt
 EXPORTS ?= .venv-exports
 $(EXPORTS)/.installed:
 	$(PYTHON) -m venv $(EXPORTS)
-	$(EXPORTS)/bin/python -m pip install --quiet --disable-pip-version-check inspect-ai opentelemetry-proto jsonschema lm-eval wandb -e .
+	$(EXPORTS)/bin/python -m pip install --quiet --disable-pip-version-check inspect-ai opentelemetry-proto jsonschema "lm-eval[api]" wandb -e .
 	$(EXPORTS)/bin/python -m pip download --quiet --disable-pip-version-check --no-deps --python-version 3.12 \
 	    --only-binary :all: --dest $(EXPORTS) every-eval-ever
+	@touch $@
+
+# EvalScope, which another harness's dependencies would not suit.
+HARNESSES ?= .venv-harnesses
+$(HARNESSES)/.installed:
+	$(PYTHON) -m venv $(HARNESSES)
+	$(HARNESSES)/bin/python -m pip install --quiet --disable-pip-version-check evalscope -e .
 	@touch $@
 
 # bfcl-eval as it was published, with the few packages that its evaluator and its generic chat handler import.
@@ -159,9 +166,10 @@ parity: $(STAMP) $(PARITY)/.installed
 	PARITY_PYTHON=$(abspath $(PARITY))/bin/python PARITY_MINUTES=$(PARITY_MINUTES) $(BIN)/python -m tests.parity
 
 # The long tests; heavy neighbours live in a Python of their own.
-slow: $(STAMP) $(HEAVY)/.installed $(AGENTS)/.installed $(TRAINERS)/.installed $(VERL)/.installed $(RAY)/.installed $(NEIGHBOURS)/.installed $(EXPORTS)/.installed $(PARITY)/.installed
+slow: $(STAMP) $(HEAVY)/.installed $(AGENTS)/.installed $(TRAINERS)/.installed $(VERL)/.installed $(RAY)/.installed $(NEIGHBOURS)/.installed $(EXPORTS)/.installed $(HARNESSES)/.installed $(PARITY)/.installed
 	PARITY_PYTHON=$(abspath $(PARITY))/bin/python BFCL_ENGINES=$(abspath $(HEAVY))/bin/python BFCL_AGENTS=$(abspath $(AGENTS))/bin/python BFCL_RAY=$(abspath $(RAY))/bin/python \
 	  BFCL_EXPORTS=$(abspath $(EXPORTS))/bin/python BFCL_WANDB=$(abspath $(EXPORTS))/bin/python BFCL_EVERY_EVAL_EVER=$$(ls $(abspath $(EXPORTS))/*.whl) \
+	  BFCL_HARNESSES=lm_eval_play=$(abspath $(EXPORTS))/bin/python,evalscope_play=$(abspath $(HARNESSES))/bin/python EVALSCOPE_API_KEY=none \
 	  BFCL_TRAINERS=$(abspath $(TRAINERS))/bin/python:$(abspath $(VERL))/bin/python BFCL_VERL_INTERACTIONS=$(abspath $(VERL))/interactions \
 	  $(BIN)/python -m pytest -q -n auto --dist worksteal -m "slow or official or not slow"
 	PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 $(NEIGHBOURS)/bin/python -m pytest -q -p no:cacheprovider -p pytest_asyncio.plugin \
@@ -206,4 +214,4 @@ prices: $(STAMP)
 	$(BIN)/python scripts/prices.py
 
 clean:
-	rm -rf $(VENV) $(HEAVY) $(AGENTS) $(RAY) $(TRAINERS) $(VERL) $(NEIGHBOURS) $(EXPORTS) $(PARITY) build dist .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(HEAVY) $(AGENTS) $(RAY) $(TRAINERS) $(VERL) $(NEIGHBOURS) $(EXPORTS) $(HARNESSES) $(PARITY) build dist .pytest_cache .mypy_cache .ruff_cache

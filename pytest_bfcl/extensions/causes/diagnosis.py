@@ -185,8 +185,8 @@ def _of_model(
     for cause in _causes(lines[:MOST_LINES], find) if left and find is not None else []:
         taken = [case.line for case in cause.entries]
         name = cause.key
-        while found.row(name) is not None:
-            name += "-again"
+        same = sum(row.name.partition("-")[0] == name for row in found.rows)
+        name += f"-{same + 1}" if same else ""
         found.rows.append(
             Named(
                 name, cause.kind.whose, cause.title, taken, _proof(cause), _advice(cause.kind.next, asked, cause.told)

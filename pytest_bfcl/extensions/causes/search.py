@@ -190,6 +190,8 @@ def _regular(group: Group, found: Sequence[Found]) -> Cause | None:
     entries = {id(each.case) for each, _ in failed}
     if (kind.strength == "sure" and len(entries) < LEAST_SURE) or (kind.strength != "sure" and len(entries) < LEAST):
         return None
+    if key == "mixed_up" and len(entries) < LEAST_TEXTS:  # a damaged name may be one that another entry offers
+        return None
     share, habit = len(group.shown) / max(1, len(group.exposed)), kind.strength == "habit"
     where = confined(group.exposed, {id(place) for _, place in group.shown}, chosen=key == "key_lost" or habit)
     recurs = share >= MOSTLY or where is not None or _share_of_part(group, found) >= RULE

@@ -6,6 +6,7 @@ Keys are those of `pytest_bfcl.extensions.causes`; ``where`` is a word of the pl
 from __future__ import annotations
 
 import base64
+import calendar
 import html
 import json
 import re
@@ -267,6 +268,63 @@ def _noise_words(said: Said) -> None:
         said.each_value(lambda value: " ".join(rng.sample(words, 2)) if isinstance(value, str) else rng.randint(0, 999))
 
 
+def _month_words(text: str) -> str:
+    months = list(calendar.month_name)[1:]
+
+    def told(found: re.Match[str]) -> str:
+        year, month, day = map(int, found.groups())
+        return f"{months[month - 1]} {day}, {year}" if 1 <= month <= 12 else found.group()
+
+    return re.sub(r"\b(\d{4})-(\d\d)-(\d\d)\b", told, text)
+
+
+def seldom(share: float, bend: Bend) -> Bend:
+    return lambda said: bend(said) if said.rng.random() < share else None
+
+
+def _restarted(said: Said) -> None:
+    from pytest_bfcl.models.oracle import answer
+
+    if said.turn and said.calls:
+        right = answer(said.entry, "fc", 0, 0)
+        if right.tool_calls:
+            said.calls, said.text = [[call.name, call.arguments] for call in right.tool_calls], None
+
+
+def _always_calls(said: Said) -> None:
+    if not said.calls and said.tools and not said.step:
+        said.calls, said.text = [[said.tools[0]["function"]["name"], "{}"]], None
+
+
+def _in_parallel(said: Said) -> None:
+    uses = [{"recipient_name": f"functions.{name}", "parameters": json.loads(given)} for name, given in said.calls]
+    if uses:
+        said.calls = [["multi_tool_use.parallel", json.dumps({"tool_uses": uses})]]
+
+
+def _renamed(change: Callable[[Said, str], str]) -> Bend:
+    def bend(said: Said) -> None:
+        for call in said.calls:
+            call[0] = change(said, call[0])
+
+    return bend
+
+
+def _required_lost(said: Said, schema: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in given.items() if key not in (schema.get("required") or [])}
+
+
+def _argument_names(said: Said, schema: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    return {key: key if isinstance(value, str) else value for key, value in given.items()}
+
+
+_WORDS = ["a", "sun", "rises", "over", "calm", "quiet", "hills"]
+
+
+def lists(change: Callable[[list[Any]], Any]) -> Bend:
+    return arguments(lambda given: {k: change(v) if isinstance(v, list) and v else v for k, v in given.items()})
+
+
 FAULTS: Mapping[str, Fault] = {
     # The seventeen of issue 42.
     "prefix": Fault(names(lambda name: f"functions_{name}"), ("name_prefix",), says="functions_"),
@@ -307,7 +365,7 @@ FAULTS: Mapping[str, Fault] = {
     "argument prefix": Fault(keys(lambda key: f"param_{key}"), ("key_prefix",), says="param_"),
     "arguments by number": Fault(by_schema(_positions), ("key_number",)),
     "first argument lost": Fault(arguments(lambda given: dict(list(given.items())[1:])), ("key_lost",), says="first"),
-    "optional lost": Fault(by_schema(_optional_dropped), ("key_lost",), says="optional"),
+    "optional lost": Fault(by_schema(_optional_dropped), ("key_lost",), says="not required"),
     "no arguments": Fault(arguments(lambda given: {}), ("no_arguments",)),
     "nested objects empty": Fault(by_schema(_nested_dropped), ("nested_lost",)),
     "defaults filled": Fault(by_schema(_defaults_filled), ("defaults",)),
@@ -385,7 +443,67 @@ FAULTS: Mapping[str, Fault] = {
         only(lambda said: len(json.dumps([said.messages, said.tools])) > 2500, instead("")), ("empty",), "longer"
     ),
     "many tools": Fault(only(lambda said: len(said.tools) > 3, instead("")), ("empty",), "tools"),
+    # Variants: the same classes, bent otherwise.
+    "dates with dots": Fault(
+        texts(lambda text: re.sub(r"\b(\d{4})-(\d\d)-(\d\d)\b", r"\3.\2.\1", text)), ("date_order",)
+    ),
+    "months as words": Fault(texts(_month_words), ("date_format",)),
+    "numbered suffix": Fault(_renamed(lambda said, name: f"{name}_{said.rng.randrange(10**6):06d}"), ("name_suffix",)),
+    "changing prefix": Fault(
+        _renamed(lambda said, name: f"call_{said.rng.randrange(16**8):08x}_{name}"), ("name_prefix",)
+    ),
+    "one name": Fault(names(lambda name: "function"), ("name_same",), says="`function`"),
+    "namespace lost": Fault(names(lambda name: name.split("_")[-1]), ("name_begin_cut",)),
+    "strange names": Fault(names(lambda name: f"fn_{len(name)}x{name[:1]}"), ("name_other",)),
+    "invisible letters": Fault(names(lambda name: f"{name[:2]}\u200b{name[2:]}"), ("space",)),
+    "wrapped as text": Fault(raw(lambda text: json.dumps({"input": text})), ("wrapped",), says="input"),
+    "arguments in a list": Fault(arguments(lambda given: list(given.values())), ("json_no_object",)),
+    "boxed values": Fault(arguments(lambda given: {k: {"value": v} for k, v in given.items()}), ("boxed",)),
+    "names twice": Fault(
+        raw(lambda text: text[:-1] + "".join(f', {json.dumps(key)}: ""' for key in json.loads(text)) + "}"),
+        ("doubled_names",),
+    ),
+    "unquoted names": Fault(raw(lambda text: re.sub(r'"(\w+)":', r"\1:", text)), ("json_keys",)),
+    "prose before json": Fault(raw(lambda text: f"Arguments: {text}"), ("json_leading",), says="Arguments:"),
+    "json twice over": Fault(raw(lambda text: text + text), ("json_trailing",)),
+    "arguments called otherwise": Fault(
+        keys(lambda key: {"city": "town", "location": "place", "amount": "sum"}.get(key, key)), ("key_renamed",)
+    ),
+    "required lost": Fault(by_schema(_required_lost), ("key_lost",), says="required"),
+    "second argument lost": Fault(
+        arguments(lambda given: {k: v for n, (k, v) in enumerate(given.items()) if n != 1}), ("key_lost",)
+    ),
+    "last lost now and then": Fault(seldom(0.3, arguments(_last_lost)), ("key_lost",), says="last"),
+    "lists reversed": Fault(lists(lambda value: value[::-1]), ("list_reversed",)),
+    "lists cut": Fault(lists(lambda value: value[:1]), ("list_cut",)),
+    "inverted": Fault(lambda said: said.each_value(lambda v: not v if isinstance(v, bool) else v), ("inverted",)),
+    "decimals": Fault(numbers(lambda value: round(value, 1)), ("rounded",)),
+    "with a unit": Fault(numbers(lambda value: f"{value} units"), ("number_with_unit",)),
+    "thousands": Fault(numbers(lambda value: f"{value:,}"), ("number_text",)),
+    "zeros": Fault(numbers(lambda value: 0), ("same_value",), says="0"),
+    "names of arguments": Fault(by_schema(_argument_names), ("argument_name",)),
+    "vowels lost": Fault(texts(lambda text: re.sub("[aeiou]", "", text) or text), ("thinned",)),
+    "misspelt": Fault(texts(lambda text: f"{text[:2]}x{text[3:]}" if len(text) > 3 else text), ("value_letter",)),
+    "words turned": Fault(texts(lambda text: " ".join(text.split()[::-1])), ("word_order",)),
+    "lower case": Fault(texts(str.lower), ("value_style",), says="lower"),
+    "calls turned": Fault(calls(lambda made: made[::-1]), ("call_order",)),
+    "calls inside a call": Fault(_in_parallel, ("call_inside",), says="multi_tool_use"),
+    "always calls": Fault(_always_calls, ("undue",)),
+    "starts again": Fault(_restarted, ("restarted",)),
+    "later turns empty": Fault(only(lambda said: said.turn > 0, instead("")), ("history_lost",)),
+    "one answer to a third": Fault(seldom(0.3, instead("Please try again later.")), ("words",)),
+    "every third empty": Fault(only(lambda said: said.number % 3 == 0, instead("")), ("empty",)),
+    "every third prefixed": Fault(
+        only(lambda said: said.number % 3 == 0, names(lambda name: f"api_{name}")), ("name_prefix",)
+    ),
+    "cut now and then": Fault(seldom(0.3, raw(lambda text: text[:-2])), ("json_cut", "json_empty")),
     # Noise.
     "noise": Fault(_noise_values, ()),
     "random words": Fault(_noise_words, ()),
+    "random functions": Fault(
+        seldom(0.25, _renamed(lambda said, name: said.rng.choice(said.tools)["function"]["name"])), ()
+    ),
+    "random prose": Fault(
+        seldom(0.2, instead(lambda said: " ".join(said.rng.sample(_WORDS, 5)))), ()
+    ),
 }  # fmt: skip
