@@ -21,7 +21,7 @@ help:
 	@echo "make docs    build the documentation site into build/site"
 	@echo "make proof   judge everything recorded again, write the proof in docs/fidelity.md (CHECK=--check: only compare)"
 	@echo "make parity  ask an installed bfcl-eval and this package the same for PARITY_MINUTES (15), shrink differences"
-	@echo "make lint    ruff, mypy, import-linter, zizmor"
+	@echo "make lint    ruff, mypy, import-linter, zizmor, and the style of our prose"
 	@echo "make dist    build wheel and sources, check and try them"
 	@echo "make fetch   fetch the official BFCL data into the user's cache"
 
@@ -185,6 +185,7 @@ proof: $(STAMP)
 	$(BIN)/python -m tests.extensions.lab.proving.recorded $(CHECK)
 
 lint: $(STAMP)
+	$(BIN)/python scripts/style.py
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports

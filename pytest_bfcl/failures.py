@@ -1,7 +1,7 @@
 """The failure vocabulary: one tag per outcome, the failure people see, and the verdict checkers return.
 
-Tags and reasons are fixed by the project's contract (docs/contracts.md, "Tags and reasons"):
-``MALFORMED_OUTPUT`` and ``WRONG_ANSWER`` are the model's (a failed test), ``ADAPTER_ERROR`` and
+Tags and reasons are fixed by the project's contract (docs/contracts.md, "Tags and reasons").
+``MALFORMED_OUTPUT`` and ``WRONG_ANSWER`` are the model's (a failed test). ``ADAPTER_ERROR`` and
 ``HARNESS_ERROR`` are ours (an error, never counted into an accuracy).
 """
 

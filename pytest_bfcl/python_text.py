@@ -1,7 +1,7 @@
 """Python's own parser, for untrusted texts: parsed, never run.
 
 One text at a time in a process. CPython (3.11, 3.12) counts the depth of the tree it builds in one place for all
-threads: two texts at once make it raise `SystemError`, or refuse a text that is fine. Filters of warnings are shared
+threads. Two texts at once make it raise `SystemError`, or refuse a text that is fine. Filters of warnings are shared
 by all threads likewise.
 """
 

@@ -144,8 +144,8 @@ def secrets_of(
 
 
 def process_secrets(command: str) -> tuple[str, ...]:
-    """What a process is started with that may be a credential: variables set before its command, values of its flags
-    that a name calls so, and of an address what a URL carries."""
+    """Arguments of a process that may be credentials: variables before its command, values of flags with such a
+    name, and what a URL carries."""
     if command.startswith(("http://", "https://")):
         return url_secrets(command)
     try:
@@ -187,8 +187,8 @@ def names_credentials(command: str) -> bool:
 
 
 def url_secrets(url: str) -> tuple[str, ...]:
-    """What a URL carries that must not be shown: the password (or the user, if alone), the Base64 of both that is sent,
-    and the values of its query, but for a few names that are known to be harmless."""
+    """What a URL carries that must not be shown: the password (or the user, if alone) and the Base64 of both.
+    The values of its query count too, except for a few harmless names."""
     parts = urlsplit(url)
     found: list[str] = []
     if parts.username or parts.password:

@@ -56,7 +56,7 @@ def score_lines(
     (``auto``: by the model's name), ``think`` what becomes of thoughts in them (`pytest_bfcl.formats`).
 
     Lines that do not say their mode and how names are spelled are read as ``readings`` says, else as the calls in
-    them prove: a text without a mode is an error. ``ahead`` are lines looked at for such proofs before the first is
+    them prove. A text without a mode is an error. ``ahead`` are lines looked at for such proofs before the first is
     judged (of a file its beginning); ``readings`` tells at the end what was found out. Where the calls contradict the
     reference's table of models, a verdict has ``other_reading`` too.
 

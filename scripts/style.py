@@ -126,13 +126,13 @@ def python(path: Path) -> Iterator[Prose]:
         elif isinstance(node, ast.Call) and _is_message(node):
             for text in (*node.args, *(word.value for word in node.keywords if word.arg in ("help", "description"))):
                 if (said := _text(text)) is not None:
-                    yield Prose(path, text.lineno, said)
+                    yield from (Prose(path, text.lineno, line) for line in said.split("\n"))
 
 
 def _parts(docstring: str) -> Iterator[str]:
     """A docstring's paragraphs and list items, without code; ";" separates what is said of one field and the next."""
     for paragraph in re.split(r"\n\s*\n|\n(?=\s*(?:[-*]|\d+\.)\s)|;(?=\s)", _FIELD.sub("", docstring)):
-        if not any(re.match(r"        |\s*(?:>>>|pytest|\[\w)", line) for line in paragraph.splitlines()):
+        if not any(re.match(r"        |\s*(?:>>>|pytest|from |\[\w)", line) for line in paragraph.splitlines()):
             yield paragraph
 
 

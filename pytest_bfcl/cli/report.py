@@ -1,7 +1,7 @@
 """Write the HTML report of a run again: index.html and the pages of entries.
 
-For runs whose data set was not at hand when they ended, runs that wrote none or no pages (--bfcl-report), runs made by
-the library, or after an update of this program.
+Use it for runs without a report, without pages (--bfcl-report) or without their data set at their end. Use it also
+for runs made by the library, and after an update of this program.
 """
 
 from __future__ import annotations

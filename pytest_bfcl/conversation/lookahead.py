@@ -1,7 +1,7 @@
 """Conversations running ahead of the items that will report them.
 
 One `LookAhead` per session keeps up to ``concurrency`` conversations going while items finish in order. The window
-(how many finished or running conversations may wait for their items) is 16 times that: with long-tailed latencies a
+(how many finished or running conversations may wait for their items) is 16 times that. With long-tailed latencies a
 window equal to the concurrency reaches a fifth of the ideal rate only.
 """
 
@@ -80,9 +80,9 @@ class _Slot(Generic[AnyJob]):
 class LookAhead(Generic[AnyJob]):
     """Starts planned conversations early and hands each transcript to the one who asks for it.
 
-    Order: a job that is being waited for comes first; then up to half of the places go to the jobs with the longest way
-    to go (chains of dependent jobs count as one way), the others to the next in item order, so that neither the report
-    nor the end of the run waits. When few jobs are left, all places go to the longest. All methods belong to one event
+    Order: a job that is being waited for comes first. Then up to half of the places go to the jobs with the longest way
+    to go (a chain of dependent jobs is one way). The others go to the next in item order. So neither the report nor
+    the end of the run waits. When few jobs are left, all places go to the longest. All methods belong to one event
     loop; `plan` may be called before it runs.
     """
 

@@ -1,8 +1,8 @@
 """BFCL-Verified: the official data with a reviewed list of corrections and exclusions (``verified.toml``).
 
-A correction names an entry, a field of its question or answer line, the digest of what stands there and the change:
-facts only, applied to the fetched files and refused when the digest differs. Where no correction is certain the entry
-is excluded, not repaired. Scores on verified data have their own name and never stand in an official column.
+A correction names an entry, a field of its question or answer line, the digest of its content and the change. It has
+facts only. It is applied to the fetched files and refused when the digest differs. Where no correction is certain the
+entry is excluded, not repaired. Scores on verified data have their own name and never stand in an official column.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ class Correction:
     """One change of one field.
 
     ``field`` is ``question/…`` or ``answer/…`` with the keys and positions that lead to the value; ``was`` the first
-    `DIGEST_CHARS` characters of its digest. Exactly one of ``to`` (the new value), ``replace`` (a text in it and what
-    takes its place), ``add`` (further items), ``reordered`` (as a further item the first one, itself a list, in this
-    order of its positions) and ``remove`` is given.
+    `DIGEST_CHARS` characters of its digest. Exactly one of the others is given. ``to`` is the new value, ``replace`` a
+    text in it and what takes its place, ``add`` further items. ``reordered`` adds the first item, itself a list, in
+    this order of its positions.
     """
 
     id: str

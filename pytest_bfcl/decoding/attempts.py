@@ -37,9 +37,9 @@ def attempts_call(
 ) -> bool:
     """Whether a reply calls, or tries to: a broken call, one in another format, a tagged one, one inside prose.
 
-    Naming an offered function in a sentence is no attempt; a call counts when it opens the reply, stands on a line of
-    its own, in a list, a fence or a tag, or is written as a JSON object with a name and arguments. ``decoder`` spares
-    work when the reply was read as Python text before.
+    Naming an offered function in a sentence is no attempt. A call counts at the start of the reply, on its own line,
+    in a list, fence or tag, or as a JSON object with name and arguments. ``decoder`` spares work
+    when the reply was read as Python text before.
     """
     if reply.tool_calls:
         return True

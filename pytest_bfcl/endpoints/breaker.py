@@ -66,10 +66,10 @@ class Breaker:
     """Closed, suspicious or open.
 
     Suspicion arises when nothing was ever answered and 5 attempts failed alike; when 95 % of the last minute's attempts
-    (at least 20) failed; or when requests failed for good in a row, with no success in between: 2 that could not reach
-    the endpoint (5 once it has answered before), 10 dropped connections, 20 timeouts, 3 with an exhausted quota or a
-    refused key. The sender then lets requests wait and sends one harmless request (half-open): an answer
-    clears all counts, so entries that always fail cannot stop a run, and none stops it; else `give_up` opens the
+    (at least 20) failed; or when requests failed for good in a row, with no success in between. The last means 2 that
+    could not reach the endpoint (5 once it has answered before), 10 dropped connections, 20 timeouts, 3 with an
+    exhausted quota or a refused key. The sender then lets requests wait and sends one harmless request (half-open): an
+    answer clears all counts, so entries that always fail cannot stop a run, and none stops it; else `give_up` opens the
     breaker for good, and ``reason`` is the one message for people. A key that is missing or refused before anything was
     answered opens it at once.
     """

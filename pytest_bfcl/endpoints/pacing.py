@@ -9,10 +9,10 @@ sent under another limit is left out: an epoch begins when as many requests have
 - **Start**: nearly one more for every answer, fewer the longer answers take than the first did, while the rate of
   answers grows from epoch to epoch. A start that overshoots ends early, by time, and falls back to as many as the best
   rate needs at the latency of an idle server (Little's law).
-- **Going on**: a step up or down is a trial, kept if the rate follows it at least by `ELASTICITY` (what follows it less
-  keeps requests waiting at the server), or, upwards, while answers take no longer than ever. A limit under which the
-  rate fell is a ceiling that is only approached in small steps; after trials that brought nothing the next one waits
-  longer. A rate that falls far below the best one lately falls back as the start does.
+- **Going on**: a step up or down is a trial, kept if the rate follows it at least by `ELASTICITY`. (What follows it
+  less keeps requests waiting at the server), or, upwards, while answers take no longer than ever. A limit under which
+  the rate fell is a ceiling that is only approached in small steps; after trials that brought nothing the next one
+  waits longer. A rate that falls far below the best one lately falls back as the start does.
 - **Refusals** (429, 503, no answer in time): a refusal keeps its place about as long as an answer would. Beyond a share
   of 15 % as many are let through as were answered at a time, below 3 % more are tried. Several in a row that tell how
   long to wait close the gate for that long. A server that only refuses (it restarts) is asked by a quarter, and the

@@ -1,6 +1,6 @@
 """Decoders by name: from a reply's text to calls, with the exact failure behaviour of the family's handler.
 
-Three stages, as the reference has them: *read* a reply into a result (a text, or a list where the handler parses at
+Three stages, as the reference has them. *Read* a reply into a result (a text, or a list where the handler parses at
 once), decode the result for single-turn checking, and write its calls for execution. All are pure functions, evaluate
 nothing, and are bounded in size, depth and time (formats spec §4).
 """

@@ -1,6 +1,6 @@
 """The shapes in which models write calls, each described by data: what opens, ends, names and encodes.
 
-A notation reads a text as the parser of the family's server does: what stands outside its marks is prose, a call
+A notation reads a text as the parser of the family's server does. What stands outside its marks is prose. A call
 that was cut off ends with the text, and what its marks announce but is unreadable is no call at all
 (`DecodeError`). All are bounded in depth and linear in the text's length.
 """

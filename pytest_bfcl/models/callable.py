@@ -38,8 +38,9 @@ def as_model(obj: object, spec: str = "fixture:model", *, mode: Mode | None = No
     function, sync or async. A
     function gets its arguments by name among ``request``, ``messages``, ``tools``, ``functions``, ``entry``,
     ``parameters``; with other names: one argument is the `Request`, two are messages and tools. It may return
-    whatever `pytest_bfcl.replies.read_reply` reads: text, a `Reply`, a list of calls, ``None``, a message or completion
-    of OpenAI, Anthropic, litellm, LangChain, pydantic-ai, smolagents, LlamaIndex or Gemini, as object or dict.
+    whatever `pytest_bfcl.replies.read_reply` reads. That is text, a `Reply`, a list of calls, ``None``, a message or
+    completion of OpenAI, Anthropic, litellm, LangChain, pydantic-ai, smolagents, LlamaIndex or Gemini, as object or
+    dict.
 
     Sync functions run in one background thread, one call at a time, because most local models are not thread-safe; an
     attribute ``max_concurrency`` on the object raises that. Exceptions become `AdapterError` ``fixture``.

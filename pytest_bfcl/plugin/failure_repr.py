@@ -17,7 +17,7 @@ Place = tuple[str, int]
 class FailureRepr(ExceptionRepr):
     """What pytest prints for a failed entry; plain when turned into a string, coloured on a terminal.
 
-    It has the parts of pytest's own representations, because report plugins read them: ``reprcrash.message`` is what
+    It has the parts of pytest's own representations, because report plugins read them. ``reprcrash.message`` is what
     the short summary and junit show, ``reprcrash.path`` and ``lineno`` are the entry's place in its data file.
     """
 

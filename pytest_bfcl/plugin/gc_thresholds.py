@@ -13,7 +13,7 @@ from pytest_bfcl.collector import fewer_collections
 class GcThresholds:
     """Sets the collector's thresholds while items run; afterwards everything is as it was.
 
-    But in a process that ends with the session, pytest and Python search everything once more at its end: there they
+    But in a process that ends with the session, pytest and Python search everything once more at its end. There they
     are spared the modules and what else was there before the items, which is most.
     """
 

@@ -1,7 +1,7 @@
 """Which addresses of the web a model may have fetched: public ones over http or https, nothing else.
 
 A model chooses the address, so names are resolved here, every address is checked, and the connection goes to exactly
-the address that was checked: a name that resolves differently the second time gains nothing. Each redirect is a new
+the address that was checked. A name that resolves differently the second time gains nothing. Each redirect is a new
 address and is checked again.
 """
 

@@ -1,9 +1,9 @@
 """One call in any library's notation → `ToolCall`.
 
 Known: ``{name, arguments}`` with ``args``, ``input``, ``kwargs`` or ``parameters`` instead of ``arguments`` (Anthropic,
-LangChain, smolagents, Gemini), ``{tool_name, args}`` and ``{tool_name, tool_kwargs}`` (pydantic-ai, LlamaIndex), the
-nested ``{function: {name, arguments}}`` (OpenAI chat), ``{function, arguments, parse_error}`` (Inspect),
-``{name: {parameter: value}}``, a pair, `Call` and `ToolCall`.
+LangChain, smolagents, Gemini). Also ``{tool_name, args}`` and ``{tool_name, tool_kwargs}`` (pydantic-ai, LlamaIndex),
+the nested ``{function: {name, arguments}}`` (OpenAI chat), ``{function, arguments, parse_error}`` (Inspect), ``{name:
+{parameter: value}}``, a pair, `Call` and `ToolCall`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Templates into pages: autoescape everywhere, nothing loaded from outside, hidden characters made visible.
 
-Pages are single files that open from disk: style and script are inlined and named by hash in the page's content
-security policy, so that neither a model's text nor anything else can add code or fetch something.
+Pages are single files that open from disk. Style and script are inlined and named by hash in the page's content
+security policy. So neither a model's text nor anything else can add code or fetch something.
 """
 
 from __future__ import annotations

@@ -101,8 +101,8 @@ def summary_of(run: RunDirectory) -> Summary:
 def models_of(summary: Summary, run: RunDirectory) -> list[str]:
     """The models whose pages need telling apart.
 
-    Results may name a model otherwise than the run was asked for (a replay names the recorded one, a run may have been
-    switched to prompting): with one model asked for, the one with most results has the plain names.
+    Results may name another model than the run's spec: a replay names the recorded one, and a run may have been
+    switched to prompting. With one model asked for, the one with most results has the plain names.
     """
     counts = {
         str(model["model"] or ""): sum(score["total"] for score in model["categories"].values())

@@ -66,8 +66,8 @@ def template_fingerprint(template: str | None) -> str | None:
 class ModelFingerprint:
     """One model under test as it was asked.
 
-    ``model`` is the canonical spec that keys results, ``parameters`` what was sent (temperature, max_tokens, the
-    user's own), ``prompt_sha256`` the hash of a system prompt the user put in place of ours (such runs are not
+    ``model`` is the canonical spec that keys results. ``parameters`` is what was sent (temperature, max_tokens, the
+    user's own). ``prompt_sha256`` is the hash of a system prompt the user put in place of ours (such runs are not
     comparable). ``api``, ``reasoning`` and ``stream`` are those of `Settings`, ``headers`` names only; a run of before
     there was a choice has no ``api``.
     """

@@ -1,6 +1,6 @@
 """JSON lines on disk: appended whole or not at all, read with damage reported instead of raised.
 
-Every append-only file of a run directory (results, journal, index of transcripts) goes through these two functions, so
+Every append-only file of a run directory (results, journal, index of transcripts) goes through these two functions. So
 the promise "nothing reported is lost, nothing torn is believed" has one place.
 """
 

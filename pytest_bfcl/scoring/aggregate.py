@@ -1,7 +1,7 @@
 """How category accuracies become group values and the overall value (scoring spec §5).
 
-The formulas are data (`Mean`, `Pooled`, `Weighted` over categories), evaluated in two ways: as the reference does (a
-category not run counts as 0 with its full size) and as this project does (a category not run is not there).
+The formulas are data (`Mean`, `Pooled`, `Weighted` over categories), evaluated in two ways. One is the reference's (a
+category not run counts as 0 with its full size). The other is as this project does (a category not run is not there).
 """
 
 from __future__ import annotations

@@ -141,8 +141,8 @@ def unreachable(
 ) -> list[str]:
     """Why gates cannot be met whatever the model answers, a sentence each; known before the first request.
 
-    ``selected`` are the categories that will be run or have been, ``full`` those of a data set that is not official,
-    ``skipped`` those selected of which nothing can be measured, with the reason.
+    ``selected`` are the categories that will be run or have been, ``full`` those of a data set that is not official.
+    ``skipped`` are those selected of which nothing can be measured, with the reason.
     """
     skipped = skipped or {}
     measurable = [name for name in selected if name not in skipped]

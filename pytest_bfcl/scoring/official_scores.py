@@ -65,7 +65,7 @@ def read_scores(root: Path) -> dict[str, dict[str, ScoreFile]]:
 
     Categories and ids are those of now; the first releases counted entries from 1 instead of naming them.
 
-    Raises `UsageError` for a file whose first line is not a header, and for a line that cannot be read: it is of an
+    Raises `UsageError` for a file whose first line is not a header, and for a line that cannot be read. It is of an
     entry that failed, and without it the entry would count as passed.
     """
     found: dict[str, dict[str, ScoreFile]] = {}

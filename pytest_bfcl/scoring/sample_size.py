@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pytest_bfcl.scoring.statistics import Z95, student975
 
 ALIKE = 0.2
-"""How alike the answers within a cluster are taken to be before a run: three recorded runs have 0.17 to 0.37 within
+"""How alike the answers within a cluster are taken to be before a run. Three recorded runs have 0.17 to 0.37 within
 live function documents and 0.40 to 0.49 between variants of a conversation."""
 
 

@@ -1,9 +1,9 @@
 """Error bars: Wilson intervals, clustered standard errors, intervals of weighted means, paired tests.
 
-Entries of a benchmark are not independent: the four variants of a multi-turn entry share their user, the questions of a
+Entries of a benchmark are not independent. The four variants of a multi-turn entry share their user, the questions of a
 memory scenario share one memory, live entries share function documents. Such entries form clusters; variances are those
 between clusters (cluster-robust, CR3 where sizes are uneven) and quantiles are Student's with Satterthwaite degrees of
-freedom, so that five memory scenarios count as five and not as 465 questions.
+freedom. So five memory scenarios count as five and not as 465 questions.
 """
 
 from __future__ import annotations
@@ -242,7 +242,7 @@ def spread_of(
     """Variance of Σ weight·accuracy (delta method; clusters across the categories of a stratum count as one).
 
     With ``population`` (category → questions of the full set) it is the variance of a sample as an estimate of what the
-    same run would reach on the full set: questions are drawn one by one, so clusters play no part, and the
+    same run would reach on the full set. Questions are drawn one by one, so clusters play no part, and the
     finite-population correction is applied.
     """
     strata: dict[str, _Stratum] = {}

@@ -1,7 +1,7 @@
 """Splits: which entries may be trained on and which are kept to test with, by whole families, in a file.
 
-A split names the data it was made of by digest and carries its own digest, so that a run can say which split it
-took, and a file that was damaged or edited is refused.
+A split names the data it was made of by digest and carries its own digest. So a run can say which split it
+took, and a damaged or edited file is refused.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What happens in a run, in order, as typed records: the specification for readers of a run in progress.
 
-``opened`` and ``planned`` come first, then ``answered`` for replies and a ``line`` for every line of ``results.jsonl``
-that is kept, then ``notice`` and ``gate`` where there is something to tell, last ``closed``.
+``opened`` and ``planned`` come first, then ``answered`` for replies and a ``line`` for every kept line of
+``results.jsonl``. Then follow ``notice`` and ``gate`` where there is something to tell, last ``closed``.
 `pytest-bfcl validate schema event` prints the JSON Schema. Fields and events may be added: readers ignore those they do
 not know. None is taken away or changes its meaning within a major version.
 """

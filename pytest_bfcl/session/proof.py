@@ -1,6 +1,6 @@
 """The proof of their own entry: who knows the way passes it, and no adversary does.
 
-The oracle goes first, so that what a trial leaves behind is there for those that follow: an entry whose state outlives
+The oracle goes first, so that what a trial leaves behind is there for those that follow. An entry whose state outlives
 its trial is passed by the idle one then, as it would be in repeats. A proof holds until something changes that the
 entry depends on (`pytest_bfcl.dataset.inputs`).
 """
@@ -156,7 +156,7 @@ async def facts_of_server(entry: Entry, settings: Settings) -> ServerFacts:
 async def unearned_by(entry: Entry, texts: Texts, settings: Settings, search: object = None) -> list[str]:
     """The adversaries that pass an entry though it does not allow it, each played after the oracle.
 
-    An adversary that could not do its deed (a vandal on a server that only reads) has not passed, nor has a call made
+    An adversary that could not do its deed (a vandal on a server that only reads) has not passed. Nor has a call made
     twice that leaves the state as the oracle leaves it.
     """
     if entry.mcp is not None and entry.server is None:

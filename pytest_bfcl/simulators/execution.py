@@ -1,6 +1,6 @@
 """Execution of call texts on an entry's simulators: looked up, bound, called; never evaluated as code.
 
-Inputs are what models wrote, so every text yields exactly one result text and nothing else: unknown names, refused
+Inputs are what models wrote, so every text yields exactly one result text and nothing else. Unknown names, refused
 syntax, wrong arguments and whatever a tool raises become error texts (multi_turn spec §3.2 and §3.4).
 """
 

@@ -27,7 +27,7 @@ _MISSING = "_navigate_to_directory.missing"
 class GorillaFileSystem(Simulator):
     """A file tree. ``root`` is compared, the current directory is not.
 
-    The quirks of the reference that models can meet are kept: ``.`` and ``..`` are ordinary names for everything but
+    The quirks of the reference that models can meet are kept. ``.`` and ``..`` are ordinary names for everything but
     `cd` and `find`, moved directories keep their children's old parents, copies of directories are shallow.
     """
 

@@ -410,7 +410,7 @@ _precise_context = lru_cache(maxsize=16)(_new_context)
 
 @contextmanager
 def _digits_limit_kept() -> Iterator[None]:
-    """Reading a text that is no number, mpmath forgets to put Python's limit on digits back: then it would be off for
+    """Reading a text that is no number, mpmath forgets to restore Python's limit on digits. Then it would be off for
     the whole process, and texts decode that must not."""
     limit = sys.get_int_max_str_digits()
     try:

@@ -1,8 +1,8 @@
 """What a call text may be: a bounded subset of Python expressions, read with `ast` and never evaluated as code.
 
-Accepted (multi_turn spec §3.4): literals (text, int, float, bool, None, list, tuple, dict, set), a sign before a
-number, calls of a (dotted) name with positional and keyword arguments, calls as arguments, subscripts, and lists or
-tuples of calls. Everything else is refused before anything runs. `scan` looks at the characters first: Python's own
+Accepted (multi_turn spec §3.4): literals (text, int, float, bool, None, list, tuple, dict, set) and a sign before a
+number. Also calls of a (dotted) name with positional and keyword arguments, calls as arguments, subscripts, and lists
+or tuples of calls. Everything else is refused before anything runs. `scan` looks at the characters first: Python's own
 parser can overflow the C stack on texts such as sixty thousand minus signs, so only texts of bounded nesting reach it.
 """
 

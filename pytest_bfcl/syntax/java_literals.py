@@ -38,8 +38,8 @@ def java_value(source_text: str, schema: Fields) -> Any:
     """The value a Java expression stands for under a parameter's schema (``type``, ``items``).
 
     Numbers are widened and unboxed as an argument of a call is (JLS §5.3: ``5`` or ``Integer.valueOf(5)`` for ``long``,
-    ``1.5f`` for ``double``, never ``1.5`` for ``float``), ``Array`` needs an array creation,
-    ``ArrayList`` and ``HashMap`` an object creation: double-brace bodies, ``Arrays.asList``, ``List.of`` and ``Map.of``
+    ``1.5f`` for ``double``, never ``1.5`` for ``float``). ``Array`` needs an array creation,
+    ``ArrayList`` and ``HashMap`` an object creation. Double-brace bodies, ``Arrays.asList``, ``List.of`` and ``Map.of``
     inside are read, to any depth of generics. ``String``, ``char`` and ``any`` lose the quotes of a literal. Text that
     is no literal of the type comes back unchanged (a variable or constant), as from the official converter.
     """

@@ -1,8 +1,9 @@
 """Plain call lists, most of what models write, read without a parser: ``[name(argument=literal, …), …]``.
 
 `read_plain_calls` only ever answers for texts on which `pytest_bfcl.syntax.python_syntax` gives the same calls under
-every rule set: keyword arguments only, strings on one line without escapes or prefixes, short decimal numbers,
-``True``, ``False``, ``None`` and flat lists of these. At the slightest doubt it has no answer and the parser decides.
+every rule set. They have keyword arguments only, strings on one line without escapes or prefixes, short decimal
+numbers, ``True``, ``False``, ``None`` and flat lists of these. At the slightest doubt it has no answer and the parser
+decides.
 """
 
 from __future__ import annotations

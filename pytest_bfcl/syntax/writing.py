@@ -65,7 +65,7 @@ def _written(name: object, arguments: Arguments) -> str:
 def _value(value: object) -> str:
     """A value as source text, with the reference's defects for mappings outside lists.
 
-    Keys become texts without regard to quotes in them, a mapping of mappings is misread as a nested call, of which
+    Keys become texts without regard to quotes in them. A mapping of mappings is misread as a nested call, of which
     whatever follows the first item is lost, the empty mapping fails.
     """
     if not isinstance(value, dict):

@@ -1,8 +1,8 @@
 """Function documents from the shapes that tools come in: OpenAI's, Anthropic's, MCP's, or a plain JSON Schema.
 
 A document in the benchmark's own words (``"type": "dict"``) stays as it is. Everything else is JSON Schema and is
-translated: ``object`` → ``dict``, ``number`` → ``float``, references resolved inside the document, nullable and
-alternative types reduced to the first one (the checkers know one type a parameter).
+translated: ``object`` → ``dict``, ``number`` → ``float``. References are resolved inside the document, nullable and
+alternative types are reduced to the first one (the checkers know one type a parameter).
 """
 
 from __future__ import annotations

@@ -138,7 +138,7 @@ def wire_names(functions: Iterable[Fields]) -> dict[str, str]:
     """Name on the wire → documented name, for all functions, in order.
 
     Dots and other illegal characters become ``_``; a name that is too long or collides with an earlier one gets a short
-    digest of the documented name at its end, so that it is the same in every request.
+    digest of the documented name at its end. So it is the same in every request.
     """
     mapping: dict[str, str] = {}
     for doc in functions:

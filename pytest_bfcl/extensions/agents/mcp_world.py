@@ -27,7 +27,7 @@ class EntryWorld:
     def __init__(self, entry: Entry, data: DataSet, settings: Settings, memory: str | None = None) -> None:
         if entry.row.checker == "served":
             raise UsageError(
-                f"{entry.id} is played on an MCP server of your own ({entry.mcp!r}): connect the client to that one\n"
+                f"{entry.id} is played on an MCP server of your own ({entry.mcp!r}): connect the client to that one.\n"
                 f'a run plays and judges it: pytest FILE --model … --bfcl-mcp {entry.mcp}="COMMAND or URL"'
             )
         problem = skip_reason(entry.category, data, settings, ["fc"])

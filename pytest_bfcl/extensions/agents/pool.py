@@ -1,6 +1,6 @@
 """Agents in their own processes: a pool of workers, each plays one entry at a time.
 
-An agent that blocks its event loop, exits, takes all memory or leaks descriptors harms its own process only: the parent
+An agent that blocks its event loop, exits, takes all memory or leaks descriptors harms its own process only. The parent
 keeps time, ends what does not end, and takes a fresh one.
 """
 

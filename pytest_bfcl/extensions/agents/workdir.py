@@ -1,7 +1,7 @@
 """The directory of one trial on a user's MCP server: made with it, filled for it, removed after it.
 
 A command says ``{workdir}`` where it is. The model, the entry and the record call it ``/workdir``, in every trial and
-on every machine alike: texts that go to the server get the real place, texts that come from it the short one.
+on every machine alike. Texts that go to the server get the real place, texts that come from it the short one.
 """
 
 from __future__ import annotations

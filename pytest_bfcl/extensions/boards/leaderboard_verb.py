@@ -1,6 +1,6 @@
 """Rank runs in one static page, with the six leaderboard CSV files beside it.
 
-Every rank has its interval, neighbours whose difference is within the noise are ties, and the page shows which entries
+Every rank has its interval. Neighbours whose difference is within the noise are ties. The page shows which entries
 decide between two neighbours and how many pairs change their order from official to corrected to verified scores.
 
 All runs must have measured the same data by the same rules. With --official the reference's arithmetic is used: errors

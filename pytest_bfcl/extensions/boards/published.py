@@ -1,7 +1,7 @@
 """Rows of a published ``data_overall.csv`` beside a run's own: not measured here, each with the distance to it.
 
-The file is the user's. It has one accuracy a column and no entries (scoring spec §6), so a row's own variance is that
-of independent entries times the run's design effect, and a distance is that of two sets asked apart: wider than it
+The file is the user's. It has one accuracy a column and no entries (scoring spec §6). So a row's own variance is that
+of independent entries times the run's design effect, and a distance is that of two separate sets. It is wider than it
 would be, were the same entries known of both.
 """
 

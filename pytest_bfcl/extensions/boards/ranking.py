@@ -1,7 +1,7 @@
 """How far a ranking is to be trusted: intervals of ranks, ties, what decides between neighbours, reversals.
 
 Every pair of models is compared entry by entry with the clusters and degrees of freedom of `paired_spread`. A model's
-rank is certain up to the models that are not told apart from it: its interval runs from one more than those clearly
+rank is certain up to the models that are not separated from it. Its interval runs from one more than those clearly
 better to those not clearly worse (M. Mogstad, J. P. Romano, A. Shaikh, D. Wilhelm, Inference for Ranks, Review of
 Economic Studies 91, 2024), with Holm's correction for the comparisons of one model, so that it holds the true rank in
 95 % of cases.

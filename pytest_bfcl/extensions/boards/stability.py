@@ -164,7 +164,7 @@ def _category(name: str, entries: Sequence[EntryRecord]) -> CategoryStability:
 def flip_interval(category: str, flips: Tally) -> Interval:
     """The interval of a flip rate.
 
-    The pairs of runs share runs, so that what few clusters say of its variance is skewed: where they say more than
+    The pairs of runs share runs, so that what few clusters say of its variance is skewed. Where they say more than
     independent questions would, they count as they are, with a quantile wider by G ⁄ (G − 1) (bounds by simulation).
     """
     known = category_interval(category, flips)
@@ -184,7 +184,7 @@ def noise_floor(passed: Sequence[Sequence[int]], sizes: Sequence[int]) -> float:
     """The difference of two of these runs' accuracies that chance alone exceeds in 5 % of pairs.
 
     ``passed``: of each cluster, how many of its ``sizes`` entries passed in each run. A cluster goes up or down as a
-    whole, runs alike but for chance: the variance is that of its sums between runs, with one flip more, so that runs
+    whole, runs alike but for chance. The variance is that of its sums between runs, with one flip more, so that runs
     without any disagreement have a floor too. The pair looked at is among the runs that tell the variance, so that its
     difference over its standard error has not Student's distribution but the one bounded by √ν (Thompson's τ;
     W. R. Thompson, Annals of Mathematical Statistics 6, 1935), ν being clusters, weighted by size, × (runs − 1).

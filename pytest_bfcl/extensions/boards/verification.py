@@ -1,9 +1,9 @@
 """Does this server serve the model as another does? One run against reference runs of the same model, entry by entry.
 
 Every measure is a yes or no of an entry, so that pairs of the same entry are compared: what both get wrong says nothing
-of the server. Each has two figures, and the verdict follows from them: an interval that holds for all measures together
-at 1 - `CHANCE` (a server differs where one excludes zero), and the largest loss that 95 % leave possible (a server is
-the same where each is below its margin).
+of the server. Each has two figures, and the verdict follows from them. One is an interval that holds for all measures
+together at 1 - `CHANCE` (a server differs where one excludes zero). The other is the largest loss that 95 % leave
+possible (a server is the same where each is below its margin).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What travels between the driver of a run and the actors that hold its conversations: plain values, in order.
 
-What an actor tells leaves it in pieces of bounded size: Ray workers small answers over directly, while large ones would
-stay in the object store of the actor's node and be lost with it.
+What an actor tells leaves it in pieces of bounded size. Ray workers hand small answers over directly, while large ones
+would stay in the object store of the actor's node and be lost with it.
 """
 
 from __future__ import annotations

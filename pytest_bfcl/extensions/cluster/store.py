@@ -30,7 +30,7 @@ Place = tuple[Path, int, int]
 class RunStore:
     """Replies, memories and recordings of one run.
 
-    Replies of trials that have no line yet are held (those of earlier parts: where they lie), so that an actor which
+    Replies of trials without a line are held (those of earlier parts: where they lie). So an actor which
     takes a trial over gets every reply that was paid for. Without ``path`` everything stays in memory.
 
     Args:

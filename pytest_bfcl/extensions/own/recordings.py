@@ -1,6 +1,6 @@
 """Recordings of people's own tests: what a model answered and what tools gave, found again by what was asked.
 
-A request is known by its content (messages and tools, or a call's name and arguments), never by when it came: requests
+A request is known by its content (messages and tools, or a call's name and arguments), never by its time. Requests
 that a test makes at once may arrive in any order. The same request made several times has its answers in turn.
 """
 

@@ -1,7 +1,8 @@
 """Check data files before a run: every entry's shape, types and answers.
 
-Own entries are also tried with a model that knows the ground truth (it must pass), and read for what makes them unfair:
-descriptions that say nothing, answers outside the enum, values the request never mentions, tools that look the same.
+Own entries are also tried with a model that knows the ground truth (it must pass), and read for what makes them unfair.
+Unfair are descriptions that say nothing, answers outside the enum, values the request never mentions, tools that look
+the same.
 
 The official set's retired categories are looked at when --categories names them (docs/retired.md lists their flaws).
 Prints one line a problem, as FILE:LINE: id: message. Exit code 1 when there are errors; warnings are only printed.

@@ -3,7 +3,7 @@
 Only tools we document are callable, arguments are bound before anything runs, and state the reference shares between
 instances (default lists, long-context cards and bookings; multi_turn spec §5) is copied, as corrected rule C19 asks.
 The agentic classes are not bridged: there they read and write files or reach the network themselves. The reference
-does not bound its work: calculations our own calculator refuses as too large are refused here too, but a file tree made
+does not bound its work. Calculations that our calculator refuses are refused here too, but a file tree made
 to look endless can still keep it busy.
 """
 

@@ -1,7 +1,7 @@
 """The process between us and an engine: it ends the engine when we end, however we end. Standard library only.
 
-Run as a script with a command. Its standard input is a pipe that the starting process holds open and never writes to:
-when that process dies, by a signal too, the pipe closes and the engine's whole process group is ended. Ends with the
+Run as a script with a command. Its standard input is a pipe that the starting process holds open and never writes to.
+When that process dies, by a signal too, the pipe closes and the engine's whole process group is ended. Ends with the
 engine's exit code.
 """
 

@@ -1,12 +1,12 @@
 """Graded rewards of conversations whose calls are executed: credit turn by turn, for state and for response.
 
 The official verdict is all or nothing over the whole conversation, and calls that are made again and again may pass.
-Grades say how near a wrong one came and what calls beyond need cost, by this fixed scale (a valid conversation without
-such calls is 1.0, a wrong one at most `MOST_PARTIAL`):
+Grades say how near a wrong one came and what extra calls cost. The scale is fixed. A valid conversation without
+such calls is 1.0, a wrong one at most `MOST_PARTIAL`:
 
 - A turn with expected calls is worth 1.0 when the official rule finds nothing wrong with it, looked at for itself;
   else `MOST_PARTIAL` times the mean of its shares of state and response. A turn without any call is worth 0.
-- Calls beyond the ground truth's number cost, and so do those that only a later turn asks for: a turn is divided by the
+- Calls beyond the ground truth's number cost, and so do those that only a later turn asks for. A turn is divided by the
   square of 1 + ``call_cost`` times the calls too many for each expected one, right or wrong, without a floor. With a
   ``call_cost`` of 0 a right turn is worth 1.0 whatever it called.
 - *state*: of the classes that the turn's expected calls write to, or that differ, the share that is as it should be;

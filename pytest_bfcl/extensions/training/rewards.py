@@ -3,8 +3,8 @@
 Strict by default: 1.0 for a valid answer, else 0.0. With ``partial=True`` a wrong answer earns part of it, by this
 fixed scale (a valid answer is always 1.0, a wrong one at most `MOST_PARTIAL`):
 
-- each expected call that is made earns up to its share of 0.9: a tenth of that for its function, the rest for the share
-  of its expected parameters whose value is among the acceptable ones, to the fourth power, so that what everyone gets
+- each expected call that is made earns up to its share of 0.9. A tenth is for its function, the rest for the share
+  of its expected parameters whose value is among the acceptable ones, to the fourth power. So what everyone gets
   right (a default left out, the one obvious value) earns little. What may be left out, and is, counts on neither side;
 - all of it times the square of expected/made when more calls were made than expected, so that flooding does not pay.
 

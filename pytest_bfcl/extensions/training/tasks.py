@@ -141,7 +141,7 @@ def tasks(
     opened = _opened(_word(data))
     if opened.official and split is None:
         raise UsageError(
-            "the official entries are a test set: split them first and say which part is trained on\n"
+            "the official entries are a test set: split them first and name the training part.\n"
             "  pytest-bfcl new split official -o official.split.json\n"
             "  tasks('official', split='official.split.json')   (or train on 'bundled', or on entries of your own)"
         )

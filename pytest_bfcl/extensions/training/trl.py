@@ -51,8 +51,8 @@ NOT_YET = json.dumps({"error": "This function is not available yet."})
 def dataset(tasks: Tasks, tokenizer: Any = None) -> Any:
     """A `datasets.Dataset` with ``prompt`` and the columns that `reward_function` needs.
 
-    Prompts are chat messages. With a ``tokenizer`` they are texts that its chat template made of messages and tools:
-    the way to train native calls on entries that each have their own tools (``mode="fc"`` and a ``decoder``).
+    Prompts are chat messages. With a ``tokenizer`` they are texts that its chat template made of messages and tools.
+    This is the way to train native calls on entries that each have their own tools (``mode="fc"`` and a ``decoder``).
     Raises `UsageError` for entries of several steps, which need environments.
     """
     if several := next((entry for entry in tasks if entry.row.multi_step), None):

@@ -5,9 +5,9 @@
         model, reward_funcs=rollout_reward, train_dataset=rollout_dataset(ours), rollout_func=rollout(ours))
 
 TRL's own loop over environments ends a rollout at the first reply without a call and shows all functions from the start
-(`pytest_bfcl.extensions.training.trl`). Here a reply without a call ends the user's turn, the next one follows, and
-functions that are held out are shown when they are handed over: their documents stand in that message, since what was
-rendered before cannot change. All calls of a reply are one step. ``decoder`` reads them, in prompting mode too.
+(`pytest_bfcl.extensions.training.trl`). Here a reply without a call ends the user's turn, and the next one follows.
+Held-out functions are shown when they are added. Their documents are in that message, since what was rendered before
+cannot change. All calls of a reply are one step. ``decoder`` reads them, in prompting mode too.
 """
 
 from __future__ import annotations

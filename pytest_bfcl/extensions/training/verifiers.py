@@ -3,7 +3,7 @@
     from pytest_bfcl.extensions.training.verifiers import load_environment
     env = load_environment("bundled", mode="fc")
 
-The harness runs in this process: it asks the policy through verifiers' endpoint with the entry's own tools, carries
+The harness runs in this process. It asks the policy through verifiers' endpoint with the entry's own tools, carries
 calls out on the entry's simulators and continues with the user's next turn, as a run does. An environment package of
 one's own needs two lines (``examples/trainers/bfcl_environment.py``); then ``eval bfcl-environment`` finds it.
 """

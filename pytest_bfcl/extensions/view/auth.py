@@ -2,7 +2,7 @@
 
 The token is the first part of every path, so that links stay relative and another page that guesses the port gets
 nothing. Host is checked against the names of this machine's loopback (a page on the internet cannot make its own name
-resolve here), Origin and the browser's own account of where a request comes from against this very place.
+resolve here). Origin and the browser's own account of a request's source are checked against this very place.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Indexes on disk, in the user's cache folder, never in a run: opening 200 runs again reads no results.
 
-A file is named by the digest of the results file's path and holds a digest of itself: what is damaged, of another
+A file is named by the digest of the results file's path and holds a digest of itself. What is damaged, of another
 version or of a file that is not the same any more is made again silently. It holds ids, reasons and
 headlines of the user's runs, so only the user may read it.
 """

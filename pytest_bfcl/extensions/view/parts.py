@@ -1,7 +1,7 @@
 """Entries of a static site packed together: tens of thousands of pages in some dozens of files.
 
 A part is a script that hands its content over, since a page opened from disk may load scripts and nothing else. Pages
-repeat each other, those of one entry in several runs most of all, and further apart than deflate looks back: texts are
+repeat each other, those of one entry in several runs most of all, and further apart than deflate looks back. Texts are
 cut into pieces, each is kept once, and a page is the list of its pieces. Neighbours lie in one part, in the order of
 their names with numbers by value, so that ``unpack.js`` finds a part by the first name of each.
 """

@@ -1,7 +1,7 @@
 """Every answer of the matrix judged by every rule: what is broken, in which cells, and whose fault that is.
 
 A rule's check is the sum over its cells. A fault that is there in an unusual cell (a forced call, thinking, strict) and
-in none of the plainer ones is that cell's too: ``choice_required`` is broken by whatever ``required`` alone breaks.
+in none of the plainer ones is that cell's too. ``choice_required`` is broken by whatever ``required`` alone breaks.
 """
 
 from __future__ import annotations

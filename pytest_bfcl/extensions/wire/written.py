@@ -39,8 +39,8 @@ class Writing:
     """How a format writes calls: ``call`` once for each, ``between`` them, ``before`` and ``after`` all.
 
     Templates: ``$name``, ``$number`` (from 0), ``$json`` (the arguments), ``$member`` (an object of name and
-    arguments), ``$python``, ``$signs`` (Gemma's) or ``$elements``, one ``element`` an argument with ``$key``,
-    ``$value`` and whether it is a ``$string``. ``alone``: nothing may come with the calls.
+    arguments), ``$python``, ``$signs`` (Gemma's) or ``$elements``. The last has one ``element`` an argument with
+    ``$key``, ``$value`` and whether it is a ``$string``. ``alone``: nothing may come with the calls.
     """
 
     call: str

@@ -1,8 +1,9 @@
 """Find data defects and prove each: impossible answers, calls that fail, texts that stand nowhere, disagreements.
 
-Defects are proved by the entry itself; readings are listed for a person and judge nothing. With --runs, entries that no
-run passed and those where the runs agree on another answer are listed, too. -o writes a page per finding and rows for
-the list of known issues; `pytest-bfcl view` shows what is in such a folder. Exit code 1 when there are defects.
+Defects are proved by the entry itself; readings are listed for a person and judge nothing. With --runs, it also lists
+entries that no run passed, and entries where the runs agree on another answer. Option -o writes a page per finding and
+rows for the list of known issues; `pytest-bfcl view` shows what is in such a folder. Exit code 1 when there are
+defects.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Judge the answers of official folders again and hold every verdict against the one in their score files.
+"""Judge the answers of official folders again and compare every verdict with the one in their score files.
 
   pytest-bfcl score prove bfcl-run/ -o proof.md
 
-A folder holds result/ and score/ as BFCL writes them, of any release. One result file beside its score/ will do; an
-archive (.zip, .tar, .tar.gz, .tar.bz2, .tar.xz) or a revision of a git repository (REPO@REVISION, or REPO alone for the
-newest commit with results) is unpacked for as long as it takes.
+A folder holds result/ and score/ as BFCL writes them, of any release. One result file next to its score/ is enough.
+Archives (.zip, .tar, .tar.gz, .tar.bz2, .tar.xz) and revisions of a git repository are unpacked meanwhile. A revision
+is REPO@REVISION, or REPO alone for the newest commit with results.
 
 Printed is what was compared, how much of it is equal, and each difference with its cause. Exit code 0 when every
 difference has a known cause, 1 otherwise.

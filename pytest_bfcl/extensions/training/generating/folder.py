@@ -1,7 +1,7 @@
 """The folder of a set: a file a category, the order from easy to hard, and what was made, proved and refused.
 
-Tasks are written as they are made. A journal beside them says how far each file goes, so that a set whose making was
-ended goes on: what was torn is cut off, what is there is not made again. The journal goes when the set is whole.
+Tasks are written as they are made. A journal beside them says how far each file goes, so that an interrupted set
+can be resumed. A torn line is cut off, and what is there is not made again. The journal goes when the set is whole.
 """
 
 from __future__ import annotations

@@ -129,7 +129,7 @@ class Domain:
     """A simulator as a source of tasks.
 
     ``world``: the configuration it starts from. ``scenes``: what a user may say before the first request. ``told``:
-    what has to be said before the first call, with fields of the configuration, unless the world is ``locked``: then
+    what has to be said before the first call, with fields of the configuration, unless the world is ``locked``. Then
     the move ``first`` (a login) has to come before all others.
     """
 
