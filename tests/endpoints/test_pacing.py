@@ -41,6 +41,35 @@ class Fixed(Pace):
         pass
 
 
+class Gradient2(Pace):
+    """The law that Netflix's concurrency-limits calls gradient2, with its defaults: short against long latency.
+
+    It knows no refusals; they keep their places here as with every other law.
+    """
+
+    queue, smoothing, tolerance, window = 4, 0.2, 1.5, 600
+
+    def __init__(self, most: int, start: int = 20) -> None:
+        super().__init__(most, start)
+        self._estimate, self._long, self._count = float(start), 0.0, 0
+
+    def answered(self, now: float, latency_s: float, *, wanted: bool) -> None:
+        self._count += 1
+        share = 1 / self._count if self._count <= 10 else 2 / (self.window + 1)
+        self._long += share * (latency_s - self._long)
+        if self._long / latency_s > 2:
+            self._long *= 0.95
+        if not wanted:
+            return
+        gradient = max(0.5, min(1.0, self.tolerance * self._long / latency_s))
+        aimed = self._estimate * gradient + self.queue
+        self._estimate = max(1.0, min(self.most, self._estimate * (1 - self.smoothing) + aimed * self.smoothing))
+        self.limit = int(self._estimate)
+
+    def refused_at(self, now: float, retry_after_s: float | None = None) -> None:
+        self.refused += 1
+
+
 @dataclass
 class Run:
     """Requests asked as the gate lets them through, each at most six times, in virtual time."""
@@ -135,10 +164,14 @@ OTHERS = [
 REQUESTS = 4_000
 
 
+def best_rate(server: Callable[[], Server]) -> float:
+    """Of the fixed numbers that lose no request."""
+    return max(run.rate for limit in FIXED if not (run := Run(Fixed(BOUND, limit), server(), REQUESTS, 1)).lost)
+
+
 def shares_of_the_best(server: Callable[[], Server], seeds: int) -> list[float]:
-    """Rates of the law beside the best fixed number that loses no request, the ramp included; none may be lost."""
-    fixed = [Run(Fixed(BOUND, limit), server(), REQUESTS, 1) for limit in FIXED]
-    best = max(run.rate for run in fixed if not run.lost)
+    """Rates of the law beside the best fixed number, the ramp included; no request may be lost."""
+    best = best_rate(server)
     runs = [Run(Pace(BOUND), server(), REQUESTS, seed) for seed in range(seeds)]
     assert not any(run.lost for run in runs)
     assert all(1 <= limit <= BOUND for run in runs for limit in run.limits)
@@ -374,3 +407,21 @@ def test_which_failures_keep_their_place(error: Exception, kept: bool) -> None:
         assert (gate.inside, gate.pace.refused) == (int(kept), int(kept))
 
     asyncio.run(main())
+
+
+def table() -> None:
+    """The table of docs/running.md: `python -m tests.endpoints.test_pacing`."""
+    print(
+        "| server | `auto`, median | worst | gradient2, median | worst | requests it lost |\n|---|---|---|---|---|---|"
+    )
+    for case in [*EIGHT_KINDS, *OTHERS]:
+        server, best = case.values[0], best_rate(case.values[0])
+        ours = sorted(Run(Pace(BOUND), server(), REQUESTS, seed).rate / best for seed in range(15))
+        theirs = [Run(Gradient2(BOUND), server(), REQUESTS, seed) for seed in range(15)]
+        rates, lost = sorted(run.rate / best for run in theirs), sorted(run.lost for run in theirs)[7]
+        told = " | ".join(f"{100 * share:.0f} %" for share in (ours[7], ours[0], rates[7], rates[0]))
+        print(f"| {case.id} | {told} | {lost} |", flush=True)
+
+
+if __name__ == "__main__":
+    table()

@@ -35,7 +35,7 @@ class Plan:
     missed: dict[str, list[str]] = field(default_factory=dict)
 
 
-def planned(seed: str, names: Sequence[str], shape: Shape, twin: int = 0) -> Parsed | None:
+def planned(seed: str, names: Sequence[str], shape: str, twin: int = 0) -> Parsed | None:
     """An entry of this shape about these simulators, not proved yet; ``None`` where none came about.
 
     ``twin``: 0 or 1; the worlds of the two are opposite in every condition, and their users say the same.
@@ -67,7 +67,7 @@ def planned(seed: str, names: Sequence[str], shape: Shape, twin: int = 0) -> Par
     return _entry(draft, plan, shape)
 
 
-def _entry(draft: Draft, plan: Plan, shape: Shape, twin: int = 0) -> Parsed:
+def _entry(draft: Draft, plan: Plan, shape: str, twin: int = 0) -> Parsed:
     told: Parsed = {"kind": shape}
     if plan.conditions:
         told |= {"conditions": plan.conditions, "twin": twin}

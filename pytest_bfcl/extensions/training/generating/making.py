@@ -27,7 +27,7 @@ from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.troubles import HarnessTrouble
 
-MOST_ATTEMPTS = 400
+MOST_ATTEMPTS = 250
 """Attempts at one place, after which the set cannot be made."""
 PATTERN: tuple[Shape, ...] = (
     "plain", "held_out", "if_fails", "if_fails", "missing_value", "plain", "if_less", "if_less", "held_out", "plain",
@@ -131,39 +131,44 @@ def _is_second_twin(recipe: Recipe, number: int) -> bool:
     return not recipe.tools and PATTERN[at] in CONDITIONS and PATTERN[at - 1] == PATTERN[at]
 
 
-def filled(recipe: Recipe, number: int, first: int = 0) -> list[Place]:
-    """One place, or two with twins, from this attempt on: both are proved, or neither counts."""
+def filled(recipe: Recipe, number: int, first: int = 0, kind: str = "") -> list[Place]:
+    """One place, or two with twins, from this attempt on: both are proved, or neither counts.
+
+    Where few simulators know no condition of a kind, both places are plain.
+    """
     refused: Counter[tuple[str, str]] = Counter()
-    kind = KIND_OF[number % len(KIND_OF)] if recipe.tools else PATTERN[number % len(PATTERN)]
+    kind = kind or (KIND_OF[number % len(KIND_OF)] if recipe.tools else PATTERN[number % len(PATTERN)])
+    twinned = kind in CONDITIONS
     for attempt in range(first, first + MOST_ATTEMPTS):
         try:
-            twins = [_proved(recipe, number, attempt, twin) for twin in range(1 + (kind in CONDITIONS))]
+            twins = [_proved(recipe, number, attempt, kind, twin) for twin in range(1 + twinned)]
         except Unproved as error:
             refused[kind, error.reason] += 1
             continue
-        alike = twins[0][1] == twins[-1][1] if len(twins) > 1 else None
+        alike = twins[0][1] == twins[-1][1] if twinned else None
         return [Place(task, question, attempt + 1, Counter(refused), told, alike) for task, question, told in twins]
+    if twinned:
+        return [place for each in (number, number + 1) for place in filled(recipe, each, kind="plain")]
     (_, reason), _ = (refused or Counter({("", "nothing came about"): 1})).most_common(1)[0]
     raise UsageError(f"no {kind} task could be made in {MOST_ATTEMPTS} attempts, mostly for this: {reason}")
 
 
-def _proved(recipe: Recipe, number: int, attempt: int, twin: int) -> tuple[Task, str, dict[str, bool]]:
+def _proved(recipe: Recipe, number: int, attempt: int, kind: str, twin: int) -> tuple[Task, str, dict[str, bool]]:
     """A task, its question, and how cheap policies fare; raises `Unproved`."""
-    raw, category = _drafted(recipe, number, attempt, twin)
+    raw, category = _drafted(recipe, number, attempt, kind, twin)
     entry = entry_of(raw, f"{category}_made_{recipe.seed}_{number + twin}", category)
     task = task_of(raw, entry.id, category, number + twin, facts_of(recipe, entry))
     return task, question_key(entry), {} if recipe.tools else cheap(entry)
 
 
-def _drafted(recipe: Recipe, number: int, attempt: int, twin: int) -> tuple[Parsed, str]:
+def _drafted(recipe: Recipe, number: int, attempt: int, kind: str, twin: int) -> tuple[Parsed, str]:
     seed = seed_of(recipe.seed, number, attempt)
     if recipe.tools:
-        return drafted(Random(seed), recipe.tools, KIND_OF[number % len(KIND_OF)])
-    shape = PATTERN[number % len(PATTERN)]
-    raw = planned(seed, recipe.simulators, shape, twin)
+        return drafted(Random(seed), recipe.tools, kind)
+    raw = planned(seed, recipe.simulators, kind, twin)
     if raw is None:
         raise Unproved("nothing came about")
-    return raw, CATEGORY[shape]
+    return raw, CATEGORY[kind]
 
 
 def facts_of(recipe: Recipe, entry: Entry) -> Facts:

@@ -101,7 +101,7 @@ def loop(folder: str) -> dict[str, Any]:
     from verl.experimental.agent_loop.agent_loop import DictConfigWrap, _agent_loop_registry
     from verl.utils.dataset.rl_dataset import RLHFDataset
 
-    from pytest_bfcl.training import verl_loop
+    from pytest_bfcl.extensions.training import verl_loop
 
     tokenizer = AutoTokenizer.from_pretrained(folder)
     assert _agent_loop_registry["bfcl"]["_target_"].endswith("BfclAgentLoop")

@@ -20,7 +20,7 @@ def world(rng: Random) -> Parsed:
     contents: Parsed = {}
     for name in rng.sample(_FOLDERS, rng.randint(2, 3)):
         contents[name] = {"type": "directory", "contents": _files(rng, theme, rng.randint(2, 3))}
-    contents |= _files(rng, theme, rng.randint(2, 4))
+    contents |= _files(rng, theme, rng.randint(4, 6))
     return {"root": {theme: {"type": "directory", "contents": contents}}}
 
 
@@ -138,13 +138,13 @@ DOMAIN = Domain(
         Move("cat", ("[show|read] me the [content|contents|text] of {file_name}", "print {file_name}", "[display|reveal] what is inside {file_name}", "[have a look|peek] at {file_name}"), _FILE, ("What does {file_name} say?",),
              gives={"text": Gift(_words, ("its exact content", "what it says word for word"), ("the exact content of {file_name}",)),
                     "message": Gift(_words, ("its exact content", "what it says word for word"), ("the exact content of {file_name}",)),
-                    "numbers": Gift(_numbers, ("those numbers", "the values in it"), ("the values in {file_name}",))}, weight=2.5, fits=_at_top,
-             state=State("it is empty", lambda a, r, v: not r["file_content"], _emptied)),
+                    "numbers": Gift(_numbers, ("those numbers", "the values in it"), ("the values in {file_name}",))}, weight=2.5),
         Move("grep", ("[find|locate|identify] the lines with {pattern} in {file_name}", "search {file_name} for {pattern}"),
              {**_FILE, "pattern": "pattern"}, ("Which lines of {file_name} contain {pattern}?",)),
         Move("wc", ("[count|tally] [the |all ]words [of|in] {file_name}",), _FILE, ("How many words does {file_name} have?", "How many words are in {file_name}?"), fixed={"mode": "w"}, weight=1.5, fits=_at_top,
              gives={"number": Gift(lambda r: r["count"], ("that count",), ("the number of words in {file_name}",))},
-             measure=Measure("word count", lambda r: r["count"], (40, 55, 70, 90), _worded, ("file", lambda a, r: a["file_name"]))),
+             measure=Measure("word count", lambda r: r["count"], (40, 55, 70, 90), _worded, ("file", lambda a, r: a["file_name"])),
+             state=State("[there are none|it has none at all]", lambda a, r, v: r["count"] == 0, _emptied)),
         Move("wc", ("count the characters [of|in] {file_name}",), _FILE, ("How many characters are in {file_name}?",), fixed={"mode": "c"},
              gives={"number": Gift(lambda r: r["count"], ("that count",), ("the number of characters in {file_name}",))}),
         Move("sort", ("sort the lines of {file_name} and show me the result", "sort {file_name} [alphabetically|by line]"), _FILE, weight=1.3),

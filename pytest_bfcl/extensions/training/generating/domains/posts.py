@@ -15,17 +15,17 @@ _SECRETS = ("kelp.Forest9", "Mosaic-41", "two!Lanterns", "paper_boat7", "north&s
 def world(rng: Random) -> Parsed:
     """An account among others with some posts."""
     theme = topic(rng)
-    names = rng.sample(HANDLES, 5)
+    names = rng.sample(HANDLES, 7)
     first = rng.randint(11, 60)
     tweets = {
         str(first + n): {
             "id": first + n, "username": name, "content": note(rng, theme), "tags": [f"#{term(rng, theme)}"], "mentions": [],
         }
-        for n, name in enumerate(names[:3])
+        for n, name in enumerate(names[:5])
     }  # fmt: skip
     return {
         "username": names[0], "password": rng.choice(_SECRETS), "authenticated": rng.random() < 0.7, "tweets": tweets,
-        "comments": {}, "retweets": {}, "following_list": names[3:4], "tweet_counter": first + 3,
+        "comments": {}, "retweets": {}, "following_list": names[5:6], "tweet_counter": first + 5,
     }  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from pytest_bfcl.json_types import Parsed
 def world(rng: Random) -> Parsed:
     """A few tickets of one user, one of them resolved."""
     user, theme, first = rng.choice(PEOPLE).lower(), topic(rng), rng.randint(3, 70)
-    states = ["Open", "Open", "Resolved"]
+    states = ["Open"] * 4 + ["Resolved"] * 2
     rng.shuffle(states)
     queue = [
         {"id": first + n, "title": title(rng, theme), "description": note(rng, theme), "status": state,
@@ -21,7 +21,7 @@ def world(rng: Random) -> Parsed:
         for n, state in enumerate(states)
     ]  # fmt: skip
     logged_in = rng.random() < 0.7
-    return {"ticket_queue": queue, "ticket_counter": first + 3, "current_user": user if logged_in else None}
+    return {"ticket_queue": queue, "ticket_counter": first + len(queue), "current_user": user if logged_in else None}
 
 
 def _of(*states: str) -> Any:

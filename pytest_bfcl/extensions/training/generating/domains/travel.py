@@ -28,7 +28,7 @@ _MONTHS = listed("January February March April May June July August September Oc
 
 def world(rng: Random) -> Parsed:
     """A traveller with two cards, logged in or not."""
-    cards = [str(rng.randint(10**11, 10**12 - 1)) for _ in range(2)]
+    cards = [str(rng.randint(10**11, 10**12 - 1)) for _ in range(4)]
     logged_in = rng.random() < 0.6
     return {
         "credit_card_list": {
@@ -37,7 +37,7 @@ def world(rng: Random) -> Parsed:
                 "cardholder_name": f"{rng.choice(PEOPLE)} {rng.choice(FAMILIES)}",
                 "card_verification_number": rng.randint(100, 999), "balance": balance,
             }
-            for card, balance in zip(cards, (rng.randint(9_000, 14_000), rng.randint(9_000, 30_000)), strict=True)
+            for card, balance in ((card, rng.randint(9_000, 30_000)) for card in cards)
         },
         "booking_record": {},
         "access_token": str(rng.randint(10**5, 10**6 - 1)) if logged_in else None,
