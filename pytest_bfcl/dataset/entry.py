@@ -104,7 +104,7 @@ class Entry(BaseModel):
     """What must hold of such an entry's answers and of the server's state."""
     allows: list[str] | dict[str, str] = Field(default_factory=list)
     """Adversaries that may pass the entry (`pytest_bfcl.models.adversaries`), by name, best with the reason."""
-    server: ServerFacts | None = Field(default=None, exclude=True, repr=False)
+    server_facts: ServerFacts | None = Field(default=None, exclude=True, repr=False)
     """While it is played: the server it is played on."""
     config: str | None = None
     """Format sensitivity only: the configuration string inside the id."""

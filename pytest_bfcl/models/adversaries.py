@@ -108,7 +108,7 @@ def adversaries_of(entry: Entry) -> list[str]:
 def harmless_repeat(entry: Entry) -> bool:
     """Whether the server says that its last right call may be made again: it reads, or changes nothing more."""
     calls = right_calls(entry)
-    tool = entry.server.tool(calls[-1].name) if calls and entry.server is not None else None
+    tool = entry.server_facts.tool(calls[-1].name) if calls and entry.server_facts is not None else None
     if tool is None:
         return not calls
     return tool.repeatable or (not tool.annotated and not _may_write(tool))
@@ -123,7 +123,7 @@ def extra_calls(entry: Entry) -> list[Call]:
     """What the vandal tries: what destroys something that is there, what writes something new, then the rest."""
     made: list[tuple[int, str, Call]] = []
     done = [(portable_name(call.name), call.arguments) for call in right_calls(entry)]
-    for tool in entry.server.tools if entry.server is not None else ():
+    for tool in entry.server_facts.tools if entry.server_facts is not None else ():
         victims = _Victims(entry, tool)
         call = Call(tool.name, arguments_for(tool.schema, victims.say))
         if not _may_write(tool) or (call.name, call.arguments) in done:
@@ -152,7 +152,7 @@ class _Victims:
         self._setup = [call.arguments for call in entry.setup]
         looks = [look for _, look in states_of(entry.expect)]
         told = repr([call.arguments for call in self._right])
-        there = entry.server.files if entry.server is not None else ()
+        there = entry.server_facts.files if entry.server_facts is not None else ()
         files = [each for each in there if "#" not in each]
         named = {str(look.file) for look in looks}
         self._files = [each for each in files if each not in named and f"{SHOWN_WORKDIR}/{each}" not in told]

@@ -101,7 +101,7 @@ class Proofs:
         if entry.mcp is not None:
             facts = await self._facts_of(entry)
             self._require_same(entry, facts)
-            entry = entry.model_copy(update={"server": facts})
+            entry = entry.model_copy(update={"server_facts": facts})
             parts |= facts.parts()
             if is_spared(entry, self._settings) and entry.mcp not in self._spared:
                 self._spared.add(str(entry.mcp))
@@ -149,8 +149,8 @@ def _parts_in(text: str) -> Parts:
 async def facts_of_server(entry: Entry, settings: Settings) -> ServerFacts:
     """What the server of an entry lists when it is set up for it. Raises `HarnessError` (kind ``mcp``)."""
     async with served(entry, settings) as (offered, _):
-        assert offered.server is not None
-        return offered.server
+        assert offered.server_facts is not None
+        return offered.server_facts
 
 
 async def unearned_by(entry: Entry, texts: Texts, settings: Settings, search: object = None) -> list[str]:
@@ -159,8 +159,8 @@ async def unearned_by(entry: Entry, texts: Texts, settings: Settings, search: ob
     An adversary that could not do its deed (a vandal on a server that only reads) has not passed. Nor has a call made
     twice that leaves the state as the oracle leaves it.
     """
-    if entry.mcp is not None and entry.server is None:
-        entry = entry.model_copy(update={"server": await facts_of_server(entry, settings)})
+    if entry.mcp is not None and entry.server_facts is None:
+        entry = entry.model_copy(update={"server_facts": await facts_of_server(entry, settings)})
     right = None
     if entry.possible_answer is not None and entry.row.checker != "answer":
         right = (await _played("oracle:", entry, texts, settings, search)).extra.get(END_STATE)

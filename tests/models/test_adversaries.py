@@ -32,7 +32,9 @@ def entry(*tools: ServedTool, files: tuple[str, ...] = (), **changes: Any) -> En
     told = {"id": "e", "category": "mcp", "mcp": "shop", "expect": [LOOKS], "possible_answer": WAY}
     told |= {"question": [[{"role": "user", "content": "Oslo or Riga?"}]], **changes}
     functions = [{"name": each.name, "description": "", "parameters": each.schema} for each in tools]
-    return Entry(**{"function": functions, **told}).model_copy(update={"server": ServerFacts("shop 1", tools, files)})
+    return Entry(**{"function": functions, **told}).model_copy(
+        update={"server_facts": ServerFacts("shop 1", tools, files)}
+    )
 
 
 @pytest.mark.parametrize(

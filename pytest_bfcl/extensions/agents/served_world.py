@@ -63,7 +63,7 @@ async def served_entry(
                 for call in entry.setup:
                     await server.call(call.call, workdir.real(call.arguments), "the entry's setup")
                 await world.begin()
-                offered = {"function": _offered(entry, documents, server), "server": world.facts}
+                offered = {"function": _offered(entry, documents, server), "server_facts": world.facts}
                 yield entry.model_copy(update=offered), world
 
 

@@ -89,7 +89,7 @@ def test_a_server_that_may_be_a_real_one_is_spared(tmp_path: Path, where: str, s
     entry = open_data(str(written(tmp_path))).entry("kept")
     settings = Settings(mcp={"shop": where})
     assert proof.is_spared(entry, settings) is spared
-    assert ("vandal" in proof.to_be_played(entry.model_copy(update={"server": EMPTIES}), settings)) is not spared
+    assert ("vandal" in proof.to_be_played(entry.model_copy(update={"server_facts": EMPTIES}), settings)) is not spared
 
 
 @pytest.mark.slow
