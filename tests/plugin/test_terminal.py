@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from _pytest._io import TerminalWriter
 
+from pytest_bfcl.cli import main
 from pytest_bfcl.plugin.failure_repr import FailureRepr
 from pytest_bfcl.plugin.progress import Progress
 from pytest_bfcl.session import EarlierParts
@@ -17,7 +18,7 @@ from pytest_bfcl.session.run import Run
 from pytest_bfcl.settings import Settings
 from tests.distributed import WORKERS
 
-from .conftest import Project
+from .conftest import Project, question, write_lines
 
 
 def test_header_and_summary(project: Project) -> None:
@@ -46,6 +47,32 @@ def test_the_guess_of_the_data_is_said_even_when_quiet(project: Project, monkeyp
 def test_a_file_named_alone_is_what_the_run_is_about(project: Project) -> None:
     result = project.run("bench/multiple.jsonl", data=None)
     result.stdout.fnmatch_lines(["bfcl: scripted:script.json on multiple (*"])
+
+
+def test_a_set_that_is_typed_and_not_used_is_said(project: Project) -> None:
+    write_lines(project.path / "own.jsonl", [question("simple_python_7")])
+    used = project.run("own.jsonl", "bfcl/multiple.jsonl", data="bench", out="used")
+    assert "is not used" not in used.stdout.str()
+    result = project.run("own.jsonl", data="bench")
+    result.stdout.fnmatch_lines(["bfcl: --bfcl-data bench is not used, as only your own files were named"])
+
+
+@pytest.mark.parametrize("more", [("--bfcl-dry-run",), (), ("-n1",)])
+def test_what_will_be_skipped_is_said_before_the_first_entry_by_every_door(
+    project: Project, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, more: tuple[str, ...]
+) -> None:
+    asked = question("web_search_0", involved_classes=["WebSearchAPI"], possible_answer=["Oslo"])
+    write_lines(project.path / "web" / "web_search.jsonl", [asked])
+    write_lines(project.path / "web" / "multiple.jsonl", [question("multiple_0")])
+    monkeypatch.delenv("SERPAPI_API_KEY", raising=False)
+    told = "2 entries will be skipped (web_search_base, web_search_no_snippet): no search provider"
+    result = project.run(*more, data="web", model="oracle:", out=None)
+    lines = result.outlines
+    (at,) = [number for number, line in enumerate(lines) if told in line]
+    assert not any(line.startswith(("bfcl/", "dry run: ")) for line in lines[:at])
+    if more != ("-n1",):
+        assert main(["run", "--model", "oracle:", "--data", "web", *(each.replace("bfcl-", "") for each in more)]) == 0
+        assert told in capsys.readouterr().out
 
 
 def test_progress_line() -> None:
