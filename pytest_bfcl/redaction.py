@@ -8,6 +8,7 @@ HTML, and as UTF-8 read as Latin-1.
 from __future__ import annotations
 
 import html.entities
+import os
 import re
 import shlex
 from base64 import b64decode, b64encode, urlsafe_b64encode
@@ -167,6 +168,12 @@ def process_secrets(command: str) -> tuple[str, ...]:
         if "://" in word:
             found += url_secrets(word)
     return _written(value for value in found if len(value) >= _SHORTEST_IN_REPLY)
+
+
+def environment_secrets() -> tuple[str, ...]:
+    """Credentials among the variables of the environment, which code of users and processes started here can print."""
+    found = (value for name, value in os.environ.items() if _is_credential(name) and len(value) >= _SHORTEST_IN_REPLY)
+    return _written(found)
 
 
 def _written(secrets: Iterable[str]) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from pytest_bfcl.failures import AdapterError
+from pytest_bfcl.redaction import environment_secrets, hide
 from pytest_bfcl.troubles import AdapterTrouble
 
 _PACKAGE = str(Path(__file__).resolve().parents[1])
@@ -21,7 +22,8 @@ def fixture_error(error: Exception, *, users: bool = False) -> AdapterError | No
     place = place_of(error)
     if place is None and not users:
         return None
-    text = f"the model fixture raised {type(error).__name__}: {error}"
+    said = hide(str(error), environment_secrets())
+    text = f"the model fixture raised {type(error).__name__}: {said}"
     advice = f"mend {place}" if place else ""
     return AdapterError(AdapterTrouble.FIXTURE, f"{text} ({place})" if place else text, advice=advice)
 

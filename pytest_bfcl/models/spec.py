@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.redaction import redact
+from pytest_bfcl.redaction import public_url, redact
 from pytest_bfcl.transcript import Mode
 
 MODES: tuple[Mode, ...] = ("fc", "prompt")
@@ -28,8 +28,8 @@ class ModelSpec:
 
     @property
     def base(self) -> str:
-        """The spec without its mode."""
-        return f"{self.provider}:{self.name}"
+        """The spec without its mode; of an address what may be shown."""
+        return f"{self.provider}:{public_url(self.name) if '://' in self.name[:9] else self.name}"
 
     @property
     def text(self) -> str:

@@ -26,6 +26,7 @@ from pytest_bfcl.extensions.agents.agent import Agent
 from pytest_bfcl.failures import AdapterError, HarnessError, UsageError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.plain_text import clean
+from pytest_bfcl.redaction import discreet, environment_secrets, hide
 from pytest_bfcl.transcript import PLAYED_BEFORE
 from pytest_bfcl.troubles import AdapterTrouble, HarnessTrouble
 
@@ -125,7 +126,8 @@ class _Worker:
 
     @property
     def _last(self) -> str:
-        return clean(next((line.strip() for line in reversed(self._said) if line.strip()), "nothing"))[:300]
+        last = next((line.strip() for line in reversed(self._said) if line.strip()), "nothing")
+        return clean(hide(last, environment_secrets()))[:300]
 
     async def play(self, conversation: PlayedConversation) -> bool:
         """Whether the process can play on. Raises `AdapterError`."""
@@ -205,13 +207,17 @@ def _answered(conversation: PlayedConversation, message: Parsed) -> Parsed:
 
 
 def _read(stream: IO[str], lines: queue.SimpleQueue[Parsed | None], arrived: collections.deque[Any]) -> None:
-    """Every line of a process, and ``None`` at its end, or where a line is none of ours."""
+    """Every line of a process, and ``None`` at its end, or where a line is none of ours.
+
+    The process has the credentials of the environment; what it tells of them stays here.
+    """
+    secrets = environment_secrets()
     with contextlib.suppress(OSError, ValueError, RecursionError):
         while (text := stream.readline(LONGEST_LINE)).endswith("\n"):
             message = json.loads(text)
             if not isinstance(message, dict):
                 break
-            lines.put(message)
+            lines.put(discreet(message, secrets))
             _wake(arrived)
     lines.put(None)
     _wake(arrived)

@@ -19,6 +19,7 @@ from pytest_bfcl.extensions.agents.agent import Agent
 from pytest_bfcl.extensions.agents.episode import Episode
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.json_types import Parsed
+from pytest_bfcl.redaction import discreet, hide, url_secrets
 from pytest_bfcl.transcript import Reply
 from pytest_bfcl.troubles import AdapterTrouble
 
@@ -94,7 +95,10 @@ class PostedAgent(Agent):
                 AdapterTrouble.TIMEOUT, f"the agent did not answer a turn within {self._limit_s:g} s"
             ) from None
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise AdapterError(AdapterTrouble.CONNECTION, f"the agent cannot be asked: {str(error)[:300]}") from None
+            raise AdapterError(
+                AdapterTrouble.CONNECTION,
+                f"the agent cannot be asked: {hide(str(error), url_secrets(self._url))[:300]}",
+            ) from None
         if response.status != 200:
             raise AdapterError(AdapterTrouble.FIXTURE, f"the agent answered a turn with status {response.status}")
         if len(body) > LONGEST:
@@ -105,7 +109,7 @@ class PostedAgent(Agent):
             said = None
         if not isinstance(said, dict):
             raise AdapterError(AdapterTrouble.FIXTURE, "the agent's answer is no JSON object")
-        return said
+        return discreet(said, url_secrets(self._url))
 
     async def _start(self) -> None:
         """Listen for calls, once."""

@@ -75,8 +75,8 @@ class McpSession:
         from pytest_bfcl.extensions.agents.mcp_tools import document_of, listed_tools
 
         try:
-            self._tools = await listed_tools(self.client)
-            listed = discreet([document_of(tool) for tool in self._tools], self._secrets)
+            self._tools = [self._discreet(tool) for tool in await listed_tools(self.client)]
+            listed = [document_of(tool) for tool in self._tools]
         except UsageError as error:
             raise self.trouble(str(error)) from None
         except Exception as error:
@@ -95,7 +95,7 @@ class McpSession:
     def facts(self, files: Sequence[str] = ()) -> ServerFacts:
         """Which server it is and what it listed last; ``files`` lie in the trial's directory."""
         info = self.client.server_info
-        title = f"{info.name} {info.version}".strip() if info is not None else "unnamed"
+        title = hide(f"{info.name} {info.version}".strip(), self._secrets) if info is not None else "unnamed"
         return ServerFacts(title, tuple(map(_served_tool, self._tools)), tuple(files))
 
     @property
@@ -121,7 +121,7 @@ class McpSession:
                 raise self.trouble(
                     f"it did not answer {name}{f' ({purpose})' if purpose else ''}: {_first(error)}"
                 ) from None
-            raise
+            raise MCPError(error.code, hide(error.message, self._secrets)) from None
         except Exception as error:
             raise self.trouble(f"it did not answer {name}: {_first(error)}") from None
         result = self._discreet(result)
@@ -130,7 +130,7 @@ class McpSession:
         return result
 
     def _discreet(self, result: Any) -> Any:
-        """A result without what the server was started with: a tool may print its environment."""
+        """A result, or a tool, without what the server was started with: it may print its environment."""
         if not self._secrets:
             return result
         return type(result).model_validate(discreet(result.model_dump(by_alias=True), self._secrets))

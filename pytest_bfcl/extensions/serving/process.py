@@ -21,7 +21,7 @@ from typing import cast
 from pytest_bfcl.extensions.serving import keeper
 from pytest_bfcl.extensions.serving.table import Engine
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.redaction import hide, process_secrets
+from pytest_bfcl.redaction import environment_secrets, hide, process_secrets
 from pytest_bfcl.session.serving.questions import get
 
 STALL_S = 180.0
@@ -73,6 +73,7 @@ class RunningEngine:
     def trouble(self, what: str) -> str:
         """What happened to the engine in a few lines: the sentence, the end of its log, where the rest is."""
         secrets = process_secrets(shlex.join(map(str, cast("Sequence[str]", self._process.args))))
+        secrets += environment_secrets()  # which the engine has
         tail = hide("\n".join(f"  {line}" for line in log_tail(self.log)), secrets)
         return f"{self.engine.title} {what}; its log ends with\n{tail or '  (nothing)'}\nwhole log: {self.log}"
 

@@ -317,3 +317,35 @@ def test_doors_that_cannot_play_them_say_so(data: Any, capsys: pytest.CaptureFix
     said = capsys.readouterr().err
     assert "shop_one is played on an MCP server of your own ('shop'): connect the client to that one" in said
     assert len(said.splitlines()) <= 3
+
+
+LEAKY = """
+import os, sys
+from mcp.server import MCPServer
+key = os.environ["API_KEY"]
+server = MCPServer("shop " + key, version=key, instructions=key)
+
+@server.tool(name="get_cart", description="Tells " + key)
+def get_cart() -> dict:
+    print("last words", key, file=sys.stderr, flush=True)
+    if "dies" in sys.argv:
+        os._exit(3)
+    if "raises" in sys.argv:
+        raise ValueError(key)
+    return {key: [key]}
+
+server.run()
+"""
+KEY = 'c@nary+KEY/"4711-xyzQ9'
+
+
+@pytest.mark.parametrize("way", ["answers", *(pytest.param(way, marks=pytest.mark.slow) for way in ("raises", "dies"))])
+def test_nothing_is_kept_of_what_a_server_is_started_with(tmp_path: Path, way: str) -> None:
+    (tmp_path / "leaky.py").write_text(LEAKY)
+    entry = {**ONE, "possible_answer": [["get_cart()"]], "expect": [{"call": "get_cart", "equals": {"a": 1}}]}
+    (tmp_path / "shop.jsonl").write_text(json.dumps(entry) + "\n")
+    command = f"API_KEY={shlex.quote(KEY)} {shlex.join([sys.executable, str(tmp_path / 'leaky.py'), way])}"
+    found = run(open_data(str(tmp_path / "shop.jsonl")), "oracle:", settings=settings(command))
+    told = json.dumps(found.records)
+    assert "[hidden]" in told
+    assert "xyzQ9" not in told
