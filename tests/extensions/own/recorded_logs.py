@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from tests.extensions.own import exporters
+
 NAME, CALLED, SYSTEM, ASKED, RESULT, ANSWER = (
     "find-order", {"number": 12}, "You work for a shop.", "Where is order 12?", "sent", "It was sent.",
 )  # fmt: skip
@@ -191,6 +193,8 @@ LOGS: dict[str, list[Any]] = {
     "litellm_spend": [{"request_id": "l", "messages": "{}", "response": json.dumps(completion(LAST)),
                        "proxy_server_request": json.dumps({"messages": CHAT, "tools": [OPENAI_TOOL]})}],
 }  # fmt: skip
+
+LOGS |= exporters.logs(CHAT, LAST, OPENAI_TOOL, completion)
 
 
 def lines_of(log: list[Any]) -> str:

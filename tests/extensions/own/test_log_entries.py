@@ -11,7 +11,7 @@ import pytest
 from pytest_bfcl.cli import main
 from pytest_bfcl.extensions.own.log_entries import entries_of_log
 from pytest_bfcl.failures import UsageError
-from tests.extensions.own import recorded_logs
+from tests.extensions.own import exporters, recorded_logs
 from tests.extensions.own.recorded_logs import LOGS, lines_of
 
 SCHEMA = recorded_logs.SCHEMA
@@ -255,6 +255,8 @@ def gemini(word: object, **more: Any) -> dict[str, Any]:
 
 CHOICE = chat("stop")["response"]["choices"][0]
 STOPPED = chat("stop")["response"]
+LENGTH = chat("length")["response"]
+RUN = {"id": "r", "run_type": "llm", "inputs": OFFERED, "outputs": STOPPED}
 LEFT = '<tool_call>{"name": "find_order", "arguments": {"number": 1}}</tool_call>'
 TAKEN: dict[str, Any] = {
     "chat: stop": chat("stop"), "messages: end_turn": messages("end_turn"),
@@ -266,6 +268,11 @@ TAKEN: dict[str, Any] = {
     "otel: no word": span(OTEL_SPAN, status={"status_code": "UNSET"}),
     "phoenix: OK": span(PHOENIX_SPAN, status_code="OK"),
     "openllmetry: stop": span({**METERED_SPAN, "gen_ai.completion.0.finish_reason": "stop"}),
+    "langsmith: success": {**RUN, "status": "success"},
+    "langchain: stop": exporters.langchain_run(ASKED, SAYS, TOOL, "stop"),
+    "mlflow: OK": exporters.mlflow_trace(OFFERED, STOPPED), "helicone: 200": exporters.helicone_log(OFFERED, STOPPED),
+    "vercel: stop": exporters.vercel_span(ASKED, TOOL, "stop", text="A shop's assistant."),
+    "stored: stop": {**STOPPED, **OFFERED},
 }  # fmt: skip
 REFUSED: dict[str, Any] = {
     **{f"chat: {word}": chat(word) for word in (
@@ -299,6 +306,25 @@ REFUSED: dict[str, Any] = {
     "otel: an exception": span(OTEL_SPAN, events=[{"name": "exception", "attributes": {}}]),
     "phoenix: ERROR": span(PHOENIX_SPAN, status_code="ERROR"),
     "openllmetry: length": span({**METERED_SPAN, "gen_ai.completion.0.finish_reason": "length"}),
+    "langsmith: error": {**RUN, "outputs": None, "error": "APIError()", "status": "error"},
+    "langsmith: pending": {**RUN, "status": "pending"}, "langsmith: length": {**RUN, "outputs": LENGTH},
+    "langsmith: two conversations": {**RUN, "inputs": {"messages": [ASKED, ASKED]}},
+    **{f"langchain: {word}": exporters.langchain_run(ASKED, SAYS, TOOL, word) for word in ("length", "error", "")},
+    "mlflow: ERROR": exporters.mlflow_trace(OFFERED, STOPPED, "STATUS_CODE_ERROR"),
+    "mlflow: length": exporters.mlflow_trace(OFFERED, LENGTH),
+    "mlflow: no inputs": exporters.mlflow_trace(None, STOPPED),
+    "helicone: 500": exporters.helicone_log(OFFERED, STOPPED, 500),
+    "helicone: length": exporters.helicone_log(OFFERED, LENGTH),
+    "helicone: no bodies": {"request_id": "h", "signed_body_url": "x", "response_status": 200},
+    **{f"vercel: {word}": exporters.vercel_span(ASKED, TOOL, word, text="A shop's assistant.") for word in (
+        "length", "content-filter", "error", "other", "unknown", "tool-calls")},
+    "vercel: ERROR": {**exporters.vercel_span(ASKED, TOOL, "stop", text="A shop's assistant."), "status": {"code": 2}},
+    "vercel: not recorded": span({"ai.operationId": "ai.streamText.doStream", "ai.response.finishReason": "stop"}),
+    "vercel: tool choice none": span({
+        **exporters.vercel_span(ASKED, TOOL, "stop", text="A shop's assistant.")["attributes"],
+        "ai.prompt.toolChoice": '{"type": "none"}'}),
+    "stored: length": {**LENGTH, **OFFERED}, "stored: no messages": {**STOPPED, "tools": [TOOL]},
+    "a transcript of Claude Code": {"type": "user", "sessionId": "s", "uuid": "u", "message": ASKED[0]},
     "a call left in the text": {"tools": [TOOL], "messages": [*ASKED, {"role": "assistant", "content": LEFT}]},
     "thoughts alone": {"tools": [TOOL], "messages": [*ASKED, {"role": "assistant", "content": "<think>\nOkay, let"}]},
     "nothing": {"tools": [TOOL], "messages": [*ASKED, {"role": "assistant", "content": ""}]},

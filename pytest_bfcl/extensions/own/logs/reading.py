@@ -17,6 +17,7 @@ from pytest_bfcl.extensions.own.logs.conversation import Conversation
 from pytest_bfcl.extensions.own.logs.langfuse import observations_in, observed_conversation
 from pytest_bfcl.extensions.own.logs.rows import AceAnswers, ace_conversation, xlam_conversation
 from pytest_bfcl.extensions.own.logs.spans import span_conversation, spans_in
+from pytest_bfcl.extensions.own.logs.wrapped import wrapped_conversation, wrapped_in
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.replies import Said, UnknownShape
@@ -25,7 +26,8 @@ from pytest_bfcl.spread_json import json_trouble
 MAX_BYTES = 500_000_000
 KNOWN = (
     '"messages" and "tools", requests and responses of chat completions, Responses, Anthropic, Gemini or litellm, '
-    "spans of OpenTelemetry, Phoenix or OpenLLMetry, exports of Langfuse, rows of xLAM or ACEBench"
+    "spans of OpenTelemetry, Phoenix, OpenLLMetry or Vercel's AI SDK, exports of Langfuse, LangSmith, MLflow or "
+    "Helicone, OpenAI's stored completions, rows of xLAM or ACEBench"
 )
 
 
@@ -102,6 +104,13 @@ def _records(path: Path, leave_out: Callable[[str], None] | None) -> Iterator[tu
 def _conversations(record: Any, place: str, threads: Threads, answers: AceAnswers) -> Iterator[Conversation]:
     if not isinstance(record, dict):
         raise UnknownShape(f"no conversation: {KNOWN}")
+    if (wrapped := wrapped_in(record)) is not None:
+        for one in wrapped:
+            try:
+                yield wrapped_conversation(one, f"{place}, {one.name}")
+            except UnknownShape as error:
+                raise UnknownShape(f"{one.name}: {error}") from None
+        return
     for found, read in ((spans_in(record), span_conversation), (observations_in(record), observed_conversation)):
         if found is not None:
             for number, each in enumerate(found):

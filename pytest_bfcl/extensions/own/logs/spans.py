@@ -1,5 +1,5 @@
 """Spans of tracers: OpenTelemetry's GenAI conventions (spans as JSON lines and OTLP/JSON), OpenInference's as Phoenix
-exports them, and OpenLLMetry's."""
+exports them, OpenLLMetry's, and those of Vercel's AI SDK (`vercel`)."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 from pytest_bfcl.extensions.own.logs.conversation import Conversation, maybe_parsed, objects, parsed
 from pytest_bfcl.extensions.own.logs.tools import documents_of
 from pytest_bfcl.extensions.own.logs.truth import span_trouble, word_trouble
+from pytest_bfcl.extensions.own.logs.vercel import vercel
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.replies import Said, UnknownShape, read_history
 
@@ -79,7 +80,7 @@ def span_conversation(span: Fields, place: str) -> Conversation | None:
         if event.get("name") == "gen_ai.client.inference.operation.details":
             attributes = {**attributes, **event["attributes"]}
     nested = _nested(attributes)
-    for read in (_gen_ai, _open_inference, _open_llmetry):
+    for read in (vercel, _gen_ai, _open_inference, _open_llmetry):
         if (found := read(nested)) is not None:
             tools, said = found
             trouble = span_trouble(span, attributes) or _ended(nested, span["events"], said)
@@ -95,6 +96,7 @@ def span_conversation(span: Fields, place: str) -> Conversation | None:
 
 
 _WORDS = (
+    ("ai", "response", "finishReason"),
     ("gen_ai", "response", "finish_reasons"), ("llm", "finish_reason"), ("llm", "response", "finish_reason"),
     ("gen_ai", "completion", 0, "finish_reason"), ("gen_ai", "output", "messages", -1, "finish_reason"),
 )  # fmt: skip

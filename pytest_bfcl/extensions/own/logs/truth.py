@@ -41,12 +41,13 @@ def response_trouble(request: Fields, response: object) -> str | None:
         return "response: it does not say how the reply ended (finish_reason, stop_reason, finishReason or status)"
     if (problem := problem_of(reply)) is not None:
         return f"response: the reply ended with {reply.finish_reason!r} ({problem})"
-    if not reply.tool_calls and _may_not_call(request):
+    if not reply.tool_calls and may_not_call(request):
         return "tool_choice: none: a model that may not call says nothing about calls"
     return None
 
 
-def _may_not_call(request: Fields) -> bool:
+def may_not_call(request: Fields) -> bool:
+    """Whether a request forbids calls."""
     choice = request.get("tool_choice")
     kind = choice.get("type", choice.get("mode")) if isinstance(choice, Mapping) else choice
     if isinstance(kind, str) and kind.lower() == "none":
