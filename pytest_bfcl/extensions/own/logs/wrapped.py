@@ -119,10 +119,10 @@ def _choice(generation: Fields, number: int) -> Fields:
         for name in ("tool_calls", "invalid_tool_calls")
         for call in objects(message.get(name) or [], name)
     ]  # fmt: skip
-    info = next((held for held in (generation.get("generation_info"), message.get("response_metadata"))
-                 if isinstance(held, Mapping) and (held.get("finish_reason") or held.get("stop_reason"))), {})  # fmt: skip
+    infos = (generation.get("generation_info"), message.get("response_metadata"))
+    words = (info.get(name) for info in infos if isinstance(info, Mapping) for name in ("finish_reason", "stop_reason"))
     plain = {"role": "assistant", "content": message.get("content"), **({"tool_calls": calls} if calls else {})}
-    return {"index": number, "message": plain, "finish_reason": info.get("finish_reason") or info.get("stop_reason")}
+    return {"index": number, "message": plain, "finish_reason": next(filter(None, words), None)}
 
 
 def _as_text(arguments: object) -> object:
