@@ -20,6 +20,7 @@ from pytest_bfcl.reporting.functions import Documentation, as_json
 from pytest_bfcl.reporting.links import rerun_command
 from pytest_bfcl.reporting.listing import total_of
 from pytest_bfcl.reporting.replayed import results_again, stored_memory
+from pytest_bfcl.reporting.timeline import timeline
 from pytest_bfcl.runs import Transcripts, record_key
 
 if TYPE_CHECKING:
@@ -143,12 +144,14 @@ def entry_values(told: EntryResult, context: PageContext, neighbours: Neighbours
     again = results_again(record, entry)
     if again is not None:
         record = {**record, "tool_results": again}
+    turns = chat(record, entry, messages)
     memory = stored_memory(context.run, record, entry)
     return f"{about.id} · {about.outcome}", {
         "entry": about,
         "nav": neighbours,
         "why": explain(record, entry, transcript),
-        "turns": chat(record, entry, messages),
+        "turns": turns,
+        "timeline": timeline(record, turns),
         "played_again": again is not None,
         "memory": clipped(memory) if memory is not None else None,
         "functions": context.documentation.of(_functions(entry, stored)),

@@ -10,11 +10,12 @@ import pytest
 from pytest_bfcl.checkers.reasons import all_reasons
 from pytest_bfcl.explaining.headlines import headline
 from pytest_bfcl.reporting import charts, formulas, scores
-from pytest_bfcl.reporting.chat import chat
+from pytest_bfcl.reporting.chat import Called, StepView, TurnView, chat
 from pytest_bfcl.reporting.links import page_name, rerun_command
 from pytest_bfcl.reporting.markdown import write_markdown
 from pytest_bfcl.reporting.overview import notices
 from pytest_bfcl.reporting.rendering import embedded_json, span, usd, visible
+from pytest_bfcl.reporting.timeline import timeline
 from pytest_bfcl.scoring.summary import summarise
 from tests.reporting.samples import record
 
@@ -215,3 +216,15 @@ def test_an_interval_that_leaves_everything_open_is_a_word(
     interval: tuple[float, float] | None, least: float, said: str
 ) -> None:
     assert span(interval, least) == said
+
+
+def test_a_time_line_is_as_long_as_the_model_took() -> None:
+    step = StepView(1, None, None, (Called("ls()", None),), "", False)
+    failed = step._replace(number=2, calls=(Called("cd()", None, True),))
+    turns = [TurnView(1, (), (step, failed), False), TurnView(2, (), (step,), False)]
+    found = timeline({"latency_s": [[1.0, 2.0], [1.0]]}, turns)
+    assert [(each.turn, each.start, each.width, each.wrong) for each in found] == [
+        (1, 0, 250, False), (1, 250, 500, True), (2, 750, 250, False),
+    ]  # fmt: skip
+    assert {each.width for each in timeline({}, turns)} == {333.3}  # no times: all of one length
+    assert not timeline({"latency_s": 3.0}, [turns[1]])  # one reply has no line
