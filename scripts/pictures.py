@@ -1,6 +1,6 @@
 """The dark picture of a report for the README: a real run of ``lexical:`` over the bundled data, drawn by Chromium.
 
-    python scripts/pictures.py [CHROMIUM]
+python scripts/pictures.py [CHROMIUM]
 """
 
 from __future__ import annotations
