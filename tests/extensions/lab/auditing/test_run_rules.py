@@ -11,11 +11,13 @@ from pathlib import Path
 import pytest
 
 from pytest_bfcl.cli import main
+from pytest_bfcl.extensions.lab.auditing.attempts import read_attempts
 from pytest_bfcl.extensions.lab.auditing.audit import audit
 from pytest_bfcl.extensions.lab.auditing.item_fit import ItemFit, fit_items
 from pytest_bfcl.extensions.lab.auditing.lineage import family_of
 from pytest_bfcl.extensions.lab.auditing.run_rules import Attempt, Attempts, run_defects, too_few
 from pytest_bfcl.rescoring import open_data
+from pytest_bfcl.runs.damage import LeftOut
 
 WRONG = [{"scale_recipe": {"portions": 7}}]
 OTHER = [{"scale_recipe": {"portions": 8}}]
@@ -97,6 +99,17 @@ def test_the_verb_says_that_runs_of_one_model_prove_nothing(tmp_path: Path, caps
     printed = " ".join(capsys.readouterr().out.split())
     assert "3 runs of 1 family of models (gpt) prove nothing about an entry" in printed
     assert "0 defects, 0 to read" in printed
+
+
+def test_lines_that_cannot_be_judged_are_counted_and_named(tmp_path: Path) -> None:
+    path = tmp_path / "runs.jsonl"
+    lines = [{"id": "simple_python_0", "output": "[f()]", "mode": "prompt"}, {"id": "no_such_entry", "output": "x"}]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    left_out = LeftOut()
+    assert len(read_attempts(path, open_data("bundled"), left_out).by_id) == 1
+    (told,) = left_out.sentences()
+    assert "line 2" in told
+    assert "no_such_entry" in told
 
 
 def simulated(seed: int, *, runs: int = 33, families: int = 17, items: int = 200, turned: int = 6) -> list[ItemFit]:
