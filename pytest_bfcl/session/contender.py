@@ -262,10 +262,18 @@ class Contender:
 
     def stop_reason(self) -> str | None:
         """Why it must not be asked any more: endpoint down, key refused, budget spent."""
+        return self.broken() or self.spent()
+
+    def broken(self) -> str | None:
+        """What is wrong with it for good: endpoint down, key refused, the user's model failing the same way."""
         for each in (self, *self._lent.values()):
             if each._switch is not None and (reason := stop_reason(each._switch.model)):
                 return reason
-        return self.users_trouble.reason or (None if self.budget.limit_usd is None else self.budget.stop_reason())
+        return self.users_trouble.reason
+
+    def spent(self) -> str | None:
+        """That its budget is spent."""
+        return None if self.budget.limit_usd is None else self.budget.stop_reason()
 
     async def aclose(self) -> None:
         """Close the adapters that were made; lent ones are their owners' to close."""

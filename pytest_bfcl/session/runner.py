@@ -25,7 +25,7 @@ from pytest_bfcl.session.proof import Proofs, is_at_risk
 from pytest_bfcl.session.records import errored_record, judged_record, skipped_record
 from pytest_bfcl.session.store import Store
 from pytest_bfcl.session.trial import Trial, TrialKey
-from pytest_bfcl.troubles import HarnessTrouble
+from pytest_bfcl.troubles import AdapterTrouble, HarnessTrouble
 
 if TYPE_CHECKING:
     from pytest_bfcl.conversation.journal import Journal
@@ -87,6 +87,7 @@ class Runner:
         self._entries: dict[TrialKey, Entry] = {}
         self._unkept: str | None = None
         self._hurried = False
+        self._left: set[str] = set()
         self._places: dict[str, asyncio.Semaphore] = {}
         self._trained_on = frozenset(settings.trained_on["ids"] if settings.trained_on is not None else ())
         for contender in self.contenders:
@@ -154,6 +155,8 @@ class Runner:
 
     async def hold(self, trial: Trial) -> Transcript:
         """The conversation held now: the look-ahead's, or beside it for a model that lives for one trial only."""
+        if len(self.contenders) > 1 and (why := trial.contender.broken()):
+            raise AdapterError(AdapterTrouble.CIRCUIT_OPEN, f"not asked: {why}")
         entry = self.entry(trial)
 
         executed = bool(entry.involved_classes)
@@ -186,6 +189,7 @@ class Runner:
             trial.contender.users_trouble.answered()
         except AdapterError as error:
             trial.contender.users_trouble.failed(error)
+            self._leave(trial.contender)
             raise
         except HarnessError as error:
             if error.kind == HarnessTrouble.STORAGE:  # replies cannot be kept: paying for more would be a waste
@@ -197,6 +201,13 @@ class Runner:
             for text in trial.contender.take_notes():
                 self._note(text)
         return transcript
+
+    def _leave(self, contender: Contender) -> None:
+        """Say once that a broken model is asked no more while others go on."""
+        if contender.label in self._left or len(self.contenders) == 1 or not (why := contender.broken()):
+            return
+        self._left.add(contender.label)
+        self._note(f"{contender.label} is asked no more, other models go on: {why}")
 
     def _place(self, contender: Contender) -> AbstractAsyncContextManager[object]:
         """Room for one conversation more: a model without its own gate does not get the whole bound at once."""
@@ -271,10 +282,12 @@ class Runner:
     # -- the end -------------------------------------------------------------------------------------------------
 
     def stop_reason(self) -> str | None:
-        """Why no further conversation should start: endpoint down, key refused, budget spent, disk full."""
-        for contender in self.contenders:
-            if reason := contender.stop_reason():
-                return reason
+        """Why no further conversation should start: no model left that can be asked, budget spent, disk full."""
+        if spent := next(filter(None, (contender.spent() for contender in self.contenders)), None):
+            return spent
+        broken = [contender.broken() for contender in self.contenders]
+        if broken and all(broken):
+            return broken[0]
         return self._unkept or (self._halted() if self._halted is not None else None)
 
     def trouble(self) -> str | None:

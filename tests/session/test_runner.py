@@ -14,6 +14,7 @@ import pytest
 from pytest_bfcl.cli import main
 from pytest_bfcl.conversation.lookahead import RunStopped
 from pytest_bfcl.dataset import DataSet
+from pytest_bfcl.endpoints.breaker import Breaker
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.models import Request
 from pytest_bfcl.session import Contender, Runner, Store, Trial
@@ -160,3 +161,37 @@ def test_few_reasons_are_listed_and_the_others_counted() -> None:
     assert len(lines) == MOST_REASONS + 1
     assert lines[-1].endswith("more skipped for 2 other reasons (-rs lists them)")
     assert len(list(skip_lines({f"why {n}": 1 for n in range(MOST_REASONS)}))) == MOST_REASONS
+
+
+class Refused(Answering):
+    """A model that its endpoint refuses, as its own breaker finds."""
+
+    def __init__(self, spec: str) -> None:
+        super().__init__(spec)
+        self.breaker = Breaker("http://here/v1")
+
+    async def generate(self, request: Request) -> Reply:
+        self.breaker.check()
+        error = AdapterError("auth", "no access to this model", status=401)
+        self.breaker.failure(error)
+        raise error
+
+
+def test_one_broken_model_at_an_address_stops_that_model_only(data: DataSet) -> None:
+    models = [Refused("own:broken@fc"), Answering("own:fine@fc")]
+    contenders = [Contender.of_adapter(model, SETTINGS) for model in models]
+    notes: list[str] = []
+
+    async def work(*asked: Contender) -> list[Any]:
+        runner = Runner(data, asked, SETTINGS, note=notes.append)
+        try:
+            return [line async for line in runner.records(trials(data, *asked))]
+        finally:
+            await runner.aclose()
+
+    lines = asyncio.run(work(*contenders))
+    found = {model.spec: [line["outcome"] for line in lines if line["model"] == model.spec] for model in models}
+    assert found == {"own:broken@fc": ["error"] * 6, "own:fine@fc": ["passed"] * 6}
+    assert len([note for note in notes if "own:broken@fc is asked no more" in note and "http://here/v1" in note]) == 1
+    with pytest.raises(RunStopped, match="refused the key"):
+        asyncio.run(work(Contender.of_adapter(Refused("own:broken@fc"), SETTINGS)))
