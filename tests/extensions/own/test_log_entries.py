@@ -319,6 +319,9 @@ REFUSED: dict[str, Any] = {
     **{f"vercel: {word}": exporters.vercel_span(ASKED, TOOL, word, text="A shop's assistant.") for word in (
         "length", "content-filter", "error", "other", "unknown", "tool-calls")},
     "vercel: ERROR": {**exporters.vercel_span(ASKED, TOOL, "stop", text="A shop's assistant."), "status": {"code": 2}},
+    "vercel: replies not recorded": exporters.vercel_span(ASKED, TOOL, "stop"),
+    "vercel: a failed request": span(
+        {"ai.operationId": "ai.generateText.doGenerate", "ai.prompt.messages": json.dumps(ASKED)}, status={"code": 2}),
     "vercel: not recorded": span({"ai.operationId": "ai.streamText.doStream", "ai.response.finishReason": "stop"}),
     "vercel: tool choice none": span({
         **exporters.vercel_span(ASKED, TOOL, "stop", text="A shop's assistant.")["attributes"],

@@ -15,6 +15,7 @@ from pytest_bfcl.replies import Said, UnknownShape, read_history
 
 _ASKS = ("doGenerate", "doStream")
 """How operations that ask a model end; those around them repeat the same."""
+_REPLY = ("text", "toolCalls", "object")
 
 
 def vercel(nested: Fields) -> tuple[Any, list[Said]] | None:
@@ -23,16 +24,17 @@ def vercel(nested: Fields) -> tuple[Any, list[Said]] | None:
     if not isinstance(own, Mapping) or not str(own.get("operationId")).endswith(_ASKS):
         return None
     asked, told = (own[side] if isinstance(own.get(side), Mapping) else {} for side in ("prompt", "response"))
-    if "messages" not in asked or not ({"text", "toolCalls", "object"} & told.keys() or "finishReason" in told):
+    if "messages" not in asked or ("finishReason" in told and told.keys().isdisjoint(_REPLY)):
         raise UnknownShape("ai.prompt.messages: its content was not recorded (recordInputs, recordOutputs)")
     messages = [_message(each) for each in objects(asked["messages"], "ai.prompt.messages")]
     said = read_history(messages, "ai.prompt.messages")
     calls = objects(told.get("toolCalls") or [], "ai.response.toolCalls")
-    if not calls and may_not_call({"tool_choice": maybe_parsed(asked.get("toolChoice"))}):
+    if told and not calls and may_not_call({"tool_choice": maybe_parsed(asked.get("toolChoice"))}):
         raise UnknownShape("ai.prompt.toolChoice: none: a model that may not call says nothing about calls")
     text = told.get("text")
     words = [{"type": "text", "text": text}] if isinstance(text, str) and text else []
-    said += read_history([{"role": "assistant", "content": [*words, *map(_part, calls)]}], "ai.response")
+    if told:  # a request that failed has no answer
+        said += read_history([{"role": "assistant", "content": [*words, *map(_part, calls)]}], "ai.response")
     return [parsed(each, "ai.prompt.tools") for each in asked.get("tools") or []], said
 
 
