@@ -1,8 +1,9 @@
 """The style of our prose: phrases with a better one, sentences that are too long (docs/style.md).
 
-``python scripts/style.py [PATH …]`` reads Markdown, and of Python files docstrings, option help and messages. It prints
-one line a finding (``file:line: what``) and exits with 1 if there is one. Without a path it reads what ``make lint``
-covers: README, docs and the package. ``--advice`` prints what is better avoided, too: over 25 words, several colons.
+``python scripts/style.py [PATH …]`` reads Markdown, templates of report pages, and of Python files docstrings, option
+help and messages. It prints one line a finding (``file:line: what``) and exits with 1 if there is one. Without a path
+it reads what ``make lint`` covers: README, docs and the package. ``--advice`` also prints sentences
+over 25 words or with several colons.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import ast
 import re
 import sys
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +25,7 @@ _LISTED = re.compile(r"Code(?:, (?:and |or )?Code)+")
 """Names one after the other count as one word."""
 _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 _SENTENCE = re.compile(r"(?<=[.!?])[\"')\]*_]*\s+(?=[A-Z0-9`(\"*\[])|\n\s*\n")
+_MARKUP = re.compile(r"\{[%#].*?[%#]\}|\{\{.*?\}\}|<(script|style)\b.*?</\1>", re.DOTALL)
 _WORD = re.compile(r"[A-Za-z0-9][\w'./%-]*")
 _FIELD = re.compile(r"^\s*(?:Args|Returns|Raises|Yields):\s*$", re.MULTILINE)
 MESSAGES = {"UsageError", "UnusableError", "DataError", "AdapterError", "HarnessError", "ExtraError"}
@@ -129,6 +131,13 @@ def python(path: Path) -> Iterator[Prose]:
                     yield from (Prose(path, text.lineno, line) for line in said.split("\n"))
 
 
+def template(path: Path) -> Iterator[Prose]:
+    """The words of a report page's template, line by line."""
+    text = _MARKUP.sub(lambda match: "NAME" + "\n" * match[0].count("\n"), path.read_text(encoding="utf-8"))
+    for number, line in enumerate(text.splitlines(), 1):
+        yield Prose(path, number, re.sub(r"<[^>]+>", " ", line))
+
+
 def _parts(docstring: str) -> Iterator[str]:
     """A docstring's paragraphs and list items, without code; ";" separates what is said of one field and the next."""
     for paragraph in re.split(r"\n\s*\n|\n(?=\s*(?:[-*]|\d+\.)\s)|;(?=\s)", _FIELD.sub("", docstring)):
@@ -155,13 +164,17 @@ def _text(node: ast.expr) -> str | None:
             return None
 
 
+READERS: Mapping[str, Callable[[Path], Iterator[Prose]]] = {".md": markdown, ".py": python, ".jinja": template}
+"""Suffix of a file → what takes its prose out."""
+
+
 def files(paths: Sequence[Path]) -> Iterator[Path]:
     """The files below these paths that hold prose of ours."""
     for path in paths:
         found = sorted(path.rglob("*")) if path.is_dir() else [path]
         for each in found:
             name = each.relative_to(ROOT).as_posix() if each.is_relative_to(ROOT) else ""
-            if each.suffix in (".md", ".py") and not name.startswith(NOT_OURS):
+            if each.suffix in READERS and not name.startswith(NOT_OURS):
                 yield each
 
 
@@ -171,7 +184,7 @@ def main(arguments: Sequence[str]) -> int:
     count = 0
     paths = [Path(each).resolve() for each in arguments if each != "--advice"]
     for path in files(paths or [ROOT / each for each in COVERED]):
-        for prose in markdown(path) if path.suffix == ".md" else python(path):
+        for prose in READERS[path.suffix](path):
             for finding in style.findings(prose):
                 count += 1
                 print(finding)

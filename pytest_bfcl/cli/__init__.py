@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.runs.damage import LeftOut
 
 VERBS = {
-    "fetch": "put the official data into the cache",
+    "fetch": "download the official data into the cache",
     "run": "run models without pytest",
     "merge": "join the parts of a sharded run",
     "models": "list providers and what they need",
@@ -98,7 +98,7 @@ class Parser(argparse.ArgumentParser):
 
         meant = usual_way(self.prog.rpartition(" ")[2], message) or (did_you_mean(name, names) if name else "")
         text = f"{message}; {meant}" if meant else message
-        self.exit(2, f"{self.prog}: {text} ({self.prog} --help tells more)\n")
+        self.exit(2, f"{self.prog}: {text} (see {self.prog} --help)\n")
 
     def format_help(self) -> str:
         """Docstrings are help, and a terminal shows no markup."""
@@ -235,7 +235,7 @@ def _top_level(words: Sequence[str], verbs: dict[str, str]) -> int:
         prog="pytest-bfcl",
         usage="pytest-bfcl VERB [options]",
         description="The Berkeley Function-Calling Leaderboard: data, scores and comparisons.",
-        epilog=f"verbs:\n{listing}\n\n`pytest-bfcl VERB --help` tells more; `pytest --model SPEC` runs the benchmark.",
+        epilog=f"verbs:\n{listing}\n\n`pytest-bfcl VERB --help` explains it; `pytest --model SPEC` runs the benchmark.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"pytest-bfcl {__version__}")

@@ -196,7 +196,7 @@ def is_spared(entry: Entry, settings: Settings) -> bool:
 
 
 def spared_text(name: str) -> str:
-    """What is told of a server that is spared."""
+    """The notice about a server that no adversary was played on."""
     return (
         f"the adversaries {', '.join(CALLING)} were not played on the MCP server {name!r}: they write and delete, and "
         "it may be a real one. Try the entries on a local copy without credentials"

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 STOPPED = (2, 5)
 """Codes of a run that did not finish, or sent nothing."""
 
-SUMMARY = "does a server serve a model as another does"
+SUMMARY = "compare a server with a reference run of the same model"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

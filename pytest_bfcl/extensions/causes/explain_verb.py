@@ -18,7 +18,7 @@ from pathlib import Path
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.printed import say
 
-SUMMARY = "why a run failed what it failed, cause by cause"
+SUMMARY = "find the causes of failures in a run"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

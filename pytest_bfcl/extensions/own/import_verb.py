@@ -3,9 +3,9 @@
   pytest-bfcl new log conversations.jsonl -o candidates.jsonl
 
 Reads what APIs, proxies and tracers record: messages and tools, requests and responses (OpenAI, Responses, Anthropic,
-Gemini, litellm, stored completions), spans (OpenTelemetry, Phoenix, OpenLLMetry, Vercel's AI SDK), exports of Langfuse,
-LangSmith, MLflow and Helicone, rows of xLAM and ACEBench. Every answered request becomes an entry whose answer is what
-was called; a conversation whose tools answered becomes one whose tools answer so again. All are marked as not reviewed:
+Gemini, litellm, stored completions); spans (OpenTelemetry, Phoenix, OpenLLMetry, Vercel's AI SDK); exports of Langfuse,
+LangSmith, MLflow and Helicone; rows of xLAM and ACEBench. Every answered request becomes an entry whose answer is what
+was called; a conversation with tool results becomes one with recorded results. All are marked as not reviewed:
 what a model once did is not yet what is right.
 """
 

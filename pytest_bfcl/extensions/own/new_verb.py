@@ -15,7 +15,7 @@ from pathlib import Path
 from pytest_bfcl.printed import say_data
 
 NEIGHBOURS = 3
-SUMMARY = "begin an entry of your own, from tools you have"
+SUMMARY = "draft own entries from your tools"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -112,5 +112,5 @@ function bfclEntry(page, documents, links) {
     node("h2", "", "Conversation"), turns.length ? turns.map(turn) : node("p", "soft", "Nothing was recorded."),
     offered(page[5]),
     node("h2", "", "Usage"), page[3].length ? facts("", page[3]) : node("p", "soft", "nothing was recorded"),
-    node("h2", "", "Ask again"), node("div", "copy", again, copy));
+    node("h2", "", "Send it again"), node("div", "copy", again, copy));
 }

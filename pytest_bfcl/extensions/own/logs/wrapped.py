@@ -172,7 +172,7 @@ def _helicone(record: Fields) -> Wrapped:
 
 
 def _stored(record: Fields) -> Wrapped:
-    """A stored completion with its messages beside it; their endpoint gives them as a list of its own."""
+    """A stored completion with its messages; their endpoint returns them as a separate list."""
     messages = record.get("messages")
     if isinstance(messages, Mapping):
         messages = messages.get("data")
