@@ -48,7 +48,7 @@ class Tally:
         self.attempts += 1 + sum(told["refused"].values())
         self.sums.update(told["facts"])
         self.cheap.update({name: int(passed) for name, passed in told["cheap"].items()})
-        self.tried.update(told["cheap"])
+        self.tried.update(list(told["cheap"]))
         self.twins += told["twins"] is not None
         self.alike += told["twins"] is True
 

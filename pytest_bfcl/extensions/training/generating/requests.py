@@ -31,7 +31,7 @@ _NEXT = (
     "Perfect, thank you. ",
     "That helps. ", "Fine. ",
 )  # fmt: skip
-ASIDES = (2, 2, 3, 3)
+ASIDES = (2, 3, 3, 3)
 """Sentences in a turn that ask for nothing: who reads has to find the request among them."""
 
 

@@ -277,6 +277,9 @@ def test_a_folder_of_tasks_is_data_like_any_other(
     assert {kind: each["proved"] for kind, each in manifest["kinds"].items()} == {
         kind: PATTERN[:5].count(kind) for kind in set(PATTERN[:5])
     }
+    for kind in manifest["kinds"].values():
+        assert kind["policies"]["honest"] == {"passes": kind["proved"], "of": kind["proved"]}
+        assert kind["policies"]["act before asked"] == {"passes": 0, "of": kind["proved"]}
     order = (folder / "curriculum.txt").read_text().split()
     ours = tasks(str(folder), mode="fc")
     assert sorted(row["entry_id"] for row in ours.rows()) == sorted(order)
