@@ -104,6 +104,12 @@ OTEL = {
     "gen_ai.output.messages": json.dumps([{"role": "assistant", "parts": [{"type": "text", "content": ANSWER}]}]),
 }  # fmt: skip
 _IN, _OUT = "llm.input_messages", "llm.output_messages"
+AGENT = {
+    **OTEL, "gen_ai.operation.name": "invoke_agent",
+    "gen_ai.output.messages": json.dumps([
+        {"role": "assistant", "parts": [{"type": "tool_call_response", "id": "c", "response": RESULT}]}
+    ]),
+}  # fmt: skip
 PHOENIX = {
     "openinference.span.kind": "LLM",
     f"{_IN}.0.message.role": "system", f"{_IN}.0.message.content": SYSTEM,
@@ -178,6 +184,7 @@ LOGS: dict[str, list[Any]] = {
     "responses": _responses(),
     "gemini": _gemini(),
     "otel": spans(OTEL),
+    "otel_agent": [*spans(OTEL), {"name": "invoke_agent", "attributes": AGENT, "events": []}],  # as AI SDK 7 has it
     "otlp": otlp(OTEL),
     "otel_events": spans({"gen_ai.operation.name": "chat", "gen_ai.tool.definitions": json.dumps([FLAT_TOOL])}, EVENTS),
     "openllmetry": spans(METERED),

@@ -14,7 +14,9 @@ from pytest_bfcl.json_types import Fields
 from pytest_bfcl.replies import Said, UnknownShape, read_history
 
 _ASKS = frozenset(("chat", "generate_content", "text_completion"))
-"""Operations of a model; all others (tools, agents, embeddings) hold no conversation."""
+"""Operations of a model."""
+_AROUND = frozenset(("agent_step", "create_agent", "embeddings", "execute_tool", "invoke_agent", "retrieval"))
+"""Operations around them, whose messages repeat those of the requests."""
 _EVENTS = {
     "gen_ai.system.message": "system",
     "gen_ai.user.message": "user",
@@ -80,6 +82,9 @@ def span_conversation(span: Fields, place: str) -> Conversation | None:
         if event.get("name") == "gen_ai.client.inference.operation.details":
             attributes = {**attributes, **event["attributes"]}
     nested = _nested(attributes)
+    operation = _at(nested, "gen_ai", "operation", "name")
+    if operation in _AROUND:
+        return None
     for read in (vercel, _gen_ai, _open_inference, _open_llmetry):
         if (found := read(nested)) is not None:
             tools, said = found
@@ -88,7 +93,6 @@ def span_conversation(span: Fields, place: str) -> Conversation | None:
     if said := _from_events(span["events"]):
         trouble = span_trouble(span, attributes) or _ended(nested, span["events"], said)
         return Conversation(place, documents_of(_tool_definitions(nested)), tuple(said), trouble)
-    operation = _at(nested, "gen_ai", "operation", "name")
     kind = str(_at(nested, "openinference", "span", "kind") or span.get("span_kind") or "")
     if operation in _ASKS or kind.upper() == "LLM":
         raise UnknownShape("a request to a model without its messages: its content was not recorded by the tracer")
