@@ -260,6 +260,13 @@ def test_without_scripts_the_scores_stand(browser: Browser, run: Path) -> None:
         browser.send("Emulation.setScriptExecutionDisabled", value=False)
 
 
+def test_a_link_into_a_folded_part_opens_it(browser: Browser, run: Path) -> None:
+    browser.open((run / "index.html").as_uri())
+    assert not browser.js("document.getElementById('cost').closest('details').open")
+    browser.js("location.hash = '#cost'")
+    browser.wait("document.getElementById('cost').closest('details').open")
+
+
 def test_a_narrow_screen_has_no_side_scroll(browser: Browser, run: Path) -> None:
     browser.size(380, 800)
     for name in ("index.html", "entries/simple_python_0.html"):

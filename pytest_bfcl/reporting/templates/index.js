@@ -325,7 +325,14 @@
   document.querySelectorAll("details").forEach(function (each) { each.addEventListener("toggle", later); });
   addEventListener("beforeprint", function () { draw(true); });
   addEventListener("afterprint", function () { first = -1; draw(); });
+  function unfold() {  // a link into a folded part opens it
+    var part = document.getElementById(location.hash.slice(1)), inside = part;
+    for (; part; part = part.parentElement) { if (part.tagName === "DETAILS") { part.open = true; } }
+    if (inside && inside.closest("details")) { inside.scrollIntoView(); }
+  }
   addEventListener("hashchange", fromHash);
+  addEventListener("hashchange", unfold);
   fromHash();
+  unfold();
   document.documentElement.dataset.ready = String(Math.round(performance.now()));
 })();
