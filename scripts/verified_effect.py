@@ -1,4 +1,4 @@
-"""What the verified data changes: three tables for docs/verified.md, from recorded outputs (PYTEST_BFCL_GOLDEN) and the
+"""What the verified data changes: the figures of docs/verified.md, from recorded outputs (PYTEST_BFCL_GOLDEN) and the
 fetched official data.
 
     PYTEST_BFCL_GOLDEN=… python scripts/verified_effect.py
