@@ -107,7 +107,14 @@ VERL     ?= .venv-verl
 $(TRAINERS)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(TRAINERS)
 	$(TRAINERS)/bin/python -m pip install --quiet --disable-pip-version-check "torch==2.13.0"
-	$(TRAINERS)/bin/python -m pip install --quiet --disable-pip-version-check -e . trl verifiers skyrl-gym openenv
+	$(TRAINERS)/bin/python -m pip install --quiet --disable-pip-version-check -e . trl verifiers skyrl-gym
+	@touch $@
+
+# Beside TRL and verifiers pip takes an older OpenEnv.
+OPENENV  ?= .venv-openenv
+$(OPENENV)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(OPENENV)
+	$(OPENENV)/bin/python -m pip install --quiet --disable-pip-version-check -e . "openenv>=0.10"
 	@touch $@
 
 $(VERL)/.installed: pyproject.toml
@@ -166,11 +173,11 @@ parity: $(STAMP) $(PARITY)/.installed
 	PARITY_PYTHON=$(abspath $(PARITY))/bin/python PARITY_MINUTES=$(PARITY_MINUTES) $(BIN)/python -m tests.parity
 
 # The long tests; heavy neighbours live in a Python of their own.
-slow: $(STAMP) $(HEAVY)/.installed $(AGENTS)/.installed $(TRAINERS)/.installed $(VERL)/.installed $(RAY)/.installed $(NEIGHBOURS)/.installed $(EXPORTS)/.installed $(HARNESSES)/.installed $(PARITY)/.installed
+slow: $(STAMP) $(HEAVY)/.installed $(AGENTS)/.installed $(TRAINERS)/.installed $(OPENENV)/.installed $(VERL)/.installed $(RAY)/.installed $(NEIGHBOURS)/.installed $(EXPORTS)/.installed $(HARNESSES)/.installed $(PARITY)/.installed
 	PARITY_PYTHON=$(abspath $(PARITY))/bin/python BFCL_ENGINES=$(abspath $(HEAVY))/bin/python BFCL_AGENTS=$(abspath $(AGENTS))/bin/python BFCL_RAY=$(abspath $(RAY))/bin/python \
 	  BFCL_EXPORTS=$(abspath $(EXPORTS))/bin/python BFCL_WANDB=$(abspath $(EXPORTS))/bin/python BFCL_EVERY_EVAL_EVER=$$(ls $(abspath $(EXPORTS))/*.whl) \
 	  BFCL_HARNESSES=lm_eval_play=$(abspath $(EXPORTS))/bin/python,evalscope_play=$(abspath $(HARNESSES))/bin/python EVALSCOPE_API_KEY=none \
-	  BFCL_TRAINERS=$(abspath $(TRAINERS))/bin/python:$(abspath $(VERL))/bin/python BFCL_VERL_INTERACTIONS=$(abspath $(VERL))/interactions \
+	  BFCL_TRAINERS=$(abspath $(OPENENV))/bin/python:$(abspath $(TRAINERS))/bin/python:$(abspath $(VERL))/bin/python BFCL_VERL_INTERACTIONS=$(abspath $(VERL))/interactions \
 	  $(BIN)/python -m pytest -q -n auto --dist worksteal -m "slow or official or not slow"
 	PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 $(NEIGHBOURS)/bin/python -m pytest -q -p no:cacheprovider -p pytest_asyncio.plugin \
 	  -m "slow or not slow" tests/plugin/test_neighbours.py
@@ -215,4 +222,4 @@ prices: $(STAMP)
 	$(BIN)/python scripts/prices.py
 
 clean:
-	rm -rf $(VENV) $(HEAVY) $(AGENTS) $(RAY) $(TRAINERS) $(VERL) $(NEIGHBOURS) $(EXPORTS) $(HARNESSES) $(PARITY) build dist .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(HEAVY) $(AGENTS) $(RAY) $(TRAINERS) $(OPENENV) $(VERL) $(NEIGHBOURS) $(EXPORTS) $(HARNESSES) $(PARITY) build dist .pytest_cache .mypy_cache .ruff_cache

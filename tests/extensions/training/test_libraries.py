@@ -1,6 +1,6 @@
 """Trainers' adapters with the trainers themselves (slow).
 
-``BFCL_TRAINERS`` names a Python with TRL, verifiers, SkyRL-gym and OpenEnv, and one with verl; several are separated as
+``BFCL_TRAINERS`` names a Python with OpenEnv, one with TRL, verifiers and SkyRL-gym, and one with verl, separated as
 on a path. ``BFCL_VERL_INTERACTIONS`` is a folder with a verl that still has interactions (0.7). ``make slow`` installs
 them.
 """
