@@ -507,3 +507,41 @@ FAULTS: Mapping[str, Fault] = {
         seldom(0.2, instead(lambda said: " ".join(said.rng.sample(_WORDS, 5)))), ()
     ),
 }  # fmt: skip
+
+
+def written(bend: Bend | None = None, change: Callable[[Said], str] | None = None) -> Bend:
+    """The answer to a prompt: calls bent, written as Python, and the text changed."""
+
+    def bent(said: Said) -> None:
+        from pytest_bfcl.models.oracle import answer
+
+        right = answer(said.entry, "fc", said.turn, said.step)
+        documented = {str(each["name"]).replace(".", "_"): str(each["name"]) for each in said.entry.all_functions}
+        said.calls = [[documented.get(call.name, call.name), call.arguments] for call in right.tool_calls]
+        if bend is not None:
+            bend(said)
+        if said.calls:
+            said.text = _pythonic(said) if change is None else change(said)
+            said.calls = []
+
+    return bent
+
+
+IN_PROMPTS: Mapping[str, Fault] = {
+    "prefix": Fault(written(FAULTS["prefix"].bend), ("name_prefix",)),
+    "camel case": Fault(written(FAULTS["camel case"].bend), ("name_style",)),
+    "last argument lost": Fault(written(FAULTS["last argument lost"].bend), ("key_lost",), says="last"),
+    "numbers as texts": Fault(written(FAULTS["numbers as texts"].bend), ("number_text",)),
+    "first call only": Fault(written(FAULTS["first call only"].bend), ("first_only",)),
+    "empty": Fault(written(FAULTS["empty"].bend), ("empty",)),
+    "nested arguments": Fault(written(FAULTS["nested arguments"].bend), ("wrapped",)),
+    "doubled calls": Fault(written(FAULTS["doubled calls"].bend), ("doubled",)),
+    "prose around": Fault(written(change=lambda said: f"Sure: {_pythonic(said)} Well."), ("text_around",)),
+    "fence": Fault(written(change=lambda said: f"So:\n```python\n{_pythonic(said)}\n```\nDone."), ("text_fenced",)),
+    "header tokens": Fault(written(change=lambda said: _header(_pythonic(said))), ("tokens",)),
+    "another notation": Fault(written(change=_hermes), ("text_notation",), says="hermes"),
+    "cut": Fault(written(change=lambda said: _pythonic(said)[:-2]), ("text_cut",)),
+    "html": Fault(written(change=lambda said: html.escape(_pythonic(said))), ("encoding",)),
+    "typographic quotes": Fault(written(change=lambda said: _pythonic(said).replace("'", "’")), ("text_quotes",)),
+    "random words": Fault(written(FAULTS["random words"].bend), ()),
+}

@@ -14,14 +14,14 @@ from pytest_bfcl.extensions.causes.catalog import KINDS, NEXT
 from pytest_bfcl.extensions.causes.of_runs import of_path
 from pytest_bfcl.session.evaluation import run
 from pytest_bfcl.settings import Settings
-from tests.extensions.causes.faults import FAULTS, Fault
+from tests.extensions.causes.faults import FAULTS, IN_PROMPTS, Fault
 from tests.extensions.causes.faulty_server import FaultyServer, serving
 
 IN_THE_FAST_TIER = {"last argument lost", "json cut", "context lost", "one category", "noise"}
 ALL = [pytest.param(n, f, marks=() if n in IN_THE_FAST_TIER else pytest.mark.slow, id=n) for n, f in FAULTS.items()]
 GROUPS = ["non_live", "live", "multi_turn"]
 
-Ask = Callable[[Fault], Path]
+Ask = Callable[..., Path]
 
 
 @pytest.fixture(scope="module")
@@ -35,11 +35,11 @@ def ask(server: FaultyServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     """A run against the server with a fault in it: its directory."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
 
-    def asked(fault: Fault, categories: list[str] = GROUPS, name: str = "run") -> Path:
+    def asked(fault: Fault, categories: list[str] = GROUPS, mode: str = "fc") -> Path:
         server.bend = fault.bend
         settings = Settings(base_url=server.url, retries=0)
-        run("bundled", "openai:faulty@fc", settings=settings, categories=categories, out=tmp_path / name)
-        return tmp_path / name
+        run("bundled", f"openai:faulty@{mode}", settings=settings, categories=categories, out=tmp_path / "run")
+        return tmp_path / "run"
 
     return asked
 
@@ -67,6 +67,13 @@ def check(fault: Fault, rows: list[dict[str, Any]]) -> None:
 @pytest.mark.parametrize(("name", "fault"), ALL)
 def test_a_planted_fault_is_named_and_proved(name: str, fault: Fault, ask: Ask) -> None:
     check(fault, rows_of(ask(fault)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", IN_PROMPTS)
+def test_a_fault_in_answers_to_prompts_is_named(name: str, ask: Ask) -> None:
+    python = ["simple_python", "multiple", "parallel", "parallel_multiple", "live"]
+    check(IN_PROMPTS[name], rows_of(ask(IN_PROMPTS[name], python, "prompt")))
 
 
 @pytest.mark.parametrize("name", ["numbers as texts", pytest.param("random words", marks=pytest.mark.slow)])
