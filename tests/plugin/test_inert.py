@@ -93,6 +93,7 @@ HOSTS = {
     "choices": 'parser.addoption("--model", choices=["small", "large"], default="small")',
     "a flag": 'parser.addoption("--model", action="store_true")',
     "other names of ours": 'parser.addoption("--models", default="x"); parser.addini("model", "theirs")',
+    "an ini name of ours": 'parser.addini("bfcl_data", "theirs")',
     "guarded": """
             try:
                 parser.addoption("--model", default="theirs")
@@ -112,6 +113,16 @@ def test_a_hosts_conftest_with_an_option_of_that_name_stays_green(project: Proje
     result = project.run("-p", "no:cacheprovider", str(project.path), model=None, data=None, out=None)
     result.assert_outcomes(passed=1)
     assert result.ret == 0
+
+
+def test_a_host_may_leave_us_out_and_have_our_option(project: Project) -> None:
+    (project.path / "conftest.py").write_text(f"def pytest_addoption(parser):\n    {HOSTS['option of its own']}\n")
+    (project.path / "test_theirs.py").write_text(
+        "def test_theirs(request): assert request.config.getoption('--model') == 'x'\n"
+    )
+    words = ("-p", "no:bfcl", "--model", "x", "-o", "addopts=", str(project.path / "test_theirs.py"))
+    result = project.run(*words, model=None, data=None, out=None, subprocess=True)
+    result.assert_outcomes(passed=1)
 
 
 def test_the_model_may_come_from_the_ini_file(project: Project) -> None:
