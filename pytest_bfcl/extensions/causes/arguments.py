@@ -135,9 +135,11 @@ def _strangeness(leaves: list[Any]) -> tuple[int, int]:
 
 def _leaves(value: Any) -> Iterator[tuple[str, Any]]:
     if isinstance(value, dict) and value:
+        yield _kind(value), value
         for each in value.values():
             yield from _leaves(each)
     elif isinstance(value, list) and value:
+        yield _kind(value), value
         for each in value[:20]:
             yield from _leaves(each)
     else:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from pytest_bfcl.extensions.causes.places import Found, Place
 
-INSIDE, OUTSIDE, COVERED = 0.8, 0.05, 0.9
+INSIDE, OUTSIDE, COVERED = 0.8, 0.1, 0.9
 """Share of places with the difference within, share outside, and share of all differences that lie within."""
 LEAST_INSIDE, LEAST_OUTSIDE, BEYOND = 3, 5, 0.15
 CHOSEN, SELDOM, BY_ACCIDENT = 0.95, 0.1, 1e-6
@@ -17,6 +17,7 @@ the chance that so many fall there by accident."""
 _PARTS = frozenset(("first", "last", "nth", "optional", "required", "kind", "enum", "type", "beyond ASCII"))
 _WORDS = {
     "category": "in the category {value}",
+    "turns": "in entries of {value}",
     "script": "where the question is in the script {value}",
     "non-Latin letters": "where the question has letters of a non-Latin script",
     "tools": "with {side} {value} tools offered",

@@ -71,7 +71,8 @@ def _features(case: Case) -> Features:
         "question": len(asked),
         "script": script_of(asked) or "LATIN",
         "non-Latin letters": any(each.isalpha() and ord(each) > 0x24F for each in asked),
-        "order": case.order,
+        "turns": "one turn" if not entry.row.multi_step else "several turns",
+        "order": case.order if case.line.get("started_at") else None,
     }
 
 

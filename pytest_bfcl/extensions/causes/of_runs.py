@@ -36,7 +36,7 @@ def of_path(text: str, data: str = "auto") -> list[Diagnosis]:
     if path.is_dir() and is_run(path):
         run = RunDirectory.open(path)
         found = of_run(run, read_results(path / "results.jsonl"), data)
-    elif path.is_file():
+    elif path.exists():
         found = _of_file(path, data)
     else:
         raise UsageError(f"{name} is no run: {no_run(path)}")

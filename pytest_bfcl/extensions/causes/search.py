@@ -32,6 +32,8 @@ MOSTLY = 0.5
 RULE = 0.7
 """Shares of the places, or of all differences of the same part, that a habit must reach."""
 ALIKE = 0.8
+SELDOM, OFTEN = 0.02, 10
+"""What is seldom and in fewer entries than these is a slip, whatever it looks like."""
 LEAST_TEXTS = 5
 """So many replies with the same words are one answer to everything."""
 
@@ -194,6 +196,8 @@ def _regular(group: Group, found: Sequence[Found]) -> Cause | None:
         return None
     share, habit = len(group.shown) / max(1, len(group.exposed)), kind.strength == "habit"
     where = confined(group.exposed, {id(place) for _, place in group.shown}, chosen=key == "key_lost" or habit)
+    if kind.strength == "sure" and where is None and share < SELDOM and len(entries) < OFTEN:  # slips
+        return None
     recurs = share >= MOSTLY or where is not None or _share_of_part(group, found) >= RULE
     if habit and not recurs and not (key in ("words", "asked") and _one_text(failed)):
         return None
