@@ -12,6 +12,7 @@ import gzip
 import json
 import math
 import os
+import shutil
 import threading
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,6 +25,7 @@ from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.spread_json import json_trouble
 from pytest_bfcl.troubles import HarnessTrouble
 
+_FULL = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
 MAX_DEPTH = 200
 """Deepest nesting written; decoded model output beyond it is stored as a note."""
 DEEPEST_LINE = 400
@@ -159,7 +161,7 @@ class LineAppender:
 
 def storage_error(path: Path, error: OSError) -> HarnessError:
     """A disk problem as this package says it."""
-    if error.errno in (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC)):
+    if error.errno in _FULL:
         what = f"the disk is full: cannot write to {path}"
         advice = "free some space and run the same command again with --bfcl-out; what was reported is kept"
     else:
@@ -183,6 +185,37 @@ def write_atomically(path: Path, data: bytes | str) -> None:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
         raise storage_error(path, error) from error
+
+
+@contextlib.contextmanager
+def staged(target: Path) -> Iterator[Path]:
+    """A place beside ``target``, or in it where it is a folder; its files replace the target's at the end.
+
+    Nothing of them is left where writing fails. Raises `UsageError` that names the file the disk had no room for.
+    """
+    name = f".{target.name}.{os.getpid()}{target.suffix}"
+    beside = target / name if target.is_dir() else target.with_name(name)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        yield beside
+        for path in [beside] if beside.is_file() else _files_in(beside):
+            place = target / path.relative_to(beside) if path != beside else target
+            place.parent.mkdir(parents=True, exist_ok=True)
+            os.replace(path, place)
+    except OSError as error:
+        if error.errno not in _FULL:
+            raise
+        last = max(_files_in(beside), key=lambda path: path.stat().st_mtime_ns, default=beside)
+        where = target if last == beside else target / last.relative_to(beside)
+        raise UsageError(f"the disk is full: cannot write {where}; nothing was written, free some space") from None
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+        with contextlib.suppress(OSError):
+            beside.unlink()
+
+
+def _files_in(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.is_file())
 
 
 def read_json_lines(path: Path, on_damaged: OnDamaged | None = None) -> Iterator[JsonLine]:

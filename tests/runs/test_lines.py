@@ -22,6 +22,7 @@ from pytest_bfcl.runs.lines import (
     plain,
     read_json_lines,
     shallow,
+    staged,
     whole_lines,
     write_atomically,
 )
@@ -243,3 +244,22 @@ def test_why_a_line_is_no_object(raw: bytes, why: str) -> None:
 ])  # fmt: skip
 def test_how_deep_a_value_is(value: object, limit: int, flat: bool) -> None:
     assert shallow([value], limit) is flat
+
+
+@pytest.mark.parametrize("existing", [False, True])
+def test_a_full_disk_names_the_file_and_leaves_no_half(tmp_path: Path, existing: bool) -> None:
+    target = tmp_path / "out"
+    if existing:
+        target.mkdir()
+        (target / "a.txt").write_text("old")
+    with pytest.raises(UsageError, match=r"disk is full: cannot write \S+/out/deep/b.txt"), staged(target) as place:
+        (place / "deep").mkdir(parents=True)
+        (place / "a.txt").write_text("new")
+        os.utime(place / "a.txt", (1, 1))
+        (place / "deep" / "b.txt").write_text("half")
+        raise OSError(errno.ENOSPC, "No space left on device")
+    assert [path.name for path in tmp_path.rglob("*")] == (["out", "a.txt"] if existing else [])
+    with staged(target) as place:
+        place.mkdir()
+        (place / "a.txt").write_text("new")
+    assert [(path.name, path.read_text()) for path in target.iterdir()] == [("a.txt", "new")]

@@ -21,6 +21,7 @@ from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.printed import say
 from pytest_bfcl.runs.comparability import published_comparability
 from pytest_bfcl.runs.damage import LeftOut
+from pytest_bfcl.runs.lines import staged
 from pytest_bfcl.runs.wire_names import NAMES, Names
 
 if TYPE_CHECKING:
@@ -81,19 +82,20 @@ def run(args: argparse.Namespace) -> int:
     _refuse_same_names(sources, names)
     standings = Standings(official=args.official)
     written: list[Path] = []
-    for source in sorted(sources, key=lambda source: source.is_scores):  # what was evaluated comes first
-        if not csv_only and not source.is_scores:
-            written += source.export(args.out, names)
-        source.add_to(standings, names)
-    rows = standings.rows(_infos(args, sources, names))
-    written += write_csvs(rows, args.out if csv_only else args.out / "score", official=args.official)
+    with staged(args.out) as out:
+        for source in sorted(sources, key=lambda source: source.is_scores):  # what was evaluated comes first
+            if not csv_only and not source.is_scores:
+                written += source.export(out, names)
+            source.add_to(standings, names)
+        rows = standings.rows(_infos(args, sources, names))
+        place = out if csv_only else out / "score"
+        written += write_csvs(rows, place, official=args.official)
+        notes = [part for source in sources if args.official and (part := source.part())]
+        if notes:  # the columns of the leaderboard have no place for it
+            (place / NOTES).write_text("".join(f"{note}\n" for note in notes), encoding="utf-8")
     say(f"{len(written)} files for {len(rows)} {'model' if len(rows) == 1 else 'models'} written to {args.out}")
-    notes = [part for source in sources if args.official and (part := source.part())]
     for note in notes:
         say(f"note: {note}", file=sys.stderr)
-    if notes:  # the columns of the leaderboard have no place for it
-        place = args.out if csv_only else args.out / "score"
-        (place / NOTES).write_text("".join(f"{note}\n" for note in notes), encoding="utf-8")
     unjudged = [error for source in sources for error in source.unjudged]
     for error in unjudged[:5]:
         say(f"not judged, left out: {error}", file=sys.stderr)
@@ -165,8 +167,10 @@ def _write_format(args: argparse.Namespace) -> int:
         if not runs.is_run(run_folder):
             raise UsageError(f"{run_folder} is no run directory: --format needs one (run.json, summary.json)")
         folder = args.out if len(args.runs) == 1 else args.out / run_folder.name
-        folder.mkdir(parents=True, exist_ok=True)
-        for path in exporter(run_folder, folder):
+        with staged(folder) as beside:
+            beside.mkdir()
+            written = [folder / path.relative_to(beside) for path in exporter(run_folder, beside)]
+        for path in written:
             say(f"written: {path}")
     return 0
 

@@ -22,6 +22,7 @@ from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.plain_text import cut
 from pytest_bfcl.reporting.chat import StepFields, turns_of
+from pytest_bfcl.runs.lines import staged
 
 if TYPE_CHECKING:
     from pytest_bfcl.runs import Fingerprint
@@ -193,8 +194,8 @@ def write_table(path: Path, sources: Iterable[Source]) -> int:
     if write is _write_parquet:
         extras.require("tables", "a Parquet table")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        return write(path, rows)
+        with staged(path) as beside:
+            return write(beside, rows)
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error.strerror or error}") from error
 

@@ -12,11 +12,13 @@ what a model once did is not yet what is right.
 from __future__ import annotations
 
 import argparse
+import errno
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 from pytest_bfcl.printed import say, say_data
+from pytest_bfcl.runs.lines import staged
 
 SUMMARY = "turn recorded conversations into entries"
 SHOWN = 8
@@ -43,8 +45,10 @@ def run(args: argparse.Namespace) -> int:
     made = list(entries_of_log(Path(args.path), args.prefix, args.turns, left_out.append if args.skip else None))
     text = "".join(line_of(entry) + "\n" for entry in made)
     if args.output:
-        with Path(args.output).open("x", encoding="utf-8") as file:
-            file.write(text)
+        if Path(args.output).exists():
+            raise FileExistsError(errno.EEXIST, "File exists", args.output)
+        with staged(Path(args.output)) as beside:
+            beside.write_text(text, encoding="utf-8")
     else:
         say_data(text)
     for told in _by_cause(left_out):

@@ -23,6 +23,7 @@ from pytest_bfcl.extensions.view.store import Store
 from pytest_bfcl.failures import BenchmarkError, UsageError
 from pytest_bfcl.reporting.links import model_suffix, safe_id
 from pytest_bfcl.runs import is_run
+from pytest_bfcl.runs.lines import staged
 from pytest_bfcl.runs.paths import write_here
 
 ROWS_A_PAGE = 2_500
@@ -69,8 +70,8 @@ def write_site(store: Store, out: Path, progress: Callable[[str], None] = lambda
 
     An earlier site in the folder is replaced; a folder with anything else is refused with `UsageError`.
     """
-    writer = _Writer(store, _emptied(out), progress)
-    writer.write()
+    with staged(_emptied(out)) as beside:
+        _Writer(store, beside, progress).write()
     return out / "index.html"
 
 
