@@ -249,7 +249,7 @@ DOCUMENTED = {
     "stop-early": (0.5, 0.75, "half of a task is half done"),
     "last-wrong": (0.3, 0.3, "nearly right is worth more than wrong: what training climbs by"),
     "extra-argument": (0.4, 0.15, "as above: all that was asked for is there"),
-    "as-texts": (0.45, 0.35, "text values are right as they are; numbers as texts are not"),
+    "as-texts": (0.6, 0.35, "text values are right as they are; numbers as texts are not"),
     "backwards": (1.0, 1.0, "the rule does not ask for an order where it makes no difference"),
     "quiet-reads": (0.0, 0.85, "does the work of all other turns; each such turn is worth 0"),
     "never-asks": (0.0, 0.85, "as above; the turn in which it should have asked is worth 0"),
