@@ -64,18 +64,22 @@ def _matches(path: str, pattern: str) -> bool:
     return fnmatchcase(path, pattern) or (pattern.startswith("**/") and fnmatchcase(path, pattern[3:]))
 
 
-def changed_places(before: Any, after: Any, looks: Sequence[Expectation]) -> list[str]:
-    """The places in one telling of the state that changed, and that none of the looks at it is about."""
-    if any(says_all(each) for each in looks):
+def changed_places(before: Any, after: Any, looks: Sequence[Expectation], last: int = 0) -> list[str]:
+    """The places in one telling of the state that changed, and that none of the looks at it is about.
+
+    ``last`` is the last turn: what a look says of all after an earlier one, is not said of the end.
+    """
+    if any(says_all(each, last) for each in looks):
         return []
-    wanted = [each.contains for each in looks if _path(each) is None and "contains" in each.model_fields_set]
+    whole = [each for each in looks if _path(each) is None]
+    wanted = [each.contains if "contains" in each.model_fields_set else each.equals for each in whole]
     paths = [steps_of(path) for each in looks if (path := _path(each)) is not None]
     return list(_changed(before, after, wanted, paths, "$"))
 
 
-def says_all(each: Expectation) -> bool:
-    """Whether it says all of a value, or what the rest of which cannot be told from it."""
-    return _path(each) is None and "contains" not in each.model_fields_set
+def says_all(each: Expectation, last: int = 0) -> bool:
+    """Whether it says all of a value in the end, or what the rest of which cannot be told from it."""
+    return _path(each) is None and "contains" not in each.model_fields_set and each.turn in (None, last)
 
 
 def _path(each: Expectation) -> str | None:

@@ -39,6 +39,7 @@ ADA, EVE, OLD = {"name": "Ada", "age": 3}, {"name": "Eve", "age": 3}, {"name": "
         ({"a": 1, "b": 1}, {"a": 2, "b": 2}, [{"contains": {"a": 2}}], ["$.b"]),
         ({"a": 1, "b": 1}, {"a": 2, "b": 2}, [{"contains": {"a": 2}}, {"contains": {"b": 2}}], []),
         ({"a": 1, "b": 1}, {"a": 2, "b": 2}, [{"path": "$.a", "equals": 2}], ["$.b"]),
+        ({"a": 1}, {"a": 2, "b": 2}, [{"equals": {"a": 2}, "turn": 0}], ["$.b"]),  # said of an earlier turn
         ([EVE], [EVE, ADA], [{"contains": [{"name": "Ada"}]}], []),
         ([EVE], [ADA], [{"contains": [{"name": "Ada"}]}], ["$[0] (gone)"]),
         ([OLD, EVE], [ADA, EVE], [{"contains": [{"name": "Ada", "age": 3}]}], []),
@@ -54,7 +55,7 @@ ADA, EVE, OLD = {"name": "Ada", "age": 3}, {"name": "Eve", "age": 3}, {"name": "
 )
 def test_places_in_what_is_told(before: Any, after: Any, looks: list[dict[str, Any]], found: list[str]) -> None:
     made = [Expectation(state={"call": "look", "path": look.pop("path", None)}, **look) for look in looks]
-    assert changed_places(before, after, made) == found
+    assert changed_places(before, after, made, last=1) == found
 
 
 def test_what_may_change() -> None:

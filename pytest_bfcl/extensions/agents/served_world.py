@@ -112,6 +112,7 @@ class ServedWorld(World):
         self._transcript = Transcript(entry.id, entry.category)
         self._observed: dict[tuple[int, int], Any] = {}
         self._looks = states_of(entry.expect)
+        self._last = len(entry.question) - 1
         self._before: dict[str, str] = {}
         self._told_before: dict[str, Any] = {}
 
@@ -120,7 +121,7 @@ class ServedWorld(World):
         self._before = await self._snapshot()
         self.facts = self._server.facts(tuple(self._before))
         for each, look in self._looks:
-            if look.file is None and look.files is None and not says_all(each):
+            if look.file is None and look.files is None and not says_all(each, self._last):
                 with contextlib.suppress(HarnessError):  # what nobody can tell yet cannot be compared
                     self._told_before[_subject(look)] = (await self._tellings(look))[0]
 
@@ -197,7 +198,7 @@ class ServedWorld(World):
         for subject, before in self._told_before.items():
             about, after = self._about(subject), told[subject]
             places += [f"{subject}: {place}" if len(self._told_before) > 1 else place
-                       for place in changed_places(before, after, [each for each, _ in about])]  # fmt: skip
+                       for place in changed_places(before, after, [each for each, _ in about], self._last)]  # fmt: skip
         if places:
             self._transcript.extra[TOUCHED] = places[:MOST_TOLD]
 

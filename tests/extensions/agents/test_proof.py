@@ -28,7 +28,7 @@ COMMAND = f"CART={{workdir}}/cart/fig.json {SHOP}"
 KEPT = {
     "id": "kept", "category": "mcp", "mcp": "shop", "question": "Two apples, please.",
     "files": {"cart": {"copy": "template"}}, "possible_answer": [["add_to_cart(article='apple', count=2)"]],
-    "expect": [{"call": "get_cart", "contains": {"apple": 2}}],
+    "expect": [{"call": "get_cart", "contains": {"apple": 2}, "only": ["cart/*"]}],
 }  # fmt: skip
 
 

@@ -112,7 +112,7 @@ KEPT = {
     "id": "kept", "category": "mcp", "mcp": "shop", "question": "Two apples, please.",
     "files": {"in/price.txt": "5", "cart": {"copy": "template"}},
     "possible_answer": [["add_to_cart(article='apple', count=2)", "note(text={'/workdir/x': {}})"]],
-    "expect": [{"call": "get_cart", "contains": {"note /workdir/x": 0}}],
+    "expect": [{"call": "get_cart", "contains": {"apple": 2, "note /workdir/x": 0}, "only": ["cart/*"]}],
 }  # fmt: skip
 
 
@@ -201,7 +201,7 @@ def test_reasons(data: Any, steps: list[Any], reason: str | None, capsys: pytest
         transcript = transcript_from_line(line)
         verdict = Verdict(False, FailureTag.WRONG_ANSWER, reason, line["detail"])
         assert "expected" in failure_text(entry, transcript, verdict)
-        assert "get_cart() tells" in headline(line)
+        assert "get_cart() returned" in headline(line)
     # Judged again, without a server.
     assert judge(entry, transcript_from_line(line)).reason == reason
 
