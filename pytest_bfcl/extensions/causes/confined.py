@@ -11,6 +11,8 @@ from pytest_bfcl.extensions.causes.places import Found, Place
 INSIDE, OUTSIDE, COVERED = 0.8, 0.1, 0.9
 """Share of places with the difference within, share outside, and share of all differences that lie within."""
 LEAST_INSIDE, LEAST_OUTSIDE, BEYOND = 3, 5, 0.15
+MOSTLY = 0.7
+"""Of conversations against single turns: a share that lets conversations go wrong in such a way by themselves."""
 CHOSEN, SELDOM, BY_ACCIDENT = 0.95, 0.1, 1e-6
 """A habit that is not always there: the share of differences inside, the least share of places inside with one, and
 the chance that so many fall there by accident."""
@@ -90,7 +92,7 @@ def confined(exposed: Sequence[tuple[Found, Place]], shown: set[int], *, chosen:
         for where, inside, hits in _splits(feature, rows):
             outside, misses = len(rows) - inside, total - hits
             least = LEAST_OUTSIDE if feature not in _LENGTHS else max(LEAST_OUTSIDE, BEYOND * len(rows))
-            if hits < LEAST_INSIDE or outside < least or hits < COVERED * total:
+            if hits < LEAST_INSIDE or outside < least or hits < (MOSTLY if feature == "turns" else COVERED) * total:
                 continue
             within, beyond = hits / inside, misses / outside
             kept = chosen and feature in _PARTS and hits >= max(CHOSEN * total, SELDOM * inside)
