@@ -132,7 +132,7 @@ def reads(episode: Episode) -> list[ToolCall]:
 
 
 def quiet_reads(episode: Episode, step: int) -> Reply:
-    """Everything right, and three reads in each turn in which nothing is due."""
+    """Everything right, and three reads in each turn without expected calls."""
     due = (episode.entry.possible_answer or [])[episode.user_turn] if episode.entry.row.multi_step else [1]
     return right(episode, step) if due or step else Reply("", tool_calls=reads(episode))
 
