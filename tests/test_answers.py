@@ -314,6 +314,7 @@ COLUMNS = {
     "assertions", "extensions/own/expecting.py": "assertions", "extensions/agents/episode.py": "agent",
     "extensions/own/logs/truth.py": "import", "extensions/own/logs/apis.py": "import",
     "extensions/own/logs/spans.py": "import",
+    "extensions/own/logs/vercel.py": "import",
 }  # fmt: skip
 """Every module that reads replies, and the door by which this page goes through it. Official folders, ``verify`` and
 contamination read lines by `pytest_bfcl.runs.replay_lines`; recordings of ``ask`` hold what a model's reader read."""
