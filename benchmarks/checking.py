@@ -23,7 +23,7 @@ from pathlib import Path
 
 from pytest_bfcl.checkers import judge
 from pytest_bfcl.rescoring import score_lines
-from pytest_bfcl.runs import entry_from_line, transcript_from_line
+from pytest_bfcl.runs.replay_lines import entry_from_line, transcript_from_line
 from pytest_bfcl.session.evaluation import open_data, run
 from pytest_bfcl.settings import Settings
 

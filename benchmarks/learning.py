@@ -20,7 +20,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 
-from pytest_bfcl.dataset import Entry
+from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.decoding.ground_truth import parse_ground_truth_call
 from pytest_bfcl.extensions.training.episode import Episode
 from pytest_bfcl.session.evaluation import open_data

@@ -25,7 +25,7 @@ import urllib.request
 from pathlib import Path
 
 from pytest_bfcl.checkers import judge
-from pytest_bfcl.runs import transcript_from_line
+from pytest_bfcl.runs.replay_lines import transcript_from_line
 from pytest_bfcl.session.evaluation import open_data
 
 REFERENCE_CHECK_S = 0.79

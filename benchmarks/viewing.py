@@ -36,7 +36,9 @@ def ids_of(entries: int) -> list[tuple[str, str]]:
 
 def make_runs(folder: Path, runs: int, entries: int) -> None:
     """Finished runs of four models, each with its own verdicts."""
-    from pytest_bfcl.runs import Fingerprint, ModelFingerprint, RunDirectory, json_line
+    from pytest_bfcl.runs.directory import RunDirectory
+    from pytest_bfcl.runs.fingerprint import Fingerprint, ModelFingerprint
+    from pytest_bfcl.runs.lines import json_line
     from pytest_bfcl.scoring.summary import summarise
 
     ids = ids_of(entries)

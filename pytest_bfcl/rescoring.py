@@ -18,11 +18,13 @@ from pytest_bfcl.runs.lines import parse_object
 from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:
-    from pytest_bfcl.dataset import DataSet, Entry, EntryRef
+    from pytest_bfcl.dataset.entry import Entry, EntryRef
+    from pytest_bfcl.dataset.loading import DataSet
     from pytest_bfcl.failures import Verdict
     from pytest_bfcl.formats.thinking import Think
-    from pytest_bfcl.runs import Fingerprint, ReplayLine
+    from pytest_bfcl.runs.fingerprint import Fingerprint
     from pytest_bfcl.runs.readings import Readings
+    from pytest_bfcl.runs.result_line import ReplayLine
     from pytest_bfcl.transcript import Transcript
 
 HELD_ENTRIES = 4096
@@ -91,9 +93,9 @@ def judged_results(root: Path, dataset: DataSet, ids: Container[str]) -> Iterato
 
     ``root`` holds result files, or is the ``score/`` folder beside them.
     """
-    from pytest_bfcl.runs import read_replay_lines
     from pytest_bfcl.runs.damage import LeftOut
     from pytest_bfcl.runs.official_layout import results_of
+    from pytest_bfcl.runs.replay_lines import read_replay_lines
     from pytest_bfcl.scoring.measurements import Judged
 
     folder = results_of(root)
@@ -108,7 +110,7 @@ def judged_results(root: Path, dataset: DataSet, ids: Container[str]) -> Iterato
 
 def open_data(choice: str | Path = "auto") -> DataSet:
     """`pytest_bfcl.dataset.open_dataset`, with tool documents of our simulators for data that brings none."""
-    from pytest_bfcl.dataset import open_dataset
+    from pytest_bfcl.dataset.opening import open_dataset
     from pytest_bfcl.simulators import documents_of
 
     return open_dataset(choice, documents=documents_of)
@@ -142,8 +144,8 @@ class _LineJudge:
     ) -> None:
         # Here, not per line, and not where the module is imported: collecting tests needs neither.
         from pytest_bfcl.checkers import judge_both, judge_under
-        from pytest_bfcl.runs import entry_from_line
         from pytest_bfcl.runs.readings import Readings
+        from pytest_bfcl.runs.replay_lines import entry_from_line
 
         self._judge_both, self._judge_under = judge_both, judge_under
         self._entry_from_line = entry_from_line

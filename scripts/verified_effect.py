@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from pytest_bfcl.checkers.judge import judge, judge_both
-from pytest_bfcl.dataset import DataSet, Entry
+from pytest_bfcl.dataset.entry import Entry
+from pytest_bfcl.dataset.loading import DataSet
 from pytest_bfcl.rescoring import open_data
-from pytest_bfcl.runs import transcript_from_line
+from pytest_bfcl.runs.replay_lines import transcript_from_line
 
 RULES = ("official", "corrected", "verified")
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from pytest_bfcl.checkers import judge
-from pytest_bfcl.dataset import open_dataset
 from pytest_bfcl.dataset.categories import CATEGORIES, GROUPS
-from pytest_bfcl.runs import transcript_from_line
+from pytest_bfcl.dataset.opening import open_dataset
+from pytest_bfcl.runs.replay_lines import transcript_from_line
 
 DATA = Path(__file__).parents[1] / "data"
 

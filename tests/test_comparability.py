@@ -13,7 +13,7 @@ from zipfile import ZipFile
 import pytest
 
 from pytest_bfcl.cli import main
-from pytest_bfcl.dataset import open_dataset
+from pytest_bfcl.dataset.opening import open_dataset
 from pytest_bfcl.extensions.boards.dated_runs import read_histories
 from pytest_bfcl.extensions.boards.leaderboard_page import write_leaderboard
 from pytest_bfcl.extensions.boards.published import PublishedBoard, named, read_board
@@ -27,8 +27,9 @@ from pytest_bfcl.extensions.view.site import SiteLinks
 from pytest_bfcl.extensions.view.store import Store
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.reporting.markdown import write_markdown as summary_markdown
-from pytest_bfcl.runs import Fingerprint, ModelFingerprint, RunDirectory
 from pytest_bfcl.runs.comparability import Purpose, comparability, published_comparability
+from pytest_bfcl.runs.directory import RunDirectory
+from pytest_bfcl.runs.fingerprint import Fingerprint, ModelFingerprint
 from pytest_bfcl.runs.merge import merge_runs
 from pytest_bfcl.scoring.comparison import comparison_notes
 from pytest_bfcl.scoring.gating import GateOptions, Gates, gate_lines

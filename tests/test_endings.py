@@ -16,7 +16,7 @@ from aiohttp import web
 
 from pytest_bfcl.checkers import judge
 from pytest_bfcl.conversation.engine import converse
-from pytest_bfcl.dataset import Entry
+from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.endings import ENDINGS, UnknownEnding, ended, ending_of, is_marked, normal_form
 from pytest_bfcl.endpoints.retrying import RetryPolicy
 from pytest_bfcl.extensions.boards.score_files import official_valid
@@ -30,7 +30,7 @@ from pytest_bfcl.models.openai import OpenAIModel
 from pytest_bfcl.models.responses import Responses
 from pytest_bfcl.models.streams import EventReader
 from pytest_bfcl.replies import read_reply
-from pytest_bfcl.runs import transcript_from_line
+from pytest_bfcl.runs.replay_lines import transcript_from_line
 from pytest_bfcl.runs.results import result_record
 from pytest_bfcl.settings import Settings
 from pytest_bfcl.transcript import Mode, Reply

@@ -18,10 +18,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from pytest_bfcl.dataset import Entry
+from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.models import Request, create_model
-from pytest_bfcl.runs import RunDirectory
+from pytest_bfcl.runs.directory import RunDirectory
 from pytest_bfcl.settings import Settings
 from tests.evil_server import ATTACKS, CALLS, TEXTS, EvilServer, evil_server
 

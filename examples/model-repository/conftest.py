@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_bfcl import Reply
-from pytest_bfcl.dataset import Entry
+from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.models import Request, create_model
 from pytest_bfcl.settings import Settings
 

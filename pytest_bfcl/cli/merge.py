@@ -17,7 +17,8 @@ from pytest_bfcl.failures import UsageError
 from pytest_bfcl.printed import say
 
 if TYPE_CHECKING:
-    from pytest_bfcl.runs import Fingerprint, RunDirectory
+    from pytest_bfcl.runs.directory import RunDirectory
+    from pytest_bfcl.runs.fingerprint import Fingerprint
     from pytest_bfcl.runs.summary_types import ModelSummary
 
 
@@ -35,8 +36,8 @@ def run(args: argparse.Namespace) -> int:
     """Merge, summarise, and say what came out; 1 when parts do not fit, are missing or damaged."""
     from pytest_bfcl.cli import tell_left_out
     from pytest_bfcl.dataset.known_issues import known_issues
-    from pytest_bfcl.runs import RunDirectory
     from pytest_bfcl.runs.damage import LeftOut
+    from pytest_bfcl.runs.directory import RunDirectory
     from pytest_bfcl.runs.merge import UnfitError, find_runs, merge_runs
     from pytest_bfcl.scoring.summary import summarise
 

@@ -29,7 +29,7 @@ def run(args: argparse.Namespace) -> int:
     from pytest_bfcl.cli import tell_left_out
     from pytest_bfcl.reporting.markdown import write_markdown
     from pytest_bfcl.reporting.report import summary_of, write_report
-    from pytest_bfcl.runs import RunDirectory
+    from pytest_bfcl.runs.directory import RunDirectory
     from pytest_bfcl.runs.snapshots import damaged_snapshots
     from pytest_bfcl.session.evaluation import open_data
 

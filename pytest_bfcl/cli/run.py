@@ -30,9 +30,10 @@ from pytest_bfcl.run_options import OPTIONS, TITLE, Option, of_run
 from pytest_bfcl.session.feeders import Place, feeders
 
 if TYPE_CHECKING:
-    from pytest_bfcl.dataset import DataSet
+    from pytest_bfcl.dataset.loading import DataSet
     from pytest_bfcl.reporting.printing import Printer
-    from pytest_bfcl.runs import ResultLine, Summary
+    from pytest_bfcl.runs.result_line import ResultLine
+    from pytest_bfcl.runs.summary_types import Summary
     from pytest_bfcl.scoring.gating import GateOptions
     from pytest_bfcl.session.evaluation import DryRun, RunResult
 
@@ -110,7 +111,7 @@ def run(args: argparse.Namespace) -> int:
     from pytest_bfcl.run_options.reading import gates_of, model_info_of, settings_of
     from pytest_bfcl.run_options.refusals import refuse_ineffective
     from pytest_bfcl.run_options.table import unfolded
-    from pytest_bfcl.runs import default_path, is_run
+    from pytest_bfcl.runs.directory import default_path, is_run
     from pytest_bfcl.session.evaluation import RunInterrupted, dry_run
     from pytest_bfcl.session.evaluation import run as carry_out
 
@@ -191,8 +192,7 @@ def _sigterm_interrupts() -> Iterator[None]:
 
 def _data(files: list[Path], values: Parsed, gates: GateOptions) -> DataSet:
     """The files named, else the set; raises `UsageError`, also for a gate over data that is only guessed."""
-    from pytest_bfcl.dataset import open_files
-    from pytest_bfcl.dataset.opening import NOT_FETCHED
+    from pytest_bfcl.dataset.opening import NOT_FETCHED, open_files
     from pytest_bfcl.scoring.gating import Gates
     from pytest_bfcl.session.evaluation import open_data
     from pytest_bfcl.simulators import documents_of
@@ -247,7 +247,7 @@ def _print_result(result: RunResult, data: DataSet, values: Parsed, gates: GateO
     from pytest_bfcl.reporting.plugged import tell_listeners
     from pytest_bfcl.reporting.printing import Printer
     from pytest_bfcl.reporting.report import write_report_and_say
-    from pytest_bfcl.runs import RunDirectory
+    from pytest_bfcl.runs.directory import RunDirectory
     from pytest_bfcl.session.skips import skip_lines
 
     printer = Printer()

@@ -11,7 +11,7 @@ from pytest_bfcl.json_types import Fields
 from pytest_bfcl.transcript import Call, Mode, Reply, Transcript
 
 if TYPE_CHECKING:
-    from pytest_bfcl.dataset import Entry
+    from pytest_bfcl.dataset.entry import Entry
 
 
 def fill_calls(entry: Entry, transcript: Transcript) -> Transcript:

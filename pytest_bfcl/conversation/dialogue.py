@@ -18,7 +18,8 @@ from pytest_bfcl.transcript import CALLS_A_STEP, Message, Mode, Reply, Step, Tra
 
 if TYPE_CHECKING:
     from pytest_bfcl.conversation.journal import Snapshots
-    from pytest_bfcl.dataset import Entry, FunctionDoc, Texts
+    from pytest_bfcl.dataset.entry import Entry, FunctionDoc
+    from pytest_bfcl.fetching.texts import Texts
     from pytest_bfcl.models.base import Model
     from pytest_bfcl.settings import Settings
 

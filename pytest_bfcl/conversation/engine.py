@@ -28,9 +28,10 @@ if TYPE_CHECKING:
     from pytest_bfcl.checkers.plugged import CallServices
     from pytest_bfcl.conversation.journal import Journal, Snapshots
     from pytest_bfcl.conversation.world import World
-    from pytest_bfcl.dataset import Entry, Texts
+    from pytest_bfcl.dataset.entry import Entry
+    from pytest_bfcl.fetching.texts import Texts
     from pytest_bfcl.models.base import Model, Request
-    from pytest_bfcl.runs import Requests
+    from pytest_bfcl.runs.requests import Requests
     from pytest_bfcl.settings import Settings
 
 
@@ -130,7 +131,7 @@ def _broken_off(transcript: Transcript | None) -> Transcript | None:
 
 async def _ask_through(dialogue: Dialogue, journal: Journal | None, on_reply: Callable[[Reply], None] | None) -> None:
     """All steps of a conversation that is open: ask once, carry out what was called, until it has ended."""
-    from pytest_bfcl.runs import Requests
+    from pytest_bfcl.runs.requests import Requests
 
     requests = None if journal is None else Requests(dialogue.transcript.started_at)
     while not dialogue.ended:
@@ -153,7 +154,7 @@ async def _next_reply(
     request = dialogue.request()
     if journal is None or requests is None:
         return await _live(dialogue, request, on_reply)
-    from pytest_bfcl.runs import ReplyKey
+    from pytest_bfcl.runs.journal import ReplyKey
 
     digest = requests.digest(request.messages, request.functions, request.parameters)
     turn, step, model = request.turn, request.step, dialogue.model

@@ -25,9 +25,10 @@ from pytest_bfcl.troubles import AdapterTrouble
 
 if TYPE_CHECKING:
     from pytest_bfcl.conversation.journal import Journal
-    from pytest_bfcl.dataset import Entry, Texts
+    from pytest_bfcl.dataset.entry import Entry
+    from pytest_bfcl.fetching.texts import Texts
     from pytest_bfcl.models.base import Model
-    from pytest_bfcl.runs import ReplyKey
+    from pytest_bfcl.runs.journal import ReplyKey
     from pytest_bfcl.settings import Settings
 
 RECORDED = "The call was recorded; this tool returns nothing here."
@@ -235,7 +236,8 @@ class PlayedConversation(Dialogue):
     # -- the journal ---------------------------------------------------------------------------------------------
 
     def _key(self, turn: int, step: int) -> ReplyKey:
-        from pytest_bfcl.runs import ReplyKey, request_digest
+        from pytest_bfcl.runs.journal import ReplyKey
+        from pytest_bfcl.runs.requests import request_digest
 
         asked = [message for messages in self.entry.question for message in messages]
         digest = request_digest(asked, self.entry.all_functions, {"played": len(self.entry.question)})
@@ -245,7 +247,7 @@ class PlayedConversation(Dialogue):
         """Every step of a finished conversation; half of one cannot be resumed."""
         if self.journal is None:
             return
-        from pytest_bfcl.runs import Requests
+        from pytest_bfcl.runs.requests import Requests
 
         transcript, requests = self.transcript, Requests(self.transcript.started_at)
         said = [n for n, message in enumerate(self.messages) if message.get("role") == "assistant"]

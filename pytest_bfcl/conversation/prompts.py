@@ -13,8 +13,8 @@ from pytest_bfcl.conversation.documents import documents_text
 from pytest_bfcl.transcript import Message, Mode
 
 if TYPE_CHECKING:
-    from pytest_bfcl.dataset import Entry, Texts
-    from pytest_bfcl.dataset.entry import FunctionDoc
+    from pytest_bfcl.dataset.entry import Entry, FunctionDoc
+    from pytest_bfcl.fetching.texts import Texts
     from pytest_bfcl.simulators import Simulator
 
 

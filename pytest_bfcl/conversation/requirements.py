@@ -14,7 +14,7 @@ from pytest_bfcl.failures import UsageError
 from pytest_bfcl.transcript import Mode
 
 if TYPE_CHECKING:
-    from pytest_bfcl.dataset import DataSet
+    from pytest_bfcl.dataset.loading import DataSet
     from pytest_bfcl.settings import Settings
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from pytest_bfcl.checkers.plugged import CallServices, category_group
 
 if TYPE_CHECKING:
-    from pytest_bfcl.dataset import Entry
+    from pytest_bfcl.dataset.entry import Entry
     from pytest_bfcl.settings import Settings
     from pytest_bfcl.transcript import Transcript
 

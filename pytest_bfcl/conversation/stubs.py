@@ -12,7 +12,7 @@ from pytest_bfcl.syntax.writing import read_call
 from pytest_bfcl.tools.json_schema import argument_problem, is_native
 
 if TYPE_CHECKING:
-    from pytest_bfcl.dataset import Entry
+    from pytest_bfcl.dataset.entry import Entry
 
 UNRECORDED = "nothing is recorded for these arguments"
 

@@ -13,7 +13,7 @@ from pytest_bfcl.models.base import Model, Request, ToolsRefused
 from pytest_bfcl.transcript import Mode, Reply, Transcript
 
 if TYPE_CHECKING:
-    from pytest_bfcl.dataset import Entry
+    from pytest_bfcl.dataset.entry import Entry
 
 
 class ModeSwitch:

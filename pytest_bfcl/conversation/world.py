@@ -19,7 +19,8 @@ from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:
     from pytest_bfcl.conversation.journal import Snapshots
-    from pytest_bfcl.dataset import Entry, Texts
+    from pytest_bfcl.dataset.entry import Entry
+    from pytest_bfcl.fetching.texts import Texts
     from pytest_bfcl.settings import Settings
     from pytest_bfcl.simulators import CallExecutor, Simulator
     from pytest_bfcl.transcript import Transcript

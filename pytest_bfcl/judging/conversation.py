@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from pytest_bfcl.conversation.dialogue import Dialogue
     from pytest_bfcl.conversation.journal import Snapshots
     from pytest_bfcl.conversation.services import Services
-    from pytest_bfcl.dataset import Texts
     from pytest_bfcl.dataset.entry import Entry
+    from pytest_bfcl.fetching.texts import Texts
     from pytest_bfcl.formats.thinking import Think
     from pytest_bfcl.settings import Rules
     from pytest_bfcl.transcript import Message, Mode, Reply, Transcript

@@ -13,7 +13,7 @@ from pytest_bfcl.judging.entries import SETS, opened
 from pytest_bfcl.judging.judgement import Judgement
 
 if TYPE_CHECKING:
-    from pytest_bfcl.dataset import DataSet
+    from pytest_bfcl.dataset.loading import DataSet
     from pytest_bfcl.runs.result_line import ResultLine
     from pytest_bfcl.runs.summary_types import DataFacts, GroupSummary, ModelSummary
 

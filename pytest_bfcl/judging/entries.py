@@ -13,8 +13,9 @@ from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:
-    from pytest_bfcl.dataset import DataSet, Texts
     from pytest_bfcl.dataset.entry import Entry
+    from pytest_bfcl.dataset.loading import DataSet
+    from pytest_bfcl.fetching.texts import Texts
 
 SETS = ("bundled", "official", "verified")
 """Data sets that every installation opens by name: their tasks travel as a reference, all others whole."""
@@ -23,7 +24,7 @@ SETS = ("bundled", "official", "verified")
 @cache
 def opened(word: str) -> DataSet:
     """A named data set, opened once a process. Raises `UsageError` where it is not installed."""
-    from pytest_bfcl.dataset import open_dataset
+    from pytest_bfcl.dataset.opening import open_dataset
     from pytest_bfcl.simulators import documents_of
 
     return open_dataset(word, documents=documents_of)
@@ -40,7 +41,7 @@ def is_official(entry: Entry) -> bool:
 @cache
 def texts_of_the_set(official: bool) -> Texts:
     """The wording that the package brings, or that of the fetched official set. Raises `UsageError` without one."""
-    from pytest_bfcl.dataset import Texts
+    from pytest_bfcl.fetching.texts import Texts
 
     return opened("official").texts if official else Texts.own()
 

@@ -19,7 +19,7 @@ from pytest_bfcl.transcript import Mode, Reply, Transcript
 from pytest_bfcl.troubles import AdapterTrouble
 
 if TYPE_CHECKING:
-    from pytest_bfcl.dataset import DataSet
+    from pytest_bfcl.dataset.loading import DataSet
     from pytest_bfcl.settings import Settings
 
 Line = dict[str, Any]
@@ -134,8 +134,8 @@ def _path_and_model(spec: ModelSpec) -> tuple[Path, str | None]:
 
 
 def _read(path: Path, settings: Settings, dataset: DataSet | None) -> list[Line]:
-    from pytest_bfcl.runs import read_replay_lines
     from pytest_bfcl.runs.damage import LeftOut
+    from pytest_bfcl.runs.replay_lines import read_replay_lines
 
     if path.is_file() and path.suffix != ".gz" and (whole := spread_json(path)):
         raise UsageError(f"{path}: {whole}")
@@ -171,7 +171,7 @@ def _documented(line: Mapping[str, Any], dataset: DataSet | None) -> list[str]:
 
 def _proved_mode(line: Line, told: Mode | None) -> Mode | None:
     """The mode of a line that does not say it, ``None`` where it cannot be told."""
-    from pytest_bfcl.runs import transcript_from_line
+    from pytest_bfcl.runs.replay_lines import transcript_from_line
 
     try:
         return transcript_from_line(line, told).mode

@@ -14,7 +14,7 @@ from pytest_bfcl import entry_points
 
 if TYPE_CHECKING:
     from pytest_bfcl.plugin.session import Session
-    from pytest_bfcl.session import Contender
+    from pytest_bfcl.session.contender import Contender
     from pytest_bfcl.session.run import Run
 
 

@@ -20,11 +20,11 @@ from pytest_bfcl.selection.sharding import shard_of
 from pytest_bfcl.session.planning import needed_stages
 
 if TYPE_CHECKING:
-    from pytest_bfcl.dataset import EntryRef
+    from pytest_bfcl.dataset.entry import EntryRef
     from pytest_bfcl.plugin.contenders import Variant
     from pytest_bfcl.plugin.conversations import Conversations
     from pytest_bfcl.plugin.session import Session
-    from pytest_bfcl.session import EarlierParts
+    from pytest_bfcl.session.earlier import EarlierParts
 
 
 class Collection:

@@ -12,14 +12,14 @@ from pytest_bfcl.dataset.transforms import split_id
 from pytest_bfcl.plugin import pytest_internals
 from pytest_bfcl.scoring.model_info import own_price
 from pytest_bfcl.selection.node_ids import shard_item
-from pytest_bfcl.session import Trial
 from pytest_bfcl.session.contender import Contender, check_contenders, variant_label, wanted_mode
+from pytest_bfcl.session.trial import Trial
 
 if TYPE_CHECKING:
-    from pytest_bfcl.dataset import DataSet
+    from pytest_bfcl.dataset.loading import DataSet
     from pytest_bfcl.models import Model, ModelSpec
     from pytest_bfcl.plugin.session import Session
-    from pytest_bfcl.session import EarlierParts
+    from pytest_bfcl.session.earlier import EarlierParts
     from pytest_bfcl.transcript import Mode
 
 

@@ -24,10 +24,12 @@ from pytest_bfcl.session.driven_loop import Loop
 from pytest_bfcl.troubles import AdapterTrouble
 
 if TYPE_CHECKING:
-    from pytest_bfcl.dataset import Entry
+    from pytest_bfcl.dataset.entry import Entry
     from pytest_bfcl.models import Model
     from pytest_bfcl.plugin.session import Session
-    from pytest_bfcl.session import Contender, Runner, Trial
+    from pytest_bfcl.session.contender import Contender
+    from pytest_bfcl.session.runner import Runner
+    from pytest_bfcl.session.trial import Trial
     from pytest_bfcl.transcript import Transcript
 
 

@@ -22,7 +22,7 @@ from pytest_bfcl.selection.splits import check_data, is_in
 from pytest_bfcl.suggestions import did_you_mean
 
 if TYPE_CHECKING:
-    from pytest_bfcl.dataset import DataSet
+    from pytest_bfcl.dataset.loading import DataSet
     from pytest_bfcl.plugin.options import Plan
 
 
@@ -77,7 +77,7 @@ class SessionData:
     @cached_property
     def files(self) -> DataSet | None:
         """The files on the command line that are not part of the chosen set; ``None`` when there are none."""
-        from pytest_bfcl.dataset import open_files
+        from pytest_bfcl.dataset.opening import open_files
         from pytest_bfcl.simulators import documents_of
 
         own = [path for path in self.named_files if not self._is_chosen(path)]

@@ -22,7 +22,7 @@ from pytest_bfcl.plugin.node_parts import OWN_MODEL, USERS_MODEL
 from pytest_bfcl.session.driven_loop import Loop
 
 if TYPE_CHECKING:
-    from pytest_bfcl.dataset import Entry
+    from pytest_bfcl.dataset.entry import Entry
     from pytest_bfcl.models import Model
     from pytest_bfcl.plugin.conversations import Conversations
     from pytest_bfcl.transcript import Transcript

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from pytest_bfcl.session import Trial
+    from pytest_bfcl.session.trial import Trial
 
 OWN_MODEL = "bfcl_model"
 USERS_MODEL = "model"

@@ -18,14 +18,16 @@ from pytest_bfcl.plugin import pytest_internals
 from pytest_bfcl.plugin.node_parts import CHECKS, OWN_MODEL, USERS_MODEL, BrokenLine
 from pytest_bfcl.selection.node_ids import LANGUAGES
 from pytest_bfcl.selection.sharding import ShardItem
-from pytest_bfcl.session import Trial
+from pytest_bfcl.session.trial import Trial
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pytest_bfcl.dataset import DataProblem, DataSet, EntryRef
+    from pytest_bfcl.dataset.entry import EntryRef
+    from pytest_bfcl.dataset.index import DataProblem
+    from pytest_bfcl.dataset.loading import DataSet
     from pytest_bfcl.plugin.contenders import Variant
-    from pytest_bfcl.session import Contender
+    from pytest_bfcl.session.contender import Contender
 
 
 class EntryTest(Protocol):

@@ -16,7 +16,7 @@ from pytest_bfcl.plugin.sink import Sink
 from pytest_bfcl.session.skips import skips_ahead
 
 if TYPE_CHECKING:
-    from pytest_bfcl.dataset import DataSet
+    from pytest_bfcl.dataset.loading import DataSet
 
 NOTES = "bfcl_notes"
 """Key of a worker's last message to the controller."""

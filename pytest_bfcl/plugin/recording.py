@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_bfcl.failures import HarnessError, UsageError
-from pytest_bfcl.session import EarlierParts
+from pytest_bfcl.session.earlier import EarlierParts
 from pytest_bfcl.session.run import Run
 
 if TYPE_CHECKING:
     from pytest_bfcl.plugin.session import Session
-    from pytest_bfcl.runs import RunDirectory
-    from pytest_bfcl.session import Contender
+    from pytest_bfcl.runs.directory import RunDirectory
+    from pytest_bfcl.session.contender import Contender
 
 
 HOSTS = "how files of workers on other hosts travel"
@@ -23,7 +23,7 @@ HOSTS = "how files of workers on other hosts travel"
 
 def run_path(session: Session) -> Path:
     """Where the run is kept."""
-    from pytest_bfcl.runs import default_path
+    from pytest_bfcl.runs.directory import default_path
 
     if session.worker:
         return Path(session.worker["run"])

@@ -12,14 +12,14 @@ from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.plugin.failure_repr import FailureRepr, place_of, text_of
 from pytest_bfcl.plugin.progress import Progress
 from pytest_bfcl.plugin.recording import opened
-from pytest_bfcl.runs import error_record
+from pytest_bfcl.runs.results import error_record
 from pytest_bfcl.selection.node_ids import entry_id_of
 from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:
     from pytest_bfcl.plugin.contenders import Variant
     from pytest_bfcl.plugin.session import Session
-    from pytest_bfcl.runs import ResultLine
+    from pytest_bfcl.runs.result_line import ResultLine
     from pytest_bfcl.session.run import Run
 
 

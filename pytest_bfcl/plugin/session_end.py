@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from pytest_bfcl.plugin.results import Results
     from pytest_bfcl.plugin.session import Session
     from pytest_bfcl.plugin.termination import Termination
-    from pytest_bfcl.runs import RunDirectory, Summary
+    from pytest_bfcl.runs.directory import RunDirectory
+    from pytest_bfcl.runs.summary_types import Summary
     from pytest_bfcl.session.run import Run
 
 INTERRUPTED = "interrupted"

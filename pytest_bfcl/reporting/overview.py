@@ -18,7 +18,7 @@ from pytest_bfcl.reporting.sections import Section, sections_of
 from pytest_bfcl.reporting.sources import Questions
 
 if TYPE_CHECKING:
-    from pytest_bfcl.runs import RunDirectory
+    from pytest_bfcl.runs.directory import RunDirectory
 
 Summary = Fields
 SERVER_PAGE = "wire.html"

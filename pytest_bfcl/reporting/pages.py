@@ -21,11 +21,14 @@ from pytest_bfcl.reporting.links import rerun_command
 from pytest_bfcl.reporting.listing import total_of
 from pytest_bfcl.reporting.replayed import results_again, stored_memory
 from pytest_bfcl.reporting.timeline import timeline
-from pytest_bfcl.runs import Transcripts, record_key
+from pytest_bfcl.runs.results import record_key
+from pytest_bfcl.runs.transcripts import Transcripts
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry
-    from pytest_bfcl.runs import Fingerprint, ModelFingerprint, ResultLine, RunDirectory
+    from pytest_bfcl.runs.directory import RunDirectory
+    from pytest_bfcl.runs.fingerprint import Fingerprint, ModelFingerprint
+    from pytest_bfcl.runs.result_line import ResultLine
     from pytest_bfcl.transcript import Transcript
 
 TEMPLATE = "entry.html.jinja"
@@ -209,7 +212,7 @@ def request_of(record: Fields, entry: Entry | None, stored: Fields | None = None
 
 
 def _transcript(record: Fields, entry: Entry | None) -> Transcript | None:
-    from pytest_bfcl.runs import transcript_from_line
+    from pytest_bfcl.runs.replay_lines import transcript_from_line
 
     if entry is None or record.get("output") is None:
         return None

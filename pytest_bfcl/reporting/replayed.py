@@ -28,7 +28,7 @@ def results_again(record: Fields, entry: Entry | None) -> Results | None:
     if entry is None or row is None or row.checker != "state" or _any_text(record.get("tool_results")):
         return None
     from pytest_bfcl.checkers.state import replay
-    from pytest_bfcl.runs import transcript_from_line
+    from pytest_bfcl.runs.replay_lines import transcript_from_line
 
     try:
         transcript = transcript_from_line(record)
@@ -62,7 +62,7 @@ def stored_memory(run: Path | None, record: Fields, entry: Entry | None) -> str 
         return None
     if row.checker == "none" or record.get("outcome") != "failed":
         return None
-    from pytest_bfcl.runs import snapshots_of
+    from pytest_bfcl.runs.snapshots import snapshots_of
 
     try:
         snapshots = snapshots_of(run, str(record.get("model") or ""), record.get("repeat") or 1)

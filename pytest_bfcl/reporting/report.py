@@ -29,7 +29,8 @@ from pytest_bfcl.reporting.pages import (
     stored_of,
 )
 from pytest_bfcl.reporting.sources import EntrySource, Questions, questions
-from pytest_bfcl.runs import RunDirectory, Summary
+from pytest_bfcl.runs.directory import RunDirectory
+from pytest_bfcl.runs.summary_types import Summary
 from pytest_bfcl.scoring.summary import summarise
 from pytest_bfcl.settings import Level, level_for
 

@@ -12,7 +12,7 @@ from pytest_bfcl.json_types import Fields
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-    from pytest_bfcl.runs import RunDirectory
+    from pytest_bfcl.runs.directory import RunDirectory
 
 
 class Section(NamedTuple):

@@ -10,7 +10,8 @@ from pytest_bfcl.failures import BenchmarkError, UsageError
 from pytest_bfcl.json_types import Fields
 
 if TYPE_CHECKING:
-    from pytest_bfcl.dataset import DataSet, Entry
+    from pytest_bfcl.dataset.entry import Entry
+    from pytest_bfcl.dataset.loading import DataSet
 
 EntrySource = Any
 """A `DataSet`, or a function from an entry id to an `Entry`."""
@@ -57,7 +58,7 @@ def questions(source: EntrySource | None, measured: Fields) -> Questions:
 
 def _opened(name: str) -> DataSet | str:
     """The data set of that name, or why there is none."""
-    from pytest_bfcl.dataset import open_dataset
+    from pytest_bfcl.dataset.opening import open_dataset
     from pytest_bfcl.simulators import documents_of
 
     if name not in ("bundled", "official"):

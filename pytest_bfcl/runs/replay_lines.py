@@ -28,7 +28,7 @@ from pytest_bfcl.runs.wire_names import Names
 from pytest_bfcl.transcript import Mode, OtherReading, Reply, Served, Step, Transcript, Turn
 
 if TYPE_CHECKING:
-    from pytest_bfcl.dataset import DataSet
+    from pytest_bfcl.dataset.loading import DataSet
 
 
 def read_replay_lines(

@@ -17,7 +17,7 @@ from pytest_bfcl.scoring.gates import GateCheck
 from pytest_bfcl.spread_json import json_trouble
 
 if TYPE_CHECKING:
-    from pytest_bfcl.runs import Fingerprint
+    from pytest_bfcl.runs.fingerprint import Fingerprint
 
 Key = tuple[str, str, str]
 """Model, mode, entry id."""

@@ -23,10 +23,10 @@ from pytest_bfcl.scoring.noninferiority import Margin, noninferior, parse_margin
 from pytest_bfcl.scoring.summary import full_sizes, is_rerun
 
 if TYPE_CHECKING:
-    from pytest_bfcl.dataset import DataSet
+    from pytest_bfcl.dataset.loading import DataSet
     from pytest_bfcl.json_types import Fields
-    from pytest_bfcl.runs import Fingerprint, Summary
-    from pytest_bfcl.runs.summary_types import GateSummary
+    from pytest_bfcl.runs.fingerprint import Fingerprint
+    from pytest_bfcl.runs.summary_types import GateSummary, Summary
     from pytest_bfcl.scoring.comparison import Comparison
 
 NO_ENTRY = (

@@ -7,17 +7,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_bfcl import runs
 from pytest_bfcl.dataset.categories import category_of, is_write_stage
 from pytest_bfcl.failures import FailureTag, UsageError
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.runs.damage import LeftOut
+from pytest_bfcl.runs.directory import RunDirectory, is_run
 from pytest_bfcl.runs.paths import files_named
+from pytest_bfcl.runs.replay_lines import read_replay_lines
 from pytest_bfcl.scoring.robustness import plain_records
 
 if TYPE_CHECKING:
-    from pytest_bfcl.dataset import DataSet
-    from pytest_bfcl.runs import Fingerprint, RunDirectory
+    from pytest_bfcl.dataset.loading import DataSet
+    from pytest_bfcl.runs.directory import RunDirectory
+    from pytest_bfcl.runs.fingerprint import Fingerprint
 
 Key = tuple[str, int]
 """Entry id and repeat."""
@@ -156,8 +158,8 @@ def _path_and_model(text: str) -> tuple[Path, str | None]:
 def _open(path: Path, dataset: DataSet | None) -> Measurement:
     from pytest_bfcl.runs.directory import RESULTS_FILE, refuse_other_file
 
-    if path.is_dir() and runs.is_run(path):
-        return measurement_of_run(runs.RunDirectory.open(path))
+    if path.is_dir() and is_run(path):
+        return measurement_of_run(RunDirectory.open(path))
     if path.is_file():
         refuse_other_file(path)
     if path.is_file() or (path / RESULTS_FILE).is_file():
@@ -177,22 +179,22 @@ def _open(path: Path, dataset: DataSet | None) -> Measurement:
 
 def _of_file(path: Path, rules: str) -> dict[str, dict[Key, Judged]]:
     # Damaged lines are told by `_gaps_of_file`.
-    return by_model((line for line in runs.read_replay_lines(path, LeftOut()) if _judged(line, path)), rules)
+    return by_model((line for line in read_replay_lines(path, LeftOut()) if _judged(line, path)), rules)
 
 
 def _lines_of_file(path: Path, ids: Container[str]) -> Iterator[Fields]:
-    return (line for line in runs.read_replay_lines(path, LeftOut()) if line["id"] in ids and not _is_error(line))
+    return (line for line in read_replay_lines(path, LeftOut()) if line["id"] in ids and not _is_error(line))
 
 
 def _gaps_of_file(path: Path) -> list[str]:
     left_out = LeftOut()
-    for _ in runs.read_replay_lines(path, left_out):
+    for _ in read_replay_lines(path, left_out):
         pass
     return list(left_out.sentences())
 
 
 def _notes_of_file(path: Path) -> list[str]:
-    errors = [line.get("id") for line in runs.read_replay_lines(path, LeftOut()) if _is_error(line)]
+    errors = [line.get("id") for line in read_replay_lines(path, LeftOut()) if _is_error(line)]
     return [f"{len(errors)} lines of {path} could not be judged, the first is {errors[0]}"] if errors else []
 
 

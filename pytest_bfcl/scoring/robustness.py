@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from pytest_bfcl.dataset.transforms import is_transformed, split_id
-from pytest_bfcl.runs import RunDirectory
+from pytest_bfcl.runs.directory import RunDirectory
 from pytest_bfcl.runs.result_line import ResultLine
 from pytest_bfcl.runs.summary_types import RobustnessCell
 from pytest_bfcl.scoring.statistics import PairTally, cluster_of, interval, paired_spread

@@ -18,7 +18,7 @@ from pytest_bfcl.scoring.robustness import Robustness
 from pytest_bfcl.scoring.tally import ModelTally
 
 if TYPE_CHECKING:
-    from pytest_bfcl.dataset import DataSet
+    from pytest_bfcl.dataset.loading import DataSet
 
 
 class Issue(Protocol):

@@ -15,7 +15,7 @@ from pytest_bfcl.failures import BenchmarkError
 from pytest_bfcl.transcript import PLAYED_BEFORE
 
 if TYPE_CHECKING:
-    from pytest_bfcl.dataset import Entry
+    from pytest_bfcl.dataset.entry import Entry
     from pytest_bfcl.models import Model
     from pytest_bfcl.transcript import Transcript
 

@@ -12,9 +12,12 @@ from pytest_bfcl.dataset.transforms import is_transformed
 from pytest_bfcl.session.earlier import base_of
 
 if TYPE_CHECKING:
-    from pytest_bfcl.dataset import DataSet
+    from pytest_bfcl.dataset.loading import DataSet
     from pytest_bfcl.json_types import Fields
-    from pytest_bfcl.runs import Fingerprint, ModelFingerprint, ResultLine, RunDirectory, Summary
+    from pytest_bfcl.runs.directory import RunDirectory
+    from pytest_bfcl.runs.fingerprint import Fingerprint, ModelFingerprint
+    from pytest_bfcl.runs.result_line import ResultLine
+    from pytest_bfcl.runs.summary_types import Summary
     from pytest_bfcl.scoring.measurements import Measurement
     from pytest_bfcl.scoring.model_info import ModelInfo
     from pytest_bfcl.settings import Settings
@@ -31,7 +34,7 @@ def settled_models(
 
     ``asked``: model and mode of the lines.
     """
-    from pytest_bfcl.runs import ModelFingerprint
+    from pytest_bfcl.runs.fingerprint import ModelFingerprint
 
     seen = {base_of(spec): (spec, mode) for spec, mode in asked}
     settled, notes = [], []
@@ -53,7 +56,7 @@ class RunningTally:
 
     def __init__(self, fingerprint: Fingerprint, data: DataSet) -> None:
         from pytest_bfcl.dataset.known_issues import known_issues
-        from pytest_bfcl.runs import record_key
+        from pytest_bfcl.runs.results import record_key
         from pytest_bfcl.scoring.summary import Tallies
 
         self.tallies = Tallies(fingerprint.to_dict(), known_issues(data.version))

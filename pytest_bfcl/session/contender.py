@@ -15,7 +15,7 @@ from pytest_bfcl.session.users_model import UsersModelTrouble
 from pytest_bfcl.settings import Price
 
 if TYPE_CHECKING:
-    from pytest_bfcl.dataset import DataSet
+    from pytest_bfcl.dataset.loading import DataSet
     from pytest_bfcl.endpoints.pacing import Gate
     from pytest_bfcl.models import Model, ModelSpec
     from pytest_bfcl.settings import Settings

@@ -15,7 +15,7 @@ from pytest_bfcl.runs.comparability import Purpose, comparability
 from pytest_bfcl.transcript import SERVED_BY
 
 if TYPE_CHECKING:
-    from pytest_bfcl.runs import Fingerprint
+    from pytest_bfcl.runs.fingerprint import Fingerprint
     from pytest_bfcl.session.trial import Trial
     from pytest_bfcl.transcript import Mode
 
@@ -47,7 +47,8 @@ class EarlierParts:
     @classmethod
     def read(cls, path: Path | None, note: Callable[[str], None] | None = None) -> EarlierParts:
         """Those of the run at ``path``; none when there is no run. ``note`` receives damaged lines."""
-        from pytest_bfcl.runs import RunDirectory, is_run, is_settled, record_key
+        from pytest_bfcl.runs.directory import RunDirectory, is_run
+        from pytest_bfcl.runs.results import is_settled, record_key
 
         if path is None or not is_run(path):
             return cls()

@@ -19,14 +19,15 @@ from pytest_bfcl.selection.sampling import stratified_sample
 from pytest_bfcl.selection.selection import Selection, entries_to_run
 from pytest_bfcl.selection.sharding import read_shard
 from pytest_bfcl.selection.splits import check_data, is_in
-from pytest_bfcl.session import judged_record
+from pytest_bfcl.session.records import judged_record
 from pytest_bfcl.session.result import DryRun, RunInterrupted, RunResult
 from pytest_bfcl.session.whole_run import WholeRun
 from pytest_bfcl.settings import Settings
 
 if TYPE_CHECKING:
-    from pytest_bfcl.dataset import DataSet, Entry, EntryRef
-    from pytest_bfcl.runs import ResultLine
+    from pytest_bfcl.dataset.entry import Entry, EntryRef
+    from pytest_bfcl.dataset.loading import DataSet
+    from pytest_bfcl.runs.result_line import ResultLine
     from pytest_bfcl.scoring.gating import GateOptions
     from pytest_bfcl.session.feeders import Place
 
@@ -205,7 +206,7 @@ def _place(cluster: Place | str | None) -> Place | None:
 
 def _chosen(entries: Any, selection: Selection, settings: Settings) -> tuple[DataSet, Sequence[EntryRef | Entry]]:
     """The data set and the entries of it to run, before a shard is dealt."""
-    from pytest_bfcl.dataset import DataSet
+    from pytest_bfcl.dataset.loading import DataSet
 
     if isinstance(entries, str | Path):
         entries = open_data(entries)

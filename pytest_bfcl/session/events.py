@@ -18,7 +18,7 @@ from pytest_bfcl.runs.result_line import ResultLine
 from pytest_bfcl.runs.summary_types import GateSummary, Summary
 
 if TYPE_CHECKING:
-    from pytest_bfcl.runs import ReplyKey
+    from pytest_bfcl.runs.journal import ReplyKey
     from pytest_bfcl.transcript import Reply
 
 

@@ -13,9 +13,9 @@ from pytest_bfcl.suggestions import instead_of
 if TYPE_CHECKING:
     import argparse
 
-    from pytest_bfcl.dataset import DataSet
+    from pytest_bfcl.dataset.loading import DataSet
     from pytest_bfcl.run_options import Option
-    from pytest_bfcl.runs import ResultLine
+    from pytest_bfcl.runs.result_line import ResultLine
     from pytest_bfcl.session.contender import Contender
     from pytest_bfcl.session.earlier import EarlierParts
     from pytest_bfcl.session.events import Answered

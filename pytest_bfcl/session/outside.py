@@ -10,7 +10,8 @@ from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.failures import EntrySkipped
 
 if TYPE_CHECKING:
-    from pytest_bfcl.dataset import DataSet, Entry
+    from pytest_bfcl.dataset.entry import Entry
+    from pytest_bfcl.dataset.loading import DataSet
     from pytest_bfcl.session.contender import Contender
     from pytest_bfcl.session.store import Store
     from pytest_bfcl.settings import Settings

@@ -36,8 +36,9 @@ from pytest_bfcl.transcript import END_STATE, Call
 from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:
-    from pytest_bfcl.dataset import Entry, Texts
+    from pytest_bfcl.dataset.entry import Entry
     from pytest_bfcl.dataset.served_entry import ServerFacts
+    from pytest_bfcl.fetching.texts import Texts
     from pytest_bfcl.settings import Settings
     from pytest_bfcl.transcript import Transcript
 

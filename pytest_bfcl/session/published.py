@@ -10,8 +10,9 @@ from pytest_bfcl import entry_points
 from pytest_bfcl.failures import UsageError
 
 if TYPE_CHECKING:
-    from pytest_bfcl.runs import Fingerprint, Summary
+    from pytest_bfcl.runs.fingerprint import Fingerprint
     from pytest_bfcl.runs.result_line import ResultLine
+    from pytest_bfcl.runs.summary_types import Summary
 
 FOLDER = "board"
 """Folder of a run that keeps the table."""

@@ -10,11 +10,11 @@ from pytest_bfcl.conversation.calls import fill_calls
 from pytest_bfcl.dataset.served_entry import portable_name
 
 if TYPE_CHECKING:
-    from pytest_bfcl.dataset import Entry
+    from pytest_bfcl.dataset.entry import Entry
     from pytest_bfcl.failures import BenchmarkError, Verdict
     from pytest_bfcl.json_types import Parsed
     from pytest_bfcl.models import Model
-    from pytest_bfcl.runs import ResultLine
+    from pytest_bfcl.runs.result_line import ResultLine
     from pytest_bfcl.session.trial import Trial
     from pytest_bfcl.settings import Price
     from pytest_bfcl.transcript import Transcript
@@ -100,7 +100,7 @@ def _verified_outcome(
 
 def errored_record(trial: Trial, error: BenchmarkError, *, rules: str, worker: str | None = None) -> ResultLine:
     """The line of a trial that ended in an error, with the conversation as far as it got."""
-    from pytest_bfcl.runs import error_record
+    from pytest_bfcl.runs.results import error_record
 
     model, mode = trial.contender.identity
     transcript = error.transcript

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pytest_bfcl.runs import Fingerprint, ResultLine, Summary
+    from pytest_bfcl.runs.fingerprint import Fingerprint
+    from pytest_bfcl.runs.result_line import ResultLine
+    from pytest_bfcl.runs.summary_types import Summary
     from pytest_bfcl.session.estimate import Estimate
 
 

@@ -32,7 +32,10 @@ from pytest_bfcl.session.result import RunResult
 
 if TYPE_CHECKING:
     from pytest_bfcl.json_types import Fields
-    from pytest_bfcl.runs import Fingerprint, ResultLine, RunDirectory, Summary
+    from pytest_bfcl.runs.directory import RunDirectory
+    from pytest_bfcl.runs.fingerprint import Fingerprint
+    from pytest_bfcl.runs.result_line import ResultLine
+    from pytest_bfcl.runs.summary_types import Summary
     from pytest_bfcl.scoring.gating import Gates
     from pytest_bfcl.scoring.model_info import ModelInfo
     from pytest_bfcl.session.contender import Contender
@@ -122,7 +125,7 @@ class Run:
         return self._ended or self._as_measured()
 
     def _as_measured(self) -> Fingerprint:
-        from pytest_bfcl.runs import Fingerprint
+        from pytest_bfcl.runs.fingerprint import Fingerprint
 
         models = [each.identity for each in self.contenders]
         read_as = {each.identity.model: each.read_as for each in self.contenders}
@@ -165,7 +168,7 @@ class Run:
         if self._published is None and self.settings.board is not None and self._writes:
             self._published = named_board(self.settings.board, self.fingerprint())
         if self.directory is None and self.path is not None and self._writes:
-            from pytest_bfcl.runs import RunDirectory
+            from pytest_bfcl.runs.directory import RunDirectory
 
             self.directory = RunDirectory.start(self.path, replace(self.fingerprint(), planned=self.planned))
             self._published = run_board(self._published, self.path, self.notes)

@@ -29,9 +29,12 @@ from pytest_bfcl.troubles import AdapterTrouble, HarnessTrouble
 
 if TYPE_CHECKING:
     from pytest_bfcl.conversation.journal import Journal
-    from pytest_bfcl.dataset import DataSet, Entry
+    from pytest_bfcl.dataset.entry import Entry
+    from pytest_bfcl.dataset.loading import DataSet
     from pytest_bfcl.models import Model
-    from pytest_bfcl.runs import ReplyKey, RequestDelta, ResultLine
+    from pytest_bfcl.runs.journal import ReplyKey
+    from pytest_bfcl.runs.requests import RequestDelta
+    from pytest_bfcl.runs.result_line import ResultLine
     from pytest_bfcl.session.events import Answered
     from pytest_bfcl.settings import Settings
     from pytest_bfcl.transcript import Reply, Transcript

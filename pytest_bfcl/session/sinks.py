@@ -25,7 +25,8 @@ from pytest_bfcl.suggestions import instead_of
 
 if TYPE_CHECKING:
     from pytest_bfcl.json_types import Fields
-    from pytest_bfcl.runs import ResultLine, Summary
+    from pytest_bfcl.runs.result_line import ResultLine
+    from pytest_bfcl.runs.summary_types import Summary
     from pytest_bfcl.session.events import Answered, Closed, Event
 
 MOST_WAITING = 10_000

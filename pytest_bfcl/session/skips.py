@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pytest_bfcl.scoring.aggregate import OVERALL, categories_in
 
 if TYPE_CHECKING:
-    from pytest_bfcl.dataset import DataSet
+    from pytest_bfcl.dataset.loading import DataSet
 
 MOST_REASONS = 10
 

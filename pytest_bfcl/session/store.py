@@ -13,7 +13,7 @@ from pytest_bfcl.conversation.journal import HeldSnapshots
 
 if TYPE_CHECKING:
     from pytest_bfcl.conversation.journal import Journal, Snapshots
-    from pytest_bfcl.runs import Journal as JournalFiles
+    from pytest_bfcl.runs.journal import Journal as JournalFiles
 
 
 class Store:
@@ -43,7 +43,7 @@ class Store:
     def journal(self) -> Journal | None:
         """The replies of the run, those of its earlier parts included."""
         if self._journal is None and self.path is not None:
-            from pytest_bfcl.runs import Journal
+            from pytest_bfcl.runs.journal import Journal
 
             self._journal = Journal(self.path / "journal", self.process)
             for line in self._journal.damaged:
@@ -60,7 +60,7 @@ class Store:
     def _opened_snapshots(self, model: str, repeat: int) -> Snapshots:
         if self.path is None:
             return HeldSnapshots()
-        from pytest_bfcl.runs import snapshots_of
+        from pytest_bfcl.runs.snapshots import snapshots_of
 
         return snapshots_of(self.path, model, repeat)
 

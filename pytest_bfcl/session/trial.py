@@ -12,7 +12,8 @@ from pytest_bfcl.failures import BenchmarkError, HarnessError
 from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:
-    from pytest_bfcl.dataset import DataSet, Entry, EntryRef
+    from pytest_bfcl.dataset.entry import Entry, EntryRef
+    from pytest_bfcl.dataset.loading import DataSet
     from pytest_bfcl.session.contender import Contender
 
 

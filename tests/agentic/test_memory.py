@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from pytest_bfcl.dataset import DataSet
+from pytest_bfcl.dataset.loading import DataSet
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.session.evaluation import open_data, run
 from pytest_bfcl.settings import Settings

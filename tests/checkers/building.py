@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pytest_bfcl.dataset import Entry
+from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.transcript import Mode, Reply, Step, Transcript, Turn
 
 _TYPES = {"bool": "boolean", "int": "integer", "str": "string"}

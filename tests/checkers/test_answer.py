@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from pytest_bfcl.checkers import judge, judge_both
 from pytest_bfcl.checkers.answer import contains_answer, normalise
-from pytest_bfcl.dataset import Entry
+from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.failures import FailureTag
 from pytest_bfcl.transcript import Mode, Reply, Step, ToolCall, Transcript, Turn
 

@@ -17,10 +17,10 @@ from pytest_bfcl.checkers.ast import CallRules, check_call, check_calls
 from pytest_bfcl.checkers.corrected import CORRECTED, OFFICIAL
 from pytest_bfcl.checkers.entries import language_of, single_turn_calls
 from pytest_bfcl.checkers.exact import all_exactly_right, exactly_right
-from pytest_bfcl.dataset import DataSet
+from pytest_bfcl.dataset.loading import DataSet
 from pytest_bfcl.decoding import DecodeError
 from pytest_bfcl.failures import HarnessError
-from pytest_bfcl.runs import transcript_from_line
+from pytest_bfcl.runs.replay_lines import transcript_from_line
 from pytest_bfcl.transcript import Call
 from tests.checkers.building import function
 

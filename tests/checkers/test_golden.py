@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.checkers import judge
-from pytest_bfcl.dataset import DataSet, Entry
-from pytest_bfcl.runs import entry_from_line, transcript_from_line
+from pytest_bfcl.dataset.entry import Entry
+from pytest_bfcl.dataset.loading import DataSet
+from pytest_bfcl.runs.replay_lines import entry_from_line, transcript_from_line
 
 pytestmark = pytest.mark.golden
 

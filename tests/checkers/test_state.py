@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.checkers import judge, judge_both
-from pytest_bfcl.dataset import Entry
+from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.explaining.terminal import failure_text
 from pytest_bfcl.failures import FailureTag
 from pytest_bfcl.simulators import Simulator, register_simulator, tool

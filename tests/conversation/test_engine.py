@@ -11,9 +11,11 @@ from pytest_bfcl.conversation import engine
 from pytest_bfcl.conversation.dialogue import Dialogue
 from pytest_bfcl.conversation.engine import converse
 from pytest_bfcl.conversation.world import World
-from pytest_bfcl.dataset import Entry
+from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.failures import AdapterError, HarnessError
-from pytest_bfcl.runs import EntryKey, Journal, Transcripts
+from pytest_bfcl.runs.journal import Journal
+from pytest_bfcl.runs.result_line import EntryKey
+from pytest_bfcl.runs.transcripts import Transcripts
 from pytest_bfcl.simulators import CallExecutor
 from pytest_bfcl.transcript import Call, Reply, ToolCall, Transcript
 

@@ -7,9 +7,9 @@ import pytest
 
 from pytest_bfcl.conversation.engine import converse
 from pytest_bfcl.conversation.journal import HeldSnapshots
-from pytest_bfcl.dataset import Entry
+from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.failures import AdapterError, HarnessError
-from pytest_bfcl.runs import Snapshots as StoredSnapshots
+from pytest_bfcl.runs.snapshots import Snapshots as StoredSnapshots
 from pytest_bfcl.simulators import documents_of
 
 from .worlds import SETTINGS, TEXTS, Listed, calls, user

@@ -15,7 +15,9 @@ from pytest_bfcl.conversation import played
 from pytest_bfcl.conversation.engine import converse
 from pytest_bfcl.conversation.played import OVER, RECORDED, PlayedConversation
 from pytest_bfcl.failures import AdapterError
-from pytest_bfcl.runs import EntryKey, Journal, Transcripts
+from pytest_bfcl.runs.journal import Journal
+from pytest_bfcl.runs.result_line import EntryKey
+from pytest_bfcl.runs.transcripts import Transcripts
 from pytest_bfcl.transcript import Reply, ToolCall, Transcript
 from tests.conversation.test_engine import Book, area_entry
 from tests.conversation.worlds import DOCS, SETTINGS, TEXTS, shelf_entry

@@ -8,7 +8,8 @@ from types import SimpleNamespace
 import pytest
 
 from pytest_bfcl.conversation import prompts
-from pytest_bfcl.dataset import Entry, Texts
+from pytest_bfcl.dataset.entry import Entry
+from pytest_bfcl.fetching.texts import Texts
 
 TEXTS = Texts.own()
 

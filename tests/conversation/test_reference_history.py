@@ -14,7 +14,8 @@ from aiohttp import web
 
 from pytest_bfcl.conversation import dialogue, prompts
 from pytest_bfcl.conversation.engine import converse
-from pytest_bfcl.dataset import Entry, Texts
+from pytest_bfcl.dataset.entry import Entry
+from pytest_bfcl.fetching.texts import Texts
 from pytest_bfcl.models.anthropic import Messages
 from pytest_bfcl.models.chat import Chat
 from pytest_bfcl.models.dialects import DIALECTS, GENERIC

@@ -13,7 +13,7 @@ from pytest_bfcl.conversation import services as module
 from pytest_bfcl.conversation.journal import HeldSnapshots
 from pytest_bfcl.conversation.requirements import searches, skip_reason
 from pytest_bfcl.conversation.services import Services, is_executed
-from pytest_bfcl.dataset import Entry
+from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.session.evaluation import open_data
 from pytest_bfcl.settings import Settings
 from pytest_bfcl.transcript import Reply, Step, Transcript, Turn

@@ -14,7 +14,7 @@ from pytest_bfcl.conversation.calls import fill_calls
 from pytest_bfcl.conversation.engine import converse
 from pytest_bfcl.conversation.stubs import UNRECORDED
 from pytest_bfcl.conversation.world import TOO_MUCH, World, open_world
-from pytest_bfcl.dataset import Entry
+from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.providers.local_site import LocalSite
 from pytest_bfcl.session.evaluation import open_data

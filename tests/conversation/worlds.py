@@ -1,6 +1,7 @@
 """A small simulated API, entries that use it, and a model that answers from a list."""
 
-from pytest_bfcl.dataset import Entry, Texts
+from pytest_bfcl.dataset.entry import Entry
+from pytest_bfcl.fetching.texts import Texts
 from pytest_bfcl.models import Request
 from pytest_bfcl.settings import Settings
 from pytest_bfcl.simulators import Simulator, register_simulator, tool

@@ -12,7 +12,7 @@ import pytest
 
 from pytest_bfcl.cli import main
 from pytest_bfcl.failures import BenchmarkError, UsageError
-from pytest_bfcl.runs import RunDirectory
+from pytest_bfcl.runs.directory import RunDirectory
 from tests.damage.damaging import PAGES, VERBS, damage, make_run, words
 
 GO_ON = "go on"

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_bfcl.dataset import CATEGORIES, category_of, open_dataset
+from pytest_bfcl.dataset.categories import CATEGORIES, category_of
+from pytest_bfcl.dataset.opening import open_dataset
 
 
 @pytest.mark.parametrize(

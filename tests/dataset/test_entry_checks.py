@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from pytest_bfcl.dataset import DataSet, open_dataset
+from pytest_bfcl.dataset.loading import DataSet
+from pytest_bfcl.dataset.opening import open_dataset
 
 from .test_loading import CLASS_DOCUMENTS, FUNCTION, line, write
 

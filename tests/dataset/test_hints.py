@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from pytest_bfcl.dataset import Texts, with_hints
+from pytest_bfcl.dataset.hints import with_hints
+from pytest_bfcl.fetching.texts import Texts
 
 HINTS = Texts.own().hints
 MEMBERS = {"a": {"type": "String", "description": "x"}}

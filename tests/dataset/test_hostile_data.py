@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
-from pytest_bfcl.dataset import DataSet, EntryRef, open_dataset
+from pytest_bfcl.dataset.entry import EntryRef
+from pytest_bfcl.dataset.loading import DataSet
+from pytest_bfcl.dataset.opening import open_dataset
 from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.simulators import documents_of
 

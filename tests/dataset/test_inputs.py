@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_bfcl.dataset import Entry
+from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.dataset.inputs import changed_parts, command_files, inputs_of
 from pytest_bfcl.settings import Settings
 

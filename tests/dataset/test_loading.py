@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from pytest_bfcl.dataset import DataProblem, DataSet, open_dataset, open_files
-from pytest_bfcl.dataset.index import scan
+from pytest_bfcl.dataset.index import DataProblem, scan
+from pytest_bfcl.dataset.loading import DataSet
+from pytest_bfcl.dataset.opening import open_dataset, open_files
 from pytest_bfcl.failures import HarnessError, UsageError
 
 FUNCTION = {

@@ -7,8 +7,12 @@ from collections import Counter
 
 import pytest
 
-from pytest_bfcl.dataset import CATEGORIES, GROUPS, DataSet, Entry, open_dataset, with_hints
+from pytest_bfcl.dataset.categories import CATEGORIES, GROUPS
+from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.dataset.expansion import FormatConfig, sort_key
+from pytest_bfcl.dataset.hints import with_hints
+from pytest_bfcl.dataset.loading import DataSet
+from pytest_bfcl.dataset.opening import open_dataset
 from pytest_bfcl.extensions.own.validation import validate
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.fetching.texts import digest

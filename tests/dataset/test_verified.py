@@ -205,7 +205,7 @@ def test_lines_of_excluded_entries_say_so_and_no_official_figure_changes(officia
 def _told(entry: Any, turns: list[list[str]]) -> dict[str, Any]:
     """The verdicts on a conversation with one step a turn."""
     from pytest_bfcl.checkers import judge
-    from pytest_bfcl.runs import transcript_from_line
+    from pytest_bfcl.runs.replay_lines import transcript_from_line
 
     calls = [[turn] if turn else [] for turn in turns]
     transcript = transcript_from_line({"id": entry.id, "category": entry.category, "trajectory": calls})
@@ -246,7 +246,7 @@ def test_what_is_right_by_the_request_passes_on_verified_data(name: str, variant
 def test_the_oracle_passes_everything_but_what_the_official_rules_cannot_pass(mode: Any, verified: Any) -> None:
     """The stated list: known issues of official checking rules (Java arrays, untyped lists), not of data."""
     from pytest_bfcl.checkers import judge
-    from pytest_bfcl.dataset import GROUPS
+    from pytest_bfcl.dataset.categories import GROUPS
     from pytest_bfcl.dataset.known_issues import known_issues
     from pytest_bfcl.models.oracle import answer
     from pytest_bfcl.transcript import Step, Transcript, Turn
@@ -266,8 +266,8 @@ def test_the_oracle_passes_everything_but_what_the_official_rules_cannot_pass(mo
 @pytest.mark.slow  # the whole set
 def test_every_ground_truth_of_verified_conversations_passes(verified: Any) -> None:
     from pytest_bfcl.checkers import judge
-    from pytest_bfcl.dataset import GROUPS
-    from pytest_bfcl.runs import transcript_from_line
+    from pytest_bfcl.dataset.categories import GROUPS
+    from pytest_bfcl.runs.replay_lines import transcript_from_line
 
     failed, count = [], 0
     for name in GROUPS["multi_turn"]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from pytest_bfcl.dataset import Entry
+from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.explaining.explanation import Explanation, explain
 from pytest_bfcl.explaining.terminal import failure_text
 from pytest_bfcl.failures import Verdict

@@ -10,10 +10,10 @@ import pytest
 from markupsafe import escape
 
 from pytest_bfcl.checkers import judge
-from pytest_bfcl.dataset import DataSet
+from pytest_bfcl.dataset.loading import DataSet
 from pytest_bfcl.explaining.explanation import explain
 from pytest_bfcl.reporting.pages import EntryResult, Neighbours, PageContext, entry_page
-from pytest_bfcl.runs import transcript_from_line
+from pytest_bfcl.runs.replay_lines import transcript_from_line
 from pytest_bfcl.session.evaluation import open_data
 from tests.explaining.same_words import failure_lines
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_bfcl.dataset import open_dataset
+from pytest_bfcl.dataset.opening import open_dataset
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.fetching import official
 from pytest_bfcl.fetching.official import VERSION, fetch, fetched_folder, read_manifest

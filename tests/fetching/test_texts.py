@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from pytest_bfcl.dataset import DataSet, Texts
 from pytest_bfcl.dataset.expansion import FormatConfig, format_configs
+from pytest_bfcl.dataset.loading import DataSet
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.fetching.texts import digest
+from pytest_bfcl.fetching.texts import Texts, digest
 from pytest_bfcl.fetching.texts_extraction import NotLiteral, extract_texts, literal
 
 from .distribution import sources

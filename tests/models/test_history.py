@@ -14,7 +14,7 @@ from pytest_bfcl.models import create_model
 from pytest_bfcl.models.chat import remembered
 from pytest_bfcl.models.dialects import dialect_of
 from pytest_bfcl.models.probing import probe_request
-from pytest_bfcl.runs import Journal
+from pytest_bfcl.runs.journal import Journal
 from pytest_bfcl.settings import Settings
 from tests.conversation.worlds import TEXTS, shelf_entry
 from tests.models.loopback import run, serving

@@ -8,9 +8,9 @@ from types import SimpleNamespace
 import pytest
 
 from pytest_bfcl.checkers import judge
-from pytest_bfcl.dataset import open_dataset
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.dataset.entry import Entry
+from pytest_bfcl.dataset.opening import open_dataset
 from pytest_bfcl.decoding.ground_truth import turn_ground_truth_calls
 from pytest_bfcl.models import create_model, oracle
 from pytest_bfcl.models.base import Request

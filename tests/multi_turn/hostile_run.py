@@ -16,7 +16,7 @@ from typing import Any
 
 from pytest_bfcl.checkers import judge
 from pytest_bfcl.conversation.engine import converse
-from pytest_bfcl.dataset import Entry
+from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.explaining.terminal import failure_text
 from pytest_bfcl.models import Request
 from pytest_bfcl.session.evaluation import judged_record, open_data

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_bfcl.dataset import DataSet
+from pytest_bfcl.dataset.loading import DataSet
 from pytest_bfcl.session.evaluation import run
 from pytest_bfcl.settings import Settings
 from tests.multi_turn.servers import mock_server

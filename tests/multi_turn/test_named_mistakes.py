@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_bfcl.dataset import Entry
+from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.decoding.ground_truth import turn_ground_truth_calls
 from pytest_bfcl.session.evaluation import RunResult, open_data, run
 from pytest_bfcl.settings import Settings

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pytest_bfcl.dataset import Entry
+from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.session.evaluation import open_data, run
 from pytest_bfcl.settings import Settings
 from pytest_bfcl.simulators import ERROR_PREFIX, CallExecutor, create_simulator

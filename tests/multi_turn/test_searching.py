@@ -10,7 +10,7 @@ import pytest
 
 from pytest_bfcl.checkers import judge
 from pytest_bfcl.cli import main
-from pytest_bfcl.dataset import DataSet
+from pytest_bfcl.dataset.loading import DataSet
 from pytest_bfcl.models import as_model
 from pytest_bfcl.runs.replay_lines import transcript_from_line
 from pytest_bfcl.session.evaluation import open_data, run

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
-from pytest_bfcl.dataset import DataSet
+from pytest_bfcl.dataset.loading import DataSet
 from pytest_bfcl.simulators import simulator_names
 
 Request = dict[str, Any]

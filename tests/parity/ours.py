@@ -10,11 +10,12 @@ from typing import Any
 from pytest_bfcl.checkers import judge
 from pytest_bfcl.conversation.dialogue import Dialogue
 from pytest_bfcl.conversation.journal import HeldSnapshots
-from pytest_bfcl.dataset import DataSet, Entry
+from pytest_bfcl.dataset.entry import Entry
+from pytest_bfcl.dataset.loading import DataSet
 from pytest_bfcl.models.chat import Chat
 from pytest_bfcl.models.openai import OpenAIModel
 from pytest_bfcl.models.spec import parse_spec
-from pytest_bfcl.runs import transcript_from_line
+from pytest_bfcl.runs.replay_lines import transcript_from_line
 from pytest_bfcl.settings import Settings
 from pytest_bfcl.simulators import CallExecutor, create_simulator
 from tests.parity.reference import encoded, vector

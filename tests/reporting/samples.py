@@ -10,10 +10,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pytest_bfcl.dataset import DataSet
+from pytest_bfcl.dataset.loading import DataSet
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.models import Request
-from pytest_bfcl.runs import Fingerprint, ModelFingerprint, RunDirectory
+from pytest_bfcl.runs.directory import RunDirectory
+from pytest_bfcl.runs.fingerprint import Fingerprint, ModelFingerprint
 from pytest_bfcl.scoring.summary import summarise
 from pytest_bfcl.session.evaluation import open_data, run
 from pytest_bfcl.transcript import Reply, ToolCall

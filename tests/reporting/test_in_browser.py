@@ -13,7 +13,7 @@ from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.reporting.pages import EntryResult, Neighbours, PageContext, entry_page, stored_of
 from pytest_bfcl.reporting.report import write_report
 from pytest_bfcl.reporting.sources import questions
-from pytest_bfcl.runs import RunDirectory
+from pytest_bfcl.runs.directory import RunDirectory
 from pytest_bfcl.session import evaluation
 from pytest_bfcl.transcript import Reply
 from tests.patience import patience

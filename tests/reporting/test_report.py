@@ -14,12 +14,12 @@ import pytest
 from markupsafe import Markup
 
 from pytest_bfcl.cli import main
-from pytest_bfcl.dataset import DataSet
+from pytest_bfcl.dataset.loading import DataSet
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.reporting import packing, sections
 from pytest_bfcl.reporting.report import write_report
 from pytest_bfcl.reporting.sections import Section
-from pytest_bfcl.runs import RunDirectory
+from pytest_bfcl.runs.directory import RunDirectory
 from pytest_bfcl.transcript import Reply
 from tests.reporting.samples import RIGHT, booking, entry, make_run, packed_pages, record, stored_run, write_data
 

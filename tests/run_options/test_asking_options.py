@@ -8,7 +8,7 @@ import pytest
 
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.models import create_model
-from pytest_bfcl.runs import ModelFingerprint
+from pytest_bfcl.runs.fingerprint import ModelFingerprint
 from pytest_bfcl.scoring.model_info import parse_model_info, settings_by_model
 from pytest_bfcl.settings import Settings
 

@@ -9,8 +9,8 @@ from pytest_bfcl.checkers.details import ValueDetails
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.failures import Verdict
-from pytest_bfcl.runs import Fingerprint, ModelFingerprint, result_record
-from pytest_bfcl.runs.results import conversation_fields
+from pytest_bfcl.runs.fingerprint import Fingerprint, ModelFingerprint
+from pytest_bfcl.runs.results import conversation_fields, result_record
 from pytest_bfcl.transcript import Call, Reply, Step, ToolCall, Transcript, Turn
 
 SPEC = "openai:tiny@fc"

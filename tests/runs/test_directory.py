@@ -10,14 +10,18 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.failures import HarnessError, UsageError
-from pytest_bfcl.runs import (
-    DamagedLine,
-    ModelFingerprint,
+from pytest_bfcl.runs.directory import (
     RunDirectory,
     default_path,
-    error_record,
+    is_run,
+    join_selections,
+    missing_shards,
+    refuse_other_file,
+    same_results,
 )
-from pytest_bfcl.runs.directory import is_run, join_selections, missing_shards, refuse_other_file, same_results
+from pytest_bfcl.runs.fingerprint import ModelFingerprint
+from pytest_bfcl.runs.lines import DamagedLine
+from pytest_bfcl.runs.results import error_record
 from pytest_bfcl.scoring.summary import summarise
 from pytest_bfcl.selection.sharding import MOST_SHARDS
 from tests.runs.samples import SPEC, fingerprint, single

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.dataset.inputs import short_digest
-from pytest_bfcl.runs import Fingerprint, ModelFingerprint
 from pytest_bfcl.runs.comparability import Purpose, comparability
-from pytest_bfcl.runs.fingerprint import clean_url
+from pytest_bfcl.runs.fingerprint import Fingerprint, ModelFingerprint, clean_url
 from pytest_bfcl.settings import Settings, SplitPart
 from tests.runs.samples import SPEC, fingerprint
 

@@ -8,8 +8,13 @@ import pytest
 
 from pytest_bfcl.cli import main
 from pytest_bfcl.failures import AdapterError, UsageError
-from pytest_bfcl.runs import DamagedLine, EntryKey, Journal, ReplyKey, Requests, RunDirectory, error_record, merge_runs
-from pytest_bfcl.runs.merge import find_runs
+from pytest_bfcl.runs.directory import RunDirectory
+from pytest_bfcl.runs.journal import Journal, ReplyKey
+from pytest_bfcl.runs.lines import DamagedLine
+from pytest_bfcl.runs.merge import find_runs, merge_runs
+from pytest_bfcl.runs.requests import Requests
+from pytest_bfcl.runs.result_line import EntryKey
+from pytest_bfcl.runs.results import error_record
 from pytest_bfcl.transcript import Reply
 from tests.runs.samples import SPEC, fingerprint, single
 

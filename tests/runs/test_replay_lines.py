@@ -8,19 +8,19 @@ from typing import Any
 
 import pytest
 
-from pytest_bfcl.dataset import open_dataset
+from pytest_bfcl.dataset.opening import open_dataset
 from pytest_bfcl.failures import UsageError, Verdict
 from pytest_bfcl.formats.table import find_decoder
-from pytest_bfcl.runs import (
-    DamagedLine,
-    RunDirectory,
+from pytest_bfcl.runs.directory import RunDirectory
+from pytest_bfcl.runs.lines import DamagedLine, json_line
+from pytest_bfcl.runs.replay_lines import (
     entry_from_line,
-    json_line,
+    is_unanswered,
+    offered_names,
     read_replay_lines,
-    result_record,
     transcript_from_line,
 )
-from pytest_bfcl.runs.replay_lines import is_unanswered, offered_names
+from pytest_bfcl.runs.results import result_record
 from pytest_bfcl.transcript import OtherReading, Reply, Served, ToolCall
 from tests.runs.samples import conversation, fingerprint, line_of, single
 

@@ -9,17 +9,18 @@ import pytest
 from pytest_bfcl.checkers import reasons
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.failures import AdapterError, Verdict
-from pytest_bfcl.runs import (
-    DamagedLine,
-    EntryKey,
+from pytest_bfcl.runs.lines import DamagedLine, json_line
+from pytest_bfcl.runs.result_line import EntryKey
+from pytest_bfcl.runs.results import (
+    ResultsFile,
+    StoredResults,
+    conversation_fields,
     error_record,
-    json_line,
     read_results,
     record_key,
     result_record,
     skipped_record,
 )
-from pytest_bfcl.runs.results import ResultsFile, StoredResults, conversation_fields
 from pytest_bfcl.transcript import Call, OtherReading, Reply, Served, Step, ToolCall, Transcript, Turn
 from tests.runs.samples import SPEC, conversation, single
 

@@ -10,8 +10,11 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.failures import HarnessError
-from pytest_bfcl.runs import EntryKey, Journal, ReplyKey, Requests, Transcripts, transcripts
-from pytest_bfcl.runs.requests import LONG
+from pytest_bfcl.runs import transcripts
+from pytest_bfcl.runs.journal import Journal, ReplyKey
+from pytest_bfcl.runs.requests import LONG, Requests
+from pytest_bfcl.runs.result_line import EntryKey
+from pytest_bfcl.runs.transcripts import Transcripts
 from pytest_bfcl.transcript import Reply, ToolCall
 from tests.runs.samples import SPEC
 

@@ -7,7 +7,7 @@ from collections.abc import Container
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_bfcl.runs import read_replay_lines
+from pytest_bfcl.runs.replay_lines import read_replay_lines
 from pytest_bfcl.scoring.model_info import ModelInfo
 
 if TYPE_CHECKING:

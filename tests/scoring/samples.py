@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_bfcl.dataset.categories import CATEGORIES
-from pytest_bfcl.runs import RunDirectory
+from pytest_bfcl.runs.directory import RunDirectory
 from tests.runs.samples import fingerprint
 
 SPEC = "openai:tiny@fc"

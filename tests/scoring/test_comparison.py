@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.runs import ModelFingerprint
+from pytest_bfcl.runs.fingerprint import ModelFingerprint
 from pytest_bfcl.scoring.comparison import Comparison, compare, compare_measurements, pair_models
 from pytest_bfcl.scoring.measurements import by_model, open_measurement
 from tests.scoring.samples import SPEC, all_categories, line, lines, saved

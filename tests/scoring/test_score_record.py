@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_bfcl.cli import main
-from pytest_bfcl.runs import RunDirectory
+from pytest_bfcl.runs.directory import RunDirectory
 from pytest_bfcl.scoring.score_record import score_records
 from pytest_bfcl.scoring.summary import summarise
 from tests.runs.samples import fingerprint

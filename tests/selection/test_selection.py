@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_bfcl.dataset import open_dataset, open_files
+from pytest_bfcl.dataset.opening import open_dataset, open_files
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.selection.joint import JointData
 from pytest_bfcl.selection.selection import Selection, categories_to_run, entries_to_run, read_ids

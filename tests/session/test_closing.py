@@ -8,11 +8,13 @@ from typing import Any
 
 import pytest
 
-from pytest_bfcl.dataset import Entry, open_dataset
+from pytest_bfcl.dataset.entry import Entry
+from pytest_bfcl.dataset.opening import open_dataset
 from pytest_bfcl.failures import AdapterError, HarnessError
 from pytest_bfcl.models import parse_spec
-from pytest_bfcl.runs import ModelFingerprint, RunDirectory
-from pytest_bfcl.session import Contender, Store, Trial, closing
+from pytest_bfcl.runs.directory import RunDirectory
+from pytest_bfcl.runs.fingerprint import ModelFingerprint
+from pytest_bfcl.session import closing
 from pytest_bfcl.session.closing import (
     RunningTally,
     got_an_answer,
@@ -22,10 +24,13 @@ from pytest_bfcl.session.closing import (
     sizes_by_category,
     with_facts,
 )
+from pytest_bfcl.session.contender import Contender
 from pytest_bfcl.session.evaluation import open_data
 from pytest_bfcl.session.outside import Outside
 from pytest_bfcl.session.records import _placed
 from pytest_bfcl.session.result import RunInterrupted, RunResult
+from pytest_bfcl.session.store import Store
+from pytest_bfcl.session.trial import Trial
 from pytest_bfcl.session.users_model import UsersModelTrouble
 from pytest_bfcl.settings import Settings
 from tests.runs.samples import fingerprint, single

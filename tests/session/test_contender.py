@@ -8,8 +8,7 @@ import pytest
 
 from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.models import parse_spec
-from pytest_bfcl.session import Contender
-from pytest_bfcl.session.contender import check_contenders, is_stored, variant_label, wanted_mode
+from pytest_bfcl.session.contender import Contender, check_contenders, is_stored, variant_label, wanted_mode
 from pytest_bfcl.settings import Price, Settings
 from pytest_bfcl.transcript import Reply
 

@@ -10,10 +10,12 @@ import pytest
 
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.models import parse_spec
-from pytest_bfcl.runs import ModelFingerprint, RunDirectory
-from pytest_bfcl.session import Contender, EarlierParts, Trial
-from pytest_bfcl.session.earlier import DoneKey
+from pytest_bfcl.runs.directory import RunDirectory
+from pytest_bfcl.runs.fingerprint import ModelFingerprint
+from pytest_bfcl.session.contender import Contender
+from pytest_bfcl.session.earlier import DoneKey, EarlierParts
 from pytest_bfcl.session.evaluation import open_data
+from pytest_bfcl.session.trial import Trial
 from pytest_bfcl.settings import Settings
 from tests.runs.samples import fingerprint
 from tests.scoring.samples import line

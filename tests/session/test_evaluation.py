@@ -11,7 +11,7 @@ from dataclasses import replace
 import pytest
 
 from pytest_bfcl.cli import main
-from pytest_bfcl.dataset import Entry
+from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.selection.selection import Selection
 from pytest_bfcl.session import closing

@@ -12,7 +12,8 @@ import jsonschema
 import pytest
 
 from pytest_bfcl import entry_points
-from pytest_bfcl.runs import Journal, ReplyKey, Requests
+from pytest_bfcl.runs.journal import Journal, ReplyKey
+from pytest_bfcl.runs.requests import Requests
 from pytest_bfcl.scoring.gating import GateOptions
 from pytest_bfcl.session import sinks
 from pytest_bfcl.session.evaluation import run

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_bfcl.dataset import DataSet
+from pytest_bfcl.dataset.loading import DataSet
 
 from .conftest import Bench, Server
 from .test_faults import KINDS

@@ -9,13 +9,15 @@ from typing import Any
 
 import pytest
 
-from pytest_bfcl.dataset import DataSet
+from pytest_bfcl.dataset.loading import DataSet
 from pytest_bfcl.failures import FailureTag, HarnessError, UsageError, Verdict
 from pytest_bfcl.models import parse_spec
 from pytest_bfcl.rescoring import open_data
-from pytest_bfcl.runs import RunDirectory, error_record, result_record
+from pytest_bfcl.runs.directory import RunDirectory
+from pytest_bfcl.runs.results import error_record, result_record
 from pytest_bfcl.scoring.gating import GateOptions, Gates
-from pytest_bfcl.session import Contender, EarlierParts
+from pytest_bfcl.session.contender import Contender
+from pytest_bfcl.session.earlier import EarlierParts
 from pytest_bfcl.session.run import Run
 from pytest_bfcl.settings import Settings
 from pytest_bfcl.transcript import Reply, Step, Transcript, Turn

@@ -13,13 +13,16 @@ import pytest
 
 from pytest_bfcl.cli import main
 from pytest_bfcl.conversation.lookahead import RunStopped
-from pytest_bfcl.dataset import DataSet
+from pytest_bfcl.dataset.loading import DataSet
 from pytest_bfcl.endpoints.breaker import Breaker
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.models import Request
-from pytest_bfcl.session import Contender, Runner, Store, Trial
+from pytest_bfcl.session.contender import Contender
 from pytest_bfcl.session.evaluation import open_data, run, score_lines
+from pytest_bfcl.session.runner import Runner
 from pytest_bfcl.session.skips import MOST_REASONS, skip_lines
+from pytest_bfcl.session.store import Store
+from pytest_bfcl.session.trial import Trial
 from pytest_bfcl.settings import Price, Settings
 from pytest_bfcl.transcript import Reply
 from tests.plugin.conftest import call, question, write_lines

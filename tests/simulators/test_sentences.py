@@ -7,7 +7,7 @@ import hashlib
 import inspect
 from pathlib import Path
 
-from pytest_bfcl.dataset import DataSet
+from pytest_bfcl.dataset.loading import DataSet
 from pytest_bfcl.fetching.places import PASSED_ON, PLACES
 from pytest_bfcl.simulators import CallExecutor, create_simulator, simulator_class
 

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
 
     from pytest_bfcl.conversation.journal import Snapshots
-    from pytest_bfcl.dataset import DataSet, Entry
+    from pytest_bfcl.dataset.entry import Entry
+    from pytest_bfcl.dataset.loading import DataSet
     from pytest_bfcl.models import Request
     from pytest_bfcl.settings import Settings
 

@@ -11,7 +11,8 @@ from pytest_bfcl.failures import UsageError
 from pytest_bfcl.runs.snapshots import Snapshots
 
 if TYPE_CHECKING:
-    from pytest_bfcl.dataset import DataSet, Entry
+    from pytest_bfcl.dataset.entry import Entry
+    from pytest_bfcl.dataset.loading import DataSet
     from pytest_bfcl.settings import Settings
 
 SNAPSHOTS = "snapshots"

@@ -30,7 +30,7 @@ from pytest_bfcl.transcript import END_STATE, FAILED_CALLS, OBSERVED, SERVED_BY,
 from pytest_bfcl.troubles import AdapterTrouble, HarnessTrouble
 
 if TYPE_CHECKING:
-    from pytest_bfcl.dataset import Entry
+    from pytest_bfcl.dataset.entry import Entry
     from pytest_bfcl.dataset.expectation import Expectation, State
     from pytest_bfcl.settings import Settings
 

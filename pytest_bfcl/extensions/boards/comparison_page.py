@@ -26,7 +26,7 @@ from pytest_bfcl.extensions.boards.comparison_text import (
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.reporting.rendering import render, seconds, thousands, usd
 from pytest_bfcl.reporting.report import summary_of
-from pytest_bfcl.runs import RunDirectory
+from pytest_bfcl.runs.directory import RunDirectory
 
 TEMPLATE = "comparison.html.jinja"
 USAGE = ("cost", "latency mean", "95th percentile", "tokens in", "tokens out")

@@ -10,7 +10,7 @@ from pathlib import Path
 from pytest_bfcl.extensions.boards.official_csv import ModelRow
 from pytest_bfcl.extensions.boards.ranking import Verdicts
 from pytest_bfcl.extensions.boards.standings import model_rows
-from pytest_bfcl.runs import RunDirectory
+from pytest_bfcl.runs.directory import RunDirectory
 from pytest_bfcl.runs.result_line import ResultLine
 from pytest_bfcl.scoring.cost import cost_usd
 from pytest_bfcl.scoring.measurements import Judged, Key

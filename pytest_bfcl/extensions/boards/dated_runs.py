@@ -22,12 +22,13 @@ from pytest_bfcl.plain_text import clean, shortened
 from pytest_bfcl.reporting import rendering
 from pytest_bfcl.reporting.printing import Printer
 from pytest_bfcl.reporting.rendering import percent, points
-from pytest_bfcl.runs import RunDirectory
 from pytest_bfcl.runs.comparability import Comparability, Purpose, comparability
+from pytest_bfcl.runs.directory import RunDirectory
 from pytest_bfcl.scoring.summary import summarise
 
 if TYPE_CHECKING:
-    from pytest_bfcl.runs import Fingerprint, Summary
+    from pytest_bfcl.runs.fingerprint import Fingerprint
+    from pytest_bfcl.runs.summary_types import Summary
 
 TEMPLATE = "dated_runs.html.jinja"
 FIELDS = ("date", "label", "version", "model", "name", "kind", "value", "low", "high", "judged", "test")

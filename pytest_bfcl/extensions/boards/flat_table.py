@@ -25,7 +25,7 @@ from pytest_bfcl.reporting.chat import StepFields, turns_of
 from pytest_bfcl.runs.lines import staged
 
 if TYPE_CHECKING:
-    from pytest_bfcl.runs import Fingerprint
+    from pytest_bfcl.runs.fingerprint import Fingerprint
 
 Value = str | int | float | None
 Row = dict[str, Value]

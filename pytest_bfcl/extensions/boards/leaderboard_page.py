@@ -25,9 +25,9 @@ from pytest_bfcl.extensions.boards.scatter import Scatter, scatter
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.reporting import charts, formulas, rendering
-from pytest_bfcl.runs import RunDirectory
 from pytest_bfcl.runs.comparability import ENTRIES, Purpose, comparability
 from pytest_bfcl.runs.damage import IncompleteError
+from pytest_bfcl.runs.directory import RunDirectory
 from pytest_bfcl.scoring import aggregate
 from pytest_bfcl.scoring.aggregate import CategoryScore
 from pytest_bfcl.scoring.cost import mean, percentile95

@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
     from pytest_bfcl.cli import tell_left_out
     from pytest_bfcl.extensions.boards.leaderboard_page import write_leaderboard
     from pytest_bfcl.extensions.boards.published import read_board
-    from pytest_bfcl.runs import RunDirectory, is_run
+    from pytest_bfcl.runs.directory import RunDirectory, is_run
     from pytest_bfcl.runs.merge import find_runs
     from pytest_bfcl.scoring.model_info import read_model_info
 

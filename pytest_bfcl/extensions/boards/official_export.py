@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 from pytest_bfcl.extensions.boards.result_files import ResultFiles
 from pytest_bfcl.extensions.boards.score_files import ScoreFiles
 from pytest_bfcl.json_types import Fields
-from pytest_bfcl.runs import is_run, read_replay_lines
+from pytest_bfcl.runs.directory import is_run
 from pytest_bfcl.runs.paths import below, write_below
+from pytest_bfcl.runs.replay_lines import read_replay_lines
 from pytest_bfcl.runs.snapshots import damaged_snapshots, folder_name
 
 if TYPE_CHECKING:
-    from pytest_bfcl.dataset import DataSet
+    from pytest_bfcl.dataset.loading import DataSet
     from pytest_bfcl.runs.lines import OnDamaged
 
 

@@ -32,8 +32,8 @@ from pytest_bfcl.scoring.tally import ModelTally
 from pytest_bfcl.session.published import FOLDER
 
 if TYPE_CHECKING:
-    from pytest_bfcl.runs import Summary
     from pytest_bfcl.runs.result_line import ResultLine
+    from pytest_bfcl.runs.summary_types import Summary
 
 MOST_LACKING = 0.02
 """Share of a category's entries that may lack a verdict (`--bfcl-max-errors`): beyond it a column was not run whole."""

@@ -23,7 +23,7 @@ from pytest_bfcl.scoring.robustness import plain_records
 from pytest_bfcl.scoring.statistics import Interval, interval
 
 if TYPE_CHECKING:
-    from pytest_bfcl.runs import RunDirectory
+    from pytest_bfcl.runs.directory import RunDirectory
 
 MOST_MODELS = 6
 """Measured models with a column of distances."""

@@ -16,8 +16,8 @@ from pytest_bfcl.runs.paths import write_below
 from pytest_bfcl.runs.snapshots import folder_name
 
 if TYPE_CHECKING:
-    from pytest_bfcl.dataset import DataSet
     from pytest_bfcl.dataset.entry import Entry
+    from pytest_bfcl.dataset.loading import DataSet
 
 
 class ResultFiles:

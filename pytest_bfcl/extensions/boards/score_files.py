@@ -23,8 +23,8 @@ from pytest_bfcl.runs.snapshots import folder_name
 from pytest_bfcl.scoring.format_scores import FormatScores, configuration_of
 
 if TYPE_CHECKING:
-    from pytest_bfcl.dataset import DataSet
     from pytest_bfcl.dataset.entry import Entry
+    from pytest_bfcl.dataset.loading import DataSet
 
 
 class ScoreFiles:

@@ -15,9 +15,11 @@ from pytest_bfcl.scoring.gates import GateCheck
 from pytest_bfcl.scoring.measurements import Measurement
 
 if TYPE_CHECKING:
-    from pytest_bfcl.dataset import DataSet
+    from pytest_bfcl.dataset.loading import DataSet
     from pytest_bfcl.json_types import Fields
-    from pytest_bfcl.runs import Fingerprint, ResultLine, Summary
+    from pytest_bfcl.runs.fingerprint import Fingerprint
+    from pytest_bfcl.runs.result_line import ResultLine
+    from pytest_bfcl.runs.summary_types import Summary
 
 
 class ServedGate:

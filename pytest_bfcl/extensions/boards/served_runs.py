@@ -17,7 +17,7 @@ from pytest_bfcl.scoring.measurements import Measurement, open_measurement
 from pytest_bfcl.scoring.served import is_same_model, name_of
 
 if TYPE_CHECKING:
-    from pytest_bfcl.dataset import Entry
+    from pytest_bfcl.dataset.entry import Entry
 
 Find = Callable[[str], "Entry | None"]
 """The entry of an id, ``None`` where the data is not at hand."""

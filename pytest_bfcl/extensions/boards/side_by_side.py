@@ -228,7 +228,7 @@ def _words(reason: str, details: Details) -> str:
 
 
 def _transcript(record: Fields) -> Transcript | None:
-    from pytest_bfcl.runs import transcript_from_line
+    from pytest_bfcl.runs.replay_lines import transcript_from_line
 
     try:
         return transcript_from_line(record)

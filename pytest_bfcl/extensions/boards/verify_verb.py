@@ -113,7 +113,7 @@ def _tell_needed(args: argparse.Namespace, reference: ServedRun) -> None:
 def _ask(args: argparse.Namespace, reference: ServedRun) -> int:
     """Ask the model what the reference was asked, unless options say what; returns the run's exit code."""
     from pytest_bfcl.cli import run as run_verb
-    from pytest_bfcl.runs import default_path
+    from pytest_bfcl.runs.directory import default_path
 
     given = vars(args)
     args.files = []

@@ -12,7 +12,7 @@ from pytest_bfcl.reporting.rendering import render
 from pytest_bfcl.reporting.sections import Section
 
 if TYPE_CHECKING:
-    from pytest_bfcl.runs import RunDirectory
+    from pytest_bfcl.runs.directory import RunDirectory
 
 TEMPLATES = Path(__file__).with_name("templates")
 

@@ -12,8 +12,10 @@ from pytest_bfcl.json_types import Fields
 from pytest_bfcl.rescoring import data_of_run, open_data
 
 if TYPE_CHECKING:
-    from pytest_bfcl.dataset import DataSet, Entry
-    from pytest_bfcl.runs import Fingerprint, RunDirectory
+    from pytest_bfcl.dataset.entry import Entry
+    from pytest_bfcl.dataset.loading import DataSet
+    from pytest_bfcl.runs.directory import RunDirectory
+    from pytest_bfcl.runs.fingerprint import Fingerprint
 
 
 def of_run(run: RunDirectory, lines: Iterable[Fields], data: str = "auto") -> list[Diagnosis]:
@@ -27,8 +29,7 @@ def of_path(text: str, data: str = "auto") -> list[Diagnosis]:
 
     ``data`` names the set of lines without a run. Raises `UsageError` where nothing is judged.
     """
-    from pytest_bfcl.runs import RunDirectory, is_run
-    from pytest_bfcl.runs.directory import no_run
+    from pytest_bfcl.runs.directory import RunDirectory, is_run, no_run
     from pytest_bfcl.runs.results import read_results
 
     name, _, model = text.partition("#")
@@ -77,7 +78,7 @@ def _of_file(path: Path, data: str) -> list[Diagnosis]:
 
 
 def _data_beside(path: Path) -> DataSet:
-    from pytest_bfcl.runs import RunDirectory
+    from pytest_bfcl.runs.directory import RunDirectory
 
     return data_of_run(RunDirectory.open(path.parent).fingerprint, str(path.parent))
 

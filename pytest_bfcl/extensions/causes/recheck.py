@@ -16,8 +16,7 @@ from pytest_bfcl.run_options import of_run
 
 if TYPE_CHECKING:
     from pytest_bfcl.extensions.causes.diagnosis import Diagnosis, Named
-    from pytest_bfcl.runs import Fingerprint
-    from pytest_bfcl.runs.fingerprint import ModelFingerprint
+    from pytest_bfcl.runs.fingerprint import Fingerprint, ModelFingerprint
 
 _SETTINGS = ("temperature", "max_tokens")
 """Parameters with their own option; all others go by ``--param``."""
@@ -30,7 +29,7 @@ def recheck(args: argparse.Namespace, known: Diagnosis) -> int:
     """
     from pytest_bfcl.cli.run import run
     from pytest_bfcl.extensions.causes.of_runs import of_path
-    from pytest_bfcl.runs import RunDirectory
+    from pytest_bfcl.runs.directory import RunDirectory
 
     row = known.row(args.recheck)
     if row is None:

@@ -33,15 +33,16 @@ from pytest_bfcl.extensions.cluster.messages import (
 from pytest_bfcl.extensions.cluster.units import CONDEMNED, Backlog, Unit, units_of
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.runs.lines import parse_object
-from pytest_bfcl.session import errored_record
+from pytest_bfcl.session.records import errored_record
 from pytest_bfcl.session.runner import DRAIN_S
 from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:
     from pytest_bfcl.extensions.cluster.store import RunStore
-    from pytest_bfcl.runs import ResultLine
-    from pytest_bfcl.session import Contender, Trial
+    from pytest_bfcl.runs.result_line import ResultLine
+    from pytest_bfcl.session.contender import Contender
     from pytest_bfcl.session.earlier import DoneKey
+    from pytest_bfcl.session.trial import Trial
 
 ENDING_S = 10.0
 """How long actors may take to end, beside the time that replies have which are paid for."""

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from pytest_bfcl.json_types import Fields
 
 if TYPE_CHECKING:
-    from pytest_bfcl.dataset import DataSet, Entry
+    from pytest_bfcl.dataset.entry import Entry
+    from pytest_bfcl.dataset.loading import DataSet
     from pytest_bfcl.session.earlier import DoneKey
     from pytest_bfcl.settings import Price
     from pytest_bfcl.transcript import Mode

@@ -11,7 +11,7 @@ from pytest_bfcl.extensions.cluster.ray_pool import INSTALL, connect, first_line
 from pytest_bfcl.extensions.training.judging import Judging, Tally, judge_piece
 from pytest_bfcl.extensions.training.pieces import Piece, counted, lines_in
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.runs import plugin_version
+from pytest_bfcl.runs.fingerprint import plugin_version
 
 
 def judged_on_ray(pieces: Sequence[Piece], how: Judging, address: str | None) -> Iterator[Tally]:

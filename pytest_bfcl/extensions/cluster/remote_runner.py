@@ -12,14 +12,16 @@ from pytest_bfcl.extensions.cluster.driver import Driver, Pool
 from pytest_bfcl.extensions.cluster.keys import environment_of
 from pytest_bfcl.extensions.cluster.messages import SentModel, WorkerConfig
 from pytest_bfcl.extensions.cluster.store import RunStore, twice_of
-from pytest_bfcl.runs import plugin_version
+from pytest_bfcl.runs.fingerprint import plugin_version
 from pytest_bfcl.session.earlier import DoneKey, base_of, done_key
 
 if TYPE_CHECKING:
-    from pytest_bfcl.dataset import DataSet
-    from pytest_bfcl.runs import ResultLine
-    from pytest_bfcl.session import Contender, EarlierParts, Trial
+    from pytest_bfcl.dataset.loading import DataSet
+    from pytest_bfcl.runs.result_line import ResultLine
+    from pytest_bfcl.session.contender import Contender
+    from pytest_bfcl.session.earlier import EarlierParts
     from pytest_bfcl.session.events import Answered
+    from pytest_bfcl.session.trial import Trial
     from pytest_bfcl.settings import Settings
 
 

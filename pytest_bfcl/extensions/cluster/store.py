@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.extensions.cluster.messages import Answered, Memory, Recorded
 from pytest_bfcl.failures import HarnessError
-from pytest_bfcl.runs import DamagedLine, read_journal_line, read_json_lines, snapshots_of
 from pytest_bfcl.runs.archives import NAMES
-from pytest_bfcl.runs.lines import LineAppender, parse_object
+from pytest_bfcl.runs.journal import read_journal_line
+from pytest_bfcl.runs.lines import DamagedLine, LineAppender, parse_object, read_json_lines
 from pytest_bfcl.runs.paths import below
+from pytest_bfcl.runs.snapshots import snapshots_of
 from pytest_bfcl.session.earlier import DoneKey, done_key
 from pytest_bfcl.session.events import answered_event
 from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:
-    from pytest_bfcl.session import Trial
     from pytest_bfcl.session.events import Answered as AnsweredEvent
+    from pytest_bfcl.session.trial import Trial
 
 PROCESS = "main"
 """The driver's name in the run directory: it is the only process that writes there."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pytest_bfcl.session import Trial, TrialKey
+    from pytest_bfcl.session.trial import Trial, TrialKey
 
 SUSPICIOUS = 2
 """Actors lost in a row while they had a unit, after which it is given alone: one trial may be what ends them."""

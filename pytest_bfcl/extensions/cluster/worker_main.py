@@ -25,14 +25,17 @@ from pytest_bfcl.extensions.cluster.streamed import Outbox, StreamedStore, drive
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.models import parse_spec
 from pytest_bfcl.rescoring import open_data
-from pytest_bfcl.runs import json_line, plugin_version
-from pytest_bfcl.session import Contender, Runner, Trial
+from pytest_bfcl.runs.fingerprint import plugin_version
+from pytest_bfcl.runs.lines import json_line
+from pytest_bfcl.session.contender import Contender
+from pytest_bfcl.session.runner import Runner
+from pytest_bfcl.session.trial import Trial
 from pytest_bfcl.settings import Price, Settings
 from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:
-    from pytest_bfcl.dataset import DataSet
-    from pytest_bfcl.runs import ResultLine
+    from pytest_bfcl.dataset.loading import DataSet
+    from pytest_bfcl.runs.result_line import ResultLine
 
 
 class WorkerMain:

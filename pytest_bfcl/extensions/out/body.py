@@ -13,8 +13,7 @@ from pytest_bfcl.extensions.causes.of_runs import of_run
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.reporting.markdown import cell, write_markdown
 from pytest_bfcl.reporting.report import summary_of
-from pytest_bfcl.runs import RunDirectory
-from pytest_bfcl.runs.directory import is_run
+from pytest_bfcl.runs.directory import RunDirectory, is_run
 from pytest_bfcl.runs.results import read_results
 from pytest_bfcl.scoring.comparison import compare_measurements
 from pytest_bfcl.scoring.measurements import open_measurement

@@ -11,7 +11,7 @@ from typing import Any
 from pytest_bfcl.dataset.categories import is_write_stage
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields
-from pytest_bfcl.runs import RunDirectory
+from pytest_bfcl.runs.directory import RunDirectory
 from pytest_bfcl.runs.results import record_key
 from pytest_bfcl.scoring.robustness import plain_records
 from pytest_bfcl.scoring.score_record import ScoreRecord, score_records

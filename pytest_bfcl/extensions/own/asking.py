@@ -21,9 +21,10 @@ from pytest_bfcl.tools.json_schema import argument_problem, is_native
 from pytest_bfcl.transcript import Call, Message, Reply, ToolCall, wire_name
 
 if TYPE_CHECKING:
-    from pytest_bfcl.dataset import Entry, Texts
+    from pytest_bfcl.dataset.entry import Entry
     from pytest_bfcl.extensions.agents.server_session import McpSession
     from pytest_bfcl.extensions.own.recordings import Tape
+    from pytest_bfcl.fetching.texts import Texts
     from pytest_bfcl.models import Model
     from pytest_bfcl.settings import Settings
 
@@ -107,7 +108,7 @@ class _Asking:
         name: str,
         tape: Tape | None,
     ) -> None:
-        from pytest_bfcl.dataset import Entry
+        from pytest_bfcl.dataset.entry import Entry
 
         self.offered = {wire_name(each): tool for each, tool in offered.items()} | dict(offered)
         self.documents = [tool.document for tool in offered.values()]

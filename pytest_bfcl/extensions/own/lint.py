@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from itertools import combinations
 from typing import Any
 
-from pytest_bfcl.dataset import Entry, FunctionDoc
+from pytest_bfcl.dataset.entry import Entry, FunctionDoc
 from pytest_bfcl.dataset.schemas import Finding
 from pytest_bfcl.extensions.own.own_entry import field_findings
 from pytest_bfcl.json_types import Fields, Parsed

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from math import log
 
-from pytest_bfcl.dataset import FunctionDoc
+from pytest_bfcl.dataset.entry import FunctionDoc
 from pytest_bfcl.extensions.own.lint import SAME, words
 
 

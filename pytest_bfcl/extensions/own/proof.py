@@ -14,8 +14,9 @@ from pytest_bfcl.session.outside import search_behind
 from pytest_bfcl.session.proof import is_at_risk, is_spared, spared_text, unearned_by, unearned_text
 
 if TYPE_CHECKING:
-    from pytest_bfcl.dataset import DataSet, EntryRef
-    from pytest_bfcl.runs import ResultLine
+    from pytest_bfcl.dataset.entry import EntryRef
+    from pytest_bfcl.dataset.loading import DataSet
+    from pytest_bfcl.runs.result_line import ResultLine
     from pytest_bfcl.settings import Settings
 
 MODES = ("fc", "prompt")

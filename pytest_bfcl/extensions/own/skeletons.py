@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from keyword import iskeyword
 from typing import Any
 
-from pytest_bfcl.dataset import FunctionDoc
+from pytest_bfcl.dataset.entry import FunctionDoc
 from pytest_bfcl.dataset.served_entry import portable_name
 from pytest_bfcl.extensions.own.openapi import EXAMPLES
 from pytest_bfcl.failures import UsageError

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
-from pytest_bfcl.dataset import FunctionDoc
+from pytest_bfcl.dataset.entry import FunctionDoc
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.tools.documents import is_tool, native_document
 

@@ -20,7 +20,8 @@ from pytest_bfcl.plain_text import counted
 from pytest_bfcl.printed import say
 
 if TYPE_CHECKING:
-    from pytest_bfcl.dataset import DataProblem, DataSet
+    from pytest_bfcl.dataset.index import DataProblem
+    from pytest_bfcl.dataset.loading import DataSet
     from pytest_bfcl.settings import Settings
 
 SUMMARY = "check data files before a run"
@@ -40,7 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Validate and report; 1 when something is wrong."""
-    from pytest_bfcl.dataset import open_dataset, open_files, resolve_categories
+    from pytest_bfcl.dataset.categories import resolve_categories
+    from pytest_bfcl.dataset.opening import open_dataset, open_files
     from pytest_bfcl.extensions.own.validation import validate, validated_categories
     from pytest_bfcl.failures import UsageError
     from pytest_bfcl.simulators import documents_of
@@ -96,7 +98,7 @@ def _reviewed(
 
     ``settings``: where the MCP servers are on which answers are tried; ``None``: no answer is tried.
     """
-    from pytest_bfcl.dataset import DataProblem
+    from pytest_bfcl.dataset.index import DataProblem
     from pytest_bfcl.extensions.own.lint import lint_entry
     from pytest_bfcl.extensions.own.proof import unprovable
     from pytest_bfcl.extensions.own.validation import validated_categories

@@ -22,7 +22,7 @@ from pytest_bfcl.transcript import Call, Reply, Transcript, wire_name
 from pytest_bfcl.troubles import AdapterTrouble, HarnessTrouble
 
 if TYPE_CHECKING:
-    from pytest_bfcl.dataset import Entry
+    from pytest_bfcl.dataset.entry import Entry
 
 EXPECTED = "expected_results"
 NETWORK = f"{RECORDING}: its functions ask services of the network (--bfcl-search rest=replay:PATH)"

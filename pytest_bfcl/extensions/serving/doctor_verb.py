@@ -107,7 +107,7 @@ def _embeddings() -> Finding:
 
 
 def _data() -> Iterator[Finding]:
-    from pytest_bfcl.dataset import open_dataset
+    from pytest_bfcl.dataset.opening import open_dataset
 
     for choice, advice in (("official", "pytest-bfcl fetch"), ("bundled", "reinstall pytest-bfcl")):
         try:

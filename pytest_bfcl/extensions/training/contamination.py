@@ -32,7 +32,8 @@ from pytest_bfcl.extensions.training.splits import entries_of
 from pytest_bfcl.extras import require
 
 if TYPE_CHECKING:
-    from pytest_bfcl.dataset import DataSet, Entry
+    from pytest_bfcl.dataset.entry import Entry
+    from pytest_bfcl.dataset.loading import DataSet
     from pytest_bfcl.extensions.training.training_rows import Row
 
 Kind = Literal["question", "calls", "tools", "results"]

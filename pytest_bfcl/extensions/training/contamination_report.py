@@ -13,7 +13,7 @@ from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.selection.splits import Part, Split
 
 if TYPE_CHECKING:
-    from pytest_bfcl.dataset import DataSet
+    from pytest_bfcl.dataset.loading import DataSet
 
 GRAVE = ("question", "calls")
 """What says that an entry was trained on; tools and results may come from elsewhere."""

@@ -20,8 +20,8 @@ from pytest_bfcl.judging.said import whole
 if TYPE_CHECKING:
     from pytest_bfcl.conversation.journal import Snapshots
     from pytest_bfcl.conversation.services import Services
-    from pytest_bfcl.dataset import Entry, Texts
-    from pytest_bfcl.dataset.entry import FunctionDoc
+    from pytest_bfcl.dataset.entry import Entry, FunctionDoc
+    from pytest_bfcl.fetching.texts import Texts
     from pytest_bfcl.formats.thinking import Think
     from pytest_bfcl.json_types import Fields, Parsed
     from pytest_bfcl.settings import Rules, Settings

@@ -27,7 +27,7 @@ from pytest_bfcl.simulators import CallRefused, split_call
 
 if TYPE_CHECKING:
     from pytest_bfcl.checkers.state import TurnRecord
-    from pytest_bfcl.dataset import Entry
+    from pytest_bfcl.dataset.entry import Entry
     from pytest_bfcl.transcript import Transcript
 
 

@@ -27,7 +27,7 @@ from pytest_bfcl.runs.snapshots import folder_name
 from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:
-    from pytest_bfcl.dataset import DataSet
+    from pytest_bfcl.dataset.loading import DataSet
     from pytest_bfcl.runs.wire_names import Names
     from pytest_bfcl.transcript import Mode
 

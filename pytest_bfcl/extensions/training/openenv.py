@@ -20,7 +20,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from pytest_bfcl.dataset import Entry
+from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.extensions.training.episode import Episode
 from pytest_bfcl.extensions.training.tasks import Tasks
 from pytest_bfcl.extras import naming

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
-from pytest_bfcl.runs import ReplayLine
 from pytest_bfcl.runs.lines import LONGEST_LINE
 from pytest_bfcl.runs.paths import files_named
+from pytest_bfcl.runs.result_line import ReplayLine
 from pytest_bfcl.runs.snapshots import folder_name
 
 STRETCH = 64 * 1024 * 1024

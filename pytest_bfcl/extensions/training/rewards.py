@@ -31,7 +31,7 @@ from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:
     from pytest_bfcl.conversation.services import Services
-    from pytest_bfcl.dataset import Entry
+    from pytest_bfcl.dataset.entry import Entry
     from pytest_bfcl.failures import Verdict
     from pytest_bfcl.formats.thinking import Think
 

@@ -28,7 +28,7 @@ from pytest_bfcl.runs.wire_names import NAMES
 from pytest_bfcl.spread_json import spread_json
 
 if TYPE_CHECKING:
-    from pytest_bfcl.dataset import DataSet
+    from pytest_bfcl.dataset.loading import DataSet
     from pytest_bfcl.runs.damage import LeftOut
 
 SUMMARY = "judge recorded outputs line by line"
@@ -157,7 +157,7 @@ def run(args: argparse.Namespace) -> int:
 def _data_of_run(folder: Path) -> DataSet:
     """The data a run was asked from; another would give other verdicts. Raises `UsageError` where it is not here."""
     from pytest_bfcl.rescoring import data_of_run, open_data
-    from pytest_bfcl.runs import RunDirectory, is_run
+    from pytest_bfcl.runs.directory import RunDirectory, is_run
 
     if not is_run(folder):
         return open_data("auto")
@@ -238,7 +238,7 @@ def _lines(args: argparse.Namespace, left_out: LeftOut, data: DataSet | str) -> 
         return
     source = Path(args.path)
     if is_folder(args.path):
-        from pytest_bfcl.runs import read_replay_lines
+        from pytest_bfcl.runs.replay_lines import read_replay_lines
 
         dataset = None if isinstance(data, str) else data
         yield read_replay_lines(source, left_out, args.decoder, args.names, dataset)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from pytest_bfcl.printed import say
 
 if TYPE_CHECKING:
-    from pytest_bfcl.dataset import DataSet
+    from pytest_bfcl.dataset.loading import DataSet
     from pytest_bfcl.selection.splits import Split
 
 
@@ -69,7 +69,7 @@ def _leak(split: Split, data: DataSet) -> str:
 
 
 def _opened(names: list[str]) -> DataSet:
-    from pytest_bfcl.dataset import open_files
+    from pytest_bfcl.dataset.opening import open_files
     from pytest_bfcl.session.evaluation import open_data
     from pytest_bfcl.simulators import documents_of
 

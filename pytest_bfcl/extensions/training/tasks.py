@@ -28,7 +28,8 @@ from pytest_bfcl.selection.splits import PARTS, Part, Split
 from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:
-    from pytest_bfcl.dataset import DataSet, Entry
+    from pytest_bfcl.dataset.entry import Entry
+    from pytest_bfcl.dataset.loading import DataSet
     from pytest_bfcl.formats.thinking import Think
     from pytest_bfcl.json_types import Fields
     from pytest_bfcl.settings import Rules

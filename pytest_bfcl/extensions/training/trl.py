@@ -32,7 +32,7 @@ from pytest_bfcl.replies import read_reply
 from pytest_bfcl.transcript import Reply, ToolCall
 
 if TYPE_CHECKING:
-    from pytest_bfcl.dataset import Entry
+    from pytest_bfcl.dataset.entry import Entry
     from pytest_bfcl.extensions.training.episode import Episode
 
 END_OF_TURN = "next_user_message"

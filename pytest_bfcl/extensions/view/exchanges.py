@@ -17,7 +17,7 @@ from pytest_bfcl.plain_text import cut
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry
-    from pytest_bfcl.runs import ModelFingerprint
+    from pytest_bfcl.runs.fingerprint import ModelFingerprint
 
 MAX_SHOWN = 60_000
 """Characters of one request or reply on a page; the run's transcripts have all."""

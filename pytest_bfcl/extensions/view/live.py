@@ -22,7 +22,7 @@ from pytest_bfcl.extensions.view.links import Links
 from pytest_bfcl.extensions.view.runs import ListedRun
 from pytest_bfcl.extensions.view.store import Store
 from pytest_bfcl.extensions.view.summaries import ModelFigures, figures_of, tallies_of
-from pytest_bfcl.runs import RunDirectory
+from pytest_bfcl.runs.directory import RunDirectory
 
 EVERY_S, AT_LEAST_EVERY_S = 2.0, 30.0
 SHARE = 0.02

@@ -18,8 +18,7 @@ from pytest_bfcl.extensions.view.cache import open_index
 from pytest_bfcl.extensions.view.index import RunIndex, StaleIndexError, Stamp
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.reporting.links import safe_id
-from pytest_bfcl.runs import RunDirectory, is_run
-from pytest_bfcl.runs.directory import RESULTS_FILE, RUN_FILE, SUMMARY_FILE
+from pytest_bfcl.runs.directory import RESULTS_FILE, RUN_FILE, SUMMARY_FILE, RunDirectory, is_run
 from pytest_bfcl.runs.paths import below, is_below
 
 DEPTH = 3

@@ -26,7 +26,7 @@ from pytest_bfcl.reporting.links import page_name, safe_id
 from pytest_bfcl.reporting.listing import Listing
 from pytest_bfcl.reporting.pages import Neighbours, PageContext, beginning, request_of, stored_of
 from pytest_bfcl.reporting.sources import EntrySource, Questions, questions
-from pytest_bfcl.runs import RunDirectory
+from pytest_bfcl.runs.directory import RunDirectory
 from pytest_bfcl.runs.result_line import ResultLine
 from pytest_bfcl.scoring.measurements import Judged, Key, Measurement, by_model
 

@@ -14,7 +14,9 @@ from pytest_bfcl.extensions.view.index import RunIndex
 from pytest_bfcl.extensions.view.runs import ListedRun, Refused
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields
-from pytest_bfcl.runs import Fingerprint, RunDirectory, Summary
+from pytest_bfcl.runs.directory import RunDirectory
+from pytest_bfcl.runs.fingerprint import Fingerprint
+from pytest_bfcl.runs.summary_types import Summary
 from pytest_bfcl.scoring.summary import Tallies
 
 Interval = tuple[float, float]

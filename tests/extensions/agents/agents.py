@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from pytest_bfcl.dataset import Entry
+from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.extensions.agents import Episode
 from pytest_bfcl.models.base import Request
 from pytest_bfcl.models.oracle import OracleModel

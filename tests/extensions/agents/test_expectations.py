@@ -11,7 +11,7 @@ import pytest
 from pydantic import ValidationError
 
 from pytest_bfcl.checkers import judge
-from pytest_bfcl.dataset import Entry
+from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.dataset.expectation import ABSENT, Expectation, State, at_path
 from pytest_bfcl.extensions.agents.workdir import Workdir
 from pytest_bfcl.transcript import OBSERVED, Reply, Step, ToolCall, Transcript, Turn

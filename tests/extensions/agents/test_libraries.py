@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from pytest_bfcl.dataset import open_dataset
+from pytest_bfcl.dataset.opening import open_dataset
 from tests.extensions.agents.closing_proxy import closing_proxy, proxy
 from tests.extensions.agents.mistaken_proxy import KINDS, kind_of, mistaken
 from tests.multi_turn.servers import REPOSITORY, mock_server

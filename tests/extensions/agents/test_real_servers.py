@@ -17,7 +17,9 @@ from typing import Any
 import pytest
 
 import pytest_bfcl
-from pytest_bfcl.dataset import DataSet, Entry, open_files
+from pytest_bfcl.dataset.entry import Entry
+from pytest_bfcl.dataset.loading import DataSet
+from pytest_bfcl.dataset.opening import open_files
 from pytest_bfcl.session.proof import unearned_by
 from pytest_bfcl.settings import Settings
 from tests.extensions.agents.faulty_proxy import FAULTS

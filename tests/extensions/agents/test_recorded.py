@@ -10,7 +10,7 @@ import pytest
 
 import pytest_bfcl
 from pytest_bfcl.conversation.stubs import UNRECORDED, RecordedTools
-from pytest_bfcl.dataset import open_files
+from pytest_bfcl.dataset.opening import open_files
 from tests.extensions.own.recorded_logs import ABOUT, SCHEMA
 
 ENTRY: dict[str, Any] = {

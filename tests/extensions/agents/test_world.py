@@ -14,7 +14,7 @@ import pytest
 pytest.importorskip("mcp")
 
 from pytest_bfcl.conversation.world import TOO_MUCH
-from pytest_bfcl.dataset import Entry
+from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.dataset.served_entry import ServerFacts
 from pytest_bfcl.extensions.agents import served_world as served
 from pytest_bfcl.extensions.agents.served_world import served_entry

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pytest_bfcl.cli import main
-from pytest_bfcl.runs import json_line
+from pytest_bfcl.runs.lines import json_line
 from tests.runs.samples import SPEC
 from tests.scoring.samples import line, lines, saved
 
@@ -116,7 +116,7 @@ def test_files_of_results_and_of_verdicts_will_do(tmp_path: Path, capsys: pytest
 
 
 def test_score_folders_are_compared_with_the_data_at_hand(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from pytest_bfcl.dataset import open_dataset
+    from pytest_bfcl.dataset.opening import open_dataset
 
     ids = [ref.id for ref in open_dataset("bundled").index("parallel")]
     records = [line(entry_id, "parallel", "failed" if n < 2 else "passed") for n, entry_id in enumerate(ids)]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pytest_bfcl.cli import main
-from pytest_bfcl.dataset import DataSet
+from pytest_bfcl.dataset.loading import DataSet
 from pytest_bfcl.models import Request
 from pytest_bfcl.reporting.report import write_report
 from pytest_bfcl.session.evaluation import open_data, run

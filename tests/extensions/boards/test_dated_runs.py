@@ -18,7 +18,8 @@ from pytest_bfcl.extensions.boards.dated_runs import (
     read_histories,
 )
 from pytest_bfcl.extensions.boards.history import HistoryLine
-from pytest_bfcl.runs import ModelFingerprint, RunDirectory
+from pytest_bfcl.runs.directory import RunDirectory
+from pytest_bfcl.runs.fingerprint import ModelFingerprint
 from pytest_bfcl.scoring.summary import summarise
 from tests.reporting.browser import Browser
 from tests.runs.samples import SPEC, fingerprint

@@ -11,8 +11,10 @@ from pathlib import Path
 import pytest
 
 from pytest_bfcl.cli import main
-from pytest_bfcl.dataset import DataSet
-from pytest_bfcl.runs import RunDirectory, json_line, read_replay_lines
+from pytest_bfcl.dataset.loading import DataSet
+from pytest_bfcl.runs.directory import RunDirectory
+from pytest_bfcl.runs.lines import json_line
+from pytest_bfcl.runs.replay_lines import read_replay_lines
 from pytest_bfcl.scoring.summary import summarise
 from pytest_bfcl.session.evaluation import run
 from tests.scoring.golden import CASES, Golden

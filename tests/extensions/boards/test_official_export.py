@@ -12,13 +12,9 @@ from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.extensions.boards.official_export import export_official
 from pytest_bfcl.extensions.boards.score_files import score_header
 from pytest_bfcl.failures import AdapterError, UsageError, Verdict
-from pytest_bfcl.runs import (
-    RunDirectory,
-    error_record,
-    read_replay_lines,
-    result_record,
-    skipped_record,
-)
+from pytest_bfcl.runs.directory import RunDirectory
+from pytest_bfcl.runs.replay_lines import read_replay_lines
+from pytest_bfcl.runs.results import error_record, result_record, skipped_record
 from pytest_bfcl.scoring.official_scores import read_scores
 from tests.runs.samples import SPEC, conversation, fingerprint, single
 

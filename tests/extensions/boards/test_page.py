@@ -15,7 +15,7 @@ from pytest_bfcl.extensions.boards.contestants import contestants
 from pytest_bfcl.extensions.boards.leaderboard_page import boards, rank, write_leaderboard
 from pytest_bfcl.extensions.boards.scatter import scatter
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.runs import RunDirectory
+from pytest_bfcl.runs.directory import RunDirectory
 from pytest_bfcl.scoring.model_info import ModelInfo
 from tests.reporting.samples import record, stored_run
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pytest_bfcl.dataset import open_dataset
+from pytest_bfcl.dataset.opening import open_dataset
 from pytest_bfcl.extensions.boards.result_files import (
     ResultFiles,
     find_entry,

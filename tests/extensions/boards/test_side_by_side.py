@@ -12,7 +12,8 @@ from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.extensions.boards import TEMPLATES
 from pytest_bfcl.extensions.boards.side_by_side import Answer, SideBySide, side_by_side
 from pytest_bfcl.reporting import rendering
-from pytest_bfcl.runs import RunDirectory, transcript_from_line
+from pytest_bfcl.runs.directory import RunDirectory
+from pytest_bfcl.runs.replay_lines import transcript_from_line
 from pytest_bfcl.runs.results import result_record
 from pytest_bfcl.session.evaluation import open_data
 from tests.reporting.samples import booking, make_run, write_data

@@ -7,7 +7,7 @@ import pytest
 from pytest_bfcl.cli import main
 from pytest_bfcl.extensions.boards.standings import Standings, model_rows
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.runs import RunDirectory
+from pytest_bfcl.runs.directory import RunDirectory
 from pytest_bfcl.scoring.model_info import ModelInfo, parse_model_info, read_model_info
 from tests.runs.samples import fingerprint, single
 from tests.scoring.samples import SPEC, line

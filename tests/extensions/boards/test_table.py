@@ -13,7 +13,7 @@ import pytest
 
 from pytest_bfcl.cli import main
 from pytest_bfcl.extensions.boards.flat_table import COLUMNS, NAMES, Source, rows_of, write_table
-from pytest_bfcl.runs import RunDirectory
+from pytest_bfcl.runs.directory import RunDirectory
 from pytest_bfcl.session.evaluation import run
 from pytest_bfcl.settings import Settings
 from tests.reporting.samples import booking, make_run, record, write_data

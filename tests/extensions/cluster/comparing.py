@@ -7,7 +7,8 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from pytest_bfcl.runs import RunDirectory, record_key
+from pytest_bfcl.runs.directory import RunDirectory
+from pytest_bfcl.runs.results import record_key
 
 TIMES = ("started_at", "duration_s", "latency_s", "first_token_s", "worker")
 

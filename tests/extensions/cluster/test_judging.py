@@ -18,7 +18,7 @@ from pytest_bfcl.extensions.cluster import ray_judging, ray_pool
 from pytest_bfcl.extensions.training import judging
 from pytest_bfcl.extensions.training import pieces as reading
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.runs import plugin_version
+from pytest_bfcl.runs.fingerprint import plugin_version
 from pytest_bfcl.session.evaluation import open_data, run, score_lines
 
 

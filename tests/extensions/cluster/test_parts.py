@@ -25,10 +25,13 @@ from pytest_bfcl.extensions.cluster.remote_runner import shares_of
 from pytest_bfcl.extensions.cluster.store import RunStore, twice_of
 from pytest_bfcl.extensions.cluster.units import SUSPICIOUS, Backlog, Unit, units_of
 from pytest_bfcl.models import parse_spec
-from pytest_bfcl.runs import ReplyKey, journal_line, json_line
-from pytest_bfcl.session import Contender, EarlierParts, Trial, plan_trials
-from pytest_bfcl.session.earlier import DoneKey
+from pytest_bfcl.runs.journal import ReplyKey, journal_line
+from pytest_bfcl.runs.lines import json_line
+from pytest_bfcl.session.contender import Contender
+from pytest_bfcl.session.earlier import DoneKey, EarlierParts
 from pytest_bfcl.session.evaluation import open_data
+from pytest_bfcl.session.planning import plan_trials
+from pytest_bfcl.session.trial import Trial
 from pytest_bfcl.settings import Settings
 from pytest_bfcl.transcript import Reply
 

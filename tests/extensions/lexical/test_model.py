@@ -8,9 +8,9 @@ import time
 import pytest
 
 from pytest_bfcl.checkers import judge
-from pytest_bfcl.dataset import open_dataset
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.dataset.entry import Entry
+from pytest_bfcl.dataset.opening import open_dataset
 from pytest_bfcl.extensions.lexical import choose_calls
 from pytest_bfcl.models import create_model
 from pytest_bfcl.models.base import Request

@@ -19,7 +19,7 @@ from pytest_bfcl.cli import main
 from pytest_bfcl.extensions.out.finished import Finished, file_name
 from pytest_bfcl.reporting.markdown import write_markdown
 from pytest_bfcl.reporting.report import write_report
-from pytest_bfcl.runs import RunDirectory
+from pytest_bfcl.runs.directory import RunDirectory
 from pytest_bfcl.scoring.score_record import ScoreRecord
 from pytest_bfcl.scoring.summary import summarise
 from pytest_bfcl.session.evaluation import run

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_bfcl import Failure, Reply, ToolCall, Transcript, assert_calls, assert_expect, expect
 from pytest_bfcl.checkers import judge
-from pytest_bfcl.dataset import Entry
+from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.extensions.own.asking import Answer
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.simulators import create_simulator

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_bfcl.dataset import open_dataset
+from pytest_bfcl.dataset.opening import open_dataset
 from pytest_bfcl.extensions.own.lint import lint_entry
 from pytest_bfcl.extensions.own.proof import unprovable
 from pytest_bfcl.settings import Settings

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import BaseModel, Field
 
-from pytest_bfcl.dataset import open_dataset
+from pytest_bfcl.dataset.opening import open_dataset
 from pytest_bfcl.dataset.schemas import check_functions
 from pytest_bfcl.extensions.own import openapi
 from pytest_bfcl.extensions.own.openapi import documents_of_openapi

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_bfcl.dataset import open_dataset
-from pytest_bfcl.dataset.opening import bundled_root
+from pytest_bfcl.dataset.opening import bundled_root, open_dataset
 from pytest_bfcl.extensions.own.validation import validate
 from tests.dataset.test_loading import CLASS_DOCUMENTS, bundled_folder, line, write
 

@@ -11,13 +11,14 @@ import pytest
 
 from pytest_bfcl.checkers import judge
 from pytest_bfcl.conversation.services import Services
-from pytest_bfcl.dataset import GROUPS, DataSet
+from pytest_bfcl.dataset.categories import GROUPS
 from pytest_bfcl.dataset.known_issues import known_issues
+from pytest_bfcl.dataset.loading import DataSet
 from pytest_bfcl.explaining.terminal import failure_text
 from pytest_bfcl.extensions.own.validation import validate
 from pytest_bfcl.fetching.official import VERSION
 from pytest_bfcl.reporting.score_lines import table_lines
-from pytest_bfcl.runs import transcript_from_line
+from pytest_bfcl.runs.replay_lines import transcript_from_line
 from pytest_bfcl.selection.selection import categories_to_run
 from pytest_bfcl.session.evaluation import open_data, run
 from pytest_bfcl.transcript import Mode

@@ -12,11 +12,12 @@ import pytest
 
 from pytest_bfcl.conversation.engine import converse
 from pytest_bfcl.conversation.services import Services, is_executed
-from pytest_bfcl.dataset import Entry, Texts
+from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.extensions.retired import carrying
 from pytest_bfcl.extensions.retired.carrying import _CARRIERS, Carrier, _get, expected_calls, require
 from pytest_bfcl.extensions.sql.outcome import Outcome
 from pytest_bfcl.failures import AdapterError, EntrySkipped, HarnessError
+from pytest_bfcl.fetching.texts import Texts
 from pytest_bfcl.models.callable import as_model
 from pytest_bfcl.settings import Settings
 from pytest_bfcl.transcript import Call, Reply, Step, Transcript, Turn

@@ -92,7 +92,8 @@ def test_workers_behind_ssh_give_the_summary_of_one_process(bench: Bench, ssh_co
     assert sorted(path.name for path in (bench.path / "run" / "journal").iterdir()) == ["gw0.jsonl", "gw1.jsonl"]
     assert len(bench.journal()) == len(bench.journal("whole"))
 
-    from pytest_bfcl.runs import RunDirectory, record_key
+    from pytest_bfcl.runs.directory import RunDirectory
+    from pytest_bfcl.runs.results import record_key
 
     run = RunDirectory.open(bench.path / "run")
     kept = {line["id"] for line in run.records() if run.transcripts.load(record_key(line), line["started_at"])}

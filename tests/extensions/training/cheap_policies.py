@@ -12,7 +12,8 @@ import sys
 from collections.abc import Callable, Iterator
 from itertools import count
 
-from pytest_bfcl.dataset import DataSet, Entry
+from pytest_bfcl.dataset.entry import Entry
+from pytest_bfcl.dataset.loading import DataSet
 from pytest_bfcl.extensions.training.episode import Episode
 from pytest_bfcl.models.oracle import answer
 from pytest_bfcl.session.evaluation import open_data

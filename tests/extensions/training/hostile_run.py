@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from pytest_bfcl.checkers import details
-from pytest_bfcl.dataset import Entry
+from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.extensions.training.tasks import reward_of
 from pytest_bfcl.session.evaluation import open_data
 from pytest_bfcl.training import Episode, tasks, verl

@@ -14,7 +14,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import pairwise
 from typing import Any
 
-from pytest_bfcl.dataset import Entry, Texts
+from pytest_bfcl.dataset.entry import Entry
+from pytest_bfcl.fetching.texts import Texts
 from pytest_bfcl.models.oracle import answer
 from pytest_bfcl.session.evaluation import open_data
 from pytest_bfcl.training import Episode

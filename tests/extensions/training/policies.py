@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
-from pytest_bfcl.dataset import Entry
+from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.models.oracle import answer
 from pytest_bfcl.training import Episode
 from pytest_bfcl.transcript import Mode, Reply

@@ -13,7 +13,8 @@ import pytest
 
 from pytest_bfcl.conversation.engine import converse
 from pytest_bfcl.conversation.journal import HeldSnapshots
-from pytest_bfcl.dataset import DataSet, Entry
+from pytest_bfcl.dataset.entry import Entry
+from pytest_bfcl.dataset.loading import DataSet
 from pytest_bfcl.extensions.vector_memory.embedding import encoder_problem
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.models.oracle import OracleModel, answer

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from pytest_bfcl.dataset import DataSet
+from pytest_bfcl.dataset.loading import DataSet
 from pytest_bfcl.extensions.training.episode import Episode
 from pytest_bfcl.models.oracle import answer
 from pytest_bfcl.session.evaluation import open_data

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from pytest_bfcl.dataset import DataSet, Entry
+from pytest_bfcl.dataset.entry import Entry
+from pytest_bfcl.dataset.loading import DataSet
 from pytest_bfcl.extensions.training.content import near_pairs, turns_of
 from pytest_bfcl.extensions.training.families import alike, families
 from pytest_bfcl.extensions.training.splits import make_split

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_bfcl.dataset import DataSet
+from pytest_bfcl.dataset.loading import DataSet
 from pytest_bfcl.extensions.training.episode import Episode
 from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.judging.conversation import Task

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from pytest_bfcl import entry_points
-from pytest_bfcl.dataset import open_dataset
 from pytest_bfcl.dataset.categories import GROUPS
+from pytest_bfcl.dataset.opening import open_dataset
 from pytest_bfcl.dataset.transforms import read_transforms, split_id, transform
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.session.evaluation import open_data, run

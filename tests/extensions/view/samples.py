@@ -19,7 +19,7 @@ from pytest_bfcl.extensions.view.links import Links
 from pytest_bfcl.extensions.view.runs import Runs, open_runs
 from pytest_bfcl.extensions.view.store import Store
 from pytest_bfcl.reporting.sources import EntrySource
-from pytest_bfcl.runs import json_line
+from pytest_bfcl.runs.lines import json_line
 from tests.reporting.samples import record, stored_run
 
 TOKEN = "token-of-the-tests"

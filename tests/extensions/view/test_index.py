@@ -11,8 +11,8 @@ import pytest
 
 from pytest_bfcl.extensions.view.cache import IndexCache, open_index
 from pytest_bfcl.extensions.view.index import RunIndex, StaleIndexError
-from pytest_bfcl.runs import RunDirectory, json_line
-from pytest_bfcl.runs.lines import DamagedLine
+from pytest_bfcl.runs.directory import RunDirectory
+from pytest_bfcl.runs.lines import DamagedLine, json_line
 from tests.reporting.samples import record, stored_run
 
 MODELS = ("openai:a@fc", "openai:b@prompt")

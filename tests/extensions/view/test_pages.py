@@ -23,7 +23,7 @@ from pytest_bfcl.extensions.lab.auditing.pages import FindingPage, write_audit_p
 from pytest_bfcl.extensions.view.links import Links
 from pytest_bfcl.extensions.view.live import LiveRun
 from pytest_bfcl.extensions.view.site import write_site
-from pytest_bfcl.runs import merge_runs
+from pytest_bfcl.runs.merge import merge_runs
 from pytest_bfcl.scoring.comparison import compare_measurements
 from pytest_bfcl.scoring.measurements import open_measurement
 from pytest_bfcl.session.evaluation import open_data, run

@@ -12,7 +12,7 @@ from pytest_bfcl.rescoring import score_lines
 from pytest_bfcl.runs.lines import DamagedLine
 
 if TYPE_CHECKING:
-    from pytest_bfcl.dataset import DataSet
+    from pytest_bfcl.dataset.loading import DataSet
     from pytest_bfcl.runs.damage import LeftOut
 
 
@@ -21,7 +21,7 @@ def read_attempts(path: Path, dataset: DataSet, left_out: LeftOut) -> Attempts:
 
     What cannot be read goes to ``left_out``. Raises `UsageError` when there is nothing to read.
     """
-    from pytest_bfcl.runs import read_replay_lines
+    from pytest_bfcl.runs.replay_lines import read_replay_lines
 
     if not path.exists():
         raise UsageError(f"--runs: {path} does not exist: name run directories, results.jsonl or official folders")

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from pytest_bfcl.dataset import DataSet, Entry
+from pytest_bfcl.dataset.entry import Entry
+from pytest_bfcl.dataset.loading import DataSet
 from pytest_bfcl.extensions.lab.auditing.answer_rules import answer_defects
 from pytest_bfcl.extensions.lab.auditing.defect import Defect
 from pytest_bfcl.extensions.lab.auditing.entry_rules import OWN_ONLY, entry_defects

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from pytest_bfcl.dataset import Entry
+from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.dataset.entry_checks import check_entry
 from pytest_bfcl.dataset.schemas import Finding
 from pytest_bfcl.extensions.lab.auditing.defect import Defect

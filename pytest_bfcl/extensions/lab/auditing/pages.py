@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pytest_bfcl.dataset import Entry
+from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.reporting import rendering
 from pytest_bfcl.runs.paths import write_here

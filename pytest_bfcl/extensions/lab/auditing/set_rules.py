@@ -9,7 +9,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from pytest_bfcl.dataset import DataSet, Entry
+from pytest_bfcl.dataset.entry import Entry
+from pytest_bfcl.dataset.loading import DataSet
 from pytest_bfcl.extensions.lab.auditing.defect import Defect
 from pytest_bfcl.extensions.lab.auditing.request_rules import messages_text
 

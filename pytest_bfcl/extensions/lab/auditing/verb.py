@@ -19,7 +19,8 @@ from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.printed import say
 
 if TYPE_CHECKING:
-    from pytest_bfcl.dataset import DataSet, Entry
+    from pytest_bfcl.dataset.entry import Entry
+    from pytest_bfcl.dataset.loading import DataSet
     from pytest_bfcl.extensions.lab.auditing.defect import Defect
     from pytest_bfcl.extensions.lab.auditing.pages import FindingPage
     from pytest_bfcl.extensions.lab.auditing.run_rules import Attempts
@@ -49,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Audit, print, write; 1 when there are defects."""
     from pytest_bfcl.cli import tell_left_out
-    from pytest_bfcl.dataset import resolve_categories
+    from pytest_bfcl.dataset.categories import resolve_categories
     from pytest_bfcl.extensions.lab.auditing.attempts import read_attempts
     from pytest_bfcl.extensions.lab.auditing.audit import audit
     from pytest_bfcl.extensions.lab.auditing.rules import RULES
@@ -100,7 +101,7 @@ def _write(folder: Path, dataset: DataSet, found: Sequence[Defect], runs: Sequen
     from pytest_bfcl.extensions.lab.auditing.listing import items_csv, known_issues_toml
     from pytest_bfcl.extensions.lab.auditing.pages import write_audit_pages
     from pytest_bfcl.extensions.lab.auditing.run_rules import item_fits
-    from pytest_bfcl.runs import is_run
+    from pytest_bfcl.runs.directory import is_run
     from pytest_bfcl.runs.paths import write_here
 
     if is_run(folder):

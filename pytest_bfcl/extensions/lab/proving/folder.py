@@ -23,16 +23,16 @@ from pytest_bfcl.failures import UsageError
 from pytest_bfcl.formats.table import registered_format
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.rescoring import rejudged, score_lines
-from pytest_bfcl.runs import read_replay_lines, transcript_from_line
 from pytest_bfcl.runs.damage import LeftOut
 from pytest_bfcl.runs.folder_families import has_calls
 from pytest_bfcl.runs.official_layout import results_of
+from pytest_bfcl.runs.replay_lines import read_replay_lines, transcript_from_line
 from pytest_bfcl.scoring.both_readings import BothReadings
 from pytest_bfcl.scoring.official_scores import ScoreFile, read_scores, reason_of_score
 
 if TYPE_CHECKING:
-    from pytest_bfcl.dataset import DataSet
-    from pytest_bfcl.runs import ReplayLine
+    from pytest_bfcl.dataset.loading import DataSet
+    from pytest_bfcl.runs.result_line import ReplayLine
     from pytest_bfcl.runs.wire_names import Names
 
 PASSED = "passed"

@@ -24,7 +24,8 @@ with naming("--bfcl-report otel", install_command("otel")):
     from opentelemetry.trace.status import Status, StatusCode
 
 if TYPE_CHECKING:
-    from pytest_bfcl.runs import ResultLine, Summary
+    from pytest_bfcl.runs.result_line import ResultLine
+    from pytest_bfcl.runs.summary_types import Summary
     from pytest_bfcl.session.sinks import SinkRun
 
 FLUSH_MS = 20_000

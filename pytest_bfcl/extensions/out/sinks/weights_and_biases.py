@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 from pytest_bfcl.scoring.score_record import score_records
 
 if TYPE_CHECKING:
-    from pytest_bfcl.runs import ResultLine, Summary
+    from pytest_bfcl.runs.result_line import ResultLine
+    from pytest_bfcl.runs.summary_types import Summary
     from pytest_bfcl.session.sinks import SinkRun
 
 EVERY_S = 2.0

@@ -13,8 +13,7 @@ from hashlib import blake2b
 from itertools import islice
 from random import Random
 
-from pytest_bfcl.dataset import Entry
-from pytest_bfcl.dataset.entry import FunctionDoc
+from pytest_bfcl.dataset.entry import Entry, FunctionDoc
 from pytest_bfcl.extensions.training.content import question_key
 from pytest_bfcl.extensions.training.generating.conditions import CONDITIONS
 from pytest_bfcl.extensions.training.generating.graph import CATEGORY, Shape, planned

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
-from pytest_bfcl.dataset import Entry
+from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.decoding.ground_truth import ground_truth_calls, turn_ground_truth_calls
 from pytest_bfcl.extensions.training.content import sayings_of, turns_of
 from pytest_bfcl.failures import UsageError

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pytest_bfcl.conversation.dialogue import Dialogue
-from pytest_bfcl.dataset import Entry, Texts
+from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.decoding.ground_truth import parse_ground_truth_call
+from pytest_bfcl.fetching.texts import Texts
 from pytest_bfcl.models.source_text import reply_with_calls
 from pytest_bfcl.settings import Settings
 from pytest_bfcl.transcript import Call, Mode, Reply, Step, Transcript, Turn

@@ -11,11 +11,12 @@ from typing import Any
 
 from pytest_bfcl.checkers import judge
 from pytest_bfcl.checkers.state import executor_of
-from pytest_bfcl.dataset import Entry, Texts
+from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.extensions.training.episode import Episode
 from pytest_bfcl.extensions.training.generating.honest import Honest
 from pytest_bfcl.extensions.training.generating.play import spoken
 from pytest_bfcl.extensions.training.grades import grades_of
+from pytest_bfcl.fetching.texts import Texts
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.simulators import split_call
 from pytest_bfcl.transcript import Reply, ToolCall

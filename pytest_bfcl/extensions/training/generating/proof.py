@@ -13,7 +13,7 @@ from typing import Any
 from pytest_bfcl.checkers import judge, judge_both
 from pytest_bfcl.checkers.response import is_error
 from pytest_bfcl.checkers.state import executor_of
-from pytest_bfcl.dataset import Entry
+from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.extensions.training.generating.play import played, spoken
 from pytest_bfcl.extensions.training.generating.policies import solved
 from pytest_bfcl.extensions.training.generating.reach import Heard, parts

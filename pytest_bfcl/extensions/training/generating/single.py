@@ -8,8 +8,7 @@ from random import Random
 from typing import Any
 
 from pytest_bfcl.checkers import judge, judge_both
-from pytest_bfcl.dataset import Entry
-from pytest_bfcl.dataset.entry import FunctionDoc
+from pytest_bfcl.dataset.entry import Entry, FunctionDoc
 from pytest_bfcl.extensions.lab.auditing.request_rules import request_defects
 from pytest_bfcl.extensions.lab.auditing.schema_rules import misfits
 from pytest_bfcl.extensions.own.lint import lint_entry, words

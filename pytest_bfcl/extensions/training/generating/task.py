@@ -8,9 +8,11 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any
 
-from pytest_bfcl.dataset import CATEGORIES, Entry, Texts
+from pytest_bfcl.dataset.categories import CATEGORIES
+from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.dataset.expansion import build_entry
 from pytest_bfcl.extensions.training.generating.proof import Facts
+from pytest_bfcl.fetching.texts import Texts
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.simulators import documents_of
 from pytest_bfcl.simulators.toolkit import copied

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import pytest
 
     from pytest_bfcl.plugin.session import Session
-    from pytest_bfcl.session import Contender
+    from pytest_bfcl.session.contender import Contender
     from pytest_bfcl.session.run import Run
 
 

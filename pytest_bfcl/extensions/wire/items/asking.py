@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.extensions.wire.outcome import Outcome
     from pytest_bfcl.failures import BenchmarkError
     from pytest_bfcl.plugin.session import Session
-    from pytest_bfcl.session import Contender
+    from pytest_bfcl.session.contender import Contender
     from pytest_bfcl.settings import Settings
 
 SKIPPED = ("not_called", "refused", "blocked")

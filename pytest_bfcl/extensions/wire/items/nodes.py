@@ -14,7 +14,7 @@ from pytest_bfcl.plugin.failure_repr import FailureRepr
 
 if TYPE_CHECKING:
     from pytest_bfcl.extensions.wire.record import WireRecord
-    from pytest_bfcl.session import Contender
+    from pytest_bfcl.session.contender import Contender
 
 NODEID = "bfcl/wire.jsonl"
 RECORD = pytest.StashKey["WireRecord"]()

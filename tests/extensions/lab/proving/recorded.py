@@ -22,13 +22,14 @@ from pathlib import Path
 from typing import Any
 
 from pytest_bfcl.checkers import judge
-from pytest_bfcl.dataset import DataSet, Entry
+from pytest_bfcl.dataset.entry import Entry
+from pytest_bfcl.dataset.loading import DataSet
 from pytest_bfcl.extensions.lab.proving import causes
 from pytest_bfcl.extensions.lab.proving.causes import Cause
 from pytest_bfcl.extensions.lab.proving.folder import prove_folder
 from pytest_bfcl.extensions.lab.proving.proof import Difference, Part, proof_markdown
 from pytest_bfcl.rescoring import open_data, score_lines
-from pytest_bfcl.runs import entry_from_line, transcript_from_line
+from pytest_bfcl.runs.replay_lines import entry_from_line, transcript_from_line
 
 REPOSITORY = Path(__file__).resolve().parents[4]
 ABOUT = (

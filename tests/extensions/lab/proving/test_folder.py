@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.cli import main
-from pytest_bfcl.dataset import DataSet
+from pytest_bfcl.dataset.loading import DataSet
 from pytest_bfcl.extensions.lab.proving.causes import NETWORK
 from pytest_bfcl.extensions.lab.proving.folder import _network, prove_folder
 from pytest_bfcl.extensions.lab.proving.proof import Part, proof_markdown

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pytest_bfcl.dataset import DataSet
+from pytest_bfcl.dataset.loading import DataSet
 from tests.extensions.lab.proving.recorded import REPOSITORY, Recorded, read, text_of, verdicts, written
 
 ROW = re.compile(r"\| [^|]+ \| [^|]*\| \**[\d,]+")
