@@ -142,14 +142,9 @@ COLUMN = Recipe(
             "    for column, field in _STEP_FIELDS.items():\n",
         ),
         Edit(
-            "reporting/templates/index.html.jinja",
-            '<th class="num">tokens out</th>',
-            '<th>letters</th><th class="num">tokens out</th>',
-        ),
-        Edit(
-            "reporting/templates/index.html.jinja",
-            '<td class="num">{{ (model.tokens.output or none)|thousands }}',
-            '<td>{{ model.name|length }} letters</td><td class="num">{{ (model.tokens.output or none)|thousands }}',
+            "reporting/overview.py",
+            '            "tokens in": rendering',
+            '            "latencies": f"{len(latency)} figures",\n            "tokens in": rendering',
         ),
     ),
     """
@@ -162,7 +157,7 @@ import json
 write_table(Path("rows.csv"), [Source("run", map(json.loads, open("run/results.jsonl")))])
 assert ",letters," in open("rows.csv").readline()
 page = next(Path("run").rglob("index.html")).read_text()
-assert "<th>letters</th>" in page and f"<td>{len('lexical:@prompt')} letters</td>" in page
+assert ">latencies</th>" in page and " figures</td>" in page
 """,
 )
 GATE = Recipe(

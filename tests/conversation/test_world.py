@@ -106,7 +106,7 @@ def test_web_tools_search_where_they_are_told_and_show_snippets_by_category(cate
     assert ("'body'" in found or '"body"' in found) is shown, found[:300]
     with pytest.raises(HarnessError, match="there is no search provider"):
         open_world(entry, settings=Settings(), texts=data.texts)
-    with pytest.raises(HarnessError, match="played on its own MCP server"):
+    with pytest.raises(HarnessError, match="needs its own MCP server"):
         open_world(entry.model_copy(update={"mcp": "shop"}), settings=Settings(), texts=data.texts)
 
 

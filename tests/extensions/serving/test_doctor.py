@@ -25,7 +25,7 @@ def test_a_healthy_installation(capsys):
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [
-        (["--model", "openai:m", "--base-url", "http://127.0.0.1:1/v1", "--timeout", "5"], "cannot connect"),
+        (["--model", "openai:m", "--base-url", "http://127.0.0.1:1/v1", "--timeout", "5"], "no server listens at"),
         (["--model", "openai:m"], "OPENAI_API_KEY"),
         (["--model", "nobody:x"], "unknown provider"),
     ],
