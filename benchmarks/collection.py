@@ -34,7 +34,7 @@ FUNCTION = {
 }
 EAGER = """
 import json, sys
-from pytest_bfcl.dataset import open_dataset
+from pytest_bfcl.dataset.opening import open_dataset
 data = open_dataset(sys.argv[1])
 entries = [data.load(ref) for ref in data.index("simple_python")]
 """

@@ -66,7 +66,7 @@ def test_the_simulator_is_found_and_a_missing_checker_is_an_error(tmp_path: Path
         "from pytest_bfcl.simulators import create_simulator\n"
         "counter = create_simulator('Counter', {'number': 1})\n"
         "assert counter.call('raise_by', {'amount': 2}) == '{\"number\": 3}'\n"
-        "from pytest_bfcl.dataset import Entry\nfrom pytest_bfcl.checkers.judge import judge\n"
+        "from pytest_bfcl.dataset.entry import Entry\nfrom pytest_bfcl.checkers.judge import judge\n"
         "from pytest_bfcl import Transcript as T\n"
         "def of(name): return judge(Entry(id='a', category='chatable', question=[], checker=name), T('a', 'a'))\n"
         "assert of('polite').reason == 'own:checker', of('polite')\n"

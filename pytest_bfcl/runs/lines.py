@@ -22,6 +22,7 @@ from typing import IO, Any, NamedTuple
 
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.json_types import Fields, Parsed
+from pytest_bfcl.runs.paths import below
 from pytest_bfcl.spread_json import json_trouble
 from pytest_bfcl.troubles import HarnessTrouble
 
@@ -191,15 +192,19 @@ def write_atomically(path: Path, data: bytes | str) -> None:
 def staged(target: Path) -> Iterator[Path]:
     """A place beside ``target``, or in it where it is a folder; its files replace the target's at the end.
 
-    Nothing of them is left where writing fails. Raises `UsageError` that names the file the disk had no room for.
+    Nothing of them is left where writing fails. Raises `UsageError` that names the file the disk had no room for, and
+    for a link in the folder that leads out of it.
     """
     name = f".{target.name}.{os.getpid()}{target.suffix}"
     beside = target / name if target.is_dir() else target.with_name(name)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         yield beside
-        for path in [beside] if beside.is_file() else _files_in(beside):
-            place = target / path.relative_to(beside) if path != beside else target
+        if beside.is_file():
+            os.replace(beside, target)
+            return
+        places = {path: below(target, target / path.relative_to(beside)) for path in _files_in(beside)}
+        for path, place in places.items():
             place.parent.mkdir(parents=True, exist_ok=True)
             os.replace(path, place)
     except OSError as error:

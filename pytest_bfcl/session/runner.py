@@ -286,11 +286,18 @@ class Runner:
 
     def stop_reason(self) -> str | None:
         """Why no further conversation should start: no model left that can be asked, budget spent, disk full."""
-        if spent := next(filter(None, (contender.spent() for contender in self.contenders)), None):
-            return spent
-        broken = [contender.broken() for contender in self.contenders]
-        if broken and all(broken):
-            return broken[0]
+        for contender in self.contenders:
+            if spent := contender.spent():
+                return spent
+        broken: str | None = None
+        for contender in self.contenders:
+            found = contender.broken()
+            if found is None:
+                break
+            broken = broken or found
+        else:
+            if broken is not None:
+                return broken
         return self._unkept or (self._halted() if self._halted is not None else None)
 
     def trouble(self) -> str | None:

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from operator import attrgetter
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -204,8 +205,7 @@ class WholeRun:
         return self.runner.skip_reason(category, self.data) if isinstance(self.runner, Runner) else None
 
     def _ahead(self, trials: Iterable[Trial]) -> Iterator[str]:
-        chosen = (each.category for each in trials)
-        return skips_ahead(chosen, self._skip_reason, self.data, part=self.run.is_part)
+        return skips_ahead(map(attrgetter("category"), trials), self._skip_reason, self.data, part=self.run.is_part)
 
     def dry_run(self, precision: float | None = None) -> DryRun:
         """What it would ask and cost; nothing is sent or written. ``precision``: in percentage points."""

@@ -208,7 +208,7 @@ TABLE: list[tuple[str, int, str]] = [
     ("validate own.jsonl --data bundled", 2, "own.jsonl is checked in place of --data bundled"),
     ("explain own.jsonl", 2, "name a run, or a file of replies"),
     ("doctor gpt-4o", 2, "--model PROVIDER:NAME names the model"),
-    ("explain official", 2, "`pytest --model replay:RESULT_FOLDER --bfcl-data official --bfcl-out RUN` makes a run"),
+    ("explain official", 2, "holds neither results.jsonl nor"),
     ("leaderboard official -o made", 2, "makes a run of the replies"),
     ("new entry --from-python tools.py:nothing", 2, "tools has no function 'nothing'"),
     ("doctor http://localhost:1", 2, "--base-url URL"),

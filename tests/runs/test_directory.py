@@ -93,7 +93,7 @@ def test_folders_with_other_content_are_left_alone(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_two_writers_are_refused_across_processes(tmp_path: Path) -> None:
     code = (
-        "import sys\nfrom pathlib import Path\nfrom pytest_bfcl.runs import RunDirectory\n"
+        "import sys\nfrom pathlib import Path\nfrom pytest_bfcl.runs.directory import RunDirectory\n"
         "from tests.runs.samples import fingerprint\n"
         "run = RunDirectory.start(Path(sys.argv[1]), fingerprint())\nprint('open', flush=True)\nsys.stdin.read()\n"
     )

@@ -20,13 +20,12 @@ from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.printed import say
 from pytest_bfcl.runs.comparability import published_comparability
 from pytest_bfcl.runs.damage import LeftOut
-from pytest_bfcl.runs.directory import RunDirectory, is_run
 from pytest_bfcl.runs.lines import staged
-from pytest_bfcl.runs.replay_lines import read_replay_lines
 from pytest_bfcl.runs.wire_names import NAMES, Names
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.loading import DataSet
+    from pytest_bfcl.runs.directory import RunDirectory
     from pytest_bfcl.scoring.model_info import ModelInfo
 
 Line = Fields
@@ -59,6 +58,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--decoder", metavar="NAME|auto", help="the format of calls in the texts of an official result folder"
     )
     parser.add_argument("--model-info", type=Path, metavar="FILE", help="TOML: display name, link, licence, prices")
+
+
+def _opened(path: Path) -> RunDirectory:
+    from pytest_bfcl.runs.directory import RunDirectory
+
+    return RunDirectory.open(path)
+
+
+def _is_run(path: Path) -> bool:
+    from pytest_bfcl.runs.directory import is_run
+
+    return is_run(path)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -165,7 +176,7 @@ def _write_format(args: argparse.Namespace) -> int:
         raise UsageError("--format writes a folder: -o DIR, and no --table")
     exporter = entry_points.load(point, "exporter")
     for run_folder in args.runs:
-        if not is_run(run_folder):
+        if not _is_run(run_folder):
             raise UsageError(f"{run_folder} is no run directory: --format needs one (run.json, summary.json)")
         folder = args.out if len(args.runs) == 1 else args.out / run_folder.name
         with staged(folder) as beside:
@@ -191,7 +202,7 @@ def _write_table(args: argparse.Namespace) -> int:
             Source(
                 str(each.path),
                 each.lines(),
-                RunDirectory.open(each.path).fingerprint if is_run(each.path) else None,
+                _opened(each.path).fingerprint if _is_run(each.path) else None,
             )
             for each in sources
         ),
@@ -232,17 +243,18 @@ class _Source:
 
     def _read(self) -> Iterator[Line]:
         from pytest_bfcl.dataset.transforms import is_transformed
+        from pytest_bfcl.runs.replay_lines import read_replay_lines
 
         found = read_replay_lines(
             self.path, self.left_out, self._decoder, names=self._names, dataset=self._official_entries()
         )
-        conditions = RunDirectory.open(self.path).fingerprint.conditions if is_run(self.path) else {}
+        conditions = _opened(self.path).fingerprint.conditions if _is_run(self.path) else {}
         transforms = conditions.get("transforms") or ()
         return (line for line in found if not transforms or not is_transformed(str(line.get("id")), transforms))
 
     def _official_entries(self) -> DataSet | None:
         """The data that proves the spelling of names, for folders in the official layout only."""
-        if is_run(self.path) or not self.path.is_dir():
+        if _is_run(self.path) or not self.path.is_dir():
             return None
         try:
             return self._judging_data()
@@ -271,9 +283,9 @@ class _Source:
 
         if self._data is not None:
             return open_data(self._data)
-        if not is_run(self.path):
+        if not _is_run(self.path):
             return _official()
-        fingerprint = RunDirectory.open(self.path).fingerprint
+        fingerprint = _opened(self.path).fingerprint
         if fingerprint.dataset in ("official", "bundled"):
             found = _official() if fingerprint.dataset == "official" else open_data("bundled")
             if found is not None and found.sha256 == fingerprint.dataset_sha256:
@@ -302,13 +314,13 @@ class _Source:
 
     def _state(self) -> str:
         """How the run ended; answers from elsewhere say nothing of that."""
-        return RunDirectory.open(self.path).fingerprint.state if is_run(self.path) else "finished"
+        return _opened(self.path).fingerprint.state if _is_run(self.path) else "finished"
 
     def part(self) -> str:
         """What keeps a run's CSV files from being the leaderboard's, in words; empty where nothing does."""
-        if not is_run(self.path):
+        if not _is_run(self.path):
             return ""
-        found = published_comparability(RunDirectory.open(self.path).fingerprint)
+        found = published_comparability(_opened(self.path).fingerprint)
         if not found.refused:
             return ""
         told = "percentages are of what was asked, categories without any entry count as zero"
@@ -318,7 +330,7 @@ class _Source:
         """The run's own information about its models."""
         from pytest_bfcl.scoring.model_info import parse_model_info
 
-        summary = RunDirectory.open(self.path).summary() if is_run(self.path) else None
+        summary = _opened(self.path).summary() if _is_run(self.path) else None
         told = summary.get("model_info") if summary else None
         return parse_model_info({"models": told}, str(self.path)) if told else {}
 
