@@ -64,6 +64,7 @@ def _home_of_pytester(request: pytest.FixtureRequest, monkeypatch: pytest.Monkey
     """Sessions in a folder of pytester's have an empty cache there, in its home."""
     if "pytester" in request.fixturenames:
         monkeypatch.delenv("PYTEST_BFCL_CACHE")
+        monkeypatch.delenv("CI", raising=False)  # with it pytest writes every message twice
 
 
 @pytest.fixture(autouse=True, scope="session")

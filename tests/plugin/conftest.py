@@ -104,6 +104,5 @@ class Project:
 
 
 @pytest.fixture
-def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Project:
-    monkeypatch.delenv("CI", raising=False)
+def project(pytester: pytest.Pytester) -> Project:
     return Project(pytester)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_bfcl.cli import main
+from pytest_bfcl.extensions.causes.of_runs import of_path
 from pytest_bfcl.runs.directory import RunDirectory
 from pytest_bfcl.scoring.score_record import score_records
 from pytest_bfcl.scoring.summary import summarise
@@ -38,6 +39,8 @@ def test_n_is_what_was_judged_everywhere(tmp_path: Path) -> None:
         assert (found.judged, found.passed, found.errors, found.planned) == (20, 12, 2, 22), name
         assert found.chosen == "sample of 22, seed 0"
         assert not found.is_whole
+    (explained,) = of_path(str(folder))
+    assert (explained.judged, explained.passed) == (20, 12)
     assert records["parallel"].basis == "n = 20 of 22, 2 errors left out, sample of 22, seed 0, 200 in the data set"
     for form in ("every-eval-ever", "lm-eval", "inspect", "markdown"):
         assert main(["export", str(folder), "--format", form, "-o", str(tmp_path / form)]) == 0

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from pytest_bfcl.conversation.requirements import skip_reason
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.dataset.loading import DataSet
 from pytest_bfcl.extensions.lab.auditing.answer_rules import answer_defects
@@ -109,6 +110,8 @@ def unearned_defects(entries: Iterable[Entry], dataset: DataSet, settings: Setti
         found: list[Defect] = []
         for entry in filter(is_at_risk, entries):
             if entry.mcp is not None and entry.mcp not in settings.mcp:
+                continue
+            if skip_reason(entry.category, dataset, settings, ["fc"]) is not None:  # a run would skip it, too
                 continue
             try:
                 if names := await unearned_by(entry, dataset.texts, settings, search_behind(dataset, entry, settings)):
