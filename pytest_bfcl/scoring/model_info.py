@@ -40,7 +40,10 @@ from pytest_bfcl.suggestions import instead_of
 
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
-    """A model's display name, link, organisation, licence; prices in USD per million tokens and per server hour."""
+    """A model's display name, link, organisation, licence; prices in USD per million tokens and per server hour.
+
+    ``gpu_hour`` ``None``: no cost by time, but in the reference's own arithmetic (``export --official``).
+    """
 
     name: str
     link: str = ""

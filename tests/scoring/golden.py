@@ -13,8 +13,6 @@ from pytest_bfcl.scoring.model_info import ModelInfo
 if TYPE_CHECKING:
     from pytest_bfcl.extensions.boards.official_csv import ModelRow
 
-SERVER_USD_PER_HOUR = 23.92
-"""Of the server that the reference assumes for models without a price; here it has to be given."""
 # Rows in the order of processing; where values tie (several N/A), that order is what the recorded files show.
 CASES: dict[str, list[str]] = {
     "full": ["strong", "middle", "weak"],
@@ -62,7 +60,6 @@ class Golden:
             model["licence"],
             model["input_usd_per_million_tokens"],
             model["output_usd_per_million_tokens"],
-            SERVER_USD_PER_HOUR,
         )
 
     def case(self, case: str) -> list[ModelRow]:

@@ -30,6 +30,8 @@ from pytest_bfcl.scoring.model_info import ModelInfo
 FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 """What spreadsheets take for the beginning of a formula, full-width forms included."""
 NOT_AVAILABLE = "N/A"
+SERVER_USD_PER_HOUR = 23.92
+"""Hourly price of the eight-GPU server the reference assumes for models without a price."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,11 +153,12 @@ class _Values:
         return show
 
     def cost(self, row: ModelRow) -> str:
-        """By given prices only; the price that the reference assumes for a server does not count."""
+        """By given prices; only the reference's own layout has a price that it assumes for a server."""
         if row.usage is None:
             return NOT_AVAILABLE
         info = row.info
-        return number(rounded(cost_usd(row.usage, info.input_price, info.output_price, info.gpu_hour)))
+        server = SERVER_USD_PER_HOUR if self.official and info.gpu_hour is None else info.gpu_hour
+        return number(rounded(cost_usd(row.usage, info.input_price, info.output_price, server)))
 
 
 def _overall(of: _Values) -> list[Column]:

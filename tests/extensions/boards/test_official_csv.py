@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from pytest_bfcl.extensions.boards.official_csv import (
+    SERVER_USD_PER_HOUR,
     ModelRow,
     csv_texts,
     number,
@@ -28,7 +29,7 @@ from pytest_bfcl.scoring.cost import (
 )
 from pytest_bfcl.scoring.format_scores import CONFIGURATIONS, FormatScores
 from pytest_bfcl.scoring.model_info import ModelInfo
-from tests.scoring.golden import CASES, SERVER_USD_PER_HOUR, Golden
+from tests.scoring.golden import CASES, Golden
 
 FILES = [
     "data_overall.csv",
