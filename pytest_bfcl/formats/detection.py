@@ -91,14 +91,19 @@ _ANNOUNCED = re.compile("|".join(re.escape(mark) for name in TELLING for mark in
 
 
 def values_in(text: str) -> Iterator[Any]:
-    """Every JSON object and list in a text, the outermost ones; in fences, tags or amid prose."""
+    """Every JSON object and list in a text, the outermost ones; in fences, tags or amid prose.
+
+    What is begun and never closed is read `_MOST_STARTS` times and over twice the text's length at most.
+    """
     position = starts = 0
+    left = 2 * len(text)
     scan = json.JSONDecoder().raw_decode
-    while starts < _MOST_STARTS and (found := _VALUE.search(text, position)) is not None:
+    while starts < _MOST_STARTS and left >= 0 and (found := _VALUE.search(text, position)) is not None:
         starts += 1
         try:
             value, position = scan(text, found.start())
-        except (ValueError, RecursionError):
+        except (ValueError, RecursionError) as error:
+            left -= (error.pos if isinstance(error, json.JSONDecodeError) else len(text)) - found.start()
             position = found.end()
             continue
         yield value

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_bfcl.dataset.categories import is_write_stage
+from pytest_bfcl.dataset.categories import CATEGORIES, is_write_stage
 from pytest_bfcl.dataset.opening import NOT_FETCHED
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.plugin import pytest_internals
@@ -89,7 +89,11 @@ class Terminal:
             return
         if self._data.is_guessed:  # said twice: -q hides the header
             terminalreporter.write_line(f"bfcl: {NOT_FETCHED}", yellow=True)
-        stages = sum(is_write_stage(category) for _, category in self._data.entries_at(self._results.planned))
+        measured = {CATEGORIES[name] for model in summary["models"].values() for name in model["categories"]}
+        if not measured or any(row.backend for row in measured):  # write stages come with memory's questions
+            stages = sum(is_write_stage(category) for _, category in self._data.entries_at(self._results.planned))
+        else:
+            stages = 0
         if stages:
             told = f"{stages} tests are write stages of memory entries, which no score counts"
             terminalreporter.write_line(f"bfcl: {told}")
