@@ -72,6 +72,7 @@ def _write_options(page: StringIO, options: list[Option]) -> None:
     for option in options:
         page.write(f"### `--bfcl-{option.name}{' ' + option.metavar if option.metavar else ''}`\n\n")
         page.write(f"{_escaped(option.help)}\n\n")
+        page.write(f"Use this when {option.use} ([more](../{option.page}.md)).\n\n")
         page.write(f"{_facts(option)}\n\n")
 
 

@@ -40,5 +40,9 @@ def _lines(option: Option, width: int) -> list[str]:
     about = option.help
     if option.default not in (None, "", False) and "default" not in about:
         about += f" (default: {option.default})"
-    wrapped = textwrap.wrap(about, width, initial_indent=_INDENT, subsequent_indent=_INDENT, break_on_hyphens=False)
-    return [f"  --bfcl-{option.name} {values}".rstrip(), *wrapped]
+    use = f"Use this when {option.use} (docs/{option.page}.md)."
+    return [f"  --bfcl-{option.name} {values}".rstrip(), *_wrapped(about, width), *_wrapped(use, width)]
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    return textwrap.wrap(text, width, initial_indent=_INDENT, subsequent_indent=_INDENT, break_on_hyphens=False)
