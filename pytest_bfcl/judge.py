@@ -9,7 +9,7 @@ from pytest_bfcl.judging.data import Data, Group, Overall
 from pytest_bfcl.judging.judge import judge, judge_many
 from pytest_bfcl.judging.judgement import Judgement
 from pytest_bfcl.judging.said import Said, read
-from pytest_bfcl.tools.restyling import to_tools
+from pytest_bfcl.tools.documents import to_tools
 
 __all__ = [
     "Conversation",

@@ -1,10 +1,12 @@
-"""Untrusted texts as short plain text: no control characters, bounded, cut where they say least."""
+"""Untrusted texts as short plain text, and the one sink of what verbs print: no control characters, bounded."""
 
 from __future__ import annotations
 
 import json
 import re
+import sys
 import unicodedata
+from typing import TextIO
 
 MAX_CLEANED = 4_000
 MAX_WHOLE = 40_000
@@ -102,3 +104,33 @@ def parted(one: str, other: str, width: int) -> tuple[str, str]:
 def counted(number: int, one: str, many: str | None = None) -> str:
     """``1 entry``, ``2 entries``: a number and its noun; ``many`` where it is not the noun with an s."""
     return f"{number:,} {one if number == 1 else many or f'{one}s'}"
+
+
+def say(text: object = "", *, file: TextIO | None = None, flush: bool = False) -> None:
+    """Print a text, line by line: control characters escaped, runners' commands made inert, long lines cut."""
+    _write(printable(str(text)) + "\n", file, flush)
+
+
+def say_data(text: str) -> None:
+    """Print JSON or YAML for a file or another program: whole, with such characters in the escapes of JSON."""
+    _write(inert_data(text), None, False)
+
+
+def obeyed(line: str) -> None:
+    """Print a line that a CI runner is meant to obey; who made it has escaped what others wrote."""
+    _write(f"{line}\n", None, False)
+
+
+def redrawn(text: str, file: TextIO) -> None:
+    """Write a line over the one before on a terminal, without an end."""
+    _write(f"\r\x1b[K{printable(text)}", file, True)
+
+
+def _write(text: str, file: TextIO | None, flush: bool) -> None:
+    stream = sys.stdout if file is None else file
+    if stream is None:  # a process without a console
+        return
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
+    if flush:
+        stream.flush()

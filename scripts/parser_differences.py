@@ -27,7 +27,7 @@ from pytest_bfcl.failures import UsageError
 from pytest_bfcl.formats.families import families
 from pytest_bfcl.formats.own_calls import own_calls
 from pytest_bfcl.formats.table import find_decoder
-from pytest_bfcl.syntax.errors import DecodeError
+from pytest_bfcl.syntax.limits import DecodeError
 from pytest_bfcl.transcript import Reply
 
 Pairs = list[tuple[str, Any]]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_bfcl import printed
+from pytest_bfcl import plain_text as printed
 from pytest_bfcl.failures import AdapterError, Failure, FailureTag, HarnessError, UsageError
 from pytest_bfcl.plain_text import printable
 from pytest_bfcl.plugin.failure_repr import FailureRepr

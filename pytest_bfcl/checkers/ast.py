@@ -1,24 +1,88 @@
-"""Calls against possible answers: the pairing rules and the check of one call (ast_checker spec §4, §5)."""
+"""Calls against possible answers: pairing, the check of one call, Java's and JavaScript's arguments (spec §4 to §7)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from typing import Any, NamedTuple
 
-from pytest_bfcl.checkers import reasons
+from pytest_bfcl.checkers import java, javascript, reasons
 from pytest_bfcl.checkers.broken import BrokenRule, BrokenValue
 from pytest_bfcl.checkers.corrected import OFFICIAL, RuleSet
-from pytest_bfcl.checkers.details import Attempt, CallDetails, CountDetails, MatchDetails
+from pytest_bfcl.checkers.details import Attempt, CallDetails, CountDetails, MatchDetails, ValueDetails
 from pytest_bfcl.checkers.json_calls import check_json_call
-from pytest_bfcl.checkers.literals import check_literal
-from pytest_bfcl.checkers.matching import augment
-from pytest_bfcl.checkers.types import parameter_type
-from pytest_bfcl.checkers.values import MARKER, check_python
+from pytest_bfcl.checkers.types import ParameterType, parameter_type
+from pytest_bfcl.checkers.values import MARKER, check_prepared, check_python
 from pytest_bfcl.failures import HarnessError, Reason, Verdict
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.tools.json_schema import is_native
 from pytest_bfcl.transcript import Call, wire_name
 from pytest_bfcl.troubles import HarnessTrouble
+
+_NO_TEXT = {"java": reasons.JAVA_TEXT, "javascript": reasons.JAVASCRIPT_TEXT}
+_RULES = {"java": "C13", "javascript": "C14"}
+
+
+def check_literal(
+    value: object,
+    kind: ParameterType,
+    answers: Sequence[Any],
+    language: str,
+    rules: RuleSet = OFFICIAL,
+    *,
+    required: bool = False,
+) -> BrokenValue | None:
+    """A Java or JavaScript argument (a text) against its acceptable values; ``None`` when it is one of them."""
+    if type(value) is not str:
+        return BrokenValue(_NO_TEXT[language], ValueDetails(expected=answers, called=value, type=kind.words))
+    converted = _converted(value, kind, language, rules)
+    broken = check_prepared(converted, kind, answers, rules, required=required)
+    if broken is not None and converted != value:
+        broken.details.text = value
+    return broken
+
+
+def _converted(text: str, kind: ParameterType, language: str, rules: RuleSet) -> Any:
+    """The text as a value: by the reference's patterns, or under C13 and C14 as a literal of the language."""
+    if _RULES[language] in rules:
+        from pytest_bfcl.syntax.java_literals import java_value
+        from pytest_bfcl.syntax.javascript import javascript_value
+
+        return (java_value if language == "java" else javascript_value)(text, kind.schema)
+    converter = java if language == "java" else javascript
+    return converter.convert(text, kind.word, kind.element_word or None)
+
+
+def augment(start: int, calls: int, fits: Callable[[int, int], bool], owner: MutableMapping[int, int]) -> bool:
+    """Give answer ``start`` a call by moving earlier answers to other calls along an augmenting path.
+
+    ``owner`` maps call → answer and is changed in place; ``fits(answer, call)`` is asked as needed. Returns whether it
+    worked. Kuhn's algorithm without recursion: O(calls²) per answer.
+    """
+    came_from: dict[int, int] = {}  # call → answer that reached it
+    queue = [start]
+    while queue:
+        answer = queue.pop()
+        for call in range(calls):
+            if call in came_from or not fits(answer, call):
+                continue
+            came_from[call] = answer
+            if call in owner:
+                queue.append(owner[call])
+                continue
+            _shift(call, start, came_from, owner)
+            return True
+    return False
+
+
+def _shift(call: int, start: int, came_from: dict[int, int], owner: MutableMapping[int, int]) -> None:
+    while True:
+        answer = came_from[call]
+        previous = next((held for held, who in owner.items() if who == answer), None)
+        owner[call] = answer
+        if answer == start or previous is None:
+            return
+        call = previous
+
 
 _EMPTY: Fields = {}
 _ANSWER_SHAPE = "a possible answer must be {function: {parameter: [acceptable values]}}"

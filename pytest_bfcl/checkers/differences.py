@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pytest_bfcl.checkers.json_values import plain
+from pytest_bfcl.checkers.details import plain
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.plain_text import parted
 

@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.checkers import reasons
 from pytest_bfcl.checkers.answer import contains_answer, last_message
+from pytest_bfcl.checkers.ast import augment
 from pytest_bfcl.checkers.corrected import RuleSet
 from pytest_bfcl.checkers.details import AnswerDetails, ServerDetails
-from pytest_bfcl.checkers.matching import augment
-from pytest_bfcl.checkers.response import is_error
-from pytest_bfcl.checkers.steps import step_calls
+from pytest_bfcl.checkers.steps import is_error, step_calls
 from pytest_bfcl.dataset.expectation import ABSENT, LISTS, argument_rule
 from pytest_bfcl.dataset.served_entry import portable_name
 from pytest_bfcl.failures import Reason, Verdict

@@ -15,8 +15,7 @@ from pytest_bfcl.checkers.corrected import OFFICIAL, RuleSet
 from pytest_bfcl.checkers.details import EndDetails, ObtainedDetails, QuietTurnDetails, StateDetails, TurnDetails
 from pytest_bfcl.checkers.differences import state_difference
 from pytest_bfcl.checkers.recorded_web import WEB, RecordedWeb, recorded_results
-from pytest_bfcl.checkers.response import calls_behind, is_error, missing_results
-from pytest_bfcl.checkers.steps import ran_away, turn_calls, was_forced
+from pytest_bfcl.checkers.steps import calls_behind, is_error, missing_results, ran_away, turn_calls, was_forced
 from pytest_bfcl.failures import BenchmarkError, HarnessError, Reason, UsageError, Verdict
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.transcript import CALLS_A_STEP, wire_name

@@ -1,7 +1,9 @@
-"""What a conversation's steps called: decoded call texts, for the checkers of multi-turn and agentic entries."""
+"""What a conversation's steps called and got: decoded call texts, results of calls (multi_turn spec §4.2, point f)."""
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from pytest_bfcl.decoding import DecodeError, call_texts, is_empty
@@ -42,3 +44,33 @@ def was_forced(transcript: Transcript) -> bool:
     return bool(transcript.decoded and transcript.turns) and (
         len(turn_calls(transcript.turns[-1], transcript)) > STEP_LIMIT
     )
+
+
+def missing_results(expected: Iterable[str], obtained: Iterable[str]) -> list[str]:
+    """Expected results that are not among the obtained ones, each obtained one counting once (multiset inclusion)."""
+    held = Counter(obtained)
+    missing = []
+    for result in expected:
+        if held[result] > 0:
+            held[result] -= 1
+        else:
+            missing.append(result)
+    return missing
+
+
+def calls_behind(missing: Sequence[str], calls: Sequence[str], results: Sequence[str]) -> list[str]:
+    """The expected calls whose results are missing, in order."""
+    wanted = Counter(missing)
+    found = []
+    for call, result in zip(calls, results, strict=True):
+        if wanted[result] > 0:
+            wanted[result] -= 1
+            found.append(call)
+    return found
+
+
+def is_error(result: str) -> bool:
+    """Whether a result text tells of a failed call: an exception, or an object (or list of one) with ``error``."""
+    from pytest_bfcl.simulators import ERROR_PREFIX
+
+    return result.startswith((ERROR_PREFIX, "[{'error'")) or (result.startswith("{") and '"error": ' in result[:60])

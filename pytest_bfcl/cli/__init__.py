@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from pytest_bfcl import entry_points
 from pytest_bfcl.collector import no_collections
 from pytest_bfcl.failures import BenchmarkError, UsageError
-from pytest_bfcl.printed import say
+from pytest_bfcl.plain_text import say
 from pytest_bfcl.suggestions import did_you_mean, instead_of
 
 if TYPE_CHECKING:

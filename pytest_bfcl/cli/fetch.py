@@ -12,7 +12,7 @@ import argparse
 
 from pytest_bfcl import entry_points
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.printed import say
+from pytest_bfcl.plain_text import say
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -19,7 +19,7 @@ from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.models.prices import listed_price, lists
 from pytest_bfcl.models.registry import ProviderInfo, create_model, list_providers
 from pytest_bfcl.models.spec import parse_spec
-from pytest_bfcl.printed import say, say_data
+from pytest_bfcl.plain_text import say, say_data
 from pytest_bfcl.settings import Settings
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from pytest_bfcl.printed import say
+from pytest_bfcl.plain_text import say
 
 SUMMARY = "write the HTML report of a run again"
 

@@ -25,7 +25,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
-from pytest_bfcl.printed import obeyed, say
+from pytest_bfcl.plain_text import obeyed, say
 from pytest_bfcl.run_options import OPTIONS, TITLE, Option, of_run
 from pytest_bfcl.session.feeders import Place, feeders
 

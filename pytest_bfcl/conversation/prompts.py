@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def offered_functions(entry: Entry, texts: Texts) -> list[FunctionDoc]:
     """The functions offered at the start, with language hints (data spec §6, point 6); copies."""
-    from pytest_bfcl.dataset.hints import with_hints
+    from pytest_bfcl.dataset.expansion import with_hints
 
     return with_hints(entry.function, entry.language, texts, twice=entry.config is not None)
 

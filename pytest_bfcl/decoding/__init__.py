@@ -1,9 +1,8 @@
 """Text and native replies → calls. Nothing a model wrote is evaluated."""
 
 from pytest_bfcl.decoding.attempts import attempts_call
-from pytest_bfcl.decoding.call_text import call_texts, is_empty
-from pytest_bfcl.decoding.reply import ReplyDecoder, decode, decode_reply, has_call
-from pytest_bfcl.syntax.errors import DecodeError, WrongShape
+from pytest_bfcl.decoding.reply import ReplyDecoder, call_texts, decode, decode_reply, has_call, is_empty
+from pytest_bfcl.syntax.limits import DecodeError, WrongShape
 from pytest_bfcl.syntax.native import decode_native
 
 __all__ = [

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Literal
 
 from typing_extensions import TypedDict
 
-from pytest_bfcl.dataset.hints import typed_as_sent
+from pytest_bfcl.dataset.expansion import typed_as_sent
 from pytest_bfcl.decoding.ground_truth import turn_ground_truth_calls
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.plain_text import cut
-from pytest_bfcl.syntax.errors import DecodeError
+from pytest_bfcl.syntax.limits import DecodeError
 from pytest_bfcl.syntax.native import parse_json
 from pytest_bfcl.transcript import wire_name
 

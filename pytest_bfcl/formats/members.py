@@ -14,8 +14,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from pytest_bfcl.syntax.arithmetic import Folder
-from pytest_bfcl.syntax.errors import DecodeError
-from pytest_bfcl.syntax.limits import MAX_CALLS, check_integer
+from pytest_bfcl.syntax.limits import MAX_CALLS, DecodeError, check_integer
 from pytest_bfcl.syntax.native import parse_json
 from pytest_bfcl.syntax.python_syntax import python_expression
 

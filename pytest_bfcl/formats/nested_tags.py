@@ -8,8 +8,7 @@ from typing import Any
 
 from pytest_bfcl.formats.members import Kept, Pair
 from pytest_bfcl.formats.schema_types import Documents, typed_arguments
-from pytest_bfcl.syntax.errors import DecodeError
-from pytest_bfcl.syntax.limits import MAX_DEPTH
+from pytest_bfcl.syntax.limits import MAX_DEPTH, DecodeError
 
 _Element = list[tuple[str, Any]]
 

@@ -12,8 +12,7 @@ from typing import Any
 
 from pytest_bfcl.formats.members import literal
 from pytest_bfcl.json_types import Fields
-from pytest_bfcl.syntax.errors import DecodeError
-from pytest_bfcl.syntax.limits import check_integer
+from pytest_bfcl.syntax.limits import DecodeError, check_integer
 from pytest_bfcl.syntax.native import parse_json
 from pytest_bfcl.transcript import wire_name
 

@@ -21,7 +21,7 @@ from pytest_bfcl.formats.served import calls_of, texts_of
 from pytest_bfcl.formats.thinking import Thinking
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.suggestions import instead_of
-from pytest_bfcl.syntax.errors import DecodeError
+from pytest_bfcl.syntax.limits import DecodeError
 from pytest_bfcl.transcript import Mode
 
 History = Literal["plain", "reasoning", "calls", "raw", "mistral", "user", "ipython", "native"]

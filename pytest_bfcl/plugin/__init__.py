@@ -116,7 +116,7 @@ def pytest_collection(session: pytest.Session) -> Generator[None, object, object
     try:
         return (yield)
     except pytest.UsageError as error:
-        from pytest_bfcl.run_options.mistaken_paths import format_hint, missing_hint
+        from pytest_bfcl.run_options.refusals import format_hint, missing_hint
 
         named = [Path(arg.partition("::")[0]) for arg in session.config.args]
         if options.is_active(session.config):

@@ -15,8 +15,7 @@ from pytest_bfcl.plugin import pytest_internals
 from pytest_bfcl.plugin.check_sets import CheckFile, CheckSet
 from pytest_bfcl.plugin.node_parts import DataRoot
 from pytest_bfcl.plugin.nodes import EntryFile, EntryItem, NodeContext
-from pytest_bfcl.selection.sampling import stratified_sample
-from pytest_bfcl.selection.sharding import shard_of
+from pytest_bfcl.selection.sharding import shard_of, stratified_sample
 from pytest_bfcl.session.planning import needed_stages
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from pytest_bfcl.dataset.categories import CATEGORIES, EARLIER, category_of, pre
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.plugin import pytest_internals
-from pytest_bfcl.run_options import mistaken_paths
+from pytest_bfcl.run_options import refusals
 from pytest_bfcl.selection import node_ids
 from pytest_bfcl.selection.joint import JointData
 from pytest_bfcl.selection.selection import Selection, categories_to_run
@@ -267,8 +267,8 @@ class SessionData:
     def _argument_hint(self, argument: str, exists: bool) -> str | None:
         """What to write instead of an argument that is no file, or of a run; of other files a conftest may know."""
         if exists:
-            return mistaken_paths.run_hint(Path(argument.partition("::")[0]))
-        return None if self._config.option.pyargs else mistaken_paths.missing_hint(argument, active=True)
+            return refusals.run_hint(Path(argument.partition("::")[0]))
+        return None if self._config.option.pyargs else refusals.missing_hint(argument, active=True)
 
     def check_arguments(self, labels: set[str | None]) -> None:
         """Refuse virtual arguments that name nothing; ``labels`` are those of the run's models and repeats."""

@@ -73,7 +73,7 @@ def print_help(config: pytest.Config) -> bool:
     if asked is None:
         return False
     from pytest_bfcl.failures import UsageError
-    from pytest_bfcl.printed import say
+    from pytest_bfcl.plain_text import say
     from pytest_bfcl.run_options.help_pages import help_page
 
     try:

@@ -20,7 +20,7 @@ def refuse_unknown(args: Sequence[str], names: Iterable[str]) -> None:
     for name in named_options(args):
         asked = name.removeprefix("--bfcl").lstrip("-_")
         if name != f"--bfcl-{asked}" or asked not in names:
-            from pytest_bfcl.run_options.other_words import written_here
+            from pytest_bfcl.run_options.refusals import written_here
             from pytest_bfcl.suggestions import close_names
 
             if other := written_here(f"--bfcl-{asked}"):
@@ -44,7 +44,7 @@ def refuse_others_words(parser: pytest.Parser, args: Sequence[str], names: Itera
 
     What a plugin or a conftest registered is theirs.
     """
-    from pytest_bfcl.run_options.other_words import written_here
+    from pytest_bfcl.run_options.refusals import written_here
 
     if "-model" in args:  # pytest takes it for -m odel
         raise pytest.UsageError("-model asks for the mark 'odel'; write --model, with two dashes")

@@ -9,11 +9,11 @@ import pytest
 
 from pytest_bfcl.dataset.categories import EARLIER
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.plain_text import say
 from pytest_bfcl.plugin.contenders import check_providers
 from pytest_bfcl.plugin.nodes import EntryItem
 from pytest_bfcl.plugin.recording import opened
 from pytest_bfcl.plugin.sink import Sink
-from pytest_bfcl.printed import say
 from pytest_bfcl.selection import node_ids
 from pytest_bfcl.selection.node_ids import mark_names
 from pytest_bfcl.session.estimate import cost_lines

@@ -1,11 +1,13 @@
-"""What options must not say: what would change nothing, what excludes each other, what is not there."""
+"""Options and arguments that are refused: contradictions, other tools' words, names that are no files."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from pytest_bfcl.dataset.categories import CATEGORIES, EARLIER, GROUPS, category_of, present_id
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.run_options.table import OPTIONS
 from pytest_bfcl.run_options.values import Parted, PartedReader
@@ -63,3 +65,98 @@ def _refuse_two_modes(typed: Mapping[str, Any], configured: Mapping[str, Any]) -
     for text in typed.get("model") or configured.get("model") or () if mode in ("fc", "prompt") else ():
         if (asked := parse_spec(text).mode) not in (None, mode):
             raise UsageError(f"--model {text} asks for mode {asked}, --bfcl-mode for {mode}: leave one of them out")
+
+
+_OFFICIAL = re.compile(r"(?:.*/)?(?:BFCL_v\d_)?(?P<name>\w+)(?:\.jsonl?)?", re.IGNORECASE)
+_ID = re.compile(r"\w+_\d[\w-]*")
+_RUN_FILES = ("results.jsonl", "run.json", "summary.json", "index.html")
+_OTHER_FORMATS = (".csv", ".parquet", ".yaml", ".yml", ".toml")
+
+
+def missing_hint(argument: str, *, active: bool) -> str | None:
+    """What an argument that is no file probably means and how that is written; ``None``: nothing is known of it.
+
+    Without a model (not ``active``) only what no other suite would name so: ids, and files of the benchmark.
+    """
+    path, colons, name = argument.replace("\\", "/").partition("::")
+    command = "" if active else "pytest --model PROVIDER:NAME "
+    if "\\" in argument and Path(argument.replace("\\", "/").partition("::")[0]).exists():
+        return f"the path has backslashes: write {command}{argument.replace(chr(92), '/')}"
+    said = path.rpartition("_")[0]
+    if _ID.fullmatch(path) and said in EARLIER:
+        return f"{path} is an id of V1 to V3: write {command}bfcl/{EARLIER[said]}.jsonl::{present_id(path, said)}"
+    if _ID.fullmatch(path) and category_of(path) in CATEGORIES:
+        return f"{path} is an entry: write {command}bfcl/{category_of(path)}.jsonl::{path}"
+    match = _OFFICIAL.fullmatch(path.rstrip("/"))
+    stem = match["name"] if match else ""
+    if path.endswith(f"bfcl/{stem}.jsonl"):
+        return None
+    if stem in CATEGORIES and (path.endswith((".json", ".jsonl")) or colons):
+        return f"entries are named bfcl/CATEGORY.jsonl[::ID]: write {command}bfcl/{stem}.jsonl{colons}{name}"
+    if active and (stem in CATEGORIES or stem in GROUPS):
+        return f"{stem} is no file: choose with -m {stem}"
+    if active and path.rstrip("/") == "bfcl":
+        return "leave bfcl/ out: without a path all entries run, -m and -k choose among them"
+    return None
+
+
+def run_hint(path: Path) -> str | None:
+    """What to do with a run, where its directory or one of its files is named as if it held entries."""
+    run = path if path.is_dir() else path.parent
+    if not all((run / name).is_file() for name in _RUN_FILES[:2]) or not (path.is_dir() or path.name in _RUN_FILES):
+        return None
+    return (
+        f"{path} belongs to a run and holds no entries: --bfcl-out {run} goes on with it, "
+        f"--model replay:{run} judges it again, pytest-bfcl view {run} shows it"
+    )
+
+
+def format_hint(path: Path) -> str | None:
+    """How entries are kept, for a file of another format."""
+    if path.suffix == ".json" and path.is_file():
+        return f"entries are JSON lines in a file .jsonl; of an array: jq -c '.[]' {path} > {path.stem}.jsonl"
+    if path.suffix in _OTHER_FORMATS and path.is_file():
+        return f"{path} holds no entries: they are JSON lines in a file .jsonl (pytest-bfcl new begins one)"
+    return None
+
+
+OTHER_WORDS = {
+    "--test-category": "-m CATEGORY, or --bfcl-categories NAMES",
+    "--num-threads": "--bfcl-concurrency N",
+    "--num-gpus": "--bfcl-serve-args '--tensor-parallel-size N', with --model vllm:NAME --bfcl-serve",
+    "--gpu-memory-utilization": "--bfcl-serve-args '--gpu-memory-utilization X', with --bfcl-serve",
+    "--backend": "--model vllm:NAME or sglang:NAME, with --bfcl-serve to have it started",
+    "--skip-server-setup": "--bfcl-base-url URL of the server that runs",
+    "--local-model-path": "--model vllm:PATH --bfcl-serve",
+    "--enable-lora": "--bfcl-serve-args '--enable-lora --lora-modules NAME=PATH', with --model vllm:NAME --bfcl-serve",
+    "--max-lora-rank": "--bfcl-serve-args '--max-lora-rank N', with --bfcl-serve",
+    "--lora-modules": "--bfcl-serve-args '--lora-modules NAME=PATH', with --bfcl-serve",
+    "--include-input-log": "nothing: every run keeps its requests (an entry's page shows them)",
+    "--exclude-state-log": "nothing: states stand in the entries' pages alone (--bfcl-report index writes none)",
+    "--run-ids": "--bfcl-ids test_case_ids_to_generate.json",
+    "--result-dir": "--bfcl-out DIR",
+    "--score-dir": "--bfcl-out DIR",
+    "--allow-overwrite": "--bfcl-out with a new directory; an existing one is gone on with",
+    "--partial-eval": "nothing: what did not run is said, and not counted",
+    "--temperature": "--bfcl-temperature T",
+    "--models": "--model SPEC, once for each",
+    "--resume": "--bfcl-out DIR of the run to go on with",
+    "--continue": "--bfcl-out DIR of the run to go on with",
+    "--threads": "--bfcl-concurrency N",
+    "--workers": "--bfcl-concurrency N (or pytest's -n N for processes)",
+    "--limit": "--bfcl-sample N",
+    "--subset": "--bfcl-sample N",
+    "--wandb": "--bfcl-report wandb",
+    "--api-key": "the environment variable of the provider (pytest-bfcl models lists them)",
+    "--key": "the environment variable of the provider (pytest-bfcl models lists them)",
+    "--verbose": "-v",
+}
+"""Option, without ``bfcl-`` → what to write instead, ready to follow "here:"."""
+
+
+def written_here(option: str, ours: Sequence[str] = ()) -> str | None:
+    """What to type instead of an option: of `OTHER_WORDS`, or one of ours without its ``bfcl-``; ``None``: unknown."""
+    name = "--" + option.lstrip("-").removeprefix("bfcl-").replace("_", "-")
+    if found := OTHER_WORDS.get(name):
+        return found
+    return f"--bfcl-{name[2:]}" if name[2:] in ours and not option.startswith("--bfcl-") else None

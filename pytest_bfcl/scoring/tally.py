@@ -11,8 +11,7 @@ from pytest_bfcl.runs.result_line import ResultLine
 from pytest_bfcl.scoring.conduct import ConductTally, conduct_of
 from pytest_bfcl.scoring.cost import Usage
 from pytest_bfcl.scoring.format_scores import FormatScores, configuration_of
-from pytest_bfcl.scoring.remarks import Remarks
-from pytest_bfcl.scoring.served import ServedTally
+from pytest_bfcl.scoring.remarks import Remarks, ServedTally
 from pytest_bfcl.scoring.statistics import Tally, cluster_of
 
 VERDICTS = ("passed", "failed")

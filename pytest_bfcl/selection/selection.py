@@ -13,7 +13,7 @@ from pytest_bfcl.dataset.entry import EntryRef
 from pytest_bfcl.dataset.loading import DataSet
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
-from pytest_bfcl.selection.sampling import stratified_sample
+from pytest_bfcl.selection.sharding import stratified_sample
 from pytest_bfcl.selection.splits import is_in
 from pytest_bfcl.spread_json import json_trouble
 

@@ -15,9 +15,8 @@ from pytest_bfcl.dataset.categories import resolve_categories
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.rescoring import open_data, score_lines
-from pytest_bfcl.selection.sampling import stratified_sample
 from pytest_bfcl.selection.selection import Selection, entries_to_run
-from pytest_bfcl.selection.sharding import read_shard
+from pytest_bfcl.selection.sharding import read_shard, stratified_sample
 from pytest_bfcl.selection.splits import check_data, is_in
 from pytest_bfcl.session.records import judged_record
 from pytest_bfcl.session.result import DryRun, RunInterrupted, RunResult

@@ -36,7 +36,7 @@ def judged_record(
     ``model`` names the conversation when the transcript does not; ``rules`` picks the headline outcome; ``price`` gives
     the cost; ``place`` is where a person fixes the entry if its data is broken.
     """
-    from pytest_bfcl.checkers.call_form import call_form
+    from pytest_bfcl.checkers.json_calls import call_form
     from pytest_bfcl.checkers.judge import judge, judge_both
     from pytest_bfcl.explaining.facts import facts_of
     from pytest_bfcl.runs.results import result_record

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from pytest_bfcl.syntax.errors import DecodeError
+from pytest_bfcl.syntax.limits import DecodeError
 
 MAX_BITS = 65_536
 """Largest intermediate integer; what leaves an operation has at most 4300 digits."""

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pytest_bfcl.syntax.errors import DecodeError
 from pytest_bfcl.syntax.java_literals import unquoted
-from pytest_bfcl.syntax.limits import MAX_DEPTH
+from pytest_bfcl.syntax.limits import MAX_DEPTH, DecodeError
 from pytest_bfcl.syntax.trees import parse, walk
 
 if TYPE_CHECKING:

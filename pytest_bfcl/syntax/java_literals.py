@@ -7,8 +7,7 @@ from math import inf
 from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.json_types import Fields
-from pytest_bfcl.syntax.errors import DecodeError
-from pytest_bfcl.syntax.limits import MAX_DEPTH, check_depth
+from pytest_bfcl.syntax.limits import MAX_DEPTH, DecodeError, check_depth
 from pytest_bfcl.syntax.trees import named_children, parse, walk
 
 if TYPE_CHECKING:

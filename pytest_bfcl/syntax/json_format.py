@@ -6,8 +6,7 @@ import json
 import re
 from typing import Any
 
-from pytest_bfcl.syntax.errors import DecodeError
-from pytest_bfcl.syntax.limits import MAX_DEPTH
+from pytest_bfcl.syntax.limits import MAX_DEPTH, DecodeError
 from pytest_bfcl.syntax.native import parse_json
 
 _DECODER = json.JSONDecoder()

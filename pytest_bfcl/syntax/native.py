@@ -6,8 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from pytest_bfcl.syntax.errors import DecodeError, WrongShape
-from pytest_bfcl.syntax.limits import MAX_DEPTH, check_depth, check_length
+from pytest_bfcl.syntax.limits import MAX_DEPTH, DecodeError, WrongShape, check_depth, check_length
 from pytest_bfcl.transcript import Call, Reply
 
 _SCAN: Callable[[str, int], tuple[Any, int]] = json.JSONDecoder().scan_once  # type: ignore[attr-defined]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_bfcl.syntax.errors import DecodeError
+from pytest_bfcl.syntax.limits import DecodeError
 
 _TAG, _TAG_END = "<TOOLCALL>", "</TOOLCALL>"
 

@@ -14,9 +14,8 @@ from typing import Any, Literal
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.python_text import parse_python
 from pytest_bfcl.syntax.arithmetic import Folder
-from pytest_bfcl.syntax.errors import DecodeError
-from pytest_bfcl.syntax.limits import check_integer, check_length
-from pytest_bfcl.syntax.plain_calls import read_plain_calls
+from pytest_bfcl.syntax.call_parsing import read_plain_calls
+from pytest_bfcl.syntax.limits import DecodeError, check_integer, check_length
 from pytest_bfcl.transcript import Arguments, Call
 
 _WORD_FIRST = re.compile(r"\[?\s*\w")

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
-from pytest_bfcl.syntax.errors import DecodeError
+from pytest_bfcl.syntax.limits import DecodeError
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser

@@ -9,8 +9,7 @@ from keyword import iskeyword
 
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.python_text import parse_expression
-from pytest_bfcl.syntax.errors import DecodeError
-from pytest_bfcl.syntax.limits import MAX_CALLS
+from pytest_bfcl.syntax.limits import MAX_CALLS, DecodeError
 from pytest_bfcl.transcript import Arguments, Call
 
 

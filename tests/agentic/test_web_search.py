@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.dataset.loading import DataSet
-from pytest_bfcl.providers.local_site import LocalSite
-from pytest_bfcl.providers.loopback import LoopbackServer
+from pytest_bfcl.providers.local_site import LocalSite, LoopbackServer
 from pytest_bfcl.providers.pages import visible_text
 from pytest_bfcl.session.evaluation import open_data, run
 from pytest_bfcl.settings import Settings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_bfcl.checkers.call_form import call_form
+from pytest_bfcl.checkers.json_calls import call_form
 
 FUNCTIONS = [
     {

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_bfcl.dataset.hints import with_hints
+from pytest_bfcl.dataset.expansion import with_hints
 from pytest_bfcl.fetching.texts import Texts
 
 HINTS = Texts.own().hints

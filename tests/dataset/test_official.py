@@ -9,8 +9,7 @@ import pytest
 
 from pytest_bfcl.dataset.categories import CATEGORIES, GROUPS
 from pytest_bfcl.dataset.entry import Entry
-from pytest_bfcl.dataset.expansion import FormatConfig, sort_key
-from pytest_bfcl.dataset.hints import with_hints
+from pytest_bfcl.dataset.expansion import FormatConfig, sort_key, with_hints
 from pytest_bfcl.dataset.loading import DataSet
 from pytest_bfcl.dataset.opening import open_dataset
 from pytest_bfcl.extensions.own.validation import validate

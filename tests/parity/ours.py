@@ -42,7 +42,7 @@ class Web:
     def fetch(self, url: str, mode: str) -> Any:
         import httpx
 
-        from pytest_bfcl.providers.reading import PageReader
+        from pytest_bfcl.providers.pages import PageReader
 
         page = self.web["page"]
         serve = httpx.MockTransport(lambda request: httpx.Response(page["status"], text=page["text"]))

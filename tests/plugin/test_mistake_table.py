@@ -11,8 +11,7 @@ import pytest
 
 from pytest_bfcl.cli import main
 from pytest_bfcl.run_options import GROUPS, OPTIONS, of_run
-from pytest_bfcl.run_options.mistaken_paths import missing_hint
-from pytest_bfcl.run_options.other_words import written_here
+from pytest_bfcl.run_options.refusals import missing_hint, written_here
 
 from .conftest import Project
 

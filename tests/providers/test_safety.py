@@ -10,8 +10,8 @@ from typing import Any
 import httpx
 import pytest
 
-from pytest_bfcl.providers import reading
-from pytest_bfcl.providers.reading import PageReader
+from pytest_bfcl.providers import pages
+from pytest_bfcl.providers.pages import PageReader
 from pytest_bfcl.providers.safety import Refused, checked, is_public
 
 PUBLIC = "93.184.215.14"
@@ -129,7 +129,7 @@ def test_redirects_are_followed_and_end() -> None:
 
 
 def test_sizes_and_errors(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "MAX_BYTES", 1000)
+    monkeypatch.setattr(pages, "MAX_BYTES", 1000)
     large = reader(lambda request: httpx.Response(200, content=b"x" * 1001))
     assert "larger than 1,000 bytes" in large.fetch("http://example.com/", "raw")["error"]
     gone = reader(lambda request: httpx.Response(404)).fetch("http://example.com/", "raw")

@@ -7,8 +7,16 @@ from collections import Counter
 import pytest
 
 from pytest_bfcl.dataset.categories import category_of
-from pytest_bfcl.selection.sampling import stratified_sample
-from pytest_bfcl.selection.sharding import MOST_SHARDS, ShardItem, deal, natural, read_shard, scenario_of, shard_of
+from pytest_bfcl.selection.sharding import (
+    MOST_SHARDS,
+    ShardItem,
+    deal,
+    natural,
+    read_shard,
+    scenario_of,
+    shard_of,
+    stratified_sample,
+)
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,8 @@
 import pytest
 
-from pytest_bfcl.syntax.errors import DecodeError
 from pytest_bfcl.syntax.java_literals import java_value
-from pytest_bfcl.syntax.javascript_literals import javascript_value
+from pytest_bfcl.syntax.javascript import javascript_value
+from pytest_bfcl.syntax.limits import DecodeError
 from pytest_bfcl.syntax.python_syntax import python_literal
 
 

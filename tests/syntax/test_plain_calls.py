@@ -13,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pytest_bfcl.decoding import DecodeError
-from pytest_bfcl.syntax.plain_calls import read_plain_calls
+from pytest_bfcl.syntax.call_parsing import read_plain_calls
 from pytest_bfcl.syntax.preparation import prepare
 from pytest_bfcl.syntax.python_syntax import PythonCalls
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.printed import say
+from pytest_bfcl.plain_text import say
 
 SUMMARY = "serve an entry or a simulated system to MCP clients"
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.printed import say
+from pytest_bfcl.plain_text import say
 
 if TYPE_CHECKING:
     from pytest_bfcl.extensions.boards.changed import Source

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.failures import FailureTag, UsageError
 from pytest_bfcl.json_types import Fields, Parsed
-from pytest_bfcl.printed import say
+from pytest_bfcl.plain_text import say
 from pytest_bfcl.runs.comparability import published_comparability
 from pytest_bfcl.runs.damage import LeftOut
 from pytest_bfcl.runs.lines import staged

@@ -16,7 +16,7 @@ import argparse
 from pathlib import Path
 
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.printed import say
+from pytest_bfcl.plain_text import say
 
 SUMMARY = "rank runs in one table"
 

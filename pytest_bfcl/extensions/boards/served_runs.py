@@ -14,7 +14,7 @@ from pytest_bfcl.runs.result_line import ResultLine
 from pytest_bfcl.scoring.comparison import comparison_notes
 from pytest_bfcl.scoring.conduct import Conduct, conduct_of
 from pytest_bfcl.scoring.measurements import Measurement, open_measurement
-from pytest_bfcl.scoring.served import is_same_model, name_of
+from pytest_bfcl.scoring.remarks import is_same_model, name_of
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry
@@ -47,7 +47,7 @@ def conducts_of(records: Iterable[ResultLine], find: Find = nowhere) -> Iterator
 
     ``find`` is asked for the tools of lines that do not tell the form of their calls.
     """
-    from pytest_bfcl.checkers.call_form import call_form, native_calls
+    from pytest_bfcl.checkers.json_calls import call_form, native_calls
 
     for record in records:
         if record.get("outcome") == "skipped" or is_write_stage(str(record.get("category"))):

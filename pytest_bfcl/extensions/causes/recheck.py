@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.plain_text import clean
-from pytest_bfcl.printed import say
+from pytest_bfcl.plain_text import clean, say
 from pytest_bfcl.run_options import of_run
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from pytest_bfcl.extensions.causes.cases import Case, Due
 from pytest_bfcl.extensions.causes.relations import TOKEN
 from pytest_bfcl.failures import BenchmarkError
 from pytest_bfcl.formats.detection import lost_calls
-from pytest_bfcl.syntax.errors import DecodeError
+from pytest_bfcl.syntax.limits import DecodeError
 from pytest_bfcl.transcript import Call
 
 MOST = 20_000

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields
-from pytest_bfcl.printed import say
+from pytest_bfcl.plain_text import say
 
 if TYPE_CHECKING:
     from pytest_bfcl.extensions.formats.parser_streams import Found, StreamedText
@@ -131,7 +131,7 @@ def _decoder(name: str, chosen: str | None) -> Decoder | None:
 
 def _ours(decoder: Decoder, text: Text) -> Found:
     from pytest_bfcl.formats.own_calls import own_calls
-    from pytest_bfcl.syntax.errors import DecodeError
+    from pytest_bfcl.syntax.limits import DecodeError
     from pytest_bfcl.transcript import Reply
 
     try:

@@ -7,7 +7,7 @@ from typing import Any
 
 from pytest_bfcl.extensions.formats.tool_call_tags import read_objects
 from pytest_bfcl.formats.members import ReadError, literal, spans
-from pytest_bfcl.syntax.errors import DecodeError
+from pytest_bfcl.syntax.limits import DecodeError
 from pytest_bfcl.syntax.native import parse_json
 
 BAR, BAR_CLOSING = "<|tool_call|>", "<|/tool_call|>"

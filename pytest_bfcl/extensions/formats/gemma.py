@@ -6,8 +6,7 @@ from typing import Any
 
 from pytest_bfcl.formats.members import Pair, objects, spans, texts
 from pytest_bfcl.json_types import Parsed
-from pytest_bfcl.syntax.errors import DecodeError
-from pytest_bfcl.syntax.limits import MAX_DEPTH, check_integer
+from pytest_bfcl.syntax.limits import MAX_DEPTH, DecodeError, check_integer
 
 START, END, ESCAPE = "<start_function_call>", "<end_function_call>", "<escape>"
 _WORDS = {"null": None, "true": True, "false": False}

@@ -11,7 +11,7 @@ from pytest_bfcl.formats.own_calls import call_ids, decoded_calls
 from pytest_bfcl.formats.schema_types import Documents
 from pytest_bfcl.formats.table import Format
 from pytest_bfcl.formats.thinking import Parted, Think, read_thinking
-from pytest_bfcl.syntax.errors import DecodeError
+from pytest_bfcl.syntax.limits import DecodeError
 from pytest_bfcl.syntax.native import parse_json
 from pytest_bfcl.transcript import Message
 

@@ -10,7 +10,7 @@ from pytest_bfcl.extensions.formats.parser_streams import token_cuts
 from pytest_bfcl.formats.decoders import Decoder
 from pytest_bfcl.formats.served import calls_of, texts_of
 from pytest_bfcl.json_types import Fields
-from pytest_bfcl.syntax.errors import DecodeError
+from pytest_bfcl.syntax.limits import DecodeError
 
 
 def installed_decoder(name: str) -> Decoder:

@@ -17,7 +17,7 @@ from typing import Any
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.suggestions import instead_of
-from pytest_bfcl.syntax.errors import DecodeError
+from pytest_bfcl.syntax.limits import DecodeError
 
 ENGINES = {"vllm": "BFCL_VLLM", "sglang": "BFCL_SGLANG", "lmdeploy": "BFCL_LMDEPLOY", "mlx": "BFCL_MLX"}
 """Engine → the environment variable that names the Python it is installed in; default: the one that runs this."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from pytest_bfcl.formats.members import Pair, ReadError, after, iterated, literal, objects, pair, spans, texts
-from pytest_bfcl.syntax.errors import DecodeError
+from pytest_bfcl.syntax.limits import DecodeError
 from pytest_bfcl.syntax.native import parse_json
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from pytest_bfcl.formats.members import Pair, items, iterated, objects, pair, string_parsed, texts
-from pytest_bfcl.syntax.errors import DecodeError
+from pytest_bfcl.syntax.limits import DecodeError
 from pytest_bfcl.syntax.native import parse_json
 
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from pytest_bfcl.extensions.formats.installed_parser import Calls, InstalledParser, pairs_of
 from pytest_bfcl.json_types import Fields
-from pytest_bfcl.syntax.errors import DecodeError
+from pytest_bfcl.syntax.limits import DecodeError
 
 MOST_CUTS = 1_500
 """Places of a text that are cut one at a time; of a longer text every second, third …"""

@@ -6,7 +6,7 @@ A source is the text for the parser of the entry's return format, brackets suppl
 from __future__ import annotations
 
 from pytest_bfcl.formats.members import spans
-from pytest_bfcl.syntax.errors import DecodeError, WrongShape
+from pytest_bfcl.syntax.limits import DecodeError, WrongShape
 from pytest_bfcl.syntax.preparation import prepare, tag_content
 from pytest_bfcl.syntax.python_syntax import decode_python
 from pytest_bfcl.syntax.writing import written_calls

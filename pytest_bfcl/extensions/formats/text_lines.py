@@ -7,8 +7,7 @@ from typing import Any
 
 from pytest_bfcl.formats.members import Pair, objects, texts
 from pytest_bfcl.python_text import parse_python
-from pytest_bfcl.syntax.errors import DecodeError
-from pytest_bfcl.syntax.limits import check_length
+from pytest_bfcl.syntax.limits import DecodeError, check_length
 from pytest_bfcl.syntax.native import parse_json
 from pytest_bfcl.syntax.python_syntax import read_calls
 from pytest_bfcl.syntax.writing import written_calls

@@ -16,7 +16,7 @@ from pytest_bfcl.formats.members import (
     string_parsed,
     texts,
 )
-from pytest_bfcl.syntax.errors import DecodeError
+from pytest_bfcl.syntax.limits import DecodeError
 from pytest_bfcl.syntax.native import parse_json
 
 OPENING, CLOSING = "<tool_call>", "</tool_call>"

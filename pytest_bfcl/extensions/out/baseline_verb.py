@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.printed import say
+from pytest_bfcl.plain_text import say
 
 if TYPE_CHECKING:
     from pytest_bfcl.confined.zips import Archive

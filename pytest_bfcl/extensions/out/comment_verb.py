@@ -15,7 +15,7 @@ import os
 import sys
 from pathlib import Path
 
-from pytest_bfcl.printed import say
+from pytest_bfcl.plain_text import say
 
 SUMMARY = "write a run's scores and causes into its pull request"
 

@@ -17,7 +17,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from pytest_bfcl.printed import say, say_data
+from pytest_bfcl.plain_text import say, say_data
 from pytest_bfcl.runs.lines import staged
 
 SUMMARY = "turn recorded conversations into entries"

@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from pytest_bfcl.printed import say_data
+from pytest_bfcl.plain_text import say_data
 
 NEIGHBOURS = 3
 SUMMARY = "draft own entries from your tools"

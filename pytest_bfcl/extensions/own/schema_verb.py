@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from pytest_bfcl.printed import say_data
+from pytest_bfcl.plain_text import say_data
 
 SUMMARY = "print the JSON Schema of own entries, or of results"
 

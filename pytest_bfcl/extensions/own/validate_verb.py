@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_bfcl.extensions.own.servers import add_server_arguments, server_settings
-from pytest_bfcl.plain_text import counted
-from pytest_bfcl.printed import say
+from pytest_bfcl.plain_text import counted, say
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.index import DataProblem

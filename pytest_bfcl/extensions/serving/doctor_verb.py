@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pytest_bfcl.extras import EXTRAS, install_command, missing
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.printed import say
+from pytest_bfcl.plain_text import say
 
 SUMMARY = "check this installation and an endpoint"
 

@@ -14,7 +14,7 @@ import json
 from pathlib import Path
 
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.printed import say
+from pytest_bfcl.plain_text import say
 
 SUMMARY = "find a benchmark's entries in training data, by content"
 

@@ -23,7 +23,7 @@ from pytest_bfcl import entry_points
 from pytest_bfcl.collector import no_collections
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
-from pytest_bfcl.printed import say, say_data
+from pytest_bfcl.plain_text import say, say_data
 from pytest_bfcl.runs.wire_names import NAMES
 from pytest_bfcl.spread_json import spread_json
 

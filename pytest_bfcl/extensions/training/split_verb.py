@@ -13,7 +13,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_bfcl.printed import say
+from pytest_bfcl.plain_text import say
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.loading import DataSet

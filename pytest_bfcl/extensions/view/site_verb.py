@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.printed import redrawn, say
+from pytest_bfcl.plain_text import redrawn, say
 
 SUMMARY = "the same pages as files, for an artefact or a site"
 EVERY_S = 2.0

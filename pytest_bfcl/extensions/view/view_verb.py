@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.printed import say
+from pytest_bfcl.plain_text import say
 
 SUMMARY = "look at runs in a browser"
 

@@ -29,7 +29,7 @@ from pytest_bfcl.extensions.wire.requests import Tool
 from pytest_bfcl.extensions.wire.written import documents, offered
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields, Parsed
-from pytest_bfcl.syntax.errors import DecodeError
+from pytest_bfcl.syntax.limits import DecodeError
 
 LIMIT_S = 5.0
 """Longest time for one text in one split."""

@@ -16,7 +16,7 @@ from pytest_bfcl.extensions.wire.requests import Tool
 from pytest_bfcl.extensions.wire.tasks import TEXT, schema
 from pytest_bfcl.formats.served import NOTATIONS
 from pytest_bfcl.json_types import Fields, Parsed
-from pytest_bfcl.syntax.errors import DecodeError
+from pytest_bfcl.syntax.limits import DecodeError
 
 LOOK_UP = Tool(
     "look_up",

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from pytest_bfcl.extensions.own.servers import add_server_arguments, server_settings
 from pytest_bfcl.failures import HarnessError, UsageError
-from pytest_bfcl.printed import say
+from pytest_bfcl.plain_text import say
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry

@@ -12,7 +12,7 @@ from pytest_bfcl.extensions.own.logs.conversation import Conversation, objects
 from pytest_bfcl.extensions.own.logs.tools import documents_of
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.replies import Said, UnknownShape, read_call
-from pytest_bfcl.syntax.errors import DecodeError
+from pytest_bfcl.syntax.limits import DecodeError
 from pytest_bfcl.syntax.python_syntax import decode_python
 from pytest_bfcl.transcript import ToolCall
 

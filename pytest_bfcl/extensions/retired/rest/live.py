@@ -19,7 +19,7 @@ from urllib.parse import urljoin, urlsplit
 from pytest_bfcl.extensions.retired.rest.provider import whole_url
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.json_types import Fields, Parsed
-from pytest_bfcl.providers.reading import TOTAL_LIMIT_S, body_text, pinned
+from pytest_bfcl.providers.pages import TOTAL_LIMIT_S, body_text, pinned
 from pytest_bfcl.providers.safety import Refused, Resolve, checked
 from pytest_bfcl.redaction import hide
 from pytest_bfcl.troubles import AdapterTrouble

@@ -18,7 +18,7 @@ from urllib.parse import parse_qs, quote, unquote, urlsplit
 
 from pytest_bfcl.extensions.retired.rest.provider import whole_url
 from pytest_bfcl.json_types import Fields, Parsed
-from pytest_bfcl.providers.loopback import LoopbackServer
+from pytest_bfcl.providers.local_site import LoopbackServer
 
 HOST = "rest.bfcl.test"
 """``.test`` is reserved (RFC 6761): no name server knows it."""

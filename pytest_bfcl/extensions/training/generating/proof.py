@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_bfcl.checkers import judge, judge_both
-from pytest_bfcl.checkers.response import is_error
 from pytest_bfcl.checkers.state import executor_of
+from pytest_bfcl.checkers.steps import is_error
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.extensions.training.generating.play import played, spoken
 from pytest_bfcl.extensions.training.generating.policies import solved

@@ -16,7 +16,7 @@ from pytest_bfcl.extensions.training.generating.task import Task, entry_of, task
 from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.models.base import Request
-from pytest_bfcl.printed import say
+from pytest_bfcl.plain_text import say
 
 if TYPE_CHECKING:
     from pytest_bfcl.models.base import Model

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
-from pytest_bfcl.printed import say
+from pytest_bfcl.plain_text import say
 
 if TYPE_CHECKING:
     from pytest_bfcl.extensions.training.generating.making import Place, Recipe

@@ -18,7 +18,7 @@ from pytest_bfcl.extensions.training.generating.moves import (
     whole,
 )  # fmt: skip
 from pytest_bfcl.json_types import Parsed
-from pytest_bfcl.simulators.vehicle_tables import ZIP_CODES
+from pytest_bfcl.simulators.tables import ZIP_CODES
 
 _DOORS = ("driver", "passenger", "rear_left", "rear_right")
 _STREETS = ("Mill Lane", "Harbor Road", "Juniper Street", "Old Quarry Way", "Station Square", "Linden Avenue")

@@ -20,7 +20,7 @@ from pytest_bfcl.extensions.training.generating.moves import (
     whole,
 )
 from pytest_bfcl.json_types import Parsed
-from pytest_bfcl.simulators.travel_tables import FARES, NEAREST_AIRPORTS, USD_RATES
+from pytest_bfcl.simulators.tables import FARES, NEAREST_AIRPORTS, USD_RATES
 
 _FARES = sorted(FARES)
 _MONTHS = listed("January February March April May June July August September October November December")
