@@ -116,8 +116,8 @@ class HarnessTrouble(_Trouble):
     )
     UNEARNED = (
         "unearned",
-        "an entry must not be passed by an adversary",
-        "Expect what only the right calls can reach, give each trial its own state (`{workdir}`), "
+        "an own entry's ground truth must pass, and no adversary",
+        "Correct `possible_answer` or `expect`: expect what only the right calls can reach, give each trial its own state (`{workdir}`), "
         "or list the adversary in `allows`.",
     )
     SIMULATOR = (

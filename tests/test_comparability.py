@@ -41,7 +41,15 @@ from tests.scoring.samples import line
 HASH = "e" * 64
 DATA = open_dataset("bundled")
 BASE = fingerprint(
-    conditions={"step_limit": 20, "simulators": "own", "search": "auto", "rest": "auto", "repeat": 1, "seed": 0},
+    conditions={
+        "step_limit": 20,
+        "simulators": "own",
+        "search": "auto",
+        "rest": "auto",
+        "repeat": 1,
+        "seed": 0,
+        "served": {"shop": {"name and version": "shop 1", "tools": "0a1b"}},
+    },
     counted={SPEC: {"parallel": 1}},
     state="finished",
 )
@@ -79,6 +87,8 @@ DEVIATIONS: dict[str, dict[str, Any]] = {
     "release": {"plugin_version": "9.9"},
     "profile": {"profile": "openai 1"},
     "repeat": condition(repeat=3),
+    "MCP tools": condition(served={"shop": {"name and version": "shop 1", "tools": "ffff"}}),
+    "MCP release": condition(served={"shop": {"name and version": "shop 2", "tools": "0a1b"}}),
 }
 R, N, S = "refused", "noted", "same"
 EXPECTED: dict[str, tuple[str, ...]] = {
@@ -105,6 +115,8 @@ EXPECTED: dict[str, tuple[str, ...]] = {
     "release":       (N,  N,    N,      N,        S,     S,    S),
     "profile":       (N,  N,    N,      N,        S,     S,    N),
     "repeat":        (N,  N,    N,      N,        S,     R,    N),
+    "MCP tools":     (R,  R,    N,      R,        R,     R,    S),
+    "MCP release":   (N,  N,    N,      N,        R,     R,    S),
 }  # fmt: skip
 """What each door does with a run that differs from another in one thing alone.
 

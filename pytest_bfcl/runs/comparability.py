@@ -191,20 +191,27 @@ def _differences(one: Fingerprint, other: Fingerprint, *, parts: bool) -> Iterat
         kind = TEST if parts else ENTRIES if name == "split" else MODEL
         facts = (_split_text(each.conditions.get(name)) for each in (one, other))
         yield from _difference(kind, name.replace("_", " "), *facts)
+    yield from _server_differences(one, other, "served")
     if parts:
         yield from _difference(TEST, "transforms", ", ".join(sorted(put)), ", ".join(sorted(others)))
         # A server may move between two runs that are compared, not within one.
-        servers = [dict(each.conditions.get("mcp") or {}) for each in (one, other)]
-        for name in sorted(servers[0].keys() & servers[1].keys()):
-            for part in changed_parts(servers[0][name], servers[1][name]):
-                mine, theirs = (each[name].get(part) for each in servers)
-                yield from _difference(TEST, f"MCP server {name}, {part}", mine, theirs)
+        yield from _server_differences(one, other, "mcp")
     else:
         yield from _difference(ENTRIES, "entries", entries_text(one), entries_text(other))
         yield from _difference(ORIGIN, "transforms", ", ".join(sorted(put)), ", ".join(sorted(others)))
         for name in ("repeat", "release", "profile"):
             yield from _difference(ORIGIN, name, _ORIGIN[name](one), _ORIGIN[name](other))
     yield from _model_differences(one.models, other.models, parts=parts)
+
+
+def _server_differences(one: Fingerprint, other: Fingerprint, condition: str) -> Iterator[Difference]:
+    """Of MCP servers that both runs used: where they are (``mcp``), or what answered there (``served``)."""
+    mine, theirs = (dict(each.conditions.get(condition) or {}) for each in (one, other))
+    for name in sorted(mine.keys() & theirs.keys()):
+        for part in changed_parts(mine[name], theirs[name]):
+            kind = SERVER if part == "name and version" else TEST  # the same tools of another release: printed
+            what = f"MCP server {name}, {part}"
+            yield from _difference(kind, what, mine[name].get(part), theirs[name].get(part), _EFFECTS["simulators"])
 
 
 _DIGEST = re.compile("[0-9a-f]{64}")

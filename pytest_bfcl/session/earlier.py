@@ -68,9 +68,7 @@ class EarlierParts:
             model, _, entry_id, repeat = record_key(record)
             if is_settled(record):
                 settled.add(parts.key(entry_id, model, repeat))
-                told = record.get("extra", {}).get(SERVED_BY)
-                if isinstance(told, dict):
-                    served[str(told.get("server"))] = {k: str(v) for k, v in told.items() if k != "server"}
+                served |= server_facts(record.get("extra", {}).get(SERVED_BY))
             elif record.get("outcome") == "error":
                 errored.add(parts.key(entry_id, model, repeat))
         return cls(run.fingerprint, frozenset(settled), frozenset(errored), parts.modes, parts.twice, served)
@@ -126,6 +124,13 @@ class EarlierParts:
 
     def _key(self, trial: Trial, entry_id: str) -> DoneKey:
         return self.key(entry_id, trial.contender.identity.model, trial.repeat)
+
+
+def server_facts(told: object) -> dict[str, dict[str, str]]:
+    """Name of an MCP server → its facts (`ServerFacts.summary`), as a line's ``extra.served_by`` has them."""
+    if not isinstance(told, dict):
+        return {}
+    return {str(told.get("server")): {str(name): str(fact) for name, fact in told.items() if name != "server"}}
 
 
 def done_key(entry_id: str, model: str, repeat: int, twice: Collection[str]) -> DoneKey:

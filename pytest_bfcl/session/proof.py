@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry
     from pytest_bfcl.dataset.served_entry import ServerFacts
     from pytest_bfcl.fetching.texts import Texts
+    from pytest_bfcl.json_types import Fields
     from pytest_bfcl.settings import Settings
     from pytest_bfcl.transcript import Transcript
 
@@ -47,7 +48,7 @@ REMEDY = (
     "(docs/own-entries.md, Proof)"
 )
 SHOWN_CHANGES = 5
-_VERSION = "2"
+_VERSION = "3"
 _THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
 
 
@@ -58,7 +59,7 @@ def is_at_risk(entry: Entry) -> bool:
     return any(name not in entry.allows for name in adversaries_of(entry))
 
 
-def unearned_text(names: list[str]) -> str:
+def unearned_text(names: Iterable[str]) -> str:
     """What is wrong with an entry that these adversaries pass."""
     told = "; ".join(f"{name}, which {ADVERSARIES[name]}" for name in names)
     return f"passes for {told}: it measures less than it says"
@@ -115,8 +116,8 @@ class Proofs:
         if before:
             more = f" and {len(changed) - SHOWN_CHANGES} more" if len(changed) > SHOWN_CHANGES else ""
             self._note(f"{entry.id} is proved again: changed {', '.join(changed[:SHOWN_CHANGES])}{more}")
-        if names := await unearned_by(entry, texts, self._settings, search):
-            raise HarnessError(HarnessTrouble.UNEARNED, f"{entry.id} {unearned_text(names)}", advice=REMEDY)
+        if why := await weakness_of(entry, texts, self._settings, search):
+            raise HarnessError(HarnessTrouble.UNEARNED, f"{entry.id}: {why}", advice=REMEDY)
         with contextlib.suppress(OSError):  # then it is proved again the next time
             mark.parent.mkdir(parents=True, exist_ok=True)
             mark.write_text(json.dumps(parts), "utf-8")
@@ -154,17 +155,21 @@ async def facts_of_server(entry: Entry, settings: Settings) -> ServerFacts:
         return offered.server_facts
 
 
-async def unearned_by(entry: Entry, texts: Texts, settings: Settings, search: object = None) -> list[str]:
-    """The adversaries that pass an entry though it does not allow it, each played after the oracle.
+async def weakness_of(entry: Entry, texts: Texts, settings: Settings, search: object = None) -> str | None:
+    """Why an entry measures less than it says: its ground truth does not pass, or an adversary does that it allows not.
 
-    An adversary that could not do its deed (a vandal on a server that only reads) has not passed. Nor has a call made
-    twice that leaves the state as the oracle leaves it.
+    Each is played after the oracle. An adversary that could not do its deed (a vandal on a server that only reads) has
+    not passed. Nor has a call made twice that leaves the state as the oracle leaves it.
     """
     if entry.mcp is not None and entry.server_facts is None:
         entry = entry.model_copy(update={"server_facts": await facts_of_server(entry, settings)})
-    right = None
-    if entry.possible_answer is not None and entry.row.checker != "answer":
-        right = (await _played("oracle:", entry, texts, settings, search)).extra.get(END_STATE)
+    right, told = None, []
+    if shows_the_way(entry):
+        oracle = await _played("oracle:", entry, texts, settings, search)
+        right = oracle.extra.get(END_STATE)
+        verdict = judge(entry, oracle, simulators=settings.simulators)
+        if not verdict.valid:
+            told.append(wrong_truth_text(str(verdict.reason), verdict.detail))
     found = []
     for name in to_be_played(entry, settings):
         transcript = await _played(f"adversary:{name}", entry, texts, settings, search)
@@ -173,7 +178,22 @@ async def unearned_by(entry: Entry, texts: Texts, settings: Settings, search: ob
             continue
         if judge(entry, transcript, simulators=settings.simulators).valid:
             found.append(name)
-    return found
+    if found:
+        told.append(f"expect: the entry {unearned_text(found)}")
+    return "; ".join(told) or None
+
+
+def shows_the_way(entry: Entry) -> bool:
+    """Whether an entry's ground truth says what to do, so that the oracle must pass."""
+    return entry.row.checker != "served" or entry.possible_answer is not None
+
+
+def wrong_truth_text(reason: str, detail: Fields, how: str = "") -> str:
+    """What is wrong with an entry whose own ground truth does not pass; ``how`` it was asked."""
+    about = ", ".join(f"{key} {detail[key]!r}"[:120] for key in ("param", "expected", "called") if key in detail)
+    shown = str(detail.get("error") or detail.get("rule") or "")[:200]
+    text = f"possible_answer: the ground truth itself does not pass{f' ({how})' if how else ''}: {reason}"
+    return "; ".join(part for part in (text, shown, about) if part)
 
 
 def _did_it(name: str, entry: Entry, transcript: Transcript) -> bool:

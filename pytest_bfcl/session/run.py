@@ -27,8 +27,10 @@ from pytest_bfcl.session.closing import (
     summarised,
     with_facts,
 )
+from pytest_bfcl.session.earlier import server_facts
 from pytest_bfcl.session.published import Board, named_board, run_board
 from pytest_bfcl.session.result import RunResult
+from pytest_bfcl.transcript import SERVED_BY
 
 if TYPE_CHECKING:
     from pytest_bfcl.json_types import Fields
@@ -93,6 +95,7 @@ class Run:
         self.planned = 0
         self._entries: set[tuple[str, str]] = set()
         self._asked: set[tuple[str, str]] = set()
+        self._served = dict(earlier.served)
         self._answered = False
         self._sinks: Sinks | None = None
         self._opening = threading.Lock()
@@ -202,6 +205,8 @@ class Run:
         self._entries.add((line["id"], line["category"]))
         if line["model"]:
             self._asked.add((line["model"], line["mode"]))
+        if (told := line["extra"].get(SERVED_BY)) is not None:
+            self._served |= server_facts(told)
         self._answered = self._answered or got_an_answer(line)
         if self._sinks is None and self._writes and self.settings.sinks:
             self._open_sinks()
@@ -250,7 +255,7 @@ class Run:
         state = f"stopped:{stopped}" if stopped else "finished"
         self._whole = stopped is None
         if (directory := self.directory) is not None:
-            self.write_or_note(lambda: self._settle_modes(directory))
+            self.write_or_note(lambda: self._write_measured(directory))
             self.write_or_note(lambda: directory.state(state))
         else:
             self._ended = self._as_measured().ended(state)
@@ -338,12 +343,14 @@ class Run:
     def _records(self) -> Iterable[ResultLine]:
         return self._held if self.directory is None else self.directory.records()
 
-    def _settle_modes(self, directory: RunDirectory) -> None:
-        """Write down the mode that ``auto`` came to, as the lines tell it."""
+    def _write_measured(self, directory: RunDirectory) -> None:
+        """Write down what only the lines tell: the mode that ``auto`` selected, and which MCP servers answered."""
         models, notes = settled_models(directory.fingerprint.models, self._asked, self.settings)
         self.notes += notes
-        if notes:
-            directory.update(replace(directory.fingerprint, models=models))
+        served = {"served": self._served} if self._served else {}
+        if notes or served:
+            conditions = {**directory.fingerprint.conditions, **served}
+            directory.update(replace(directory.fingerprint, models=models, conditions=conditions))
 
     def _summarise(self) -> Summary:
         lines = self._tally if self._tally is not None and self._tally.whole else self._records()

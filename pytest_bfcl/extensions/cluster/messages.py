@@ -44,6 +44,7 @@ class WorkerConfig:
 
     ``environment`` holds keys: it goes in a call, never into a runtime environment, which Ray stores and shows.
     ``archives``: file name below the run directory → what the run has recorded of the outside so far.
+    ``served``: `EarlierParts.served`.
     """
 
     process: str
@@ -56,6 +57,7 @@ class WorkerConfig:
     twice: frozenset[str]
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
     archives: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+    served: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
 class Job(NamedTuple):

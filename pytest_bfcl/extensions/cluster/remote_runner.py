@@ -130,6 +130,7 @@ class RemoteRunner:
             models=[self._sent_model(contender) for contender in self.contenders],
             settings=replace(self.settings, concurrency=share, budget_usd=None).to_dict(),
             twice=twice,
+            served=self.earlier.served,
             environment=environment_of(specs) if self.place.send_keys else {},
             archives=store.archives(),
         )

@@ -76,6 +76,7 @@ class WorkerMain:
             halted=lambda: self._halted,
             note=lambda text: self._outbox.put(Noted(text)),
             on_switch=lambda contender: self._outbox.put(Switched(contender.label)),
+            served=config.served,
         )
 
     def _contender(self, sent: SentModel, settings: Settings) -> Contender:

@@ -1,4 +1,4 @@
-"""Function documents of Python functions: signature, type hints and docstring."""
+"""Function documents of Python functions: signature, type hints and docstring, in JSON Schema."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from typing import Any, get_type_hints
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.tools.docstrings import read_docstring
-from pytest_bfcl.tools.documents import translate
-from pytest_bfcl.tools.json_schema import FunctionDoc
+from pytest_bfcl.tools.json_schema import DIALECT, FunctionDoc
 
 _SKIPPED = ("self", "cls", "ctx", "context")
 _MANY = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
@@ -34,10 +33,12 @@ def document_of(function: Callable[..., Any], name: str | None = None) -> Functi
     hints = _hints(function)
     properties: Parsed = {}
     required: list[str] = []
+    definitions: Parsed = {}
     for number, parameter in enumerate(parameters):
         if parameter.kind in _MANY or (number == 0 and parameter.name in _SKIPPED):
             continue
         schema = hint_schema(hints.get(parameter.name, Any))
+        definitions |= schema.pop("$defs", {})
         if text := told.arguments.get(parameter.name) or schema.get("description"):
             schema["description"] = text
         if parameter.default is inspect.Parameter.empty:
@@ -48,25 +49,25 @@ def document_of(function: Callable[..., Any], name: str | None = None) -> Functi
     return {
         "name": name or getattr(function, "__name__", "function"),
         "description": told.description,
-        "parameters": {"type": "dict", "properties": properties, "required": required},
-    }
+        "dialect": DIALECT,
+        "parameters": {
+            "type": "object", "properties": properties, "required": required,
+            **({"$defs": definitions} if definitions else {}),
+        },
+    }  # fmt: skip
 
 
 def hint_schema(hint: Any) -> Parsed:
-    """A type hint as a property schema in the benchmark's type words; ``any`` for what JSON cannot say."""
+    """A type hint as JSON Schema, with its ``$defs``; the empty schema for what JSON cannot say."""
     from pydantic import TypeAdapter
     from pydantic.errors import PydanticUserError
 
     if hint in (Any, inspect.Parameter.empty):
-        return {"type": "any"}
+        return {}
     try:
-        schema = TypeAdapter(hint).json_schema()
+        return TypeAdapter(hint).json_schema()
     except (PydanticUserError, TypeError, NameError, RecursionError):
-        return {"type": "any"}
-    found = translate(schema, schema)
-    if "$defs" not in schema:
-        found.pop("description", None) if "description" not in schema else None
-    return found
+        return {}
 
 
 def functions_at(where: str) -> list[FunctionDoc]:

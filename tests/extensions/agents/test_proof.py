@@ -60,11 +60,11 @@ def test_what_changed_is_named_and_proved_again(tmp_path: Path, monkeypatch: pyt
     async def facts(*_: Any) -> ServerFacts:
         return ServerFacts("shop 1", tuple(tools))
 
-    async def nobody(*_: Any) -> list[str]:
-        return []
+    async def nobody(*_: Any) -> None:
+        return None
 
     monkeypatch.setattr(proof, "facts_of_server", facts)
-    monkeypatch.setattr(proof, "unearned_by", nobody)
+    monkeypatch.setattr(proof, "weakness_of", nobody)
     path = written(tmp_path)
     assert [proved(path), proved(path)] == [[], []]
     assert proved(written(tmp_path, '{"fig": 2}')) == ["kept is proved again: changed the template template"]
@@ -94,9 +94,13 @@ def test_a_server_that_may_be_a_real_one_is_spared(tmp_path: Path, where: str, s
 
 @pytest.mark.slow
 def test_adversaries_on_a_real_server(tmp_path: Path) -> None:
-    with pytest.raises(HarnessError, match="kept passes for idle, which does nothing and says so; parrot") as caught:
+    with pytest.raises(
+        HarnessError, match="the entry passes for idle, which does nothing and says so; parrot"
+    ) as caught:
         proved(written(tmp_path, '{"apple": 2}'))  # the template has by now what the request asks for
     assert caught.value.kind == "unearned"
+    with pytest.raises(HarnessError, match=r"kept: possible_answer: the ground truth itself does not pass: .*apple"):
+        proved(written(tmp_path, expect=[{"call": "get_cart", "contains": {"apple": 9}}]))
     loose = {"expect": [{"called": "add-to-cart"}]}
     with pytest.raises(HarnessError, match=r"passes for every, .*; repeat, .* twice; vandal, which makes the right"):
         proved(written(tmp_path, **loose))

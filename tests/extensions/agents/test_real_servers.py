@@ -20,7 +20,7 @@ import pytest_bfcl
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.dataset.loading import DataSet
 from pytest_bfcl.dataset.opening import open_files
-from pytest_bfcl.session.proof import unearned_by
+from pytest_bfcl.session.proof import weakness_of
 from pytest_bfcl.settings import Settings
 from tests.extensions.agents.faulty_proxy import FAULTS
 
@@ -111,7 +111,7 @@ def test_the_way_passes_and_no_adversary_does(name: str, tmp_path: Path) -> None
     for mode in ("fc", "prompt"):
         (line,) = pytest_bfcl.run([entry], f"oracle:@{mode}", settings=settings).records
         assert line["outcome"] == "passed", (line["reason"], line["detail"])
-    assert asyncio.run(unearned_by(entry, data.texts, settings)) == []
+    assert asyncio.run(weakness_of(entry, data.texts, settings)) is None
 
 
 HURT = {"write_file": "filesystem_write", "move_file": "filesystem_move", "git_add": "git_stage",

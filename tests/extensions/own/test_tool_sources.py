@@ -19,6 +19,7 @@ from pytest_bfcl.extensions.own import openapi
 from pytest_bfcl.extensions.own.openapi import documents_of_openapi
 from pytest_bfcl.extensions.own.python_functions import document_of, functions_at
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.tools.json_schema import schema_problem
 
 SHOP = """
 openapi: 3.1.0
@@ -158,11 +159,12 @@ def test_a_python_function() -> None:
     assert properties["count"] == {"type": "integer", "description": "How many of them, at most nine."}
     assert properties["size"]["enum"] == ["s", "l"]
     assert properties["to"]["properties"]["street"]["type"] == "string"
-    assert properties["extras"]["items"]["enum"] == ["salt", "oil"]
-    assert properties["tip"] == {"type": "float", "default": 0.5}
+    assert properties["extras"]["anyOf"][0]["items"]["enum"] == ["salt", "oil"]
+    assert properties["tip"] == {"type": "number", "default": 0.5}
     assert properties["note"]["description"] == "For the cook."
-    assert properties["odd"]["type"] == "any"
+    assert properties["odd"] == {}
     assert "more" not in properties
+    assert schema_problem(parameters) is None
 
 
 def test_sphinx_docstrings_too() -> None:

@@ -21,7 +21,7 @@ from pytest_bfcl.extensions.lab.auditing.trajectory_rules import trajectory_defe
 from pytest_bfcl.extensions.own.validation import validated_categories
 from pytest_bfcl.failures import AdapterError, HarnessError, UsageError
 from pytest_bfcl.session.outside import search_behind
-from pytest_bfcl.session.proof import REMEDY, is_at_risk, unearned_by, unearned_text
+from pytest_bfcl.session.proof import REMEDY, is_at_risk, weakness_of
 
 if TYPE_CHECKING:
     from pytest_bfcl.settings import Settings
@@ -114,9 +114,9 @@ def unearned_defects(entries: Iterable[Entry], dataset: DataSet, settings: Setti
             if skip_reason(entry.category, dataset, settings, ["fc"]) is not None:  # a run would skip it, too
                 continue
             try:
-                if names := await unearned_by(entry, dataset.texts, settings, search_behind(dataset, entry, settings)):
-                    place = "expect" if entry.expect else ""
-                    found.append(Defect("unearned", entry.id, unearned_text(names), place, (REMEDY,)))
+                if why := await weakness_of(entry, dataset.texts, settings, search_behind(dataset, entry, settings)):
+                    place, _, what = why.partition(": ")
+                    found.append(Defect("unearned", entry.id, what, place, (REMEDY,)))
             except (AdapterError, HarnessError) as error:
                 found.append(Defect("unplayable", entry.id, str(error)))
         return found
