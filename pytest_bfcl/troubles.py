@@ -117,8 +117,8 @@ class HarnessTrouble(_Trouble):
     UNEARNED = (
         "unearned",
         "an own entry's ground truth must pass, and no adversary",
-        "Correct `possible_answer` or `expect`: expect what only the right calls can reach, give each trial its own state (`{workdir}`), "
-        "or list the adversary in `allows`.",
+        "Correct `possible_answer`, expect what only the right calls can reach, give each trial its own state "
+        "(`{workdir}`), or list the adversary in `allows`.",
     )
     SIMULATOR = (
         "simulator",
