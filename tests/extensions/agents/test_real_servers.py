@@ -43,6 +43,7 @@ COMMANDS = {
     "git": "{server} --repository {workdir}",
     "time": "{server} --local-timezone UTC",
     "sqlite": "{server} --db-path {workdir}/shop.db",
+    "calculator": "{server}",
 }
 SETUPS = {
     "memory": [{"call": "create_entities", "arguments": {"entities": [EVE]}}],
@@ -83,6 +84,9 @@ ENTRIES: dict[str, tuple[str, list[dict[str, Any]], list[str], dict[str, Any]]] 
     "sqlite_delete": ("Cancel order 1.",
         [{"state": {"file": "shop.db", "sql": "SELECT id FROM orders"}, "equals": [[2]]}],
         ["write_query(query='DELETE FROM orders WHERE id = 1')"], {}),
+    "calculator_power": ("What is 2 to the power of 10?",
+        [{"called": "calculate", "arguments": {"expression": "2 ** 10"}}, {"max_calls": 1}],
+        ["calculate(expression='2 ** 10')"], {}),
 }  # fmt: skip
 
 

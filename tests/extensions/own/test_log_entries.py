@@ -285,6 +285,14 @@ REFUSED: dict[str, Any] = {
         "choices": [{**CHOICE, "content_filter_results": {"hate": {"filtered": True}}}]}},
     **{f"messages: {word}": messages(word) for word in (
         "max_tokens", "pause_turn", "model_context_window_exceeded", "tool_use", "banana", None)},
+    "messages: refusal": messages("refusal"),
+    "chat: a refusal": {"request": OFFERED, "response": {"choices": [
+        {**CHOICE, "message": {"role": "assistant", "content": None, "refusal": "I cannot help with that."}}]}},
+    "responses: a refusal": responses("completed", output=[{"type": "message", "role": "assistant", "content": [
+        {"type": "refusal", "refusal": "I cannot."}]}]),
+    "bare messages: a refusal": {"tools": [TOOL], "messages": [*ASKED, {
+        "role": "assistant", "content": None, "refusal": "I cannot."}]},
+    "langsmith: a refusal": {**RUN, "outputs": messages("refusal")["response"]},
     "messages: an error block": messages("end_turn", [{"type": "error", "text": "x"}]),
     "messages: a server's tool alone": messages(
         "end_turn", [{"type": "server_tool_use", "id": "s", "name": "x", "input": {}}]),

@@ -13,7 +13,7 @@ from typing import Any
 from pytest_bfcl.bodies import record_trouble
 from pytest_bfcl.extensions.own.logs.conversation import Conversation, maybe_parsed
 from pytest_bfcl.extensions.own.logs.tools import documents_of
-from pytest_bfcl.extensions.own.logs.truth import response_trouble
+from pytest_bfcl.extensions.own.logs.truth import REFUSAL, is_refusal, response_trouble
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.replies import Said, UnknownShape, read_history
 
@@ -88,6 +88,8 @@ def exchange(
         before = tuple(itertools.dropwhile(lambda each: each.who == "system", before))
     said = [*system, *before, *read_history(asked, field), *read_answer(response)]
     trouble = trouble or response_trouble(request, response)
+    if trouble is None and is_refusal([response, *(asked[-1:] if isinstance(asked, list) else ())]):
+        trouble = REFUSAL
     threads.keep(response, tuple(said))
     return Conversation(place, documents_of(request.get("tools") or request.get("functions")), tuple(said), trouble)
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from pytest_bfcl.bodies import record_trouble
 from pytest_bfcl.checkers.ends import is_answered
-from pytest_bfcl.endings import problem_of
+from pytest_bfcl.endings import Ending, ending_of, problem_of
 from pytest_bfcl.formats.detection import lost_calls
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.replies import Said, UnknownShape, read_reply
@@ -39,11 +39,24 @@ def response_trouble(request: Fields, response: object) -> str | None:
         raise UnknownShape(f"response: {error}") from None
     if reply.finish_reason is None and reply.problem is None:
         return "response: it does not say how the reply ended (finish_reason, stop_reason, finishReason or status)"
+    if is_refusal(response) or ending_of(reply.finish_reason) is Ending.REFUSED:
+        return REFUSAL
     if (problem := problem_of(reply)) is not None:
         return f"response: the reply ended with {reply.finish_reason!r} ({problem})"
     if not reply.tool_calls and may_not_call(request):
         return "tool_choice: none: a model that may not call says nothing about calls"
     return None
+
+
+REFUSAL = "response: the model refused to answer, which says nothing about calls"
+
+
+def is_refusal(said: object, depth: int = 5) -> bool:
+    """Whether a message or response holds the text of a refusal: a field ``refusal``, or a part of that type."""
+    if isinstance(said, Mapping):
+        text = said.get("refusal")
+        return (isinstance(text, str) and bool(text)) or (depth > 0 and is_refusal(list(said.values()), depth - 1))
+    return isinstance(said, list) and any(is_refusal(each, depth) for each in said)
 
 
 def may_not_call(request: Fields) -> bool:
