@@ -176,7 +176,7 @@ parity: $(STAMP) $(PARITY)/.installed
 slow: $(STAMP) $(HEAVY)/.installed $(AGENTS)/.installed $(TRAINERS)/.installed $(OPENENV)/.installed $(VERL)/.installed $(RAY)/.installed $(NEIGHBOURS)/.installed $(EXPORTS)/.installed $(HARNESSES)/.installed $(PARITY)/.installed
 	PARITY_PYTHON=$(abspath $(PARITY))/bin/python BFCL_ENGINES=$(abspath $(HEAVY))/bin/python BFCL_AGENTS=$(abspath $(AGENTS))/bin/python BFCL_RAY=$(abspath $(RAY))/bin/python \
 	  BFCL_EXPORTS=$(abspath $(EXPORTS))/bin/python BFCL_WANDB=$(abspath $(EXPORTS))/bin/python BFCL_EVERY_EVAL_EVER=$$(ls $(abspath $(EXPORTS))/*.whl) \
-	  BFCL_HARNESSES=lm_eval_play=$(abspath $(EXPORTS))/bin/python,evalscope_play=$(abspath $(HARNESSES))/bin/python EVALSCOPE_API_KEY=none \
+	  BFCL_HARNESSES=inspect_task=$(abspath $(EXPORTS))/bin/python,lm_eval_play=$(abspath $(EXPORTS))/bin/python,evalscope_play=$(abspath $(HARNESSES))/bin/python EVALSCOPE_API_KEY=none \
 	  BFCL_TRAINERS=$(abspath $(OPENENV))/bin/python:$(abspath $(TRAINERS))/bin/python:$(abspath $(VERL))/bin/python BFCL_VERL_INTERACTIONS=$(abspath $(VERL))/interactions \
 	  $(BIN)/python -m pytest -q -n auto --dist worksteal -m "slow or official or not slow"
 	PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 $(NEIGHBOURS)/bin/python -m pytest -q -p no:cacheprovider -p pytest_asyncio.plugin \
