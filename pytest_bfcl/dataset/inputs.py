@@ -43,7 +43,8 @@ def server_inputs(name: str, settings: Settings) -> Parts:
     for kind, commands in around.items():
         if (command := commands.get(name)) is not None:
             parts[f"the {kind} command"] = short_digest(command)
-            parts |= {f"the {kind} command's file {path.name}": _file_digest(path) for path in command_files(command)}
+            files = command_files(command, written=kind == "server")
+            parts |= {f"the {kind} command's file {path.name}": _file_digest(path) for path in files}
     return parts
 
 
@@ -52,10 +53,11 @@ def changed_parts(before: Mapping[str, str], now: Mapping[str, str]) -> list[str
     return [name for name in {**before, **now} if before.get(name) != now.get(name)]
 
 
-def command_files(command: str) -> Iterator[Path]:
+def command_files(command: str, *, written: bool = False) -> Iterator[Path]:
     """The files that a command names, also inside a word (``sh -c 'sqlite3 x < fill.sql'``); no address has any.
 
-    The program itself counts where it is a script: interpreters are not the user's.
+    The program itself counts where it is a script: interpreters are not the user's. ``written``: the command may write
+    files that it names (logs, databases), so that only code and what an option calls configuration counts.
     """
     if command.startswith(("http://", "https://")):
         return
@@ -63,14 +65,25 @@ def command_files(command: str) -> Iterator[Path]:
         words = shlex.split(command)
     except ValueError:
         return
-    named = dict.fromkeys(piece for word in words for piece in (word, *_BREAKS.split(word)) if piece)
-    for text in named:
+    option, seen = "", set()
+    for text in (piece for word in words for piece in dict.fromkeys((word, *_BREAKS.split(word))) if piece):
         path = Path(text)
         try:
-            if "{" not in text and path.is_file() and (text != words[0] or _is_script(path)):
+            named = "{" not in text and text not in seen and path.is_file() and (text != words[0] or _is_script(path))
+            if named and (not written or _CONFIGURATION.search(option) or _is_code(path)):
                 yield path
         except (OSError, ValueError):
             continue
+        option = text
+        seen.add(text)
+
+
+_CONFIGURATION = re.compile("^-+(c|config|configuration|settings|env-file|spec|schema|policy)$")
+_CODE = frozenset((".py", ".js", ".mjs", ".cjs", ".ts", ".rb", ".sh", ".php", ".pl", ".lua", ".jar", ".wasm"))
+
+
+def _is_code(path: Path) -> bool:
+    return path.suffix in _CODE or _is_script(path)
 
 
 def _is_script(path: Path) -> bool:

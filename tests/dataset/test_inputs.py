@@ -58,3 +58,10 @@ def test_the_files_of_a_command(folder: Path) -> None:
     assert list(command_files(f"{folder}/run {folder}/fill.sql {{workdir}}/x")) == [folder / "run", folder / "fill.sql"]
     assert not list(command_files(f"https://x.example/{folder}/fill.sql"))
     assert not list(command_files("sh 'unclosed"))
+
+
+@pytest.mark.parametrize("words", ["--log={}", "--db {}", "LOG={} serve", "{}"])
+def test_what_a_server_may_write_is_no_input_of_it(folder: Path, words: str) -> None:
+    (folder / "notes.json").write_text("{}")
+    command = f"python {folder}/server.py --config {folder}/fill.sql {words.format(folder / 'notes.json')}"
+    assert list(command_files(command, written=True)) == [folder / "server.py", folder / "fill.sql"]

@@ -6,6 +6,7 @@ squares over all requests of a run; needs lines that tell ``input_tokens``.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -18,9 +19,10 @@ LEAST_REQUESTS = 30
 LOST = 0.3
 """A part counts as lost where its tokens a character are below this share of the other parts', with 95 % confidence."""
 OF_TOOLS = (
-    "question", "first tool", "other tools", "descriptions of the first tool", "descriptions of other tools",
+    "question", "system prompt", "first tool", "other tools", "descriptions of the first tool", "descriptions of other tools",
     "parts of the first tool", "parts of other tools",
 )  # fmt: skip
+OF_PROMPTS = ("question", "system prompt")
 OF_TURNS = ("question", "earlier turns", "results")
 _A_MESSAGE, _A_CALL = 30, 60
 """Characters around a message and a call, roughly."""
@@ -45,19 +47,25 @@ class Lost(NamedTuple):
 def lost_parts(cases: Iterable[Case]) -> dict[str, Lost]:
     """Parts that did not reach the model, by name.
 
-    Tools are looked at in first requests of single-turn entries, turns within each conversation.
+    Tools are looked at in first requests of single-turn entries, turns within each conversation. In prompting the
+    system prompt holds the tools.
     """
     tools: list[Row] = []
+    prompts: list[Row] = []
     turns: list[Row] = []
     for case in cases:
-        if case.transcript.mode != "fc":
-            continue
-        if case.entry.row.multi_step and not case.entry.missed_function:  # no tools come later
-            turns += _demeaned(list(_requests(case)))
-        elif not case.entry.row.multi_step and (reply := case.transcript.first_reply).input_tokens:
-            question = sum(len(str(each.get("content") or "")) for turn in case.entry.question for each in turn)
-            tools.append(([1.0, question, *_tools(case.entry.function)], float(reply.input_tokens)))
-    found = _lost(tools, ("", *OF_TOOLS)) | _lost(turns, OF_TURNS)
+        if case.entry.row.multi_step:
+            if case.transcript.mode == "fc" and not case.entry.missed_function:  # no tools come later
+                turns += _demeaned(list(_requests(case)))
+        elif tokens := case.transcript.first_reply.input_tokens:
+            asked = [each for turn in case.entry.question for each in turn]
+            system = sum(len(str(each.get("content") or "")) for each in asked if each["role"] == "system")
+            question = sum(len(str(each.get("content") or "")) for each in asked) - system
+            if case.transcript.mode == "fc":
+                tools.append(([1.0, question, system, *_tools(case.entry.function)], float(tokens)))
+            else:
+                prompts.append(([1.0, question, system + len(json.dumps(case.entry.function))], float(tokens)))
+    found = _lost(tools, ("", *OF_TOOLS)) | _lost(prompts, ("", *OF_PROMPTS)) | _lost(turns, OF_TURNS)
     return {part: lost for part, lost in found.items() if part != "question"}
 
 

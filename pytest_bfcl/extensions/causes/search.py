@@ -320,6 +320,7 @@ def _of_prompts(found: Sequence[Found], lost: dict[str, Lost], named: list[tuple
 
 _WORDS = {"words", "asked", "refused", "empty", "thoughts", "repeated_steps", "history_lost", "first_tool_only"}
 _OF_PROMPTS = {
+    "system_lost": ("system prompt",),
     "tools_lost": ("first tool", "descriptions of the first tool", "descriptions of other tools"),
     "first_tool_only": ("other tools", "descriptions of other tools"),
     "descriptions_lost": ("descriptions of the first tool", "descriptions of other tools"),
@@ -335,7 +336,7 @@ def _needed(key: str, found: Found, places: Sequence[Place]) -> bool:
         return any(place.features.get("tool", 0) > 0 for place in places)
     if key == "history_lost":
         return bool(turns) and (min(turns) > 0 if found.differences else max(turns) > 0)
-    if key == "tools_lost":
+    if key in ("tools_lost", "system_lost"):
         return any(place.level == "reply" for place in places)
     return key == "descriptions_lost" or found.case.entry.row.checker == "state"
 

@@ -254,7 +254,7 @@ def test_trouble_of_the_server_is_an_error_in_few_lines(data: Any, command: str,
 @pytest.mark.slow
 def test_an_answer_of_ten_megabytes_is_an_error_the_model_sees(data: Any) -> None:
     entry = data.entry("shop_one")
-    (line,) = run([entry], model([[ADD], "2 apples"]), settings=settings(f"{COMMAND} stdio --huge")).records
+    (line,) = run([entry], "oracle:", settings=settings(f"{COMMAND} stdio --huge")).records
     assert line["tool_results"][0][0][0].startswith("Error during execution: the result has 10,000,000 characters")
     assert line["reason"] == "mcp:state_mismatch"
 

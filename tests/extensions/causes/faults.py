@@ -208,6 +208,11 @@ def _no_tools(said: Said) -> None:
         said.calls, said.text = [], f"I would need a tool for that: {said.question[:30]}"
 
 
+def _no_system(said: Said) -> None:
+    said.seen = [[each for each in said.messages if each["role"] != "system"], said.tools]
+    said.text = f"I would need a tool for that: {said.question[:30]}"
+
+
 def _first_tool(said: Said) -> None:
     said.seen = [said.messages, said.tools[:1]]
     known = said.tools[0]["function"]["name"] if said.tools else ""
@@ -543,5 +548,6 @@ IN_PROMPTS: Mapping[str, Fault] = {
     "cut": Fault(written(change=lambda said: _pythonic(said)[:-2]), ("text_cut",)),
     "html": Fault(written(change=lambda said: html.escape(_pythonic(said))), ("encoding",)),
     "typographic quotes": Fault(written(change=lambda said: _pythonic(said).replace("'", "’")), ("text_quotes",)),
+    "system prompt lost": Fault(_no_system, ("system_lost",)),
     "random words": Fault(written(FAULTS["random words"].bend), ()),
 }
