@@ -19,8 +19,8 @@ LEAST_REQUESTS = 30
 LOST = 0.3
 """A part counts as lost where its tokens a character are below this share of the other parts', with 95 % confidence."""
 OF_TOOLS = (
-    "question", "system prompt", "first tool", "other tools", "descriptions of the first tool", "descriptions of other tools",
-    "parts of the first tool", "parts of other tools",
+    "question", "system prompt", "first tool", "other tools", "descriptions of the first tool",
+    "descriptions of other tools", "parts of the first tool", "parts of other tools",
 )  # fmt: skip
 OF_PROMPTS = ("question", "system prompt")
 OF_TURNS = ("question", "earlier turns", "results")
