@@ -20,6 +20,7 @@ from urllib.parse import quote, unquote
 import pytest
 from aiohttp import web
 
+from pytest_bfcl.cli import main
 from pytest_bfcl.endpoints.retrying import RetryPolicy
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.models.openai import OpenAIModel
@@ -122,7 +123,7 @@ def written(folder: Path) -> Iterator[tuple[str, str]]:
         if path.is_file():
             raw = path.read_bytes()
             text = (gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw).decode("utf-8", "replace")
-            if path.parent.name == "entries" and path.suffix == ".js":  # what is packed, as it is read
+            if path.parent.name in ("entries", "data") and path.suffix == ".js":  # what is packed, as it is read
                 text = json.dumps(inflated(text.partition('"')[2].rpartition('"')[0]), ensure_ascii=False)
             yield from ((str(path), text), (f"{path} unescaped", html.unescape(text)))
 
@@ -143,6 +144,30 @@ WAYS = {
 """How a credential is sent: address, key, options; what it is; pieces that every form of it has."""
 
 
+OWN_TEST = """
+import pytest
+
+@pytest.mark.parametrize("number", range(9))
+def test_ask(ask, number):
+    tool = {"name": "get_weather", "description": "d", "parameters": {"type": "object", "properties": {}}}
+    with pytest.raises(AssertionError):
+        assert not ask(f"Weather {number}?", tools=[tool])
+"""
+FORMATS = ("badge", "every-eval-ever", "hf-eval-results", "inspect", "latex", "lm-eval", "markdown", "otel")
+MADE_OF_A_RUN = [
+    *(["export", "run", "--format", name, "-o", f"as/{name}"] for name in FORMATS),
+    ["export", "run", "--data", "bundled", "-o", "as/official"],
+    ["export", "run", "--data", "bundled", "--official", "--csv-only", "-o", "as/csv"],
+    ["export", "run", "--table", "as/table.csv"],
+    ["export", "report", "run"],
+    ["comment", "run", "-o", "as/comment.md"],
+    ["view", "site", "run", "-o", "as/site"],
+    ["leaderboard", "run", "-o", "as/board"],
+    ["explain", "run"],
+]
+"""Everything that is written of a run later."""
+
+
 @pytest.mark.parametrize(
     "secret", [KEY, PASSWORD, QUERY, HEADER, COOKIE, "n" * 500, "123456789", "ключ-от-двери", "🔑" * 9]
 )
@@ -156,22 +181,37 @@ def test_every_form_is_found_in_a_text(secret: str) -> None:
 @pytest.mark.parametrize(
     "way", [each if each == "basic" else pytest.param(each, marks=pytest.mark.slow) for each in WAYS]
 )
-def test_no_form_of_a_credential_is_kept(echo: str, tmp_path: Path, way: str, streamed: bool) -> None:
+def test_no_form_of_a_credential_is_kept(
+    echo: str, tmp_path: Path, way: str, streamed: bool, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
     url, key, options, secrets, pieces = WAYS[way]
     provider = "anthropic" if way == "x-api-key" else "openai"
     home = str(tmp_path / "home")
+    (tmp_path / "test_own.py").write_text(OWN_TEST)
     environment = {"PATH": "/usr/bin:/bin", "HOME": home, f"{provider.upper()}_API_KEY": key, "PYTHONUTF8": "1"}
-    command = [
-        sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--model", f"{provider}:m", "--bfcl-data", "bundled",
-        "--bfcl-base-url", url.format(echo), "--bfcl-sample", "20", "--bfcl-out", "run", "--bfcl-retries", "0",
-        "--bfcl-report", "full", "--junitxml", "junit.xml", "-vv", "-rA", *options, *(["--bfcl-stream"] * streamed),
+    asking = [
+        sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--model", f"{provider}:m", "--bfcl-base-url",
+        url.format(echo), "--bfcl-retries", "0", "-vv", "-rA", *options, *(["--bfcl-stream"] * streamed),
     ]  # fmt: skip
-    done = subprocess.run(
-        command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120, check=False
-    )
-    (tmp_path / "terminal.txt").write_text(done.stdout + done.stderr)
-    assert Echo.asked > 6, done.stdout + done.stderr
-    assert "[hidden]" in done.stdout
+    of_entries = ["--bfcl-data", "bundled", "--bfcl-sample", "20", "--bfcl-out", "run", "--bfcl-report", "full",
+                  "--junitxml", "junit.xml", "--bfcl-write-expected", "expected.json"]  # fmt: skip
+    said = ""
+    for more in (of_entries, ["test_own.py", "--bfcl-record", "recorded.jsonl"]):
+        done = subprocess.run(
+            [*asking, *more], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120, check=False
+        )
+        said += done.stdout + done.stderr
+    (tmp_path / "terminal.txt").write_text(said)
+    assert Echo.asked > 6, said
+    assert "[hidden]" in said
+    assert way != "basic" or (tmp_path / "recorded.jsonl").stat().st_size > 500
+    for command in MADE_OF_A_RUN:
+        main(command)
+        (tmp_path / f"{command[-1].replace('/', '-')}.said.txt").write_text("".join(capsys.readouterr()))
+    made = {path.name for path in (tmp_path / "as").iterdir()}
+    assert made >= {*FORMATS, "official", "csv", "table.csv", "comment.md", "site", "board"} - {"badge"}
     for path, text in written(tmp_path):
         for form in (*(form for secret in secrets for form in forms(secret)), *pieces):
             at = text.find(form)
