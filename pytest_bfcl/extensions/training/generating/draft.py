@@ -186,12 +186,13 @@ class Draft:
             return None
 
     def _carried_out(self, name: str, tool: str, arguments: Parsed) -> tuple[Any] | None:
-        """The raw result in a tuple, ``None`` for an error."""
+        """The raw result in a tuple, ``None`` for an error; a list in place of an object is a refusal in words."""
         try:
             result = self.simulators[name].invoke(tool, (), arguments)
             text = serialise(result)
             self.made.append((name, tool, dict(arguments), text))
-            return None if is_error(text) else (pickle.loads(pickle.dumps(result)),)
+            refused = is_error(text) or isinstance(result, list)
+            return None if refused else (pickle.loads(pickle.dumps(result)),)
         except Exception as error:  # whatever a tool raises makes the move impossible here
             self.made.append((name, tool, dict(arguments), error_text(error)))
             return None
