@@ -215,14 +215,21 @@ def tell_left_out(verb: str, *found: LeftOut) -> bool:
     return any(found)
 
 
-def write_file(path: Path, text: str) -> None:
-    """Write a file a user asked for, with its folder; `UsageError` where that cannot be, or would damage a run."""
+def write_file(path: Path, text: str, *, append: bool = False) -> None:
+    """Write a file a user asked for, with its folder, whole or not at all.
+
+    Raises `UsageError` where that cannot be, or would damage a run.
+    """
     from pytest_bfcl.runs.directory import refuse_overwriting
+    from pytest_bfcl.runs.lines import staged
 
     refuse_overwriting(path)
+    if path.is_dir():
+        raise UsageError(f"cannot write {path}: Is a directory")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(text.encode("utf-8", "backslashreplace"))
+        before = path.read_bytes() if append and path.is_file() else b""
+        with staged(path) as beside:
+            beside.write_bytes(before + text.encode("utf-8", "backslashreplace"))
     except OSError as error:
         raise UsageError(f"cannot write {path}: {error.strerror or error}") from error
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields
+from pytest_bfcl.runs.lines import staged
 from pytest_bfcl.scoring.gate_scope import Scope, one_entry
 from pytest_bfcl.scoring.gates import GateCheck
 from pytest_bfcl.spread_json import json_trouble
@@ -114,8 +115,10 @@ class Expectations:
         }
         target = directory / path
         try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+            with staged(target) as beside:
+                beside.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+        except UsageError as error:
+            return f"--bfcl-write-expected: {error}"
         except OSError as error:
             return f"--bfcl-write-expected: cannot write {target}: {error.strerror}"
         return f"{len(failures)} expected failures written to {path}"

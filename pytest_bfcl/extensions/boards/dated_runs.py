@@ -24,6 +24,7 @@ from pytest_bfcl.reporting.printing import Printer
 from pytest_bfcl.reporting.rendering import percent, points
 from pytest_bfcl.runs.comparability import Comparability, Purpose, comparability
 from pytest_bfcl.runs.directory import RunDirectory
+from pytest_bfcl.runs.lines import staged
 from pytest_bfcl.scoring.summary import summarise
 
 if TYPE_CHECKING:
@@ -221,9 +222,9 @@ def histories_values(found: Histories) -> Parsed:
 
 def write_histories(found: Histories, out: Path) -> list[Path]:
     """Write ``history.html`` and ``history.csv`` into ``out``; returns the paths."""
-    out.mkdir(parents=True, exist_ok=True)
-    written = []
-    for name, text in (("history.html", histories_html(found)), ("history.csv", histories_csv(found))):
-        rendering.write_page(out / name, text)
-        written.append(out / name)
-    return written
+    pages = {"history.html": histories_html(found), "history.csv": histories_csv(found)}
+    with staged(out) as place:
+        place.mkdir()
+        for name, text in pages.items():
+            rendering.write_page(place / name, text)
+    return [out / name for name in pages]

@@ -28,6 +28,7 @@ from pytest_bfcl.reporting import charts, formulas, rendering
 from pytest_bfcl.runs.comparability import ENTRIES, Purpose, comparability
 from pytest_bfcl.runs.damage import IncompleteError
 from pytest_bfcl.runs.directory import RunDirectory
+from pytest_bfcl.runs.lines import staged
 from pytest_bfcl.scoring import aggregate
 from pytest_bfcl.scoring.aggregate import CategoryScore
 from pytest_bfcl.scoring.cost import mean, percentile95
@@ -114,14 +115,14 @@ def write_leaderboard(
             tell(line)
     for line in beside.lines() if beside else ():
         tell(line)
-    out.mkdir(parents=True, exist_ok=True)
-    files = write_csvs([each.row for each in found], out, official=official)
-    page = out / "index.html"
-    values = board_values(made, found, opened[0], [path.name for path in files], official=official)
-    values["notices"] = [*values["notices"], *notes]
-    values["published"] = published_values(beside) if beside else None
-    rendering.write_page(page, rendering.render(TEMPLATE, TEMPLATES, **values))
-    return [page, *files]
+    with staged(out) as place:
+        place.mkdir()
+        files = write_csvs([each.row for each in found], place, official=official)
+        values = board_values(made, found, opened[0], [path.name for path in files], official=official)
+        values["notices"] = [*values["notices"], *notes]
+        values["published"] = published_values(beside) if beside else None
+        rendering.write_page(place / "index.html", rendering.render(TEMPLATE, TEMPLATES, **values))
+    return [out / "index.html", *(out / path.name for path in files)]
 
 
 def _linked(board: Board, found: Sequence[Contestant], out: Path) -> Board:

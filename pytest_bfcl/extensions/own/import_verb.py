@@ -17,8 +17,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from pytest_bfcl.cli import write_file
 from pytest_bfcl.plain_text import say, say_data
-from pytest_bfcl.runs.lines import staged
 
 SUMMARY = "turn recorded conversations into entries"
 SHOWN = 8
@@ -47,8 +47,7 @@ def run(args: argparse.Namespace) -> int:
     if args.output:
         if Path(args.output).exists():
             raise FileExistsError(errno.EEXIST, "File exists", args.output)
-        with staged(Path(args.output)) as beside:
-            beside.write_text(text, encoding="utf-8")
+        write_file(Path(args.output), text)
     else:
         say_data(text)
     for told in _by_cause(left_out):

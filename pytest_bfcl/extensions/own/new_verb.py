@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from pytest_bfcl.cli import write_file
 from pytest_bfcl.plain_text import say_data
 
 NEIGHBOURS = 3
@@ -69,8 +70,7 @@ def run(args: argparse.Namespace) -> int:
         made = [skeleton(functions, args.id, args.kind, args.request)]
     text = "".join(line_of(entry) + "\n" for entry in made)
     if args.output:
-        with Path(args.output).open("a", encoding="utf-8") as file:
-            file.write(text)
+        write_file(Path(args.output), text, append=True)
     else:
         say_data(text)
     return 0

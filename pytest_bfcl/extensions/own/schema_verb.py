@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from pytest_bfcl.cli import write_file
 from pytest_bfcl.plain_text import say_data
 
 SUMMARY = "print the JSON Schema of own entries, or of results"
@@ -30,7 +31,7 @@ def run(args: argparse.Namespace) -> int:
 
     text = json.dumps(json_schema(), indent=2) + "\n"
     if args.output:
-        Path(args.output).write_text(text, encoding="utf-8")
+        write_file(Path(args.output), text)
     else:
         say_data(text)
     return 0

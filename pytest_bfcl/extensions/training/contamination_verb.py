@@ -13,6 +13,7 @@ import argparse
 import json
 from pathlib import Path
 
+from pytest_bfcl.cli import write_file
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.plain_text import say
 
@@ -49,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
     for line in report.lines():
         say(line)
     if args.json is not None:
-        args.json.write_text(json.dumps(report.to_json(), indent=1) + "\n", encoding="utf-8")
+        write_file(args.json, json.dumps(report.to_json(), indent=1) + "\n")
     split = as_split(report, data) if args.mark is not None else None
     if split is not None:
         split.write(args.mark)

@@ -102,6 +102,7 @@ def _write(folder: Path, dataset: DataSet, found: Sequence[Defect], runs: Sequen
     from pytest_bfcl.extensions.lab.auditing.pages import write_audit_pages
     from pytest_bfcl.extensions.lab.auditing.run_rules import item_fits
     from pytest_bfcl.runs.directory import is_run
+    from pytest_bfcl.runs.lines import staged
     from pytest_bfcl.runs.paths import write_here
 
     if is_run(folder):
@@ -114,10 +115,11 @@ def _write(folder: Path, dataset: DataSet, found: Sequence[Defect], runs: Sequen
                 entries[entry_id] = dataset.unchecked(ref)
         except (HarnessError, UsageError):
             continue  # its page shows what could be told
-    write_audit_pages([_page(defect, entries, runs) for defect in found], folder, dataset.name)
-    write_here(folder / TOML, known_issues_toml(found, dataset.version).encode())
-    if fits := item_fits(runs):
-        write_here(folder / ITEMS, items_csv(fits).encode())
+    with staged(folder) as beside:
+        write_audit_pages([_page(defect, entries, runs) for defect in found], beside, dataset.name)
+        write_here(beside / TOML, known_issues_toml(found, dataset.version).encode())
+        if fits := item_fits(runs):
+            write_here(beside / ITEMS, items_csv(fits).encode())
 
 
 def _page(defect: Defect, entries: Mapping[str, Entry], runs: Sequence[Attempts]) -> FindingPage:
