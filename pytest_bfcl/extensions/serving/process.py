@@ -13,10 +13,10 @@ import shlex
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import cast
 
 from pytest_bfcl.extensions.serving import keeper
 from pytest_bfcl.extensions.serving.table import Engine
@@ -30,18 +30,30 @@ START_LIMIT_S = 3600.0
 """Seconds a start may take in all."""
 PROBE_EVERY_S = 0.25
 TAIL_LINES = 12
+LONGEST_LINE = 64 * 1024
+"""Bytes of a log that are looked at together; a credential on the edge of two pieces is not found."""
 
 
 class RunningEngine:
     """A started engine. ``base_url`` is its OpenAI-compatible address, ``log`` where it writes."""
 
-    def __init__(self, engine: Engine, process: subprocess.Popen[bytes], port: int, log: Path, command: str) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        process: subprocess.Popen[bytes],
+        port: int,
+        log: Path,
+        command: str,
+        secrets: Sequence[str],
+    ) -> None:
         self.engine = engine
         self.command = command
         self.log = log
         self.base_url = f"http://127.0.0.1:{port}/v1"
         self._health = f"http://127.0.0.1:{port}{engine.health}"
         self._process = process
+        self._writer = threading.Thread(target=self._write_log, args=(tuple(secrets),), daemon=True)
+        self._writer.start()
 
     @property
     def ended(self) -> int | None:
@@ -72,9 +84,9 @@ class RunningEngine:
 
     def trouble(self, what: str) -> str:
         """What happened to the engine in a few lines: the sentence, the end of its log, where the rest is."""
-        secrets = process_secrets(shlex.join(map(str, cast("Sequence[str]", self._process.args))))
-        secrets += environment_secrets()  # which the engine has
-        tail = hide("\n".join(f"  {line}" for line in log_tail(self.log)), secrets)
+        if self.ended is not None:
+            self._writer.join(keeper.GRACE_S)
+        tail = "\n".join(f"  {line}" for line in log_tail(self.log))
         return f"{self.engine.title} {what}; its log ends with\n{tail or '  (nothing)'}\nwhole log: {self.log}"
 
     def stop(self) -> None:
@@ -87,6 +99,14 @@ class RunningEngine:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        self._writer.join(keeper.GRACE_S)
+
+    def _write_log(self, secrets: Sequence[str]) -> None:
+        """Write what the engine prints, without the credentials it was started with."""
+        assert self._process.stdout is not None
+        with self.log.open("ab", buffering=0) as sink, contextlib.suppress(OSError, ValueError):
+            for line in iter(lambda: self._process.stdout.readline(LONGEST_LINE), b""):  # type: ignore[union-attr]
+                sink.write(hide(line.decode("utf-8", "replace"), secrets).encode() if secrets else line)
 
     def _answers(self) -> bool:
         return get(self._health, timeout_s=2.0, most_bytes=1_000_000) is not None
@@ -115,19 +135,19 @@ def start_engine(
     command = engine.command_line(model, port, native=native, extra=extra)
     folder.mkdir(parents=True, exist_ok=True)
     log = _free_name(folder, engine.name)
-    shown = shlex.join(command)
+    whole = shlex.join(command)
+    secrets = process_secrets(whole) + environment_secrets()
+    shown = hide(whole, secrets)
     said(shown)
-    with log.open("ab") as sink:
-        sink.write(f"$ {shown}\n".encode())
-        sink.flush()
-        process = subprocess.Popen(
-            [sys.executable, keeper.__file__, *command],
-            stdin=subprocess.PIPE,
-            stdout=sink,
-            stderr=subprocess.STDOUT,
-            env={**os.environ, **engine.environment(port), **(environment or {})},
-        )
-    return RunningEngine(engine, process, port, log, shown)
+    log.write_text(f"$ {shown}\n", encoding="utf-8")
+    process = subprocess.Popen(
+        [sys.executable, keeper.__file__, *command],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env={**os.environ, **engine.environment(port), **(environment or {})},
+    )
+    return RunningEngine(engine, process, port, log, shown, secrets)
 
 
 def free_port() -> int:

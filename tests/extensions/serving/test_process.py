@@ -65,6 +65,19 @@ def test_the_command_is_said_and_stands_in_the_log(tmp_path: Path) -> None:
         engine.stop()
 
 
+def test_no_credential_of_an_engine_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_TOKEN", "hf_canary-0123456789")
+    said: list[str] = []
+    printing = "import os, sys; print(sys.argv, os.environ['HF_TOKEN'], flush=True); sys.exit(3)"
+    engine = dataclasses.replace(ENGINE, program=lambda: [sys.executable, "-c", printing])
+    running = start_engine(engine, "m", tmp_path, extra=["--api-key", "sk-canary-0123456789"], said=said.append)
+    with pytest.raises(UsageError) as caught:
+        running.wait_until_ready(stall_s=20)
+    kept = running.log.read_text()
+    assert kept.count("[hidden]") == 3
+    assert "canary" not in f"{kept} {said} {running.command} {caught.value}"
+
+
 def test_prompting_needs_no_parser_and_the_user_s_options_replace_ours(tmp_path: Path) -> None:
     plain = ENGINE.command_line("Qwen/Qwen3-8B", 1, native=False)
     assert "--tool-call-parser" not in plain
