@@ -21,8 +21,11 @@ import pytest_bfcl
 from pytest_bfcl.assertions import assert_no_calls
 from pytest_bfcl.checkers import judge
 from pytest_bfcl.dataset.entry import Entry
+from pytest_bfcl.extensions.boards.served_runs import conducts_of
 from pytest_bfcl.extensions.own.log_entries import entries_of_log
 from pytest_bfcl.extensions.training.episode import Episode
+from pytest_bfcl.extensions.training.row_calls import calls_in
+from pytest_bfcl.extensions.training.training_rows import rows_of
 from pytest_bfcl.failures import AdapterError, Failure, HarnessError, UsageError
 from pytest_bfcl.formats.thinking import TAGS
 from pytest_bfcl.judge import Task
@@ -37,6 +40,8 @@ from pytest_bfcl.replies import final_reply, read_reply
 from pytest_bfcl.rescoring import score_lines
 from pytest_bfcl.rewards import reward
 from pytest_bfcl.runs.journal import reply_from_dict, reply_to_dict
+from pytest_bfcl.runs.official_layout import import_official
+from pytest_bfcl.runs.replay_lines import transcript_from_line
 from pytest_bfcl.transcript import Reply, Step, ToolCall, Transcript, Turn
 
 TOOL = {"name": "f", "description": "", "parameters": {"type": "object", "properties": {"x": {"type": "string"}}}}
@@ -301,10 +306,40 @@ def imported(api: str, body: Any) -> str:
     return "right" if any(entry["category"] == "irrelevance" for entry in found) else "error" if refused else "wrong"
 
 
+def replayed(api: str, body: Any) -> list[Any]:
+    """The lines of a run whose model is a file of lines."""
+    with TemporaryDirectory() as folder:
+        lines = Path(folder) / "lines.jsonl"
+        line = {"id": QUIET.id, "category": QUIET.category, "model": "m", "mode": "fc", "output": body}
+        lines.write_text(json.dumps(line) + "\n", encoding="utf-8")
+        return list(pytest_bfcl.run([QUIET], f"replay:{lines}").records)
+
+
+def of_replay(api: str, body: Any) -> str:
+    (line,) = replayed(api, body)
+    return {"passed": "right", "failed": "wrong"}.get(line["outcome"], line["outcome"])
+
+
+def of_official_folders(api: str, body: Any) -> str:
+    """Handlers store texts and calls, some the vendor's whole reply."""
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "result" / "m-FC" / "BFCL_v4_irrelevance_result.json"
+        file.parent.mkdir(parents=True)
+        file.write_text(json.dumps({"id": QUIET.id, "result": body}) + "\n", encoding="utf-8")
+        (line,) = import_official(Path(folder))
+    return verdict(transcript_from_line({**line, "mode": "fc"}).turns[0].steps[0].reply)
+
+
+def verified(api: str, body: Any) -> str:
+    """What a verification counts of a stored line: errors have no verdict there."""
+    (found,) = conducts_of(replayed(api, body))
+    return {None: "error", True: "right", False: "wrong"}[found.passed]
+
+
 DOORS: dict[str, Callable[[str, Any], str]] = {
     "live": live, "streamed": streamed, "fixture": handed_over, "judge": of_the_judge, "rewards": rewarded,
     "episode": episode, "score": scored, "tape": taped, "assertions": asserted, "agent": of_an_agent,
-    "import": imported,
+    "import": imported, "replay": of_replay, "official": of_official_folders, "verify": verified,
 }  # fmt: skip
 COLUMNS = {
     "models/anthropic.py": "live", "models/chat.py": "live", "models/completions.py": "live",
@@ -316,8 +351,8 @@ COLUMNS = {
     "extensions/own/logs/spans.py": "import",
     "extensions/own/logs/vercel.py": "import",
 }  # fmt: skip
-"""Every module that reads replies, and the door by which this page goes through it. Official folders, ``verify`` and
-contamination read lines by `pytest_bfcl.runs.replay_lines`; recordings of ``ask`` hold what a model's reader read."""
+"""Every module that reads replies, and the door by which this page goes through it. Recordings of ``ask`` hold what a
+model's reader read."""
 READERS = re.compile(r"\b(?:read_(?:reply|history|completion|blocks|items|text|candidates)|final_reply)\b")
 
 
@@ -348,7 +383,8 @@ def allowed(door: str, number: int, expected: str) -> set[str]:
 
 NOT_WHOLE = {
     number for number, (_, body, expected) in enumerate(CASES)
-    if expected == "right" and re.search(r"length|max_output_tokens|server_tool_use|web_search_call", json.dumps(body))
+    if expected == "right"
+    and re.search("length|refusal|max_output_tokens|server_tool_use|web_search_call", json.dumps(body))
 }  # fmt: skip
 
 
@@ -363,6 +399,25 @@ def test_every_door_says_the_same(door: str) -> None:
     odd = {n: (said, expected, text) for ((n, text), said), (*_, expected) in zip(found.items(), cases, strict=True)
            if said not in allowed(door, n, expected)}  # fmt: skip
     assert odd == {}
+
+
+WHOLE = {"name": "f", "arguments": '{"x": "1"}'}
+CALLS: dict[str, Callable[[str], Any]] = {
+    "chat": lambda word: chat(None, word, message={"tool_calls": [{"id": "c", "type": "function", "function": WHOLE}]}),
+    "chat text": lambda word: chat('<tool_call>{"name": "f", "arguments": {"x": "1"}}</tool_call>', word),
+    "anthropic": lambda word: blocks({"type": "tool_use", "id": "t", "name": "f", "input": {"x": "1"}}, stop=word),
+    "responses": lambda word: items({"type": "function_call", "call_id": "c", **WHOLE}, status=word),
+    "gemini": lambda word: gemini({"functionCall": {"name": "f", "args": {"x": "1"}}}, finish=word),
+}
+
+
+@pytest.mark.parametrize("word", ["stop", "tool_calls", "length", "banana"])
+@pytest.mark.parametrize("api", CALLS)
+def test_contamination_asks_for_calls_alone(api: str, word: str, tmp_path: Path) -> None:
+    """A training row holds a benchmark's call however its reply ended: the readers are the house's."""
+    (tmp_path / "rows.jsonl").write_text(json.dumps({"response": CALLS[api](word), "other": chat("No.", word)}))
+    (row,) = rows_of(tmp_path / "rows.jsonl")
+    assert {(call.name, *call.arguments.items()) for call in calls_in(row, {"f"})} == {("f", ("x", "1"))}
 
 
 FIELDS: list[tuple[str, Any]] = [
