@@ -555,3 +555,52 @@ def test_a_call_that_was_cut_is_no_call() -> None:
     reply = Reply(tool_calls=(ToolCall("f", '{"x": "'),), finish_reason="length", problem="length")
     assert verdict(reply) == "wrong"
     assert verdict(Reply(text="<think>maybe [f(x='1')]", finish_reason="length"), ANY_CALL) == "wrong"
+
+
+def of_sdk(api: str, body: Any) -> Any:
+    """The body as the objects that the official clients make of it, which do not check what servers send."""
+    if api == "anthropic":
+        types: Any = pytest.importorskip("anthropic.types")
+        return pytest.importorskip("anthropic._models").construct_type(type_=types.Message, value=body)
+    construct: Any = pytest.importorskip("openai._models").construct_type
+    types = pytest.importorskip("openai.types")
+    kinds = {"chat": types.chat.ChatCompletion, "completions": types.Completion, "responses": types.responses.Response}
+    return construct(type_=kinds[api], value=body)
+
+
+@pytest.mark.filterwarnings("ignore:Pydantic")
+def test_objects_of_the_official_clients_are_read_as_their_bodies() -> None:
+    cases = [(api, body, expected) for api, body, expected in CASES if api != "gemini"]
+    found = {json.dumps(body): (at("fixture", api, of_sdk(api, body)), expected) for api, body, expected in cases}
+    assert {body: both for body, both in found.items() if both[0] != both[1]} == {}
+    assert len(found) > 90
+
+
+LOST_BY_THE_CLIENT = re.compile(
+    "native_finish_reason|errors|error|base_resp|status|success|code|object|timed_out|truncated|state|content_filter_results"
+)
+"""Fields of late events beside the message: the client joins what its types have, and drops these."""
+
+
+@pytest.mark.filterwarnings("ignore:Pydantic")
+def test_streams_are_joined_as_the_official_client_joins_them() -> None:
+    """Where they differ, the client has lost what speaks against the reply; of a good reply nothing is lost."""
+    state: Any = pytest.importorskip("openai.lib.streaming.chat").ChatCompletionStreamState
+    chunk: Any = pytest.importorskip("openai.types.chat").ChatCompletionChunk
+    equal = 0
+    for api, body, expected in CASES:
+        if (
+            api != "chat"
+            or not (body.get("choices") and "message" in body["choices"][0])
+            or '"custom"' in json.dumps(body)
+        ):
+            continue
+        joiner = state()
+        for event in events_of(api, body):
+            event["choices"] = [{**each, "index": 0} for each in event["choices"]]
+            joiner.handle_chunk(chunk.construct(**{"id": "c", "created": 1, "model": "m", **event}))
+        found = at("fixture", api, joiner.current_completion_snapshot)
+        beside = {**body, "choices": [{k: v for k, v in body["choices"][0].items() if k != "message"}]}
+        assert found == expected or (found == "right" and LOST_BY_THE_CLIENT.search(json.dumps(beside))), body
+        equal += found == expected
+    assert equal > 30
