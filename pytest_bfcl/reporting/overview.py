@@ -246,9 +246,12 @@ def _extras(model: Summary) -> Iterator[Parsed]:
         yield {"title": "abilities (which categories test what; in no score)", "head": columns, "rows": rows}
     for kind, cells in (model.get("breakdown") or {}).items():
         rows = [
-            (name, f"{cell['passed']} / {cell['total']}", percent(cell["accuracy"])) for name, cell in cells.items()
+            (name, f"{cell['passed']} / {cell['total']}", percent(cell["accuracy"]), _span(cell))
+            for name, cell in cells.items()
         ]
-        yield {"title": f"by {kind.replace('_', ' ')}", "head": ("", "correct", "accuracy"), "rows": rows}
+        about = " of the functions (in no score)" if kind == "domain" else ""
+        columns = ("", "correct", "accuracy", "95 % interval")
+        yield {"title": f"by {kind.replace('_', ' ')}{about}", "head": columns, "rows": rows}
     calls = model.get("hallucination") or {}
     if calls.get("turns"):
         rows = [(name, percent(share)) for name, share in calls["categories"].items()]
@@ -280,6 +283,11 @@ def _extras(model: Summary) -> Iterator[Parsed]:
     if stages:
         rows = [(name, str(count)) for name, count in stages.items()]
         yield {"title": "write stages of the memory (not scored)", "head": ("outcome", "conversations"), "rows": rows}
+
+
+def _span(cell: Summary) -> str:
+    pair = cell.get("interval95")
+    return rendering.span(None if pair is None else (pair[0], pair[1]))
 
 
 def _robustness(cells: Summary) -> Parsed:

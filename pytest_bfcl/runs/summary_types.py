@@ -141,6 +141,7 @@ class Cell(TypedDict):
     passed: Count
     total: Count
     accuracy: Share | None
+    interval95: NotRequired[Interval]
 
 
 class Hallucination(TypedDict):

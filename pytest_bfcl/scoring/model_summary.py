@@ -327,7 +327,12 @@ class ModelNumbers:
     def _breakdown(self) -> dict[str, dict[str, Cell]]:
         return {
             kind: {
-                name: {"passed": tally.passed, "total": tally.total, "accuracy": tally.accuracy}
+                name: {
+                    "passed": tally.passed,
+                    "total": tally.total,
+                    "accuracy": tally.accuracy,
+                    "interval95": _pair(category_interval(name, tally)),
+                }
                 for name, tally in sorted(cells.items())
             }
             for kind, cells in sorted(self.tally.breakdown.items())

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from pytest_bfcl.dataset.categories import CATEGORIES, GROUPS
+from pytest_bfcl.dataset.domains import domains
 from pytest_bfcl.runs.result_line import ResultLine
 from pytest_bfcl.runs.summary_types import RunFacts, Summary
 from pytest_bfcl.scoring.model_info import ModelInfo
@@ -80,6 +81,8 @@ class Tallies:
         facts = cast(RunFacts, dict(fingerprint or {}))
         self._issues = list(known_issues)
         self._transforms = frozenset((facts.get("conditions") or {}).get("transforms") or ())
+        official = dataset_name(facts) in ("official", "verified")
+        self._domains = domains() if official else {}
         self._robustness: dict[tuple[str, str], Robustness] = {}
         self._tallies: dict[tuple[str, str], ModelTally] = {}
 
@@ -89,7 +92,7 @@ class Tallies:
         tally = self._tallies.get(key)
         if tally is None:
             known = frozenset(issue.id for issue in self._issues if key[1] in issue.modes)
-            tally = self._tallies[key] = ModelTally(*key, known_issues=known)
+            tally = self._tallies[key] = ModelTally(*key, known_issues=known, domains=self._domains)
         if self._transforms and self._robustness.setdefault(key, Robustness(self._transforms)).add(record):
             tally.add_cost(record)
         else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from pytest_bfcl.dataset.categories import CATEGORIES
@@ -45,8 +46,8 @@ class CategoryTally:
     """Records whose outcome on verified data is another one, or that it leaves out."""
     repeats: dict[str, list[int]] = field(default_factory=dict)
 
-    def add(self, record: ResultLine, known_issue: bool) -> None:
-        """Count one record."""
+    def add(self, record: ResultLine, known_issue: bool) -> str:
+        """Count one record; its cluster."""
         outcome = str(record.get("outcome"))
         self.outcomes[outcome] += 1
         entry_id = str(record["id"])
@@ -73,6 +74,7 @@ class CategoryTally:
                 count = self.repeats[entry_id] = [0, 0]
             count[0] += passed
             count[1] += 1
+        return cluster
 
     @property
     def total(self) -> int:
@@ -129,6 +131,8 @@ class ModelTally:
     model: str
     mode: str
     known_issues: frozenset[str] = frozenset()
+    domains: Mapping[str, str] = field(default_factory=dict)
+    """Id of an entry → domain of its functions; of the official data only."""
     categories: dict[str, CategoryTally] = field(default_factory=dict)
     write_stages: CategoryTally = field(default_factory=CategoryTally)
     answered: bool = False
@@ -171,14 +175,14 @@ class ModelTally:
             known = str(record["id"]) in self.known_issues
             if category not in self.categories:
                 self.categories[category] = CategoryTally()
-            self.categories[category].add(record, known)
+            cluster = self.categories[category].add(record, known)
             if record.get("trained_on"):
                 self.trained_on.add(str(record["id"]))
             self.conduct.add(conduct_of(record))
             self.usage.add(record)
             self.remarks.add(record, category)
             if record.get("outcome") in VERDICTS:
-                self._add_verdict(record, category)
+                self._add_verdict(record, category, cluster)
         self.answered = self.answered or is_answered(record)
         detail = record.get("detail") or {}
         if lost := detail.get("lost_call"):
@@ -216,14 +220,17 @@ class ModelTally:
         elif record.get("outcome") in VERDICTS:
             self.unpriced += 1
 
-    def _add_verdict(self, record: ResultLine, category: str) -> None:
+    def _add_verdict(self, record: ResultLine, category: str, cluster: str) -> None:
         """Count what a judged line tells beyond its category's score."""
         passed = record["outcome"] == "passed"
-        for kind, name in breakdown_keys(record, category):
+        keys = breakdown_keys(record, category)
+        if (domain := self.domains.get(str(record["id"]))) is not None:
+            keys.append(("domain", domain))
+        for kind, name in keys:
             cells = self.breakdown.setdefault(kind, {})
             if name not in cells:
                 cells[name] = Tally()
-            cells[name].add(str(record["id"]), passed)
+            cells[name].add(f"{category} {cluster}", passed, str(record["id"]))
         if "turn_credit" in (record.get("extra") or {}):
             self.turns.setdefault(category, TurnTally()).add(record["extra"])
         if category == "format_sensitivity":

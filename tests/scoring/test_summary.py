@@ -166,6 +166,7 @@ def test_breakdowns() -> None:
     both = {"classes": ["TravelAPI", "MessageAPI"]}
     records = [
         line("simple_java_1", "simple_java"),
+        line("simple_python_0", "simple_python"),
         line("multi_turn_base_1", "multi_turn_base", "failed", extra=both),
         line("multi_turn_base_2", "multi_turn_base", extra={"classes": ["TravelAPI"]}),
         line("memory_kv_31-student-2", "memory_kv"),
@@ -174,11 +175,19 @@ def test_breakdowns() -> None:
     ]
     found = model(records)["breakdown"]
     assert {kind: {name: cell["accuracy"] for name, cell in cells.items()} for kind, cells in found.items()} == {
-        "language": {"java": 1.0},
+        "domain": {"geometry": 1.0, "programming": 1.0},
+        "language": {"java": 1.0, "python": 1.0},
         "api_class": {"MessageAPI": 0.0, "TravelAPI": 0.5},
         "memory_scenario": {"student": 1.0},
         "web_hops": {"3": 1.0},
     }
+
+
+def test_domains_are_of_the_official_data_only() -> None:
+    records = [line("simple_python_0", "simple_python"), line("live_simple_64-29-4", "live_simple", "failed")]
+    found = model(records)["breakdown"]["domain"]
+    assert {name: cell["accuracy"] for name, cell in found.items()} == {"geometry": 1.0, "calendar and reminders": 0.0}
+    assert "domain" not in model(records, fingerprint={"dataset": {"name": "own"}})["breakdown"]
 
 
 def test_repeats_tell_how_steady_a_model_is() -> None:
