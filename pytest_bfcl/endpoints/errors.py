@@ -9,7 +9,7 @@ from pytest_bfcl.troubles import AdapterTrouble
 class EndpointUnreachable(AdapterError):
     """No connection could be made at all: unknown host, no route, no server.
 
-    ``refused``: this machine itself says that no server listens, so that waiting helps little.
+    ``refused``: this machine says that no server listens, or no host has the name: waiting helps little.
     """
 
     def __init__(self, message: str, *, advice: str = "", refused: bool = False) -> None:

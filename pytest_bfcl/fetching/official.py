@@ -105,6 +105,8 @@ def fetch(
     stands for the official set. Raises `UsageError` without network, for wrong hashes, and for sources that are not the
     benchmark.
     """
+    if source is not None:
+        _refuse_missing(Path(source).expanduser())
     wanted = version == VERSION and not (allow_unknown and source is not None) and not force
     if wanted and (present := fetched_folder()) is not None:
         return present
@@ -149,11 +151,15 @@ def version_beside(data: Path) -> str:
     return read_manifest(data.parent).version if (data.parent / "manifest.json").is_file() else ""
 
 
+def _refuse_missing(origin: Path) -> None:
+    if not origin.exists():
+        raise UsageError(f"nothing at {origin}: --from takes a bfcl_eval wheel, or an unpacked or checked-out folder")
+
+
 def _stage(source: str | Path | None, version: str, staging: Path, work: Path, allow_unknown: bool) -> Manifest:
     """Fill the staging folder and check it against the pinned hashes."""
     origin = Path(source).expanduser() if source is not None else _download(version, work)
-    if not origin.exists():
-        raise UsageError(f"nothing at {origin}: --from takes a bfcl_eval wheel, or an unpacked or checked-out folder")
+    _refuse_missing(origin)
     wheel_sha256 = None
     if origin.is_file():
         wheel_sha256 = hashlib.sha256(origin.read_bytes()).hexdigest()

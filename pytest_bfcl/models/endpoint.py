@@ -7,6 +7,7 @@ import contextlib
 import ipaddress
 import json
 import os
+import socket
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -244,12 +245,19 @@ class Endpoint:
         if is_local(self.url) and (isinstance(error, ConnectionRefusedError) or "Connect call failed" in str(error)):
             return EndpointUnreachable(f"no server listens at {self.shown}", advice="start it, or check the port",
                                        refused=True)  # fmt: skip
+        if error.errno in _NO_SUCH_HOST:
+            host = urlsplit(self.shown).hostname
+            return EndpointUnreachable(f"no host {host!r} is known", advice="check the address", refused=True)
         return EndpointUnreachable(f"cannot connect to {self.shown}: {text}", advice=advice)
 
     def _error_text(self, error: BaseException) -> str:
         words = str(error) if isinstance(getattr(error, "message", ""), str) else ""  # else: half the head of an answer
         text = redact(words or type(error).__name__, self.secrets)
         return f"{self.shown}: {text}"
+
+
+_NO_SUCH_HOST = frozenset((socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME)))
+"""What the resolver says of a name that does not exist; that it could not ask (``EAI_AGAIN``) passes."""
 
 
 async def _streamed(response: aiohttp.ClientResponse, joiner: Joiner, started: float) -> Answer:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import time
 
 import pytest
@@ -231,3 +232,10 @@ def test_https_to_a_server_that_speaks_http() -> None:
             await model.aclose()
 
     run(work())
+
+
+@pytest.mark.parametrize(("code", "absent"), [(socket.EAI_NONAME, True), (socket.EAI_AGAIN, False)])
+def test_an_unknown_host_is_given_up_like_a_server_that_is_not_there(code, absent):
+    model = model_at("http://nowhere.invalid/v1")
+    error = model.server._unreachable(socket.gaierror(code, "resolver"), "")
+    assert model.breaker.is_absent(error) is absent
