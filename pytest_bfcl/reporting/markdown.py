@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pytest_bfcl.checkers.reasons import rule_of
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.reporting import overview
-from pytest_bfcl.reporting.rendering import percent, points, visible
+from pytest_bfcl.reporting.rendering import percent, points, span, visible
 from pytest_bfcl.reporting.scores import (
     PARTIAL,
     MatrixRow,
@@ -102,7 +102,7 @@ def _verified(row: ScoreRow) -> str:
 
 
 def _interval(row: ScoreRow) -> str:
-    return f"{points(row.interval[0])} – {points(row.interval[1])}" if row.interval else "–"
+    return span(row.interval)
 
 
 def _reason(name: str) -> str:

@@ -120,12 +120,21 @@ def environment_of(*folders: Path) -> Environment:
     return made
 
 
+ANY_VALUE = "any value"
+"""What stands for an interval that leaves everything open."""
+
+
+def is_open(interval: tuple[float, float], least: float = 0.0) -> bool:
+    """Whether an interval excludes nothing between ``least`` and 1."""
+    return interval[0] <= least and interval[1] >= 1
+
+
 def span(interval: tuple[float, float] | None, least: float = 0.0) -> str:
     """An interval of shares in percent (of differences: ``least`` is -1); one that leaves everything open is a word."""
     if interval is None:
         return "–"
-    if interval[0] <= least and interval[1] >= 1:
-        return "any value"
+    if is_open(interval, least):
+        return ANY_VALUE
     return " – ".join(points(bound) if least == 0 else f"{100 * bound:+.1f}" for bound in interval)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.reporting.markdown import cell
 from pytest_bfcl.reporting.printing import Printer
-from pytest_bfcl.reporting.rendering import percent
+from pytest_bfcl.reporting.rendering import ANY_VALUE, is_open, percent
 
 if TYPE_CHECKING:
     from pytest_bfcl.extensions.boards.changed import Changed
@@ -83,7 +83,7 @@ def row_cells(row: Row) -> tuple[str, ...]:
         percent(row.before, 2),
         percent(row.after, 2),
         signed(row.difference),
-        f"{signed(low)} to {signed(high)}",
+        ANY_VALUE if is_open(row.interval95, -1.0) else f"{signed(low)} to {signed(high)}",
         str(row.improved),
         str(row.regressed),
         p_text(row.chance),
