@@ -128,12 +128,14 @@ def packed_values(told: EntryResult, context: PageContext) -> tuple[Any, ...]:
     messages = (stored or {}).get("messages") or ()
     why = explain(record, entry, None)
     verdict = (why.headline, why.expected, why.called_label, why.called, why.facts, why.rule, why.advice)
+    turns = chat(record, entry, messages)
     return (
         _about(record, context, *asked),
         verdict,
-        chat(record, entry, messages),
+        turns,
         _usage(record),
         _command(record, context),
+        timeline(record, turns),
     )
 
 

@@ -75,6 +75,19 @@ function bfclEntry(page, documents, links) {
     return node("section", "turn", all.length > 1 && node("h3", "", "Turn " + found[0] + " of " + all.length), found[1].map(message),
       found[2].map(function (each) { return step(each, found[2].length > 1); }), !found[2].length && node("p", "soft", "No reply in this turn."));
   }
+  function drawn(tag, facts, inside) {
+    var made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    Object.keys(facts).forEach(function (name) { made.setAttribute(name, facts[name]); });
+    (inside || []).forEach(function (part) { made.append(part); });
+    return made;
+  }
+  function timeline(steps) {
+    return steps.length ? drawn("svg", { class: "timeline", viewBox: "0 0 1000 26", preserveAspectRatio: "none", role: "img",
+      "aria-label": steps.length + " steps in " + turns.length + " turns, as long as the model took" }, steps.map(function (each) {
+      var told = drawn("title", {}, ["turn " + each[0] + ", step " + each[1] + (each[4] && ", " + each[4]) + (each[5] ? ", a call failed" : "")]);
+      return drawn("rect", { class: each[5] ? "wrong" : "f" + each[0] % 2, x: each[2], y: 3, width: each[3], height: 20 }, [told]);
+    })) : "";
+  }
   function parameters(rows) {
     var head = node("tr", "", ["parameter", "type", "description"].map(function (name) { return node("th", "", name); }));
     var made = node("div", "scroll", node("table", "small", node("thead", "", head), node("tbody", "", rows.map(function (row) {
@@ -109,8 +122,8 @@ function bfclEntry(page, documents, links) {
       why[1].length || why[3].length ? node("div", "two", calls("expected", why[1], "expected"), calls(why[2], why[3], "")) : "",
       facts("", why[4].concat(why[5] ? [["rule", why[5]]] : [], why[6] ? [["advice", why[6]]] : [])),
       facts(" small", [["official rules", [chip(about[9]), " ", about[10]]], ["corrected rules", [chip(about[11]), " ", about[12], corrected]]])),
-    node("h2", "", "Conversation"), turns.length ? turns.map(turn) : node("p", "soft", "Nothing was recorded."),
-    offered(page[5]),
+    node("h2", "", "Conversation"), timeline(page[5]), turns.length ? turns.map(turn) : node("p", "soft", "Nothing was recorded."),
+    offered(page[6]),
     node("h2", "", "Usage"), page[3].length ? facts("", page[3]) : node("p", "soft", "nothing was recorded"),
     node("h2", "", "Send it again"), node("div", "copy", again, copy));
 }

@@ -352,7 +352,7 @@ def test_a_site_is_read_without_scripts(chromium: Any, site: str) -> None:
     page.goto(site + "index.html")
     assert page.locator("#runs tr[data-run]").count() == 6
     page.click("#runs a >> text=night-1")
-    assert "simple_python" in page.inner_text("table.scores")
+    assert "simple_python" in page.text_content("table.scores")
     page.click("noscript a >> text=plain list")
     assert page.locator("table.plain tbody tr").count() == 60
     page.goto(site + "compare/night-1/night-2.html")
