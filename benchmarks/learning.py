@@ -18,7 +18,9 @@ import re
 import sys
 from collections import defaultdict
 from collections.abc import Iterable
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
+from statistics import mean, stdev
 
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.decoding.ground_truth import parse_ground_truth_call
@@ -28,6 +30,7 @@ from pytest_bfcl.transcript import Reply, ToolCall
 
 STOP = "<stop>"
 RATE, BATCH, MOST_CALLS = 0.15, 20, 6
+SEEDS = 5
 _IDLE = frozenset(
     ("and", "are", "for", "from", "please", "than", "that", "the", "then", "this", "to", "what", "with", "you")
 )
@@ -106,8 +109,10 @@ def played(entry: Entry, learner: Learner, greedy: bool) -> tuple[float, Turns]:
     return episode.reward, turns
 
 
-def trained(tasks: list[Entry], tests: dict[str, list[Entry]], episodes: int, shuffled: bool) -> dict[str, Curve]:
-    learner, baseline = Learner(0), 0.0
+def trained(
+    tasks: list[Entry], tests: dict[str, list[Entry]], episodes: int, shuffled: bool, seed: int
+) -> dict[str, Curve]:
+    learner, baseline = Learner(seed), 0.0
     curves: dict[str, Curve] = {name: [] for name in tests}
     for begun in range(0, episodes + 1, BATCH):
         if begun % max(BATCH, episodes // 10) < BATCH:
@@ -115,7 +120,7 @@ def trained(tasks: list[Entry], tests: dict[str, list[Entry]], episodes: int, sh
                 score = sum(played(entry, learner, True)[0] for entry in entries) / len(entries)
                 curves[name].append((begun, score))
             told = {name: round(curve[-1][1], 3) for name, curve in curves.items()}
-            print("shuffled" if shuffled else "learner", begun, told, flush=True)
+            print("shuffled" if shuffled else "learner", seed, begun, told, flush=True)
         batch = [turn for entry in learner.rng.sample(tasks, BATCH) for turn in played(entry, learner, False)[1]]
         rewards = [earned for earned, _ in batch]
         if shuffled:
@@ -133,12 +138,22 @@ def entries_of(source: str, categories: Iterable[str] | None = None) -> list[Ent
     return [data.load(ref) for name in categories or data.categories() for ref in data.index(name)]
 
 
-def picture(curves: dict[str, dict[str, Curve]], path: Path) -> None:
-    """Two panels, one a set of tests: the learner and the control over episodes."""
+def averaged(runs: list[dict[str, Curve]]) -> dict[str, Curve]:
+    """The mean of several seeds' curves."""
+    return {
+        name: [(at, sum(run[name][n][1] for run in runs) / len(runs)) for n, (at, _) in enumerate(runs[0][name])]
+        for name in runs[0]
+    }
+
+
+def picture(curves: dict[str, list[dict[str, Curve]]], path: Path) -> None:
+    """Two panels, one a set of tests: learner and control over episodes, each seed thin, their mean thick."""
     colours = {"learner": "#1f6f54", "shuffled rewards": "#b3552e"}
-    panels = list(next(iter(curves.values())))
+    means = {name: averaged(runs) for name, runs in curves.items()}
+    panels = list(next(iter(means.values())))
     parts = ['<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 720 280" font-family="sans-serif" font-size="12">']
-    top = max(score for each in curves.values() for curve in each.values() for _, score in curve) * 1.15
+    every = [curve for runs in curves.values() for run in runs for curve in run.values()]
+    top = max(score for curve in every for _, score in curve) * 1.15
     for number, panel in enumerate(panels):
         left = 50 + 350 * number
         parts.append(f'<text x="{left}" y="20" font-weight="bold">{panel}</text>')
@@ -147,12 +162,14 @@ def picture(curves: dict[str, dict[str, Curve]], path: Path) -> None:
             f'<text x="{left - 6}" y="{y}" text-anchor="end">{text}</text>'
             for y, text in ((36, f"{top:.2f}"), (240, "0"))
         ]
-        for row, (name, found) in enumerate(curves.items()):
-            last = found[panel][-1][0]
-            points = " ".join(f"{left + 290 * at / last:.0f},{240 - 210 * each / top:.1f}" for at, each in found[panel])
-            colour, score = colours[name], found[panel][-1][1]
-            parts.append(f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="2"/>')
-            parts.append(f'<text x="{left + 6}" y="{44 + 15 * row}" fill="{colour}">{name}: {score:.2f}</text>')
+        for row, (name, found) in enumerate(means.items()):
+            last, colour = found[panel][-1][0], colours[name]
+            for width, curve in [*((0.5, run[panel]) for run in curves[name]), (2.5, found[panel])]:
+                points = " ".join(f"{left + 290 * at / last:.0f},{240 - 210 * each / top:.1f}" for at, each in curve)
+                parts.append(f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="{width}"/>')
+            ends = [run[panel][-1][1] for run in curves[name]]
+            told = f"{name}: {found[panel][-1][1]:.2f} ({min(ends):.2f} to {max(ends):.2f})"
+            parts.append(f'<text x="{left + 6}" y="{44 + 15 * row}" fill="{colour}">{told}</text>')
         parts.append(f'<text x="{left + 290}" y="256" text-anchor="end">{last} episodes</text>')
     path.write_text("\n".join([*parts, "</svg>"]) + "\n", encoding="utf-8")
 
@@ -165,6 +182,13 @@ if __name__ == "__main__":
     official = entries_of("official", ["multi_turn_base"])[::2]
     tests = {"generated tasks, held out": ours[:80], "official turns (multi_turn_base)": official}
     count = int(arguments[1]) if len(arguments) > 1 else 4000
-    curves = {name: trained(ours[80:], tests, count, name != "learner") for name in ("learner", "shuffled rewards")}
+    curves: dict[str, list[dict[str, Curve]]] = {}
+    with ProcessPoolExecutor(2) as pool:
+        for name in ("learner", "shuffled rewards"):
+            made = [pool.submit(trained, ours[80:], tests, count, name != "learner", seed) for seed in range(SEEDS)]
+            curves[name] = [each.result() for each in made]
+            for panel in tests:
+                ends = [run[panel][-1][1] for run in curves[name]]
+                print(f"{name}, {panel}: {mean(ends):.3f} ± {stdev(ends):.3f} over {SEEDS} seeds")
     if target:
         picture(curves, target)

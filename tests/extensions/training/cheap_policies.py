@@ -183,11 +183,146 @@ def asks_always(episode: Episode, step: int) -> Reply:
     return Reply("Could you tell me more?")
 
 
+def with_arguments(what: str, change: Callable[[dict], dict]) -> Policy:
+    """Everything right but the arguments."""
+
+    def policy(episode: Episode, step: int) -> Reply:
+        return changed(right(episode, step), change)
+
+    policy.__doc__ = f"The right calls, {what}"
+    return policy
+
+
+def each_value(change: Callable[[object], object]) -> Callable[[dict], dict]:
+    return lambda given: {name: change(value) for name, value in given.items()}
+
+
+def rotated(given: dict) -> dict:
+    values = [*given.values()]
+    return dict(zip(given, [*values[1:], *values[:1]], strict=True))
+
+
+def raised(value: object) -> object:
+    return value + 1 if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
+ARGUMENTS = {
+    "first-wrong": ("the first argument wrong", lambda given: {**given, **dict.fromkeys([*given][:1], "another")}),
+    "first-lost": ("without the first argument", lambda given: {name: given[name] for name in [*given][1:]}),
+    "last-lost": ("without the last argument", lambda given: {name: given[name] for name in [*given][:-1]}),
+    "all-same": ("every value `x`", each_value(lambda value: "x")),
+    "empty-texts": ("every value an empty text", each_value(lambda value: "")),
+    "nulls": ("every value null", each_value(lambda value: None)),
+    "zeros": ("every value 0", each_value(lambda value: 0)),
+    "plus-one": ("every number one more", each_value(raised)),
+    "swapped": ("each value under the next name", rotated),
+    "renamed": ("every argument with another name", lambda given: {f"{name}_": value for name, value in given.items()}),
+    "wrapped": ("all arguments inside one", lambda given: {"arguments": given}),
+    "listed": ("every value in a list", each_value(lambda value: [value])),
+    "json-texts": ("every value as JSON in a text", each_value(json.dumps)),
+    "upper-case": ("every text in capitals", each_value(lambda v: v.upper() if isinstance(v, str) else v)),
+    "quoted": ("every text in quotes", each_value(lambda v: f'"{v}"' if isinstance(v, str) else v)),
+}  # fmt: skip
+
+
+def last_call(episode: Episode, step: int) -> Reply:
+    """The last right call of a turn, and no more."""
+    made = right(episode, 0).tool_calls
+    return PROSE if step or not made else Reply("", tool_calls=made[-1:])
+
+
+def first_turn(episode: Episode, step: int) -> Reply:
+    """The first turn right, then words."""
+    return PROSE if episode.user_turn else right(episode, step)
+
+
+def every_second(episode: Episode, step: int) -> Reply:
+    """Every second turn right, words in the others."""
+    return right(episode, step) if episode.user_turn % 2 else PROSE
+
+
+def other_function(episode: Episode, step: int) -> Reply:
+    """The right arguments, for another function."""
+    made = right(episode, step)
+    names = {call.name for call in made.tool_calls}
+    other = next(
+        (tool["function"]["name"] for tool in episode.tools if tool["function"]["name"] not in names), "nothing"
+    )
+    return Reply(made.text, tool_calls=[ToolCall(other, call.arguments) for call in made.tool_calls])
+
+
+def again(episode: Episode, step: int) -> Reply:
+    """Every step a second time, after its results."""
+    return right(episode, step // 2)
+
+
+def copies(episode: Episode, step: int) -> Reply:
+    """Everything right, and the calls of the turn before once more."""
+    before = answer(episode.entry, "fc", episode.user_turn - 1, 0).tool_calls if episode.user_turn else ()
+    return Reply(right(episode, step).text, tool_calls=[*(() if step else before), *right(episode, step).tool_calls])
+
+
+def overwrites(episode: Episode, step: int) -> Reply:
+    """Everything right, then the same with other values."""
+    made = right(episode, step)
+    wrong = changed(made, lambda given: {**given, **dict.fromkeys([*given][-1:], "something else")})
+    return Reply(made.text, tool_calls=[*made.tool_calls, *(wrong.tool_calls if made.tool_calls else ())])
+
+
+def shotgun_and_right(episode: Episode, step: int) -> Reply:
+    """Everything right, and every other function with whatever fits."""
+    return Reply("", tool_calls=[*right(episode, step).tool_calls, *([] if step else shotgun(episode, 0).tool_calls)])
+
+
+def in_words(episode: Episode, step: int) -> Reply:
+    """The right calls written as text."""
+    return Reply("; ".join(f"{call.name}({call.arguments})" for call in right(episode, step).tool_calls) or "Done.")
+
+
+def reads_after(episode: Episode, step: int) -> Reply:
+    """Everything right, then three reads in each turn."""
+    made = right(episode, step)
+    return made if made.tool_calls or step > 1 else Reply("", tool_calls=reads(episode))
+
+
+def loops(episode: Episode, step: int) -> Reply:
+    """The first function without arguments, until the limit."""
+    return calls((episode.tools[0]["function"]["name"], "{}")) if episode.tools else PROSE
+
+
+def unknown(episode: Episode, step: int) -> Reply:
+    """A function that was not offered."""
+    return PROSE if step else calls(("do_everything", json.dumps({"request": request_of(episode)})))
+
+
+def same_call(episode: Episode, step: int) -> Reply:
+    """The first right call of the entry, in every turn."""
+    made = answer(episode.entry, "fc", 0, 0).tool_calls
+    return PROSE if step or not made else Reply("", tool_calls=made[:1])
+
+
+def guesses(episode: Episode, step: int) -> Reply:
+    """The right functions, with whatever fits."""
+    known = {tool["function"]["name"]: tool["function"]["parameters"] for tool in episode.tools}
+    made = []
+    for call in right(episode, step).tool_calls:
+        schema = known.get(call.name, {})
+        properties = schema.get("properties", {})
+        given = {n: guessed(properties[n], request_of(episode)) for n in schema.get("required", []) if n in properties}
+        made.append((call.name, json.dumps(given)))
+    return calls(*made) if made else PROSE
+
+
 POLICIES: dict[str, Policy] = {
     "lazy": lazy, "shotgun": shotgun, "echo": echo, "name-only": name_only, "repeat": repeat, "twice": twice,
     "stop-early": stop_early, "prose": prose, "asks-always": asks_always, "extra-argument": extra_argument,
     "last-wrong": last_wrong, "as-texts": as_texts, "backwards": backwards, "quiet-reads": quiet_reads,
     "reads-first": reads_first, "early": early, "at-once": at_once, "late": late, "never-asks": never_asks,
+    **{name: with_arguments(what, change) for name, (what, change) in ARGUMENTS.items()},
+    "last-call": last_call, "first-turn": first_turn, "every-second": every_second, "other-function": other_function,
+    "again": again, "copies": copies, "overwrites": overwrites, "shotgun-and-right": shotgun_and_right,
+    "in-words": in_words, "reads-after": reads_after, "loops": loops, "unknown": unknown, "same-call": same_call,
+    "guesses": guesses,
 }  # fmt: skip
 
 
@@ -231,12 +366,20 @@ def means(data: DataSet, checker: str, *, stride: int = 1) -> dict[str, float]:
 def differs(name: str, entry: Entry) -> bool:
     """Whether a policy does something wrong with an entry."""
     turns = entry.possible_answer or []
+    if name in ARGUMENTS:
+        given = [json.loads(call.arguments) for turn in range(len(turns) if entry.row.multi_step else 1)
+                 for call in answer(entry, "fc", turn, 0).tool_calls]  # fmt: skip
+        return any(ARGUMENTS[name][1](each) != each for each in given)
     if name in ("quiet-reads", "never-asks"):
         return entry.row.multi_step and any(not turn for turn in turns)
     if name in ("early", "at-once", "late"):
         return entry.row.multi_step and sum(map(bool, turns)) > 1
-    if name in ("backwards", "stop-early"):
+    if name in ("first-turn", "every-second", "copies", "same-call"):
+        return entry.row.multi_step and sum(map(bool, turns)) > 1 and bool(turns[0])
+    if name in ("backwards", "stop-early", "last-call"):
         return stops_somewhere(entry)
+    if name in ("again", "reads-after"):
+        return entry.row.multi_step
     return name != "reads-first" or entry.row.multi_step
 
 
@@ -257,6 +400,23 @@ DOCUMENTED = {
     "reads-first": (0.0, 0.2, "does the work; calls beyond need cost"),
     "early": (0.0, 0.2, "a call that two turns ask for is not early"),
     "late": (0.0, 0.3, "turns in which nothing changes are right a turn later, too"),
+    "first-wrong": (0.3, 0.15, "as `last-wrong`"),
+    "first-lost": (0.3, 0.1, "as `last-wrong`"),
+    "last-lost": (0.3, 0.1, "as `last-wrong`"),
+    "plus-one": (0.3, 0.55, "calls and turns without a number are right"),
+    "swapped": (0.15, 0.4, "some arguments may change places; turns with one argument are right"),
+    "upper-case": (1.0, 0.45, "the official rule ignores capitals in texts"),
+    "quoted": (0.15, 0.3, "the official rule ignores quotes in texts"),
+    "last-call": (0.5, 0.8, "as `stop-early`"),
+    "first-turn": (0.0, 0.35, "does the work of one turn"),
+    "every-second": (0.0, 0.3, "does the work of every second turn"),
+    "again": (0.0, 0.25, "as `twice`"),
+    "copies": (0.0, 0.5, "the first turn has nothing to copy; the others are worth a quarter"),
+    "overwrites": (0.3, 0.3, "as `twice`"),
+    "shotgun-and-right": (0.25, 0.1, "does the work; costs little where few functions are offered"),
+    "reads-after": (0.0, 0.2, "does the work; calls beyond need cost"),
+    "same-call": (0.0, 0.2, "a call that several turns ask for"),
+    "guesses": (0.2, 0.1, "guesses that fit"),
 }
 """What earns more, in one turn and in several, with the reason."""
 
