@@ -7,10 +7,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from pytest_bfcl.extensions.causes.cases import Case, Due
+from pytest_bfcl.extensions.causes.catalog import KINDS
 from pytest_bfcl.extensions.causes.places import At, Features, Place, Why, remove, rename, set_value
 from pytest_bfcl.extensions.causes.relations import Relation, of_texts
 from pytest_bfcl.extensions.causes.values import same, unequal
-from pytest_bfcl.json_types import Fields
+
+_A_QUESTION = 20
+"""Characters from which on a value that stands in the question is a piece of it."""
 
 
 def of_arguments(case: Case, due: Due, given: dict[str, Any], at: At, here: Features) -> Iterator[Place]:
@@ -99,7 +102,7 @@ def _of_value(case: Case, due: Due, key: str, said: Any, said_key: str, at: At, 
     """The places within one value: each text, number or truth of it."""
     right = due.said[key]
     accepted = due.accepted.get(key) or [right]
-    exact = case.entry.row.checker == "state"
+    exact = case.entry.row.checker == "state" or case.entry.language != "python"  # there texts hold code
     if any(same(said, each, exact=exact) for each in accepted):
         for kind, value in _leaves(right):
             yield Place("value", kind, {**about, **_of_text(value)}, due=value)
@@ -110,23 +113,20 @@ def _of_value(case: Case, due: Due, key: str, said: Any, said_key: str, at: At, 
         fix = set_value(at, (said_key,), right)
         yield Place("value", _kind(right), {**about, **_of_text(right)}, (("swapped", ""),), fix, at, right)
         return
-    known = properties_enum(case.schema(due.name), key)
+    properties = case.schema(due.name).get("properties")
+    properties = properties if isinstance(properties, dict) else {}
+    known = _word(properties.get(key), "enum")
     for leaf in leaves:
         why, target = why_at("value", leaf.relations), leaf.due
-        if leaf.said == key:
-            why = (*why, ("argument_name", ""))
-        if known and leaf.said not in known:
+        if isinstance(leaf.said, str) and leaf.said in (key, _word(properties.get(key), "description")):
+            why = (("argument_name", ""), *why)
+        elif isinstance(leaf.said, str) and len(leaf.said) >= _A_QUESTION and leaf.said in case.asked:
+            why = (*why, ("question", ""))
+        if isinstance(known, list) and known and leaf.said not in known:
             why = (*why, ("enum", ""))
         why = (*why, ("value_other", _short(leaf.said)))
         features = {**about, **_of_text(target)}
         yield Place("value", _kind(target), features, why, set_value(at, (said_key, *leaf.path), target), at, target)
-
-
-def properties_enum(schema: Fields, key: str) -> list[Any]:
-    """The values a parameter may have; empty where any will do."""
-    properties = schema.get("properties")
-    found = _word(properties.get(key), "enum") if isinstance(properties, dict) else None
-    return found if isinstance(found, list) else []
 
 
 def _strangeness(leaves: list[Any]) -> tuple[int, int]:
@@ -168,18 +168,5 @@ def _short(value: Any) -> str:
 
 
 def why_at(level: str, relations: list[Relation]) -> Why:
-    """Relations as causes at a level of the call."""
-    return tuple((_at_level(level, each.key), each.told) for each in relations)
-
-
-def _at_level(level: str, key: str) -> str:
-    return key if key in _ONE_NAME else f"{level}_{key}"
-
-
-_ONE_NAME = frozenset((
-    "boolean_number", "boolean_text", "boxed", "date_format", "date_order", "digits", "encoding", "first_word",
-    "inverted", "json_text", "last_word", "letters", "list_cut", "list_order", "list_reversed", "list_text", "listed",
-    "nested_lost", "number_text", "number_type", "number_with_unit", "number_words", "quoted", "reversed", "rounded",
-    "scaled", "script", "shifted", "sign", "space", "text_number", "thinned", "tokens", "unlisted", "word_order",
-))  # fmt: skip
-"""Relations whose cause is the same at names, arguments and values."""
+    """Relations as causes at a level of the call; a few are the same cause at names, arguments and values."""
+    return tuple((each.key if each.key in KINDS else f"{level}_{each.key}", each.told) for each in relations)

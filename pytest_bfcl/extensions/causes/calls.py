@@ -5,44 +5,66 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from pytest_bfcl.extensions.causes.arguments import of_arguments, why_at
 from pytest_bfcl.extensions.causes.cases import Case, Due, Made, Turn
-from pytest_bfcl.extensions.causes.places import At, Features, Place, add, call_at, drop, in_order, put_right, set_given
+from pytest_bfcl.extensions.causes.places import (
+    At,
+    Features,
+    Place,
+    add,
+    call_at,
+    drop,
+    in_order,
+    put_right,
+    restore,
+    set_given,
+)
 from pytest_bfcl.extensions.causes.raw import doubled_names, mended
 from pytest_bfcl.extensions.causes.relations import Relation, of_texts
 from pytest_bfcl.extensions.causes.values import same
+
+_Read = tuple[Relation | None, dict[str, Any] | None, str]
 
 
 def of_calls(case: Case, turn: Turn, number: int, about: Features) -> Iterator[Place]:
     """The places of a turn in which calls were made."""
     places = [(s, i, call) for s, step in enumerate(turn.steps) for i, call in enumerate(step)]
-    readable: dict[int, tuple[Relation | None, dict[str, Any] | None]] = {}
-    for n, (_, _, call) in enumerate(places):
-        readable[n] = _readable(call)
-    pairs = _aligned(case, [(call.name, readable[n][1]) for n, (_, _, call) in enumerate(places)], turn.due)
-    yield from _counts(case, turn, number, about, places, pairs)
+    readable = [_readable(case, call) for _, _, call in places]
+    places = [(s, i, replace(call, name=name)) for (s, i, call), (_, _, name) in zip(places, readable, strict=True)]
+    pairs = _aligned(case, [(name, given) for _, given, name in readable], turn.due)
+    yield from _counts(case, turn, number, about, places, pairs, readable)
     for n, due_at in pairs.items():
         step, index, call = places[n]
         at, due = (number, step, index), turn.due[due_at]
-        here = {**about, "call": due_at, "step": step}
+        nested = any(isinstance(value, dict) and value for value in due.said.values())
+        here = {**about, "call": due_at, "step": step, "due": len(turn.due), "nested": nested}
         yield _name(case, call, due, at, here)
-        relation, given = readable[n]
+        relation, given, _ = readable[n]
         inner = dict(given) if given is not None else _positional(case, call, due)
         flat = _unflattened(due, inner)
         if flat is not None:
             relation, inner = Relation("flattened"), flat
         wrapper = _wrapper(case, call, due, inner)
+        others = [each.said for each in turn.due if each is not due]
         if relation is not None:
             if relation.key == "json_cut":  # what was cut off cannot be known from the rest
                 inner = None
             mend = inner if inner is not None else dict(due.said)
-            yield Place("raw", "", here, ((relation.key, relation.told),), set_given(at, mend), at, due.name)
+            yield Place("raw", "", here, ((relation.key, relation.told),), set_given(at, mend, call.name), at, due.name)
         elif wrapper is not None:
             inner = _inside(inner[wrapper]) if inner is not None else None
             told = "the function's name" if wrapper in (call.name, due.name) else wrapper
-            yield Place("raw", "", here, (("wrapped", told),), set_given(at, inner or {}), at, due.name)
+            if inner and all(isinstance(each, dict) and "type" in each for each in inner.values()):
+                key, told, inner = "schema_echoed", "", dict(due.said)
+            else:
+                key = "wrapped"
+            yield Place("raw", "", here, ((key, told),), set_given(at, inner or {}), at, due.name)
+        elif inner and any(same(inner, each) for each in others) and not _accepts(due, inner):
+            inner = None
+            yield Place("raw", "", here, (("arguments_of_other", ""),), set_given(at, dict(due.said)), at, due.name)
         else:
             yield Place("raw", "", here)
         if inner is not None:
@@ -50,15 +72,20 @@ def of_calls(case: Case, turn: Turn, number: int, about: Features) -> Iterator[P
 
 
 def _wrapper(case: Case, call: Made, due: Due, given: dict[str, Any] | None) -> str | None:
-    """The one key that all arguments stand under."""
-    if given is None or len(given) != 1:
-        return None
-    ((key, value),) = given.items()
-    inner = _inside(value)
+    """The one key that all arguments stand under; beside it may stand what no function has."""
     known = {*due.accepted, *(case.schema(due.name).get("properties") or {})}
-    if key in known or inner is None:
+    if not given or known & given.keys():
         return None
-    return str(key) if not inner or known & {str(each) for each in inner} else None
+    for key, value in given.items():
+        inner = _inside(value)
+        if inner is not None and (known & inner.keys() or (not inner and len(given) == 1)):
+            return str(key)
+    return None
+
+
+def _accepts(due: Due, given: dict[str, Any]) -> bool:
+    """Whether arguments could be those that were due."""
+    return all(any(same(value, each) for each in due.accepted.get(key, ())) for key, value in given.items())
 
 
 def _inside(value: object) -> dict[str, Any] | None:
@@ -68,12 +95,16 @@ def _inside(value: object) -> dict[str, Any] | None:
     return dict(value) if isinstance(value, dict) else None
 
 
-def _readable(call: Made) -> tuple[Relation | None, dict[str, Any] | None]:
-    """What is wrong with the text of a call's arguments, and the arguments."""
+def _readable(case: Case, call: Made) -> _Read:
+    """What is wrong with the text of a call's arguments, the arguments, and the name."""
+    name, parenthesis, inside = call.name.partition("(")
+    if parenthesis and not call.given and name in case.wires and inside.strip(") "):
+        found = mended(inside.strip().removesuffix(")"))[1]
+        return Relation("call_in_name"), found, name
     if call.given is None:
-        return mended(call.raw)
+        return *mended(call.raw), call.name
     first = doubled_names(call.raw)
-    return (None, call.given) if first is None else (Relation("doubled_names"), first)
+    return (None, call.given, call.name) if first is None else (Relation("doubled_names"), first, call.name)
 
 
 def _positional(case: Case, call: Made, due: Due) -> dict[str, Any] | None:
@@ -87,16 +118,21 @@ def _positional(case: Case, call: Made, due: Due) -> dict[str, Any] | None:
 
 
 def _unflattened(due: Due, given: dict[str, Any] | None) -> dict[str, Any] | None:
-    """Arguments ``a.b`` put back into the objects they belong to; ``None`` where there are none."""
+    """Arguments ``a.b``, or ``b`` alone, put back into the objects they belong to; ``None`` where there are none."""
     if given is None:
         return None
     nested = [key for key, value in due.said.items() if isinstance(value, dict) and key not in given]
-    parts = {k: key for k in given for key in nested if re.match(rf"{re.escape(key)}[._/\[]", str(k))}
+    parts = {
+        said: (key, re.sub(rf"^{re.escape(key)}[._/\[]", "", str(said)).rstrip("]"))
+        for said in given
+        for key in nested
+        if re.match(rf"{re.escape(key)}[._/\[]", str(said)) or (said in due.said[key] and said not in due.accepted)
+    }
     if not parts:
         return None
     found: dict[str, Any] = {key: value for key, value in given.items() if key not in parts}
-    for said, key in parts.items():
-        found.setdefault(key, {})[said[len(key) + 1 :].rstrip("]")] = given[said]
+    for said, (key, inner) in parts.items():
+        found.setdefault(key, {})[inner] = given[said]
     return found
 
 
@@ -155,7 +191,13 @@ def _aligned(case: Case, made: list[tuple[str, dict[str, Any] | None]], due: lis
 
 
 def _counts(
-    case: Case, turn: Turn, number: int, about: Features, places: list[tuple[int, int, Made]], pairs: dict[int, int]
+    case: Case,
+    turn: Turn,
+    number: int,
+    about: Features,
+    places: list[tuple[int, int, Made]],
+    pairs: dict[int, int],
+    readable: list[_Read],
 ) -> Iterator[Place]:
     """Calls that are missing, and calls that nothing asks for."""
     due, left = turn.due, [d for d in range(len(turn.due)) if d not in pairs.values()]
@@ -175,6 +217,9 @@ def _counts(
         if n not in over:
             continue
         at = (number, step, index)
+        if again == step and left:
+            yield Place("count", "", here, (("arguments_of_other", ""),), put_right(at, due[left.pop(0)]), at)
+            continue
         if again is not None:
             key, told = ("doubled", "") if again == step else ("repeated_steps", "")
         elif call.name not in case.wires:
@@ -187,6 +232,9 @@ def _counts(
             key, told = "undue_call", ""
         yield Place("count", "", here, ((key, told),), drop(at), at)
     if not left:
+        return
+    if not over and (whole := _merged(turn.due, left, pairs, readable)):
+        yield Place("count", "", here, (("merged", ""),), restore(number, whole), adds=True)
         return
     kept = sorted(pairs.values())
     step = places[-1][0] if places else 0
@@ -202,6 +250,19 @@ def _counts(
     else:
         key, told = "call_missing", ""
     yield Place("count", "", here, ((key, told),), fix, adds=True)
+
+
+def _merged(due: list[Due], left: list[int], pairs: dict[int, int], readable: list[_Read]) -> list[Due]:
+    """The calls due, where those left are in lists of one that was made; empty elsewhere."""
+    for n, d in pairs.items():
+        same_name = [each for each in due if each.name == due[d].name]
+        given = readable[n][1] or {}
+        if len(same_name) < 2 or all(each.name != due[d].name for each in (due[number] for number in left)):
+            continue
+        together = {key: [each.said.get(key) for each in same_name] for key in due[d].said}
+        if not any(same(given.get(key), values) for key, values in together.items()):
+            return []
+    return due if any(due[number].name in {due[d].name for d in pairs.values()} for number in left) else []
 
 
 def _name_relation(said: str, due: str) -> bool:

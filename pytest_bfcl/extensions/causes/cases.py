@@ -14,7 +14,7 @@ from pytest_bfcl.conversation.calls import fill_calls
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.decoding.ground_truth import turn_ground_truth_calls
 from pytest_bfcl.failures import BenchmarkError
-from pytest_bfcl.json_types import Fields, Parsed
+from pytest_bfcl.json_types import Fields
 from pytest_bfcl.models.oracle import answer
 from pytest_bfcl.python_text import parse_expression
 from pytest_bfcl.runs.replay_lines import entry_from_line, transcript_from_line
@@ -88,6 +88,11 @@ class Case:
             Turn([_made(self.transcript, step) for step in (said[n].steps if n < len(said) else ())], self.due(n))
             for n in range(max(count, 1))
         ]
+
+    @cached_property
+    def asked(self) -> str:
+        """All that the entry's messages say."""
+        return " ".join(str(each.get("content")) for turn in self.entry.question for each in turn)
 
     def due(self, turn: int) -> list[Due]:
         """The expected calls of a turn."""
@@ -261,8 +266,3 @@ def _entry(line: Fields, find: Any) -> Entry | None:
         return entry_from_line(line) or find(str(line.get("id")))
     except (BenchmarkError, KeyError):
         return None
-
-
-def as_parsed(value: Any) -> Parsed:
-    """For type checkers."""
-    return dict(value)

@@ -5,11 +5,14 @@ A place without a difference counts, too: only against those can be said that so
 
 from __future__ import annotations
 
+import json
 import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
 
 from pytest_bfcl.checkers import reasons
 from pytest_bfcl.extensions.causes.calls import calls_inside, is_first_again, of_calls
-from pytest_bfcl.extensions.causes.cases import Case, Turn
+from pytest_bfcl.extensions.causes.cases import Case, Made, Turn
 from pytest_bfcl.extensions.causes.places import Features, Fix, Found, Place, drop_all, restore
 from pytest_bfcl.extensions.causes.relations import script_of
 from pytest_bfcl.extensions.causes.written import calls_in, calls_of_text
@@ -25,8 +28,47 @@ _ENDINGS = {
 }
 
 
-def places_of(case: Case, elsewhere: frozenset[str] = frozenset()) -> Found:
-    """Every place of a case; ``elsewhere``: the names that any entry offers. Nothing a model wrote makes it raise."""
+class Elsewhere:
+    """What other requests of a run are about: the names they offer, and the calls that answer them."""
+
+    def __init__(self, cases: Iterable[Case] = ()) -> None:
+        self._names: set[str] = set()
+        self._answers: defaultdict[str, set[str]] = defaultdict(set)
+        for case in cases:
+            self._names.update(case.wires)
+            for number, turn in enumerate(case.turns):
+                if (answer := _answer((due.name, due.said) for due in turn.due)) is not None:
+                    self._answers[answer].add(_question(case, number))
+
+    def has(self, case: Case, turn: Turn, made: list[Made]) -> bool:
+        """Whether calls of a turn, wrong here, are those of another request."""
+        if all(call.name in self._names and call.name not in case.wires for call in made):
+            return True
+        answer = _answer((call.name, call.given) for call in turn.steps[0])
+        if answer is None or answer == _answer((due.name, due.said) for due in turn.due):
+            return False
+        asked = {_question(case, number) for number in range(len(case.turns))}
+        return answer in self._answers and not asked & self._answers[answer]
+
+
+def _answer(calls: Iterable[tuple[str, object]]) -> str | None:
+    """Calls as one text to compare; ``None`` where too little is said in them to be known again."""
+    told = list(calls)
+    said = json.dumps(told, sort_keys=True, default=str)
+    return said if sum(len(str(given)) for _, given in told) >= _KNOWN_AGAIN else None
+
+
+def _question(case: Case, turn: int) -> str:
+    messages = case.entry.question[turn] if turn < len(case.entry.question) else []
+    return " ".join(str(each.get("content")) for each in messages)
+
+
+_KNOWN_AGAIN = 20
+"""Characters of arguments from which on the same calls are no accident."""
+
+
+def places_of(case: Case, elsewhere: Elsewhere) -> Found:
+    """Every place of a case. Nothing a model wrote makes it raise."""
     found = Found(case, _features(case))
     ending = _ENDINGS.get(str(case.line.get("reason")))
     due_words = case.entry.row.checker == "irrelevance"
@@ -38,11 +80,12 @@ def places_of(case: Case, elsewhere: frozenset[str] = frozenset()) -> Found:
         elif not turn.due:
             if made or due_words:
                 fix = drop_all(number) if made and not case.passed else None
-                found.places.append(Place("undue", "", about, (("undue", ""),) if fix else (), fix))
-        elif made and all(call.name in elsewhere and call.name not in case.wires for call in made):
-            found.places.append(_reply(turn, number, about, "mixed_up"))
+                key = "mixed_up" if fix and elsewhere.has(case, turn, made) else "undue"
+                found.places.append(Place("undue", "", about, ((key, ""),) if fix else (), fix))
         elif number and is_first_again(case, made):
             found.places.append(_reply(turn, number, about, "restarted"))
+        elif made and not case.passed and elsewhere.has(case, turn, made):
+            found.places.append(_reply(turn, number, about, "mixed_up"))
         elif (inside := calls_inside(case, made)) is not None:
             told, calls = inside
             found.places.append(Place("reply", "", about, (("call_inside", told),), restore(number, calls)))
@@ -61,16 +104,23 @@ def _turn_of(case: Case, ending: str) -> int:
     return max(0, min(len(case.transcript.turns), len(case.turns)) - 1)
 
 
+_LETTERS: Sequence[tuple[str, Callable[[str], bool]]] = (
+    ("non-Latin letters", lambda each: each.isalpha() and ord(each) > 0x24F),
+    ("letters beyond ASCII", lambda each: each.isalpha() and not each.isascii()),
+)
+
+
 def _features(case: Case) -> Features:
     entry = case.entry
-    asked = " ".join(str(m.get("content")) for turn in entry.question for m in turn)
+    asked = case.asked
     return {
         "category": entry.category,
         "tools": len(entry.function),
         "characters": len(asked) + len(str(entry.function)),
         "question": len(asked),
         "script": script_of(asked) or "LATIN",
-        "non-Latin letters": any(each.isalpha() and ord(each) > 0x24F for each in asked),
+        "letters": next((told for told, least in _LETTERS if any(map(least, asked))), ""),
+        "system": any(each["role"] == "system" for turn in entry.question for each in turn),
         "turns": "one turn" if not entry.row.multi_step else "several turns",
         "order": case.order if case.line.get("started_at") else None,
     }

@@ -15,18 +15,7 @@ Features = dict[str, Any]
 Why = tuple[tuple[str, str], ...]
 At = tuple[int, int, int]
 """Turn, step and number of a call."""
-_FIRST = {
-    "raw": 0,
-    "keys": 1,
-    "value": 2,
-    "key": 3,
-    "extra": 4,
-    "name": 5,
-    "call": 6,
-    "count": 7,
-    "reply": 8,
-    "missing": 9,
-}
+_ORDER = ("raw", "value", "key", "extra", "name", "count", "reply", "undue")
 """Fixes are made in this order: values by the names they had."""
 
 
@@ -53,7 +42,7 @@ class Place:
     @property
     def rank(self) -> int:
         """When its fix is made."""
-        return 9 if self.adds else _FIRST.get(self.level, 10)
+        return len(_ORDER) if self.adds else _ORDER.index(self.level)
 
 
 @dataclass
@@ -77,11 +66,12 @@ def call_at(draft: list[Turn], at: At) -> Made:
     return draft[turn].steps[step][index]
 
 
-def set_given(at: At, given: dict[str, Any]) -> Fix:
-    """Give a call other arguments."""
+def set_given(at: At, given: dict[str, Any], name: str = "") -> Fix:
+    """Give a call other arguments, and a name."""
 
     def fix(draft: list[Turn]) -> None:
-        call_at(draft, at).given = copy.deepcopy(given)
+        call = call_at(draft, at)
+        call.name, call.given = name or call.name, copy.deepcopy(given)
 
     return fix
 

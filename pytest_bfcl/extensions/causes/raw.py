@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
-import html
 import json
 import re
 from collections.abc import Callable
 from typing import Any
 
-from pytest_bfcl.extensions.causes.relations import MOST, TOKEN, Relation
+from pytest_bfcl.extensions.causes.relations import ENCODINGS, MOST, TOKEN, Relation
 from pytest_bfcl.extensions.causes.values import literal
 
 Object = dict[str, Any]
 _TROUBLE = (ValueError, SyntaxError, TypeError, RecursionError, MemoryError, AttributeError)
 
-_REPAIRS: tuple[tuple[str, Callable[[str], Any]], ...] = (
-    ("json_fenced", lambda raw: json.loads(re.sub(r"^\s*```\w*\s*|\s*```\s*$", "", raw))),
-    ("json_html", lambda raw: json.loads(html.unescape(raw))),
-    ("json_quotes", lambda raw: json.loads(re.sub("[“”„«»]", '"', raw))),
-    ("json_python", lambda raw: literal(raw.strip())),
-    ("json_commas", lambda raw: json.loads(re.sub(r",\s*([}\]])", r"\1", raw))),
-    ("json_commas", lambda raw: json.loads(re.sub(r'(["\d}\]el])\s+(")', r"\1,\2", raw))),
-    ("json_keys", lambda raw: json.loads(re.sub(r"([{,]\s*)(\w+)\s*:", r'\1"\2":', raw))),
-    ("json_comments", lambda raw: json.loads(re.sub(r"//[^\n]*|/\*.*?\*/|#[^\n]*", "", raw, flags=re.S))),
-    ("json_escaped", lambda raw: json.loads(json.loads(f'"{raw}"'))),
-    ("json_lines", lambda raw: json.loads(raw, strict=False)),
-    ("json_braces", lambda raw: json.loads("{" + raw + "}")),
-    ("json_braces", lambda raw: json.loads("{" + raw)),
-    ("json_keywords", lambda raw: _assigned(raw)),
+_REPAIRS: tuple[tuple[str, str, Callable[[str], Any]], ...] = (
+    ("json_fenced", "", lambda raw: json.loads(re.sub(r"^\s*```\w*\s*|\s*```\s*$", "", raw))),
+    ("json_quotes", "", lambda raw: json.loads(re.sub("[“”„«»]", '"', raw))),
+    ("json_commas", "", lambda raw: json.loads(re.sub(r",\s*([}\]])", r"\1", raw))),
+    ("json_python", "", lambda raw: literal(raw.strip())),
+    ("json_commas", "", lambda raw: json.loads(re.sub(r'(["\d}\]el])\s+(")', r"\1,\2", raw))),
+    ("json_keys", "", lambda raw: json.loads(re.sub(r"([{,]\s*)(\w+)\s*:", r'\1"\2":', raw))),
+    ("json_comments", "", lambda raw: json.loads(re.sub(r"//[^\n]*|/\*.*?\*/|#[^\n]*", "", raw, flags=re.S))),
+    ("json_lines", "", lambda raw: json.loads(raw, strict=False)),
+    ("json_braces", "", lambda raw: json.loads("{" + raw + "}")),
+    ("json_braces", "", lambda raw: json.loads("{" + raw)),
+    ("json_keywords", "", lambda raw: _assigned(raw)),
+    *(("json_encoded", told, lambda raw, undo=undo: json.loads(undo(raw))) for told, _, undo in ENCODINGS),
 )  # fmt: skip
+"""Kind of cause, its parameter, and the object in a text that has it."""
 
 
 def mended(raw: str) -> tuple[Relation, Object | None]:
@@ -43,9 +42,9 @@ def mended(raw: str) -> tuple[Relation, Object | None]:
         without = _object(json.loads, TOKEN.sub("", raw).strip()) or _object(_leading, raw)
         if without is not None:
             return Relation("tokens", tokens[0]), without
-    for key, repair in _REPAIRS:
+    for key, told, repair in _REPAIRS:
         if (found := _object(repair, raw)) is not None:
-            return Relation(key), found
+            return Relation(key, told), found
     return _in_a_part(raw) or (Relation("json_broken"), None)
 
 

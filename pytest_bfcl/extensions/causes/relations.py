@@ -20,6 +20,7 @@ MOST = 2_000
 """Characters of a text that are looked at."""
 TOKEN = re.compile(r"<\|?/?[\w:. -]{1,40}\|?>|\[/?(?:INST|TOOL_CALLS?|AVAILABLE_TOOLS)\]|<<?/?SYS>?>|▁|Ġ|Ċ")
 """Pieces of chat templates and markup."""
+ASCII_LOST = "letters beyond ASCII are lost"
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2028-\u202e\u2060\ufeff]")
 _MONTHS = {
     month: number
@@ -47,14 +48,18 @@ def plain(text: str) -> str:
     return re.sub(r"[\W_]+", "", text).casefold()
 
 
-def style_of(text: str) -> str:
+def style_of(text: str, due: str) -> str:
     """How the words of a text are written: ``camel case``, ``upper case`` …"""
-    if text.isupper() and len(text) > 1:
-        return "upper case"
+    if text.casefold() == due.casefold():
+        capital = text == due[:1].upper() + due[1:]
+        return next(
+            (f"{way} case" for way in ("upper", "lower", "title") if text == getattr(due, way)() and not capital),
+            "capitals at the beginning" if capital else "capitals and small letters exchanged",
+        )
     if " " in text:
         return "title case" if text.istitle() else "words with spaces"
-    if "-" in text:
-        return "kebab case"
+    if "-" in text or "." in text:
+        return "kebab case" if "-" in text else "words with dots"
     if "_" in text or text.islower():
         return "snake case" if "_" in text else "lower case without separators"
     return "Pascal case" if text[:1].isupper() else "camel case"
@@ -89,7 +94,27 @@ def _reread(text: str, encoding: str, times: int = 1) -> str:
 
 
 def _escaped(text: str) -> str:
-    return str(json.loads(f'"{text}"'))
+    of_python = re.sub(r"\\x([0-9a-fA-F]{2})", r"\\u00\1", text)
+    return str(json.loads(f'"{of_python}"'))
+
+
+ENCODINGS: tuple[tuple[str, str, Callable[[str], str]], ...] = (
+    ("HTML escapes", "[&<>\"']", html.unescape),
+    ("UTF-8 read as Latin-1", r"[^\x00-\x7f]", lambda said: _reread(said, "latin-1")),
+    ("UTF-8 read as Windows-1252", r"[^\x00-\x7f]", lambda said: _reread(said, "cp1252")),
+    ("UTF-8 read as Latin-1", r"[^\x00-\x7f]", lambda said: _reread(said, "latin-1", 2)),
+    ("UTF-8 read as Windows-1252", r"[^\x00-\x7f]", lambda said: _reread(said, "cp1252", 2)),
+    ("percent escapes", r"[^\w.~-]", unquote),
+    ("backslash escapes", r"[^ !#-\[\]-~]", _escaped),
+    ("backslashes before signs", r"[^a-zA-Z0-9 ]", lambda said: re.sub(r"\\([\W_])", r"\1", said)),
+    ("blanks as plus signs", " ", lambda said: said.replace("+", " ")),
+    ("Base64", "", lambda said: base64.b64decode(said, validate=True).decode()),
+    ("hexadecimal", "", lambda said: bytes.fromhex(said).decode()),
+    ("letters taken apart", r"[^\x00-\x7f]", lambda said: unicodedata.normalize("NFC", said)),
+    ("letters of full width", "", lambda said: unicodedata.normalize("NFKC", said)),
+    (ASCII_LOST, r"[^\x00-\x7f]", lambda said: said),
+)
+"""Name of an encoding, the characters that show it (any, where empty), and what turns it back."""
 
 
 def _ascii_lost(said: str, due: str) -> Relation | None:
@@ -99,7 +124,7 @@ def _ascii_lost(said: str, due: str) -> Relation | None:
     bare = "".join(each for each in parted if not unicodedata.combining(each))
     ways = [bare, *(re.sub(r"[^\x00-\x7f]", mark, due) for mark in ("", "?", "\ufffd", "_", " ", "."))]
     lost = said in ways or re.sub(r"[^\x00-\x7f]+|\?", "", said) == ways[1].replace("?", "")
-    return Relation("encoding", "letters beyond ASCII are lost") if lost else None
+    return Relation("encoding", ASCII_LOST) if lost else None
 
 
 def _tokens(said: str, due: str) -> Relation | None:
@@ -118,21 +143,19 @@ def _invisible(said: str, due: str) -> Relation | None:
 def _style(said: str, due: str) -> Relation | None:
     if plain(said) != plain(due) or not plain(said):
         return None
-    if said.strip("\"'`“”‘’") == due or said.split() == due.split():
+    if due in said or said.split() == due.split():
         return None
-    if said in (due.lower(), due.upper()):
-        return Relation("style", "upper case" if said == due.upper() else "lower case")
-    return Relation("style", style_of(said))
+    return Relation("style", style_of(said, due))
 
 
 def _affixed(said: str, due: str) -> Relation | None:
     before, found, after = said.partition(due)
     if not found or not (before or after) or TOKEN.search(before + " " + after):
         return None
-    if before and after:
+    if before and after and (before + after).strip():
         quoted = before == after and before in "\"'`“‘"
         return Relation("quoted", before) if quoted else Relation("around", f"{_constant(before)}…{_constant(after)}")
-    if (before or after).isspace():
+    if (before + after).isspace():
         return Relation("space")
     return Relation("prefix", _constant(before)) if before else Relation("suffix", _constant(after))
 
@@ -158,6 +181,8 @@ def _cut(said: str, due: str) -> Relation | None:
 def _dates(said: str, due: str) -> Relation | None:
     """The same groups of digits, in another order."""
     before, after = re.findall(r"\d+", due), re.findall(r"\d+", said)
+    if _is_date(due) and len(said) < len(due) and re.sub(r"\D", "", said) in _without_separators(due):
+        return Relation("date_format")
     if not 2 <= len(before) <= 7 or any(len(each) > 4 for each in (*before, *after)):
         return None
     numbers = [int(each) for each in after]
@@ -172,6 +197,11 @@ def _dates(said: str, due: str) -> Relation | None:
         left.remove(place)
         order.append(str(place[0]))
     return Relation("date_order", "-".join(order[:3]))
+
+
+def _without_separators(date: str) -> tuple[str, str]:
+    """The digits of a date; the same without the century."""
+    return re.sub(r"\D", "", date), re.sub(r"\D", "", re.sub(r"\b\d\d(\d\d)\b", r"\1", date))
 
 
 def _is_date(text: str) -> bool:
@@ -230,17 +260,7 @@ def _thinned(said: str, due: str) -> Relation | None:
 
 _OF_TEXTS: tuple[Callable[[str, str], Relation | None], ...] = (
     _invisible,
-    _undone(html.unescape, "HTML escapes"),
-    _undone(lambda said: _reread(said, "latin-1"), "UTF-8 read as Latin-1"),
-    _undone(lambda said: _reread(said, "cp1252"), "UTF-8 read as Windows-1252"),
-    _undone(lambda said: _reread(said, "latin-1", 2), "UTF-8 read as Latin-1"),
-    _undone(lambda said: _reread(said, "cp1252", 2), "UTF-8 read as Windows-1252"),
-    _undone(unquote, "percent escapes"),
-    _undone(_escaped, "backslash escapes"),
-    _undone(lambda said: said.replace("+", " "), "blanks as plus signs"),
-    _undone(lambda said: base64.b64decode(said, validate=True).decode(), "Base64"),
-    _undone(lambda said: bytes.fromhex(said).decode(), "hexadecimal"),
-    _undone(lambda said: unicodedata.normalize("NFC", said), "letters taken apart"),
+    *(_undone(undo, told) for told, _, undo in ENCODINGS),
     _ascii_lost,
     _tokens,
     _dates,

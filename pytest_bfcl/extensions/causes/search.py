@@ -10,16 +10,19 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from pytest_bfcl.extensions.causes.cases import COMPARED, Case
 from pytest_bfcl.extensions.causes.catalog import KINDS, Kind
 from pytest_bfcl.extensions.causes.confined import Where, confined
-from pytest_bfcl.extensions.causes.differences import places_of
+from pytest_bfcl.extensions.causes.differences import Elsewhere, places_of
 from pytest_bfcl.extensions.causes.places import Found, Place
 from pytest_bfcl.extensions.causes.prompts import Lost, lost_parts
 from pytest_bfcl.extensions.causes.visible import is_visible
 
+_WORDS = ("words", "asked", "refused", "empty", "undue")
+"""Kinds of whole replies that another cause may lead to."""
+_OTHER = ("value_other", "name_other")
 _WEAK = dict.fromkeys(("thinned", "letters", "value_letter", "script", "digits", "enum", "list_order"), 0.6)
 """Relations that hold by accident more often: others count first."""
 
@@ -34,7 +37,11 @@ RULE = 0.7
 ALIKE = 0.8
 SELDOM, OFTEN = 0.02, 10
 """What is seldom and in fewer entries than these is a slip, whatever it looks like."""
+MIXED = 0.05
+"""Share of replies that must be those to other requests before a server counts as mixed up."""
 LEAST_TEXTS = 5
+"""Differences that a share of one part of calls is counted from."""
+ONE_ANSWER = 8
 """So many replies with the same words are one answer to everything."""
 
 
@@ -86,8 +93,9 @@ class Group(NamedTuple):
 def causes_of(cases: Iterable[Case]) -> tuple[list[Cause], list[Case]]:
     """The causes, the one that costs most first, and the failed cases that none of them explains."""
     known = list(cases)
-    offered = frozenset(name for case in known for name in case.wires)
-    found = [places_of(case, offered) for case in known if case.entry.row.checker in COMPARED]
+    compared = [case for case in known if case.entry.row.checker in COMPARED]
+    elsewhere = Elsewhere(compared)
+    found = [places_of(case, elsewhere) for case in compared]
     lost = lost_parts(known)
     named = _named(found)
     causes = _of_prompts(found, lost, named)
@@ -111,6 +119,11 @@ def _named(found: Sequence[Found]) -> list[tuple[Cause, Group]]:
         cause = _regular(group, found)
         if cause is not None:
             named.append((cause, group))
+    mixed = next((group for cause, group in named if cause.key == "mixed_up"), None)
+    if mixed is not None:  # what other requests are answered with may be words, too
+        words = [group for cause, group in named if cause.key in _WORDS]
+        mixed.shown.extend(each for group in words for each in group.shown)
+        named = [(cause, group) for cause, group in named if group not in words]
     return named
 
 
@@ -126,12 +139,17 @@ def _groups(found: Sequence[Found]) -> list[Group]:
     for each in found:
         for place in each.differences:
             telling = [_pooled(why, constant) for why in place.candidates if why[0] in KINDS]
-            named = [why for why in telling if why[0] not in ("value_other", "name_other")] or telling
+            named = [why for why in telling if why[0] not in _OTHER and not _stands_alone(why, counted)] or telling
             if named:
                 chosen[max(named, key=lambda why: (counted[why] * _WEAK.get(why[0], 1.0), -telling.index(why)))].append(
                     (each, place)
                 )
     return [Group(why, shown, _exposed(why, shown, found)) for why, shown in _merged(chosen).items()]
+
+
+def _stands_alone(why: Why, counted: Counter[Why]) -> bool:
+    """Whether it is a parameter that says something only where it recurs, and it does not."""
+    return KINDS[why[0]].told == "only one" and counted[why] < LEAST
 
 
 def _merged(chosen: dict[Why, list[tuple[Found, Place]]]) -> dict[Why, list[tuple[Found, Place]]]:
@@ -141,7 +159,7 @@ def _merged(chosen: dict[Why, list[tuple[Found, Place]]]) -> dict[Why, list[tupl
         keys[key] += len(shown)
     merged: defaultdict[Why, list[tuple[Found, Place]]] = defaultdict(list)
     for (key, told), shown in chosen.items():
-        apart = len(shown) >= max(2, 0.1 * keys[key]) or key in ("same_value", "name_same", "key_extra", "extra_call")
+        apart = len(shown) >= max(2, 0.1 * keys[key]) or KINDS[key].told == "only one"
         other = "key_other" if key == "key_renamed" else key
         merged[(key, told) if apart else (other, "")] += shown
     return merged
@@ -155,7 +173,7 @@ def _pooled(why: Why, constant: frozenset[str] = frozenset()) -> Why:
     if key == "name_other" and told in constant:
         return ("name_same", told)
     kind = KINDS.get(key)
-    return why if kind is not None and kind.told == "apart" else (key, "")
+    return why if kind is not None and kind.told != "if one" else (key, "")
 
 
 def _constants(found: Sequence[Found]) -> frozenset[str]:
@@ -176,6 +194,7 @@ def _exposed(why: Why, shown: Sequence[tuple[Found, Place]], found: Sequence[Fou
     levels = {place.level for _, place in shown}
     kinds = {place.kind for _, place in shown}
     mine = {id(place) for _, place in shown}
+    why = (why[0], why[1] or _common(why[0], shown))
     return [
         (each, place)
         for each in found
@@ -192,7 +211,8 @@ def _regular(group: Group, found: Sequence[Found]) -> Cause | None:
     entries = {id(each.case) for each, _ in failed}
     if (kind.strength == "sure" and len(entries) < LEAST_SURE) or (kind.strength != "sure" and len(entries) < LEAST):
         return None
-    if key == "mixed_up" and len(entries) < LEAST_TEXTS:  # a damaged name may be one that another entry offers
+    # A damaged name may be one that another entry offers, and a mistake the answer to a question that is much alike.
+    if key == "mixed_up" and (len(entries) < LEAST_TEXTS or len(group.shown) < MIXED * len(group.exposed)):
         return None
     share, habit = len(group.shown) / max(1, len(group.exposed)), kind.strength == "habit"
     where = confined(group.exposed, {id(place) for _, place in group.shown}, chosen=key == "key_lost" or habit)
@@ -230,9 +250,10 @@ def _common(key: str, shown: Sequence[tuple[Found, Place]]) -> str:
 
 
 def _one_text(shown: Sequence[tuple[Found, Place]]) -> bool:
-    """Whether many replies have the same words."""
-    texts = Counter(text for each, place in shown if (text := _text(each, place)))
-    return any(number >= max(LEAST_TEXTS, MOSTLY * len(shown)) for number in texts.values())
+    """Whether the replies to many entries have the same words."""
+    texts = {(text, id(each.case)) for each, place in shown if (text := _text(each, place))}
+    most = max(Counter(text for text, _ in texts).values(), default=0)
+    return most >= max(ONE_ANSWER, RULE * len({id(each.case) for each, _ in shown}))
 
 
 def _text(found: Found, place: Place) -> str:
@@ -249,6 +270,8 @@ def _renamed(cause: Cause, group: Group) -> Cause:
         return Cause("history_lost", "", shown=cause.shown, exposed=cause.exposed)
     if cause.key in ("asked", "words", "refused", "empty", "other_function") and where.feature == "tool" and where.more:
         return Cause("first_tool_only", "", shown=cause.shown, exposed=cause.exposed)
+    if where.feature == "system":
+        return Cause("system_lost", "", shown=cause.shown, exposed=cause.exposed)
     if where.feature == "enum" and where.value is True:
         return Cause("enum", "", shown=cause.shown, exposed=cause.exposed)
     return cause
@@ -298,7 +321,7 @@ def _of_prompts(found: Sequence[Found], lost: dict[str, Lost], named: list[tuple
     sure = {
         id(p)
         for cause, group in named
-        if cause.kind.strength == "sure" and cause.key not in _WORDS
+        if cause.kind.strength == "sure" and cause.key not in _OF_LOST
         for _, p in group.shown
     }
     for key, parts in _OF_PROMPTS.items():
@@ -318,7 +341,7 @@ def _of_prompts(found: Sequence[Found], lost: dict[str, Lost], named: list[tuple
     return causes
 
 
-_WORDS = {"words", "asked", "refused", "empty", "thoughts", "repeated_steps", "history_lost", "first_tool_only"}
+_OF_LOST = {*_WORDS, "thoughts", "repeated_steps", "history_lost", "first_tool_only"}
 _OF_PROMPTS = {
     "system_lost": ("system prompt",),
     "tools_lost": ("first tool", "descriptions of the first tool", "descriptions of other tools"),
@@ -334,9 +357,11 @@ def _needed(key: str, found: Found, places: Sequence[Place]) -> bool:
     turns = [place.features.get("turn", 0) for place in places]
     if key == "first_tool_only":
         return any(place.features.get("tool", 0) > 0 for place in places)
+    if key == "system_lost":
+        return bool(found.features["system"]) or found.case.transcript.mode == "prompt"
     if key == "history_lost":
         return bool(turns) and (min(turns) > 0 if found.differences else max(turns) > 0)
-    if key in ("tools_lost", "system_lost"):
+    if key == "tools_lost":
         return any(place.level == "reply" for place in places)
     return key == "descriptions_lost" or found.case.entry.row.checker == "state"
 
@@ -354,8 +379,3 @@ def _of_data(cases: Sequence[Case]) -> list[Cause]:
             rules[", ".join(map(str, names)) if isinstance(names, list) else ""].append(case)
     found = [answers, *(Cause("rule_wrong", told, entries) for told, entries in rules.items())]
     return [each for each in found if len(each.entries) >= LEAST]
-
-
-def case_features(case: Case) -> dict[str, Any]:
-    """For reports of confinement."""
-    return places_of(case).features

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 from pytest_bfcl.extensions.causes.relations import MOST, Relation, of_texts, plain
 from pytest_bfcl.python_text import parse_expression
 
-_FACTORS = (10, 100, 1_000, 60, 3_600, 24, 7, 12, 2, 1_000_000, 86_400, 1.609344, 2.54, 0.3048, 0.45359237)
 _COUNTED = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
     "eighteen nineteen twenty",
@@ -88,6 +87,8 @@ def of_values(said: object, due: object) -> list[Relation]:
 
 
 def _of_others(said: object, due: object) -> Iterator[Relation | None]:
+    if isinstance(due, list) and len(due) == 1 and same(said, due[0]):
+        yield Relation("unlisted")
     if isinstance(due, bool) or isinstance(said, bool):
         yield from _of_truths(said, due)
     elif isinstance(said, int | float) and isinstance(due, int | float):
@@ -102,10 +103,13 @@ def _of_others(said: object, due: object) -> Iterator[Relation | None]:
         yield from (Relation("boxed", str(key)[:40]) for key, each in said.items() if same(each, due))
     if isinstance(said, list) and len(said) == 1 and same(said[0], due):
         yield Relation("listed")
-    if isinstance(due, list) and len(due) == 1 and same(said, due[0]):
-        yield Relation("unlisted")
-    if isinstance(said, list) and isinstance(due, list) and said and len(said) < len(due):
-        yield Relation("list_cut") if same(said, due[: len(said)]) else None
+    if isinstance(said, list) and isinstance(due, list) and said and due:
+        short, long = sorted((said, due), key=len)
+        begins = range(len(long) - len(short) + 1)
+        inside = len(short) < len(long) and any(same(long[n : n + len(short)], short) for n in begins)
+        yield Relation("list_cut" if short is said else "list_longer") if inside else None
+    if isinstance(said, dict) and isinstance(due, list) and due and same(list(said.values()), due):
+        yield Relation("list_object")
     if isinstance(due, list) and due and same(said, due[0]):
         yield Relation("list_cut")
 
@@ -164,13 +168,10 @@ def _of_numbers(said: float, due: float) -> Iterator[Relation | None]:
     places = len(str(said).partition(".")[2]) if isinstance(said, float) else 0
     if isinstance(due, float) and (said in (math.floor(due), math.ceil(due)) or said == round(due, places) != due):
         yield Relation("rounded")
-    if said and due:
-        for factor in _FACTORS:
-            for ratio, told in ((factor, f"× {factor:g}"), (1 / factor, f"÷ {factor:g}")):
-                if math.isclose(said / due, ratio, rel_tol=1e-6):
-                    yield Relation("scaled", told)
-    if any(math.isclose(abs(said - due), step) for step in (1, 2)):
-        yield Relation("shifted", f"{round(said - due):+d}")
+    if math.isfinite(said) and math.isfinite(due):
+        if said and due:
+            yield Relation("scaled", f"× {said / due:.4g}" if abs(said) > abs(due) else f"÷ {due / said:.4g}")
+        yield Relation("shifted", f"{said - due:+.4g}")
     if re.sub(r"\d", "#", f"{said}") == re.sub(r"\d", "#", f"{due}"):
         yield Relation("digits")
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 
 from pytest_bfcl.extensions.causes.places import Place
+from pytest_bfcl.extensions.causes.relations import ENCODINGS
 
 _SEPARATED = re.compile(r"[_.\- ]|[a-z][A-Z]")
 _DATE = re.compile(r"\d+[-/.]\d+[-/.]\d+")
@@ -18,15 +19,18 @@ def is_visible(why: tuple[str, str], place: Place) -> bool:
     if rule is not None:
         return rule(place)
     if key.endswith("_style"):
-        return _SEPARATED.search(str(place.due)) is not None if told in _JOINED else True
+        return told not in _JOINED or _SEPARATED.search(str(place.due)) is not None
     if key.endswith("cut") and told.isdigit():
         return len(str(place.due)) > int(told)
-    if key == "encoding" and told.startswith(("UTF-8", "letters")):
-        return bool(place.features.get("beyond ASCII"))
+    if key == "encoding":
+        return re.search(_SHOWN.get(told, ""), str(place.due)) is not None
     return True
 
 
-_JOINED = ("camel case", "kebab case", "snake case")
+_JOINED = frozenset((
+    "camel case", "kebab case", "snake case", "lower case without separators", "words with spaces", "words with dots",
+))  # fmt: skip
+_SHOWN = {told: shown for told, shown, _ in ENCODINGS}
 
 
 def _due_over(number: int) -> Callable[[Place], bool]:
@@ -45,6 +49,9 @@ _VISIBLE: Mapping[str, Callable[[Place], bool]] = {
     "digits": lambda place: bool(place.features.get("digits")),
     "date_order": lambda place: _DATE.search(str(place.due)) is not None,
     "rounded": lambda place: isinstance(place.due, float) and place.due != round(place.due),
+    "flattened": lambda place: bool(place.features.get("nested")),
+    "merged": _due_over(1),
+    "arguments_of_other": _due_over(1),
     "swapped": lambda place: not place.features.get("alone"),
     "number_words": lambda place: place.due in range(21),
     "first_only": _due_over(1),

@@ -381,7 +381,7 @@ FAULTS: Mapping[str, Fault] = {
     "fenced json": Fault(raw(lambda text: f"```json\n{text}\n```"), ("json_fenced",)),
     "last brace lost": Fault(raw(lambda text: text[:-1]), ("json_cut",)),
     "trailing tokens": Fault(raw(lambda text: text + "<|im_end|>"), ("tokens",), says="im_end"),
-    "html arguments": Fault(raw(lambda text: html.escape(text)), ("json_html",)),
+    "html arguments": Fault(raw(lambda text: html.escape(text)), ("json_encoded",), says="HTML"),
     "empty raw": Fault(raw(lambda text: ""), ("no_arguments", "json_empty")),
     "arguments as pairs": Fault(
         arguments(lambda given: [{"name": key, "value": value} for key, value in given.items()]), ("pairs",)
