@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from pytest_bfcl.checkers import reasons
 from pytest_bfcl.extensions.causes.calls import calls_inside, is_first_again, of_calls
-from pytest_bfcl.extensions.causes.cases import Case, Made, Turn
+from pytest_bfcl.extensions.causes.cases import Case, Turn
 from pytest_bfcl.extensions.causes.places import Features, Fix, Found, Place, drop_all, restore
 from pytest_bfcl.extensions.causes.relations import script_of
 from pytest_bfcl.extensions.causes.written import calls_in, calls_of_text
@@ -28,10 +28,14 @@ _ENDINGS = {
 }
 
 
+LEAST_MIXED, MIXED = 5, 0.05
+"""Entries, and share of them, with replies to other requests before a server counts as mixed up."""
+
+
 class Elsewhere:
     """What other requests of a run are about: the names they offer, and the calls that answer them."""
 
-    def __init__(self, cases: Iterable[Case] = ()) -> None:
+    def __init__(self, cases: Sequence[Case]) -> None:
         self._names: set[str] = set()
         self._answers: defaultdict[str, set[str]] = defaultdict(set)
         for case in cases:
@@ -39,11 +43,21 @@ class Elsewhere:
             for number, turn in enumerate(case.turns):
                 if (answer := _answer((due.name, due.said) for due in turn.due)) is not None:
                     self._answers[answer].add(_question(case, number))
+        made = [(case, turn) for case in cases for turn in case.turns if any(turn.steps)]
+        strange = {id(case) for case, turn in made if not case.passed and self._has(case, turn)}
+        self._mixed = len(strange) >= max(LEAST_MIXED, MIXED * len({id(case) for case, _ in made}))
 
-    def has(self, case: Case, turn: Turn, made: list[Made]) -> bool:
-        """Whether calls of a turn, wrong here, are those of another request."""
+    def has(self, case: Case, turn: Turn) -> bool:
+        """Whether calls of a turn, wrong here, are those of another request, in a run where that recurs.
+
+        A damaged name may be one that another entry offers, and a mistake the answer to a question that is much alike.
+        """
+        return self._mixed and self._has(case, turn)
+
+    def _has(self, case: Case, turn: Turn) -> bool:
+        made = [call for step in turn.steps for call in step]
         if all(call.name in self._names and call.name not in case.wires for call in made):
-            return True
+            return bool(made)
         answer = _answer((call.name, call.given) for call in turn.steps[0])
         if answer is None or answer == _answer((due.name, due.said) for due in turn.due):
             return False
@@ -80,11 +94,11 @@ def places_of(case: Case, elsewhere: Elsewhere) -> Found:
         elif not turn.due:
             if made or due_words:
                 fix = drop_all(number) if made and not case.passed else None
-                key = "mixed_up" if fix and elsewhere.has(case, turn, made) else "undue"
+                key = "mixed_up" if fix and elsewhere.has(case, turn) else "undue"
                 found.places.append(Place("undue", "", about, ((key, ""),) if fix else (), fix))
         elif number and is_first_again(case, made):
             found.places.append(_reply(turn, number, about, "restarted"))
-        elif made and not case.passed and elsewhere.has(case, turn, made):
+        elif made and not case.passed and elsewhere.has(case, turn):
             found.places.append(_reply(turn, number, about, "mixed_up"))
         elif (inside := calls_inside(case, made)) is not None:
             told, calls = inside

@@ -37,8 +37,6 @@ RULE = 0.7
 ALIKE = 0.8
 SELDOM, OFTEN = 0.02, 10
 """What is seldom and in fewer entries than these is a slip, whatever it looks like."""
-MIXED = 0.05
-"""Share of replies that must be those to other requests before a server counts as mixed up."""
 LEAST_TEXTS = 5
 """Differences that a share of one part of calls is counted from."""
 ONE_ANSWER = 8
@@ -210,9 +208,6 @@ def _regular(group: Group, found: Sequence[Found]) -> Cause | None:
     failed = [(each, place) for each, place in group.shown if not each.case.passed]
     entries = {id(each.case) for each, _ in failed}
     if (kind.strength == "sure" and len(entries) < LEAST_SURE) or (kind.strength != "sure" and len(entries) < LEAST):
-        return None
-    # A damaged name may be one that another entry offers, and a mistake the answer to a question that is much alike.
-    if key == "mixed_up" and (len(entries) < LEAST_TEXTS or len(group.shown) < MIXED * len(group.exposed)):
         return None
     share, habit = len(group.shown) / max(1, len(group.exposed)), kind.strength == "habit"
     where = confined(group.exposed, {id(place) for _, place in group.shown}, chosen=key == "key_lost" or habit)
