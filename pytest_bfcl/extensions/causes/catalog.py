@@ -163,11 +163,10 @@ KINDS: Mapping[str, Kind] = {
     "filtered": Kind("server", "replies are stopped by a filter", next="doctor"),
     "overflow": Kind("server", "conversations do not fit into the context", next="context"),
     # What did not reach the model.
-    "system_lost": Kind("template", "the system prompt does not reach the model", next="template"),
+    "system_lost": Kind("template", "the system message does not reach the model", next="template"),
     "tools_lost": Kind("template", "no tool reaches the model", next="wire"),
     "descriptions_lost": Kind("template", "descriptions of tools do not reach the model", next="template"),
     "first_tool_only": Kind("template", "only the first tools reach the model", next="template"),
-    "system_lost": Kind("template", "the system message does not reach the model", next="template"),
     "history_lost": Kind("template", "earlier turns do not reach the model", next="template"),
     "results_lost": Kind("template", "results of calls do not reach the model", next="template"),
     # The data.
