@@ -24,8 +24,7 @@ from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.extensions.boards.served_runs import conducts_of
 from pytest_bfcl.extensions.own.log_entries import entries_of_log
 from pytest_bfcl.extensions.training.episode import Episode
-from pytest_bfcl.extensions.training.row_calls import calls_in
-from pytest_bfcl.extensions.training.training_rows import rows_of
+from pytest_bfcl.extensions.training.training_rows import calls_in, rows_of
 from pytest_bfcl.failures import AdapterError, Failure, HarnessError, UsageError
 from pytest_bfcl.formats.thinking import TAGS
 from pytest_bfcl.judge import Task

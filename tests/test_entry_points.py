@@ -13,7 +13,7 @@ from pytest_bfcl.checkers import plugged as checkers
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.formats import table
 from pytest_bfcl.models import registry as models
-from pytest_bfcl.reporting.plugged import tell_listeners
+from pytest_bfcl.reporting.sections import tell_listeners
 from pytest_bfcl.simulators import registry as simulators
 
 ODD = ("a b", "x\n::error::y", "\x1b[31mred", "../up", "", "-x", "n" * 65, "é", "a/b", "a:b", "a@b", "a\x00")

@@ -244,9 +244,9 @@ def _print_dry_run(found: DryRun) -> int:
 def _print_result(result: RunResult, data: DataSet, values: Parsed, gates: GateOptions) -> int:
     """Say what came of it, as `pytest --model` does; returns the exit code."""
     from pytest_bfcl.reporting.annotations import append_step_summary
-    from pytest_bfcl.reporting.plugged import tell_listeners
     from pytest_bfcl.reporting.printing import Printer
     from pytest_bfcl.reporting.report import write_report_and_say
+    from pytest_bfcl.reporting.sections import tell_listeners
     from pytest_bfcl.runs.directory import RunDirectory
     from pytest_bfcl.session.skips import skip_lines
 

@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from pytest_bfcl.conversation import history, prompts
-from pytest_bfcl.conversation.calls import exact_texts, fill_calls
 from pytest_bfcl.conversation.formats import Speech
+from pytest_bfcl.conversation.history import exact_texts, fill_calls
 from pytest_bfcl.conversation.world import World, open_world
 from pytest_bfcl.models.base import Request
 from pytest_bfcl.transcript import CALLS_A_STEP, Message, Mode, Reply, Step, Transcript, Turn, wire_name

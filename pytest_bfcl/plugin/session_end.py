@@ -135,7 +135,7 @@ class SessionEnd:
 
     def _tell_listeners(self, run: RunDirectory, summary: Summary) -> None:
         """Reporters of other packages."""
-        from pytest_bfcl.reporting.plugged import tell_listeners
+        from pytest_bfcl.reporting.sections import tell_listeners
 
         for trouble in tell_listeners(run.path, summary):
             self._notices.note(trouble)

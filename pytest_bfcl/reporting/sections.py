@@ -1,8 +1,9 @@
-"""Sections that extensions add to a report's first page: entry points ``sections``."""
+"""What packages add to a finished run: sections of the first page, and listeners that get directory and summary."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from pytest_bfcl import entry_points
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
     from pytest_bfcl.runs.directory import RunDirectory
+    from pytest_bfcl.runs.summary_types import Summary
 
 
 class Section(NamedTuple):
@@ -43,3 +45,13 @@ def sections_of(run: RunDirectory, lines: Sequence[Fields], notes: list[str]) ->
         else:
             if made is not None:
                 yield made
+
+
+def tell_listeners(path: Path, summary: Summary) -> Iterator[str]:
+    """Call each; what went wrong in one, in words, keeps nothing from the others."""
+    for point in entry_points.offered("listeners").values():
+        try:
+            entry_points.load(point, "listener")(path, summary)
+        except Exception as error:
+            told = error if isinstance(error, UsageError) else f"{type(error).__name__}: {error}"
+            yield f"the listener {point.name} ({point.value}) failed: {told}"

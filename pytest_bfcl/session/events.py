@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from typing_extensions import TypedDict
 
 from pytest_bfcl.json_types import Parsed
-from pytest_bfcl.runs.line_schema import schema_of
-from pytest_bfcl.runs.result_line import ResultLine
+from pytest_bfcl.runs.result_line import ResultLine, schema_of
 from pytest_bfcl.runs.summary_types import GateSummary, Summary
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from pytest_bfcl.conversation.budget import conversation_cost
-from pytest_bfcl.conversation.calls import fill_calls
+from pytest_bfcl.conversation.history import fill_calls
 from pytest_bfcl.dataset.served_entry import portable_name
 
 if TYPE_CHECKING:

@@ -10,12 +10,11 @@ import pytest
 from pytest_bfcl.checkers.reasons import all_reasons
 from pytest_bfcl.explaining.headlines import headline
 from pytest_bfcl.reporting import charts, formulas, scores
-from pytest_bfcl.reporting.chat import Called, StepView, TurnView, chat
+from pytest_bfcl.reporting.chat import Called, StepView, TurnView, chat, timeline
 from pytest_bfcl.reporting.links import page_name, rerun_command
 from pytest_bfcl.reporting.markdown import write_markdown
 from pytest_bfcl.reporting.overview import notices
 from pytest_bfcl.reporting.rendering import embedded_json, span, usd, visible
-from pytest_bfcl.reporting.timeline import timeline
 from pytest_bfcl.scoring.summary import summarise
 from tests.reporting.samples import record
 

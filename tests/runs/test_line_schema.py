@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 
 from pytest_bfcl import run
-from pytest_bfcl.runs.line_schema import result_line_schema
+from pytest_bfcl.runs.result_line import result_line_schema
 from pytest_bfcl.settings import Settings
 
 

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
 
-from pytest_bfcl.extensions.agents.mistakes import unknown_tool_in
+from pytest_bfcl.extensions.agents.agent import unknown_tool_in
 from pytest_bfcl.extensions.agents.tools import Tool, async_tool, sync_tool
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.json_types import Fields, Parsed

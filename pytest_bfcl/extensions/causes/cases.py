@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from pytest_bfcl.checkers.judge import judge
-from pytest_bfcl.conversation.calls import fill_calls
+from pytest_bfcl.conversation.history import fill_calls
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.decoding.ground_truth import turn_ground_truth_calls
 from pytest_bfcl.failures import BenchmarkError

@@ -6,16 +6,21 @@ would stay in the object store of the actor's node and be lost with it.
 
 from __future__ import annotations
 
+import os
 import pickle
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from pytest_bfcl import entry_points
 from pytest_bfcl.json_types import Fields
+from pytest_bfcl.models.registry import list_providers
+from pytest_bfcl.providers.search_provider import KEY_VARIABLE
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry
     from pytest_bfcl.dataset.loading import DataSet
+    from pytest_bfcl.models import ModelSpec
     from pytest_bfcl.session.earlier import DoneKey
     from pytest_bfcl.settings import Price
     from pytest_bfcl.transcript import Mode
@@ -172,3 +177,22 @@ class Joiner:
         whole, self._parts = b"".join(self._parts), []
         found: list[Event] = pickle.loads(whole)
         return found
+
+
+def variables_of(specs: Iterable[ModelSpec]) -> list[str]:
+    """The names of the variables that these models, the web search and retired categories may need."""
+    groups = (entry_points.load(point, "group of categories") for point in entry_points.offered("categories").values())
+    names = {KEY_VARIABLE, *(name for group in groups for name in group.key_variables())}
+    needed = {info.name: info.needs for info in list_providers()}
+    for spec in specs:
+        hosted = spec.name.partition("/")[0].replace("-", "_") if spec.provider == "litellm" else ""
+        for provider in filter(None, (spec.provider, hosted)):
+            prefix = provider.upper()
+            names |= {f"{prefix}_API_KEY", f"{prefix}_BASE_URL", f"{prefix}_API_BASE"}
+            names |= {name for name in needed.get(provider, ()) if "_" in name}
+    return sorted(names)
+
+
+def environment_of(specs: Iterable[ModelSpec]) -> dict[str, str]:
+    """Those of them that are set here, with their values."""
+    return {name: os.environ[name] for name in variables_of(specs) if os.environ.get(name)}

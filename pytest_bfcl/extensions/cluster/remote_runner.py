@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from pytest_bfcl.extensions.cluster.driver import Driver, Pool
-from pytest_bfcl.extensions.cluster.keys import environment_of
-from pytest_bfcl.extensions.cluster.messages import SentModel, WorkerConfig
+from pytest_bfcl.extensions.cluster.messages import SentModel, WorkerConfig, environment_of
 from pytest_bfcl.extensions.cluster.store import RunStore, twice_of
 from pytest_bfcl.runs.fingerprint import plugin_version
 from pytest_bfcl.session.earlier import DoneKey, base_of, done_key

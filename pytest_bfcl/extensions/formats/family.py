@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_bfcl.extensions.formats.history import Read, read_reply, result_messages
-from pytest_bfcl.extensions.formats.openings import opened
 from pytest_bfcl.extensions.formats.parts import Prompted, Template
+from pytest_bfcl.extensions.formats.prompting import opened
 from pytest_bfcl.extensions.formats.templates import TEMPLATES
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.fetching.format_texts import FormatTexts

@@ -190,7 +190,7 @@ def _offered(tools: object) -> dict[str, _Offered]:
             for document in tool.documents():
                 found[str(document["name"])] = _Offered(document, _on(tool, str(document["name"])), stateful=True)
         elif callable(tool):
-            from pytest_bfcl.extensions.own.python_functions import document_of
+            from pytest_bfcl.extensions.own.sources import document_of
 
             document = document_of(tool)
             found[str(document["name"])] = _Offered(document, _by_name(tool))

@@ -97,7 +97,7 @@ def assert_calls(
 
 def _written_down(functions: object) -> object:
     """Function documents in the place of Python functions."""
-    from pytest_bfcl.extensions.own.python_functions import document_of
+    from pytest_bfcl.extensions.own.sources import document_of
 
     every = [functions] if callable(functions) else functions
     if not isinstance(every, Sequence) or isinstance(every, str) or not any(map(callable, every)):

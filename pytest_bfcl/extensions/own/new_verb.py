@@ -95,7 +95,7 @@ def _functions(args: argparse.Namespace) -> list[dict[str, object]]:
     if args.from_python:
         import sys
 
-        from pytest_bfcl.extensions.own.python_functions import functions_at
+        from pytest_bfcl.extensions.own.sources import functions_at
 
         sys.path.insert(0, str(Path.cwd()))  # a console script does not look there by itself
         return functions_at(args.from_python)

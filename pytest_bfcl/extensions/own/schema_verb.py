@@ -23,7 +23,7 @@ def run(args: argparse.Namespace) -> int:
     from pathlib import Path
 
     if args.what == "result":
-        from pytest_bfcl.runs.line_schema import result_line_schema as json_schema
+        from pytest_bfcl.runs.result_line import result_line_schema as json_schema
     elif args.what == "event":
         from pytest_bfcl.session.events import event_schema as json_schema
     else:

@@ -1,14 +1,20 @@
-"""Tools listed in a JSON file, in any of the shapes that providers use."""
+"""Tools from JSON files in any provider's shape, and from Python functions: signature, type hints and docstring."""
 
 from __future__ import annotations
 
+import inspect
 import json
-from collections.abc import Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
 from pathlib import Path
+from typing import Any, get_type_hints
 
-from pytest_bfcl.dataset.entry import FunctionDoc
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.json_types import Parsed
+from pytest_bfcl.tools.docstrings import read_docstring
 from pytest_bfcl.tools.documents import is_tool, native_document
+from pytest_bfcl.tools.json_schema import DIALECT, FunctionDoc
 
 
 def functions_in_json(path: Path) -> list[FunctionDoc]:
@@ -33,3 +39,105 @@ def functions_in_json(path: Path) -> list[FunctionDoc]:
     if unnamed is not None:
         raise UsageError(f"{path}: a tool has no name: {str(unnamed)[:80]}")
     return documents
+
+
+_SKIPPED = ("self", "cls", "ctx", "context")
+_MANY = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+
+
+def document_of(function: Callable[..., Any], name: str | None = None) -> FunctionDoc:
+    """The document of a function: its docstring's first part, and a property for each parameter.
+
+    Hints may be anything pydantic knows (``Literal``, models, ``list[int] | None``); a parameter with a default is not
+    required. ``*args`` and ``**kwargs`` are left out: no model can be told of them. Raises `UsageError` for something
+    that has no signature.
+    """
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"{function!r} has no signature: {error}") from None
+    told = read_docstring(inspect.getdoc(function) or "")
+    hints = _hints(function)
+    properties: Parsed = {}
+    required: list[str] = []
+    definitions: Parsed = {}
+    for number, parameter in enumerate(parameters):
+        if parameter.kind in _MANY or (number == 0 and parameter.name in _SKIPPED):
+            continue
+        schema = hint_schema(hints.get(parameter.name, Any))
+        definitions |= schema.pop("$defs", {})
+        if text := told.arguments.get(parameter.name) or schema.get("description"):
+            schema["description"] = text
+        if parameter.default is inspect.Parameter.empty:
+            required.append(parameter.name)
+        elif isinstance(parameter.default, str | int | float | bool):
+            schema["default"] = parameter.default
+        properties[parameter.name] = schema
+    return {
+        "name": name or getattr(function, "__name__", "function"),
+        "description": told.description,
+        "dialect": DIALECT,
+        "parameters": {
+            "type": "object", "properties": properties, "required": required,
+            **({"$defs": definitions} if definitions else {}),
+        },
+    }  # fmt: skip
+
+
+def hint_schema(hint: Any) -> Parsed:
+    """A type hint as JSON Schema, with its ``$defs``; the empty schema for what JSON cannot say."""
+    from pydantic import TypeAdapter
+    from pydantic.errors import PydanticUserError
+
+    if hint in (Any, inspect.Parameter.empty):
+        return {}
+    try:
+        return TypeAdapter(hint).json_schema()
+    except (PydanticUserError, TypeError, NameError, RecursionError):
+        return {}
+
+
+def functions_at(where: str) -> list[FunctionDoc]:
+    """Documents of ``module:function[,function…]``, or of a module's public functions for ``module`` alone.
+
+    The module is imported from the working directory or the environment; ``FILE.py`` from its folder. Raises
+    `UsageError` saying what is missing.
+    """
+    module_name, _, names = where.partition(":")
+    file = Path(module_name)
+    if file.suffix == ".py" and file.is_file():
+        sys.path.insert(0, str(file.resolve().parent))
+        module_name = file.stem
+    try:
+        module = import_module(module_name)
+    except ImportError as error:
+        raise UsageError(
+            f"cannot import {module_name}: {error} (name it as package.module:function, or FILE.py:function)"
+        ) from None
+    if not names:
+        found = [document_of(function) for function in _public(module)]
+        if not found:
+            raise UsageError(f"{module_name} defines no public function")
+        return found
+    documents = []
+    for name in names.split(","):
+        function: Any = module
+        for part in name.strip().split("."):
+            function = getattr(function, part, None)
+        if not callable(function):
+            raise UsageError(f"{module_name} has no function {name.strip()!r}")
+        documents.append(document_of(function))
+    return documents
+
+
+def _public(module: Any) -> Iterator[Callable[..., Any]]:
+    for name, member in vars(module).items():
+        if not name.startswith("_") and inspect.isfunction(member) and member.__module__ == module.__name__:
+            yield member
+
+
+def _hints(function: Callable[..., Any]) -> Parsed:
+    try:
+        return get_type_hints(function, include_extras=True)
+    except (NameError, TypeError, AttributeError):  # a hint that cannot be resolved: then it says nothing
+        return {}

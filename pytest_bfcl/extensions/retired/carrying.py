@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pytest_bfcl.conversation.calls import fill_calls
+from pytest_bfcl.conversation.history import fill_calls
 from pytest_bfcl.decoding.ground_truth import ground_truth_calls, parse_ground_truth_call
 from pytest_bfcl.extensions.retired.execution.functions import NETWORK_FUNCTIONS
 from pytest_bfcl.extensions.retired.execution.statements import NotAQuery, statement_of

@@ -27,8 +27,8 @@ from pytest_bfcl.extensions.training.content import (
     value_key,
     words,
 )
-from pytest_bfcl.extensions.training.row_calls import calls_in, tools_in
 from pytest_bfcl.extensions.training.splits import entries_of
+from pytest_bfcl.extensions.training.training_rows import calls_in, tools_in
 from pytest_bfcl.extras import require
 
 if TYPE_CHECKING:

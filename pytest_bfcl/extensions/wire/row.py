@@ -1,13 +1,17 @@
-"""A rule as a row: what must be so, and a plain function from one answer to what is wrong with it."""
+"""A rule as a row, and ``rules.toml``: what must be so, where it is written, and what judges an answer by it."""
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
 
 from pytest_bfcl.extensions.wire.cells import Judged
-from pytest_bfcl.extensions.wire.check import OPENAI, Api, Rule
+from pytest_bfcl.extensions.wire.check import OPENAI, Api, Check, Judges, Rule
+from pytest_bfcl.json_types import Parsed
 
 Form = Literal["unstreamed", "streamed", "both"]
 
@@ -59,3 +63,56 @@ class Row:
 def wrong(why: str | None, proof: bytes = b"", *, certain: bool = True, weighed: bool = False) -> list[Finding]:
     """One finding, none without words."""
     return [Finding(why, proof, certain and not weighed, weighed)] if why else []
+
+
+_ROOTS = ("blocks_message", "blocks_fields", "blocks_input")
+_EVENTS = ("blocks_stream", "blocks_order", "blocks_indexes", "blocks_deltas", "blocks_inputs")
+
+
+@cache
+def _book() -> Parsed:
+    return tomllib.loads(Path(__file__).with_name("rules.toml").read_text(encoding="utf-8"))
+
+
+def basics() -> tuple[str, ...]:
+    """What a check about anything finer builds on."""
+    return tuple(_book()["basics"])
+
+
+def checks_of(group: str, judges: Judges) -> tuple[Check, ...]:
+    """A group's checks. Those of the other APIs that Messages has, too, build on its streams as well."""
+    found = []
+    for name, said in _book()["checks"][group].items():
+        given = _given(said)
+        if "messages" in said and "stream_events" in given["after"]:
+            given["after"] += ("blocks_stream",)
+        more = {key: said[key] for key in ("alone", "streamed", "chain") if key in said}
+        found.append(Check(name, Rule(said["text"], said["where"]), judges[name], group=group, **given, **more))
+    return tuple(found)
+
+
+def rows_of(group: str, *judges: RowJudges) -> tuple[Row, ...]:
+    """A group's rows; the same."""
+    judging: RowJudges = {name: judge for each in judges for name, judge in each.items()}
+    found = []
+    for name, said in _book()["rows"][group].items():
+        given, form = _given(said), said.get("form", "unstreamed")
+        if "messages" in said:
+            given["after"] += _ROOTS if form == "unstreamed" else (*_ROOTS, *_EVENTS)
+        rule = Rule(said["text"], said["where"])
+        found.append(Row(name, rule, judging[name], form, gate=said.get("gate", False), **given))
+    return tuple(found)
+
+
+def of_messages(check: Check) -> Check:
+    """A check as Messages has it: its rule is written elsewhere."""
+    groups = (group for kind in ("checks", "rows") for group in _book()[kind].values())
+    said: Mapping[str, Any] = next((group[check.name] for group in groups if check.name in group), {})
+    return replace(check, rule=Rule(check.rule.text, said.get("messages", check.rule.where)))
+
+
+def _given(said: Mapping[str, Any]) -> Parsed:
+    listed = (basics() if name == "@basics" else (name,) for name in said.get("after", ()))
+    apis = (*said.get("apis", OPENAI), *(("anthropic",) if "messages" in said else ()))
+    after = tuple(name for each in listed for name in each)
+    return {"after": after, "apis": apis, "optional": said.get("optional", False)}

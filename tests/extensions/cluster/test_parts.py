@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from pytest_bfcl.extensions.cluster.keys import environment_of
 from pytest_bfcl.extensions.cluster.messages import (
     PIECE,
     Answered,
@@ -19,6 +18,7 @@ from pytest_bfcl.extensions.cluster.messages import (
     Noted,
     Recorded,
     WorkerConfig,
+    environment_of,
     pieces,
 )
 from pytest_bfcl.extensions.cluster.remote_runner import shares_of

@@ -17,7 +17,7 @@ from pytest_bfcl.dataset.opening import open_dataset
 from pytest_bfcl.dataset.schemas import check_functions
 from pytest_bfcl.extensions.own import openapi
 from pytest_bfcl.extensions.own.openapi import documents_of_openapi
-from pytest_bfcl.extensions.own.python_functions import document_of, functions_at
+from pytest_bfcl.extensions.own.sources import document_of, functions_at
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.tools.json_schema import schema_problem
 

@@ -12,8 +12,7 @@ import pytest
 from pytest_bfcl.extensions.retired.rest.choice import open_rest, rest_problem
 from pytest_bfcl.extensions.retired.rest.live import LiveRest
 from pytest_bfcl.extensions.retired.rest.local import LocalRest
-from pytest_bfcl.extensions.retired.rest.provider import whole_url
-from pytest_bfcl.extensions.retired.rest.recorded import RecordedRest
+from pytest_bfcl.extensions.retired.rest.provider import RecordedRest, whole_url
 from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.run_options.values import rest
 

@@ -98,7 +98,7 @@ def _print(found: Sequence[Defect]) -> None:
 
 
 def _write(folder: Path, dataset: DataSet, found: Sequence[Defect], runs: Sequence[Attempts]) -> None:
-    from pytest_bfcl.extensions.lab.auditing.listing import items_csv, known_issues_toml
+    from pytest_bfcl.extensions.lab.auditing.defect import items_csv, known_issues_toml
     from pytest_bfcl.extensions.lab.auditing.pages import write_audit_pages
     from pytest_bfcl.extensions.lab.auditing.run_rules import item_fits
     from pytest_bfcl.runs.directory import is_run

@@ -14,10 +14,14 @@ from typing import Any
 
 from pytest_bfcl.extensions.own.logs.apis import Threads, api_conversation
 from pytest_bfcl.extensions.own.logs.conversation import Conversation
-from pytest_bfcl.extensions.own.logs.langfuse import observations_in, observed_conversation
 from pytest_bfcl.extensions.own.logs.rows import AceAnswers, ace_conversation, xlam_conversation
 from pytest_bfcl.extensions.own.logs.spans import span_conversation, spans_in
-from pytest_bfcl.extensions.own.logs.wrapped import wrapped_conversation, wrapped_in
+from pytest_bfcl.extensions.own.logs.wrapped import (
+    observations_in,
+    observed_conversation,
+    wrapped_conversation,
+    wrapped_in,
+)
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.replies import Said, UnknownShape

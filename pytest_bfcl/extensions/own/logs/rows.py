@@ -8,8 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pytest_bfcl.extensions.own.logs.conversation import Conversation, objects
-from pytest_bfcl.extensions.own.logs.tools import documents_of
+from pytest_bfcl.extensions.own.logs.conversation import Conversation, documents_of, objects
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.replies import Said, UnknownShape, read_call
 from pytest_bfcl.syntax.limits import DecodeError

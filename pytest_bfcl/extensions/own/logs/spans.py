@@ -6,8 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pytest_bfcl.extensions.own.logs.conversation import Conversation, maybe_parsed, objects, parsed
-from pytest_bfcl.extensions.own.logs.tools import documents_of
+from pytest_bfcl.extensions.own.logs.conversation import Conversation, documents_of, maybe_parsed, objects, parsed
 from pytest_bfcl.extensions.own.logs.truth import span_trouble, word_trouble
 from pytest_bfcl.extensions.own.logs.vercel import vercel
 from pytest_bfcl.json_types import Fields

@@ -46,7 +46,7 @@ def open_rest(
     problem = rest_problem(choice, official=official, archive=archive)
     if problem is not None:
         raise UsageError(problem)
-    from pytest_bfcl.extensions.retired.rest.recorded import RecordedRest
+    from pytest_bfcl.extensions.retired.rest.provider import RecordedRest
 
     kind = _kind(choice, official)
     if kind == "replay":

@@ -1,12 +1,14 @@
-"""The protocol of REST providers, and how a request's address is written (docs/retired.md)."""
+"""Providers of REST answers: their protocol, and what a run has recorded (docs/retired.md)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol, runtime_checkable
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
 from pytest_bfcl.json_types import Fields, Parsed
+from pytest_bfcl.providers.recorded import Query, Recording
 
 
 @runtime_checkable
@@ -45,3 +47,53 @@ def whole_url(url: str, params: Fields) -> str:
     parts = urlsplit(url)
     query = "&".join(part for part in (parts.query, urlencode(pairs)) if part)
     return urlunsplit(parts._replace(query=query))
+
+
+class RecordedRest(Recording):
+    """Recorded answers first; what is not recorded is asked of ``provider`` and recorded.
+
+    Without a provider (a replay) `get` raises `AdapterError` of kind ``not_recorded``.
+    """
+
+    what = "REST"
+
+    def __init__(self, folder: Path, provider: RestProvider | None = None, process: str = "main") -> None:
+        super().__init__(folder, process)
+        self._provider = provider
+
+    @property
+    def live(self) -> bool:
+        """Whether requests may reach a service."""
+        return self._provider is not None and self._provider.live
+
+    def get(self, url: str, params: Fields, headers: Mapping[str, str]) -> Parsed:
+        """See `RestProvider.get`."""
+        asked = self._provider
+        named = {name.lower(): value for name, value in sorted(headers.items())}
+        result = self._result(
+            ("get", whole_url(url, params), named), (lambda: asked.get(url, params, headers)) if asked else None
+        )
+        return result if isinstance(result, dict) else {"error": "the recording holds no response"}
+
+    def called(self, name: str, arguments: Fields) -> tuple[Any] | None:
+        """The recorded value of a network-backed function in a tuple, ``None`` when there is none."""
+        return self.find(("call", name, dict(sorted(arguments.items()))))
+
+    def _key(self, call: Query) -> str:
+        return super()._key(tuple(map(_whole, call)))
+
+    def close(self) -> None:
+        """Close the provider; files are closed after every line."""
+        if self._provider is not None:
+            self._provider.close()
+
+
+def _whole(value: object) -> Any:
+    """90.0 and 90 are the same argument."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, list | tuple):
+        return [_whole(item) for item in value]
+    if isinstance(value, dict):
+        return {name: _whole(item) for name, item in value.items()}
+    return value

@@ -17,9 +17,8 @@ from pytest_bfcl.dataset.entry import Entry, FunctionDoc
 from pytest_bfcl.extensions.training.content import question_key
 from pytest_bfcl.extensions.training.generating.conditions import CONDITIONS
 from pytest_bfcl.extensions.training.generating.graph import CATEGORY, Shape, planned
-from pytest_bfcl.extensions.training.generating.official import near_official
 from pytest_bfcl.extensions.training.generating.policies import cheap
-from pytest_bfcl.extensions.training.generating.proof import Facts, Unproved, proved
+from pytest_bfcl.extensions.training.generating.proof import Facts, Unproved, near_official, proved
 from pytest_bfcl.extensions.training.generating.single import KIND_OF, drafted, proved_single
 from pytest_bfcl.extensions.training.generating.task import Task, entry_of, seed_of, task_of
 from pytest_bfcl.failures import HarnessError, UsageError

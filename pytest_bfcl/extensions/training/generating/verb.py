@@ -70,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
     """Make, write and count."""
     from pytest_bfcl.extensions.training.generating.folder import Folder, table
     from pytest_bfcl.extensions.training.generating.making import Recipe, filled_places
-    from pytest_bfcl.extensions.training.generating.official import why_unchecked
+    from pytest_bfcl.extensions.training.generating.proof import why_unchecked
 
     unchecked = why_unchecked()
     tools = _tools(args)

@@ -23,7 +23,7 @@ from pytest_bfcl.extensions.wire.checks import (
     schemas,
     sdks,
 )
-from pytest_bfcl.extensions.wire.rulebook import checks_of, of_messages
+from pytest_bfcl.extensions.wire.row import checks_of, of_messages
 
 GROUPS: Mapping[str, Any] = {
     "arguments": arguments,

@@ -5,8 +5,7 @@ To add one: a line there, and a function from `Judged` to findings in the ``JUDG
 
 from __future__ import annotations
 
-from pytest_bfcl.extensions.wire.row import Finding, Form, Found, Row
-from pytest_bfcl.extensions.wire.rulebook import rows_of
+from pytest_bfcl.extensions.wire.row import Finding, Form, Found, Row, rows_of
 from pytest_bfcl.extensions.wire.rules import blocks, calls, endings, events, messages, streams, texts
 
 GROUPS = {
