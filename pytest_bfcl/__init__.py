@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pytest_bfcl.extensions.agents import Episode as Episode
+    from pytest_bfcl.extensions.agents import AgentEntry as AgentEntry
     from pytest_bfcl.extensions.agents import as_agent as as_agent
     from pytest_bfcl.extensions.own.assertions import assert_answer as assert_answer
     from pytest_bfcl.extensions.own.assertions import assert_calls as assert_calls
@@ -40,7 +40,7 @@ _HOMES = {
     "assert_state": "extensions.own.assertions",
     "assert_expect": "extensions.own.expecting",
     "expect": "extensions.own.expecting",
-    "Episode": "extensions.agents",
+    "AgentEntry": "extensions.agents",
     "as_agent": "extensions.agents",
     "arun": "session.evaluation",
     "run": "session.evaluation",

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.extensions.agents.mcp_http import LoopbackServer
 
 
-class Episode:
+class AgentEntry:
     """What an agent's factory gets; it lives in the event loop that made it, sync tools may be called from any thread.
 
     The factory returns a function that takes the user's next message and returns what the agent said, or it is itself

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.extensions.agents.agent import Agent, mistake_of
-from pytest_bfcl.extensions.agents.episode import Episode
+from pytest_bfcl.extensions.agents.episode import AgentEntry
 from pytest_bfcl.extensions.agents.pool import PooledAgent
 from pytest_bfcl.extensions.agents.posted import PostedAgent
 from pytest_bfcl.failures import AdapterError, BenchmarkError, UsageError
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.models import ModelSpec
     from pytest_bfcl.settings import Settings
 
-Factory = Callable[[Episode], Any]
+Factory = Callable[[AgentEntry], Any]
 
 
 class AgentModel(Agent):
@@ -40,7 +40,7 @@ class AgentModel(Agent):
 
     async def play(self, conversation: PlayedConversation) -> None:
         """Let a fresh agent play; raises `AdapterError` ``fixture`` for whatever it raises."""
-        episode = Episode(conversation)
+        episode = AgentEntry(conversation)
         task = asyncio.current_task()
         try:
             async with AsyncExitStack() as stack:
@@ -56,7 +56,7 @@ class AgentModel(Agent):
         finally:
             await episode.aclose()
 
-    async def _play(self, episode: Episode, stack: AsyncExitStack) -> None:
+    async def _play(self, episode: AgentEntry, stack: AsyncExitStack) -> None:
         player = self._factory(episode)
         if inspect.isawaitable(player):
             player = await player
@@ -102,8 +102,8 @@ async def _opened(player: Any, stack: AsyncExitStack) -> Any:
 def as_agent(factory: Factory, name: str | None = None) -> AgentModel:
     """An agent's factory as what a ``model`` fixture returns; ``name`` is how results call it.
 
-    ``factory`` gets an `Episode` and returns a function (sync or async) from the user's message to the agent's answer;
-    an ``async def`` factory may go through ``episode.turns()`` itself and return nothing.
+    ``factory`` gets an `AgentEntry` and returns a function (sync or async) from the user's message to the agent's
+    answer; an ``async def`` factory may go through ``episode.turns()`` itself and return nothing.
     """
     if not callable(factory):
         raise UsageError(f"an agent's factory is a function that takes an episode, not {type(factory).__name__}")

@@ -16,7 +16,7 @@ import secrets
 from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.extensions.agents.agent import Agent
-from pytest_bfcl.extensions.agents.episode import Episode
+from pytest_bfcl.extensions.agents.episode import AgentEntry
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.redaction import discreet, hide, url_secrets
@@ -40,7 +40,7 @@ class PostedAgent(Agent):
         super().__init__(spec)
         self._url = url
         self._limit_s = limit_s
-        self._episodes: dict[str, Episode] = {}
+        self._episodes: dict[str, AgentEntry] = {}
         self._client: ClientSession | None = None
         self._runner: web.AppRunner | None = None
         self._port = 0
@@ -50,7 +50,7 @@ class PostedAgent(Agent):
         """Post every turn; raises `AdapterError` for an agent that cannot be asked or answers something else."""
         await self._start()
         name = secrets.token_urlsafe(24)
-        episode = self._episodes[name] = Episode(conversation)
+        episode = self._episodes[name] = AgentEntry(conversation)
         try:
             turn = 0
             async for message in episode.turns():
@@ -61,14 +61,14 @@ class PostedAgent(Agent):
             del self._episodes[name]
             await episode.aclose()
 
-    def _turn(self, episode: Episode, name: str, turn: int, message: str) -> Parsed:
+    def _turn(self, episode: AgentEntry, name: str, turn: int, message: str) -> Parsed:
         return {
             "episode": name, "entry_id": episode.entry_id, "category": episode.category, "turn": turn,
             "message": message, "instructions": episode.instructions, "messages": episode.messages,
             "tools": episode.tool_schemas, "call_url": f"http://{HOST}:{self._port}/{name}",
         }  # fmt: skip
 
-    async def _end_turn(self, episode: Episode, said: Parsed) -> None:
+    async def _end_turn(self, episode: AgentEntry, said: Parsed) -> None:
         calls, text = said.get("calls") or [], said.get("text")
         if not isinstance(calls, list) or not all(map(_is_call, calls)) or not isinstance(text, str | None):
             raise AdapterError(

@@ -144,7 +144,7 @@ class _Channel:
 
 
 class RemoteConversation:
-    """What `Episode` needs of a conversation, held by the parent."""
+    """What `AgentEntry` needs of a conversation, held by the parent."""
 
     def __init__(self, channel: _Channel, asked: Parsed) -> None:
         self.entry = SimpleNamespace(**asked)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pytest_bfcl.dataset.entry import Entry
-from pytest_bfcl.extensions.agents import Episode
+from pytest_bfcl.extensions.agents import AgentEntry
 from pytest_bfcl.models.base import Request
 from pytest_bfcl.models.oracle import OracleModel
 from pytest_bfcl.models.spec import parse_spec
@@ -23,14 +23,14 @@ class Script:
         self.entries = entries
         self.oracle = OracleModel(parse_spec("oracle:"), "fc")
 
-    async def turn(self, episode: Episode, turn: int) -> tuple[Calls, str]:
+    async def turn(self, episode: AgentEntry, turn: int) -> tuple[Calls, str]:
         """Calls and last words."""
         entry = self.entries[episode.entry_id]
         reply = await self.oracle.generate(Request(entry, [], entry.all_functions, turn, 0))
         return [(call.name, json.loads(call.arguments)) for call in reply.tool_calls], reply.text or "done"
 
-    def by_call(self, episode: Episode) -> Callable[[str], Any]:
-        """`Episode.call`."""
+    def by_call(self, episode: AgentEntry) -> Callable[[str], Any]:
+        """`AgentEntry.call`."""
         turns = iter(range(1000))
 
         async def play(message: str) -> str:
@@ -41,7 +41,7 @@ class Script:
 
         return play
 
-    def by_tools(self, episode: Episode) -> Callable[[str], Any]:
+    def by_tools(self, episode: AgentEntry) -> Callable[[str], Any]:
         """Async functions, all calls of a turn side by side in one step."""
         turns = iter(range(1000))
 
@@ -53,7 +53,7 @@ class Script:
 
         return play
 
-    def by_sync_tools(self, episode: Episode) -> Callable[[str], Any]:
+    def by_sync_tools(self, episode: AgentEntry) -> Callable[[str], Any]:
         """Plain functions, called from a thread."""
         turns = iter(range(1000))
 
@@ -66,7 +66,7 @@ class Script:
 
         return play
 
-    async def by_turns(self, episode: Episode) -> None:
+    async def by_turns(self, episode: AgentEntry) -> None:
         """It goes through the turns itself."""
         number = 0
         async for _ in episode.turns():
@@ -76,7 +76,7 @@ class Script:
             episode.answer(text)
             number += 1
 
-    def by_mcp(self, episode: Episode) -> Callable[[str], Any]:
+    def by_mcp(self, episode: AgentEntry) -> Callable[[str], Any]:
         """The episode's MCP server, over HTTP."""
         turns = iter(range(1000))
 

@@ -10,14 +10,14 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from pytest_bfcl.extensions.agents import Episode
+from pytest_bfcl.extensions.agents import AgentEntry
 from pytest_bfcl.models.oracle import answer
 from pytest_bfcl.session.evaluation import open_data
 
 kept: list[Any] = []
 
 
-def knowing(episode: Episode) -> Callable[[str], Any]:
+def knowing(episode: AgentEntry) -> Callable[[str], Any]:
     entry, turns = open_data("bundled").entry(episode.entry_id), iter(range(100))
 
     async def turn(message: str) -> str:
@@ -31,7 +31,7 @@ def knowing(episode: Episode) -> Callable[[str], Any]:
     return turn
 
 
-def keeping(episode: Episode) -> Callable[[str], Any]:
+def keeping(episode: AgentEntry) -> Callable[[str], Any]:
     """What libraries' shared clients do: what they began in the first entry they go on with in the next."""
     turn = knowing(episode)
 
@@ -47,7 +47,7 @@ def keeping(episode: Episode) -> Callable[[str], Any]:
     return kept_turn
 
 
-def hoarding(episode: Episode) -> Callable[[str], Any]:
+def hoarding(episode: AgentEntry) -> Callable[[str], Any]:
     """A history of the process: from the second entry on it says what it said before."""
     turn = knowing(episode)
 
@@ -60,21 +60,21 @@ def hoarding(episode: Episode) -> Callable[[str], Any]:
     return stale_turn
 
 
-def returning_nothing(episode: Episode) -> None:
+def returning_nothing(episode: AgentEntry) -> None:
     episode.tools  # noqa: B018 - its author forgot the return
 
 
-async def returning_nothing_later(episode: Episode) -> None:
+async def returning_nothing_later(episode: AgentEntry) -> None:
     await asyncio.sleep(0)
 
 
-def leaking(episode: Episode) -> Callable[[str], Any]:
+def leaking(episode: AgentEntry) -> Callable[[str], Any]:
     kept.append(os.pipe())
     return knowing(episode)
 
 
-def then(action: Callable[[], Any]) -> Callable[[Episode], Callable[[str], Any]]:
-    def factory(episode: Episode) -> Callable[[str], Any]:
+def then(action: Callable[[], Any]) -> Callable[[AgentEntry], Callable[[str], Any]]:
+    def factory(episode: AgentEntry) -> Callable[[str], Any]:
         async def turn(message: str) -> str:
             return str(action())
 
@@ -100,7 +100,7 @@ eating = then(lambda: kept.append(bytearray(8 * 2**30)))
 
 
 @asynccontextmanager
-async def managed(episode: Episode) -> Any:
+async def managed(episode: AgentEntry) -> Any:
     with Path("managed.txt").open("a") as file:
         file.write("open ")
     yield knowing(episode)
@@ -109,7 +109,7 @@ async def managed(episode: Episode) -> Any:
 
 
 class Closable:
-    def __init__(self, episode: Episode) -> None:
+    def __init__(self, episode: AgentEntry) -> None:
         self._turn = knowing(episode)
 
     def __call__(self, message: str) -> Any:
