@@ -391,7 +391,7 @@ TOGETHER = {"open_measurement", "find_runs", "open_runs", "compare_models", "Pai
 WITHIN = {
     "extensions/causes/diagnosis.py": "diagnoses, which explain and comment chose",
     "extensions/boards/ranking.py": "contestants, which leaderboard_page chose",
-    "extensions/boards/verification.py": "conducts, which served_runs and served_gate chose",
+    "extensions/boards/verification.py": "conducts, which served_runs chose",
     "extensions/view/serving.py": "opens the store for Pages and OverviewPages",
     "extensions/view/site_verb.py": "opens the store for Pages and OverviewPages",
     "scoring/comparison_rows.py": "verdicts, which comparison chose",

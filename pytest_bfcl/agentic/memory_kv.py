@@ -179,9 +179,13 @@ def _tools_of(limits: Limits) -> Iterator[Callable[..., JsonObject]]:
     yield from (add, remove, replace, clear, retrieve, list_keys, key_search)
 
 
-def _give_tools(cls: type[MemoryAPI_kv]) -> None:
+def give_tools(cls: type[Simulator], tools_of: Callable[[Limits], Iterator[Callable[..., JsonObject]]]) -> None:
+    """Give a memory the tools of both parts, each named after its part: ``core_memory_add``.
+
+    ``{part}``, ``{entries}`` and ``{chars}`` in a docstring are the part's.
+    """
     for limits in (CORE, ARCHIVAL):
-        for method in _tools_of(limits):
+        for method in tools_of(limits):
             method.__name__ = f"{limits.part}_memory_{method.__name__}"
             method.__qualname__ = f"{cls.__name__}.{method.__name__}"
             method.__doc__ = (method.__doc__ or "").format(**limits._asdict())
@@ -251,4 +255,4 @@ def _words(text: str) -> list[str]:
     return text.replace("_", " ").lower().split()
 
 
-_give_tools(MemoryAPI_kv)
+give_tools(MemoryAPI_kv, _tools_of)

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_bfcl.extensions.boards import TEMPLATES
-from pytest_bfcl.extensions.boards.history import DatedRun, HistoryLine, history
-from pytest_bfcl.extensions.boards.history_charts import history_charts
+from pytest_bfcl.extensions.boards.history import DatedRun, HistoryLine, history, history_charts
 from pytest_bfcl.extensions.boards.official_csv import as_text
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from pytest_bfcl.extensions.formats import bars, gemma, json_lists, sources, text_lines
+from pytest_bfcl.extensions.formats import gemma, json_lists, sources, text_lines
 from pytest_bfcl.extensions.formats import tool_call_tags as tags
 from pytest_bfcl.extensions.formats.installed_parser import STREAMED, installed_parser, pairs_of
 from pytest_bfcl.extensions.formats.parser_streams import token_cuts
@@ -104,8 +104,8 @@ _OWN = (
     _handler("hermes", tags.hermes_texts, tags.hermes_calls, thinking="think"),
     _handler("hermes-strict", tags.listed_texts, tags.listed_calls, read=tags.read_arch, stored=True),
     _handler("falcon", tags.falcon_texts, tags.falcon_calls),
-    _handler("granite3", tags.listed_texts, tags.listed_calls, read=bars.read_granite3, stored=True),
-    _handler("phi4-mini", tags.listed_texts, tags.listed_calls, read=bars.read_phi, stored=True),
+    _handler("granite3", tags.listed_texts, tags.listed_calls, read=tags.read_granite3, stored=True),
+    _handler("phi4-mini", tags.listed_texts, tags.listed_calls, read=tags.read_phi, stored=True),
     _handler("granite20b", text_lines.granite20b_texts, text_lines.granite20b_calls),
     _handler("llama3-json", json_lists.llama_texts, json_lists.llama_calls),
     _handler("hammer", json_lists.hammer_texts, json_lists.hammer_calls),

@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 
 def check(entry: Entry, transcript: Transcript) -> Verdict:
     """The verdict by the checker of the entry's category."""
-    from pytest_bfcl.extensions.retired.checkers import chat, executable, rest, sql
+    from pytest_bfcl.extensions.retired import verdicts
 
     match entry.row.checker:
         case "chat":
-            return chat.check_chat(transcript)
+            return verdicts.check_chat(transcript)
         case "rest":
-            return rest.check_rest(entry, transcript)
+            return verdicts.check_rest(entry, transcript)
         case "sql":
-            return sql.check_sql(entry, transcript)
+            return verdicts.check_sql(entry, transcript)
         case _:
-            return executable.check_executable(entry, transcript)
+            return verdicts.check_executable(entry, transcript)
 
 
 def problem(checker: str, rest: str, *, official: bool, archive: Path | None) -> str | None:

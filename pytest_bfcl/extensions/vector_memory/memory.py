@@ -7,10 +7,10 @@ conversation that only stores needs no encoder's time.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pytest_bfcl.agentic.memory_kv import ARCHIVAL, CORE, Limits
+from pytest_bfcl.agentic.memory_kv import ARCHIVAL, CORE, Limits, give_tools
 from pytest_bfcl.extensions.vector_memory.embedding import Encoder, encoder_problem, shared_encoder
 from pytest_bfcl.json_types import Fields, JsonObject, Parsed
 from pytest_bfcl.simulators.toolkit import Say, Simulator, tool
@@ -181,11 +181,17 @@ class MemoryAPI_vector(Simulator):
         """The core memory as the prompt shows it: ``{}`` when empty, never the sentence (agentic spec §4)."""
         return json.dumps(self.core_memory.store, indent=4)
 
-    # -- core ----------------------------------------------------------------------------------------------------
+    def part(self, limits: Limits) -> VectorStore:
+        """The texts of one part."""
+        return self.core_memory if limits is CORE else self.archival_memory
+
+
+def _tools_of(limits: Limits) -> Iterator[Callable[..., JsonObject]]:
+    """The tools that both parts have; ``{…}`` in their docstrings are of the part."""
 
     @tool(writes=True)
-    def core_memory_add(self, text: str) -> JsonObject:
-        """Store a text in the core memory, which holds 7 texts of at most 300 characters.
+    def add(self: MemoryAPI_vector, text: str) -> JsonObject:
+        """Store a text in the {part} memory, which holds {entries} texts of at most {chars:,} characters.
 
         Args:
             text: The text to store.
@@ -193,11 +199,11 @@ class MemoryAPI_vector(Simulator):
         Returns:
             id (integer): Id of the text.
         """
-        return self.core_memory.add(text)
+        return self.part(limits).add(text)
 
     @tool(writes=True)
-    def core_memory_remove(self, vec_id: int) -> JsonObject:
-        """Delete a text from the core memory.
+    def remove(self: MemoryAPI_vector, vec_id: int) -> JsonObject:
+        """Delete a text from the {part} memory.
 
         Args:
             vec_id: Id of the text.
@@ -205,11 +211,11 @@ class MemoryAPI_vector(Simulator):
         Returns:
             status (string): What was done.
         """
-        return self.core_memory.remove(vec_id)
+        return self.part(limits).remove(vec_id)
 
     @tool(writes=True)
-    def core_memory_update(self, vec_id: int, new_text: str) -> JsonObject:
-        """Store another text under an id of the core memory.
+    def update(self: MemoryAPI_vector, vec_id: int, new_text: str) -> JsonObject:
+        """Store another text under an id of the {part} memory.
 
         Args:
             vec_id: Id that is in use.
@@ -218,20 +224,20 @@ class MemoryAPI_vector(Simulator):
         Returns:
             status (string): What was done.
         """
-        return self.core_memory.update(vec_id, new_text)
+        return self.part(limits).update(vec_id, new_text)
 
     @tool(writes=True)
-    def core_memory_clear(self) -> JsonObject:
-        """Delete every text of the core memory.
+    def clear(self: MemoryAPI_vector) -> JsonObject:
+        """Delete every text of the {part} memory.
 
         Returns:
             status (string): What was done.
         """
-        return self.core_memory.clear()
+        return self.part(limits).clear()
 
     @tool(writes=False)
-    def core_memory_retrieve(self, query: str, top_k: int = 5) -> JsonObject:
-        """Find the texts of the core memory that are nearest in meaning to a query.
+    def retrieve(self: MemoryAPI_vector, query: str, top_k: int = 5) -> JsonObject:
+        """Find the texts of the {part} memory that are nearest in meaning to a query.
 
         Args:
             query: What to look for, in words.
@@ -240,83 +246,18 @@ class MemoryAPI_vector(Simulator):
         Returns:
             result (array): Objects with `id`, `similarity_score` and `text`, best first.
         """
-        return self.core_memory.retrieve(query, top_k)
+        return self.part(limits).retrieve(query, top_k)
 
     @tool(writes=False)
-    def core_memory_retrieve_all(self) -> JsonObject:
-        """Read the whole core memory.
+    def retrieve_all(self: MemoryAPI_vector) -> JsonObject:
+        """Read the whole {part} memory.
 
         Returns:
             result (array): Objects with `id` and `text`, oldest first.
         """
-        return self.core_memory.retrieve_all()
+        return self.part(limits).retrieve_all()
 
-    # -- archival ------------------------------------------------------------------------------------------------
+    yield from (add, remove, update, clear, retrieve, retrieve_all)
 
-    @tool(writes=True)
-    def archival_memory_add(self, text: str) -> JsonObject:
-        """Store a text in the archival memory, which holds 50 texts of at most 2,000 characters.
 
-        Args:
-            text: The text to store.
-
-        Returns:
-            id (integer): Id of the text.
-        """
-        return self.archival_memory.add(text)
-
-    @tool(writes=True)
-    def archival_memory_remove(self, vec_id: int) -> JsonObject:
-        """Delete a text from the archival memory.
-
-        Args:
-            vec_id: Id of the text.
-
-        Returns:
-            status (string): What was done.
-        """
-        return self.archival_memory.remove(vec_id)
-
-    @tool(writes=True)
-    def archival_memory_update(self, vec_id: int, new_text: str) -> JsonObject:
-        """Store another text under an id of the archival memory.
-
-        Args:
-            vec_id: Id that is in use.
-            new_text: The text that takes the place of the present one.
-
-        Returns:
-            status (string): What was done.
-        """
-        return self.archival_memory.update(vec_id, new_text)
-
-    @tool(writes=True)
-    def archival_memory_clear(self) -> JsonObject:
-        """Delete every text of the archival memory.
-
-        Returns:
-            status (string): What was done.
-        """
-        return self.archival_memory.clear()
-
-    @tool(writes=False)
-    def archival_memory_retrieve(self, query: str, top_k: int = 5) -> JsonObject:
-        """Find the texts of the archival memory that are nearest in meaning to a query.
-
-        Args:
-            query: What to look for, in words.
-            top_k: How many texts to return at most.
-
-        Returns:
-            result (array): Objects with `id`, `similarity_score` and `text`, best first.
-        """
-        return self.archival_memory.retrieve(query, top_k)
-
-    @tool(writes=False)
-    def archival_memory_retrieve_all(self) -> JsonObject:
-        """Read the whole archival memory.
-
-        Returns:
-            result (array): Objects with `id` and `text`, oldest first.
-        """
-        return self.archival_memory.retrieve_all()
+give_tools(MemoryAPI_vector, _tools_of)

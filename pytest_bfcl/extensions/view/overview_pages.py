@@ -13,9 +13,9 @@ from pytest_bfcl.extensions.boards.contestants import Contestant, contestants, w
 from pytest_bfcl.extensions.boards.dated_runs import ReadRun, histories_of, histories_values
 from pytest_bfcl.extensions.boards.published_table import published_values
 from pytest_bfcl.extensions.boards.stability import repeat_notes, stability
-from pytest_bfcl.extensions.boards.stability_text import stability_values
+from pytest_bfcl.extensions.boards.stability_verb import stability_values
 from pytest_bfcl.extensions.lab.auditing import pages as audits_of
-from pytest_bfcl.extensions.lab.auditing.defect import Defect
+from pytest_bfcl.extensions.lab.auditing.rules import Defect
 from pytest_bfcl.extensions.lab.auditing.run_rules import Attempt, Attempts, run_defects
 from pytest_bfcl.extensions.view import frame
 from pytest_bfcl.extensions.view.index import Stamp

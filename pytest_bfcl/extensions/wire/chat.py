@@ -1,4 +1,7 @@
-"""Chat completions: how a `Request` is written, how an answer and a stream of chunks are read."""
+"""Chat completions: how a `Request` is written, how an answer and a stream of chunks are read; text completions too.
+
+A text completion has a prompt and a text. Its only calls are those in the text.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_bfcl.extensions.wire.exchange import Exchange
-from pytest_bfcl.extensions.wire.replies import CALLS, Call, Reader, Reply, Usage, joined_text, text_of
+from pytest_bfcl.extensions.wire.replies import CALLS, LENGTH, STOP, Call, Reader, Reply, Usage, joined_text, text_of
 from pytest_bfcl.extensions.wire.requests import Message, Request, Tool, ToolCalls, ToolResult, Turn, Verbatim
 from pytest_bfcl.json_types import Fields, Parsed
 
@@ -218,3 +221,51 @@ def _message(turn: Turn) -> Json:
 
 def _content(said: str | Sequence[str]) -> str | list[Json]:
     return said if isinstance(said, str) else [{"type": "text", "text": text} for text in said]
+
+
+ENDS = {"stop": STOP, "length": LENGTH}
+LIMIT = 24
+"""Tokens of an answer where a check does not say: a model without a question may go on for long."""
+
+
+class Completions(Reader):
+    """``POST /completions``."""
+
+    name = "completions"
+    path = "/completions"
+    limit_name = "max_tokens"
+    nothing_whole = Chat.nothing_whole
+    nothing_streamed = Chat.nothing_streamed
+
+    def body(self, request: Request, model: str) -> Json:
+        """The JSON body of a request: what was said, as one prompt."""
+        prompt = "\n".join(str(turn.text) for turn in request.turns if isinstance(turn, Message))
+        body: Json = {"model": model, "prompt": prompt, self.limit_name: request.limit or LIMIT}
+        if request.stream:
+            body |= {"stream": True, "stream_options": {"include_usage": True}}
+        return body | dict(request.extra)
+
+    def replies_in(self, exchange: Exchange, body: Json) -> tuple[Reply, ...]:
+        """See `Reader`."""
+        usage = usage_of(body)
+        return tuple(_reply(exchange, [choice], usage, position) for position, choice in enumerate(choices_of(body)))
+
+    def replies_of_stream(self, exchange: Exchange) -> tuple[Reply, ...]:
+        """See `Reader`."""
+        choices, usage = streamed_choices(exchange)
+        return tuple(_reply(exchange, choices[index], usage, index) for index in sorted(choices))
+
+
+def _reply(exchange: Exchange, choices: list[Json], usage: Usage | None, position: int) -> Reply:
+    found = choices[0].get("index")
+    words = (choice.get("finish_reason") for choice in reversed(choices))
+    word = next(filter(None, words), None)
+    return Reply(
+        exchange, text="".join(texts_of(choices)), finish=ENDS.get(word, word) if isinstance(word, str) else None,
+        usage=usage, choice=found if isinstance(found, int) else position,
+    )  # fmt: skip
+
+
+def texts_of(choices: list[Json]) -> Iterator[str]:
+    """The texts of choices, those that are texts."""
+    return (choice["text"] for choice in choices if isinstance(choice.get("text"), str))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from pytest_bfcl.extensions.wire.chat import Chat
-from pytest_bfcl.extensions.wire.completions import Completions
+from pytest_bfcl.extensions.wire.chat import Chat, Completions
 from pytest_bfcl.extensions.wire.messages import Messages
 from pytest_bfcl.extensions.wire.responses import Responses
 

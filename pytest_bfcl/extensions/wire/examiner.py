@@ -1,4 +1,4 @@
-"""Runs checks side by side and keeps what came of them."""
+"""Runs checks side by side and keeps what came of them; `examiner_of` opens one that asks over HTTP."""
 
 from __future__ import annotations
 
@@ -7,11 +7,24 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
 
-from pytest_bfcl.extensions.wire.check import Check
-from pytest_bfcl.extensions.wire.not_held import Blocked, Broke, NotCalled, NotHeld, Refused, Suspected
+from pytest_bfcl.extensions.wire.checks import checks_for
+from pytest_bfcl.extensions.wire.client import HttpTransport, Place, WireClient
+from pytest_bfcl.extensions.wire.dialects import DIALECTS
 from pytest_bfcl.extensions.wire.outcome import Attempt, Outcome, share_called, summed
-from pytest_bfcl.extensions.wire.probe import Line, Probe
+from pytest_bfcl.extensions.wire.probe import (
+    Blocked,
+    Broke,
+    Conduct,
+    Line,
+    NotCalled,
+    NotHeld,
+    Probe,
+    Refused,
+    Suspected,
+)
+from pytest_bfcl.extensions.wire.row import Check
 from pytest_bfcl.failures import BenchmarkError, HarnessError
+from pytest_bfcl.settings import Settings
 from pytest_bfcl.troubles import HarnessTrouble
 
 CROSSTALK = "crosstalk"
@@ -176,3 +189,21 @@ class _Floor:
             async with self._empty:
                 self._count -= 1
                 self._empty.notify_all()
+
+
+def examiner_of(place: Place, settings: Settings) -> Examiner:
+    """The checks of the place's API over HTTP, run as the settings say: attempts, concurrency, limits, retries."""
+    client = WireClient(
+        HttpTransport(place.server),
+        concurrency=settings.first_concurrency,
+        limit_s=min(settings.timeout_s, settings.request_limit_s),
+    )
+    conduct = Conduct(
+        repeat=settings.repeat,
+        seed=settings.seed,
+        temperature=settings.temperature,
+        retries=settings.retries,
+        schemas=settings.wire_schemas,
+    )
+    line = Line(client, DIALECTS[place.api](), place.model, conduct, place.parameters)
+    return Examiner(line, checks_for(place.api))

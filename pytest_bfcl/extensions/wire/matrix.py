@@ -13,9 +13,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from pytest_bfcl.extensions.wire.cells import CELLS, Cell, Judged, request_for
-from pytest_bfcl.extensions.wire.check import Check
-from pytest_bfcl.extensions.wire.not_held import Blocked, Broke, LikelyBroke, NotCalled, Refused, Suspected
-from pytest_bfcl.extensions.wire.probe import AGAIN, Probe
+from pytest_bfcl.extensions.wire.probe import AGAIN, Blocked, Broke, LikelyBroke, NotCalled, Probe, Refused, Suspected
+from pytest_bfcl.extensions.wire.row import Check
 from pytest_bfcl.extensions.wire.rules import GROUPS, ROWS, Finding, Found, Row
 
 MOST_ASKED_AGAIN = 3

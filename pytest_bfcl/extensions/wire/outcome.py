@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from pytest_bfcl.extensions.wire.check import Check
 from pytest_bfcl.extensions.wire.exchange import Exchange
+from pytest_bfcl.extensions.wire.row import Check
 from pytest_bfcl.failures import BenchmarkError
 
 STATES = {

@@ -1,17 +1,65 @@
-"""A rule as a row, and ``rules.toml``: what must be so, where it is written, and what judges an answer by it."""
+"""A rule as a row, and ``rules.toml``: what must be so, where it is written, and what judges an answer by it.
+
+A check asks for itself and raises unless its rule held (`NotHeld`); a row is a plain function from one answer to what
+is wrong with it.
+"""
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
 from pytest_bfcl.extensions.wire.cells import Judged
-from pytest_bfcl.extensions.wire.check import OPENAI, Api, Check, Judges, Rule
+from pytest_bfcl.extensions.wire.probe import Probe
 from pytest_bfcl.json_types import Parsed
+
+Api = Literal["chat", "responses", "anthropic", "completions"]
+APIS: tuple[Api, ...] = ("chat", "responses", "anthropic", "completions")
+OPENAI: tuple[Api, ...] = ("chat", "responses")
+"""The two that have one set of checks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What must be so, in one or two sentences, and where it is written (a section's name, never a made-up link)."""
+
+    text: str
+    where: str
+
+
+Judges = Mapping[str, Callable[[Probe], Awaitable[None]]]
+"""What judges a rule, by its name in ``rules.toml``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One check: its rule, and ``judge``, which asks and raises unless the rule held.
+
+    ``after``: checks without which this one means nothing; when one of them is broken, this one is not judged.
+    ``optional``: a server may refuse what is asked here with a clean 4xx. ``alone``: nothing else runs beside it.
+    ``streamed``: it is about streams and nothing else. ``chain``: so many requests follow one another; it goes first.
+    """
+
+    name: str
+    rule: Rule
+    judge: Callable[[Probe], Awaitable[None]]
+    after: tuple[str, ...] = ()
+    apis: tuple[Api, ...] = OPENAI
+    optional: bool = False
+    alone: bool = False
+    group: str = ""
+    streamed: bool = False
+    chain: int = 0
+
+    @property
+    def reason(self) -> str:
+        """The reason of a failure."""
+        return f"wire:{self.name}"
+
 
 Form = Literal["unstreamed", "streamed", "both"]
 

@@ -19,8 +19,8 @@ from pytest_bfcl.json_types import Fields
 from pytest_bfcl.plain_text import say
 
 if TYPE_CHECKING:
-    from pytest_bfcl.extensions.wire.check import Check
     from pytest_bfcl.extensions.wire.cutting import Cut
+    from pytest_bfcl.extensions.wire.row import Check
     from pytest_bfcl.extensions.wire.written import Written
 
 SHOWN = 30
@@ -30,7 +30,7 @@ SUMMARY = "explain the checks of a server, write their page again"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The verb's options."""
-    from pytest_bfcl.extensions.wire.check import APIS
+    from pytest_bfcl.extensions.wire.row import APIS
 
     parser.add_argument("run", nargs="?", metavar="RUN", help="run directory: write its wire.html again")
     parser.add_argument("--list", action="store_true", help="explain every check")
@@ -56,8 +56,8 @@ def run(args: argparse.Namespace) -> int:
 
 def explain(api: str | None) -> None:
     """Every check: name, APIs, rule, where it is written, what it builds on."""
-    from pytest_bfcl.extensions.wire.check import APIS
     from pytest_bfcl.extensions.wire.checks import checks_for
+    from pytest_bfcl.extensions.wire.row import APIS
 
     wanted = [each for each in APIS if api in (None, each)]
     checks: dict[str, Check] = {}

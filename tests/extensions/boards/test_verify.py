@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.cli import main
-from pytest_bfcl.extensions.boards.served_gate import ServedGate
-from pytest_bfcl.extensions.boards.served_runs import nowhere, open_served
+from pytest_bfcl.extensions.boards.served_runs import ServedGate, nowhere, open_served
 from pytest_bfcl.session.evaluation import open_data, run
 from tests.extensions.boards.test_stability import RECORDED
 from tests.plugin.conftest import question, write_lines

@@ -8,7 +8,7 @@ import pytest
 
 from pytest_bfcl.checkers import judge
 from pytest_bfcl.dataset.entry import Entry
-from pytest_bfcl.extensions.retired.checkers.executable import same_value, wrong_result
+from pytest_bfcl.extensions.retired.verdicts import same_value, wrong_result
 from pytest_bfcl.extensions.sql.outcome import Outcome
 from pytest_bfcl.transcript import Reply, Step, Transcript, Turn
 

@@ -7,13 +7,13 @@ import os
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from pytest_bfcl.extensions.wire.check import Api
 from pytest_bfcl.extensions.wire.checks import checks_for
 from pytest_bfcl.extensions.wire.client import HttpTransport, Place, WireClient
 from pytest_bfcl.extensions.wire.dialects import DIALECTS
 from pytest_bfcl.extensions.wire.examiner import Examiner
 from pytest_bfcl.extensions.wire.outcome import Outcome
 from pytest_bfcl.extensions.wire.probe import Conduct, Line
+from pytest_bfcl.extensions.wire.row import Api
 from pytest_bfcl.models.endpoint import Endpoint
 from pytest_bfcl.settings import Settings
 from tests.extensions.wire.reference import Direct, Reference

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pytest_bfcl.extensions.wire.check import Api
+from pytest_bfcl.extensions.wire.row import Api
 from tests.extensions.wire import reference
 from tests.extensions.wire.reference import Heard, Json, Message, Reference, Refusal
 

@@ -16,13 +16,12 @@ from typing import Any
 
 import pytest
 
-from pytest_bfcl.extensions.wire.check import Api
-from pytest_bfcl.extensions.wire.checks.sdks import requests
+from pytest_bfcl.extensions.wire.checks.sdks import own_reading, requests
 from pytest_bfcl.extensions.wire.client import WireClient
 from pytest_bfcl.extensions.wire.dialects import DIALECTS
 from pytest_bfcl.extensions.wire.probe import Conduct, Line, Probe
 from pytest_bfcl.extensions.wire.replies import CALLS, LENGTH, STOP, Reply
-from pytest_bfcl.extensions.wire.second_readers import own_reading
+from pytest_bfcl.extensions.wire.row import Api
 from tests.extensions.wire.reference import Direct, Reference
 
 FOLDER = os.environ.get("PYTEST_BFCL_AI_SDK", "")

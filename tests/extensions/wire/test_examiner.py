@@ -10,10 +10,10 @@ import random
 import pytest
 
 from pytest_bfcl.extensions.wire.cells import CELLS
-from pytest_bfcl.extensions.wire.check import APIS, Api
 from pytest_bfcl.extensions.wire.checks import all_checks, checks_for
 from pytest_bfcl.extensions.wire.examiner import trigger_rate
 from pytest_bfcl.extensions.wire.record import newest, read_records, record_of
+from pytest_bfcl.extensions.wire.row import APIS, Api
 from tests.extensions.wire import reference
 from tests.extensions.wire.examining import examine, place_of, states
 from tests.extensions.wire.reference import Heard, Message, Reference

@@ -10,10 +10,10 @@ from dataclasses import replace
 import pytest
 from aiohttp import web
 
-from pytest_bfcl.extensions.wire.check import APIS, Api
 from pytest_bfcl.extensions.wire.checks import checks_for
 from pytest_bfcl.extensions.wire.client import HttpTransport, Place, WireClient
 from pytest_bfcl.extensions.wire.record import record_of
+from pytest_bfcl.extensions.wire.row import APIS, Api
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.models import parse_spec
 from pytest_bfcl.settings import Settings

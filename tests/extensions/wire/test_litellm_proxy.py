@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_bfcl.extensions.wire.check import Api
 from pytest_bfcl.extensions.wire.checks import checks_for
+from pytest_bfcl.extensions.wire.row import Api
 from tests.extensions.litellm.test_proxy import executable, proxied
 from tests.extensions.wire.examining import examine_http, states
 from tests.extensions.wire.reference import Reference

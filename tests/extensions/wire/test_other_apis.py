@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_bfcl.extensions.wire.check import Api
 from pytest_bfcl.extensions.wire.checks import checks_for
-from pytest_bfcl.extensions.wire.second_readers import READERS
+from pytest_bfcl.extensions.wire.checks.sdks import READERS
+from pytest_bfcl.extensions.wire.row import Api
 from tests.extensions.wire.examining import examine, states
 from tests.extensions.wire.other_variants import MESSAGES, TEXTS
 from tests.extensions.wire.planting import Variant

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_bfcl.extensions.wire.check import Api
 from pytest_bfcl.extensions.wire.checks import checks_for
+from pytest_bfcl.extensions.wire.row import Api
 from tests.extensions.wire.examining import examine, states
 from tests.extensions.wire.planting import Variant
 from tests.extensions.wire.reference import Heard, Message, Reference

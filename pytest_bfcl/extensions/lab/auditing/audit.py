@@ -11,9 +11,9 @@ from pytest_bfcl.conversation.requirements import skip_reason
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.dataset.loading import DataSet
 from pytest_bfcl.extensions.lab.auditing.answer_rules import answer_defects
-from pytest_bfcl.extensions.lab.auditing.defect import Defect
 from pytest_bfcl.extensions.lab.auditing.entry_rules import OWN_ONLY, entry_defects
 from pytest_bfcl.extensions.lab.auditing.request_rules import request_defects
+from pytest_bfcl.extensions.lab.auditing.rules import Defect
 from pytest_bfcl.extensions.lab.auditing.run_rules import Attempts, run_defects
 from pytest_bfcl.extensions.lab.auditing.schema_rules import schema_defects
 from pytest_bfcl.extensions.lab.auditing.set_rules import agentic_defects, duplicate_defects, sibling_defects

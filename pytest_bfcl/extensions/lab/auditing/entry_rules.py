@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.dataset.entry_checks import check_entry
 from pytest_bfcl.dataset.schemas import Finding
-from pytest_bfcl.extensions.lab.auditing.defect import Defect
+from pytest_bfcl.extensions.lab.auditing.rules import Defect
 from pytest_bfcl.extensions.own.lint import lint_entry
 
 _BY_MESSAGE: tuple[tuple[str, str], ...] = (

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from pytest_bfcl.dataset.entry import Entry
-from pytest_bfcl.extensions.lab.auditing.defect import Defect
 from pytest_bfcl.extensions.lab.auditing.literals import FACTORS, dates, literals, numbers, texts_in
+from pytest_bfcl.extensions.lab.auditing.rules import Defect
 from pytest_bfcl.extensions.own.lint import words
 
 FITTING = 0.75

@@ -1,19 +1,50 @@
 """What many runs say about an entry: no run passes it, they agree on one other answer, better models pass it less.
 
-Relatives count once: everything is counted by families of models (`lineage.family_of`), never by runs.
+Relatives count once: everything is counted by families of models (`family_of`), never by runs.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from pytest_bfcl.extensions.lab.auditing.defect import Defect
 from pytest_bfcl.extensions.lab.auditing.item_fit import ItemFit, fit_items
-from pytest_bfcl.extensions.lab.auditing.lineage import family_of
+from pytest_bfcl.extensions.lab.auditing.rules import Defect
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.json_types import Fields
+from pytest_bfcl.rescoring import score_lines
+from pytest_bfcl.runs.lines import DamagedLine
+
+if TYPE_CHECKING:
+    from pytest_bfcl.dataset.loading import DataSet
+    from pytest_bfcl.runs.damage import LeftOut
+
+_SNAPSHOT = re.compile(r"[_@:-]snapshots?[_-].*$", re.IGNORECASE)
+_MODE = re.compile(r"@(?:fc|prompt)$")
+_VENDOR = re.compile(r"^.*(?:/|--)")
+_PART = re.compile(r"(?<![a-z])(?!(?:meta|open)-)[a-z]+", re.IGNORECASE)
+_VERSIONED = re.compile(r"[A-Za-z][A-Za-z-]*-?\d")
+
+
+def family_of(model: str) -> str:
+    """The family of a model's name: the word its version follows, in lower case.
+
+    ``openai:gpt-4o@fc``, ``gpt-4.1`` and ``gpt-oss-120b`` are ``gpt``, ``Qwen_Qwen3-8B-FC`` and ``Qwen--Qwen3-32B``
+    ``qwen``, ``Salesforce_Llama-xLAM-2-8b-fc-r`` ``llama``. Rather one family too few than two of one.
+    """
+    name = _MODE.sub("", model)
+    name = _SNAPSHOT.sub("", name)
+    name = _VENDOR.sub("", name.partition(":")[2] or name)
+    parts = [part for part in name.split("_") if _PART.match(part)] or [name]
+    chosen = next((part for part in reversed(parts) if _VERSIONED.search(part)), parts[-1])
+    found = _PART.search(chosen)
+    return (found[0] if found else chosen).lower()
+
 
 FEWEST = 2
 """Attempts from which "never" means something."""
@@ -123,3 +154,36 @@ def _families(count: int) -> str:
 
 def _text(calls: Any) -> str:
     return json.dumps(calls, sort_keys=True, ensure_ascii=False, default=str)
+
+
+def read_attempts(path: Path, dataset: DataSet, left_out: LeftOut) -> Attempts:
+    """Every judged try of a run; lines without a verdict are judged here.
+
+    What cannot be read goes to ``left_out``. Raises `UsageError` when there is nothing to read.
+    """
+    from pytest_bfcl.runs.replay_lines import read_replay_lines
+
+    if not path.exists():
+        raise UsageError(f"--runs: {path} does not exist: name run directories, results.jsonl or official folders")
+    by_id: dict[str, list[Attempt]] = {}
+    for number, line in enumerate(read_replay_lines(path, left_out, None, "auto", dataset), 1):
+        attempt = _attempt(line, dataset)
+        if isinstance(attempt, str):
+            left_out(DamagedLine(path, number, attempt))
+        elif attempt is not None:
+            by_id.setdefault(str(line.get("id")), []).append(attempt)
+    return Attempts(str(path), by_id)
+
+
+def _attempt(line: Fields, dataset: DataSet) -> Attempt | str | None:
+    """One line as an attempt; ``None`` for errors and skipped entries, or why the line cannot be judged."""
+    model = str(line.get("model") or "")
+    made = line.get("calls") or line.get("output")
+    outcome = line.get("official_outcome") or line.get("outcome")
+    if outcome is not None:
+        reason = line.get("official_reason") if "official_outcome" in line else line.get("reason")
+        return Attempt(outcome == "passed", reason, made, model) if outcome in ("passed", "failed") else None
+    (verdict,) = score_lines([line], dataset)
+    if not isinstance(verdict.get("valid"), bool):
+        return None if "skipped" in verdict else str(verdict.get("error"))
+    return Attempt(verdict["valid"], verdict.get("reason"), made, model)

@@ -11,8 +11,8 @@ from typing import Any
 
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.dataset.loading import DataSet
-from pytest_bfcl.extensions.lab.auditing.defect import Defect
 from pytest_bfcl.extensions.lab.auditing.request_rules import messages_text
+from pytest_bfcl.extensions.lab.auditing.rules import Defect
 
 VARIANTS = ("multi_turn_miss_func", "multi_turn_miss_param", "multi_turn_long_context")
 BASE = "multi_turn_base"

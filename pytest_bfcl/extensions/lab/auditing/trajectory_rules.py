@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from pytest_bfcl.checkers.state import executor_of
 from pytest_bfcl.checkers.steps import is_error
 from pytest_bfcl.dataset.entry import Entry
-from pytest_bfcl.extensions.lab.auditing.defect import Defect
 from pytest_bfcl.extensions.lab.auditing.literals import Pool, literals, texts_in
+from pytest_bfcl.extensions.lab.auditing.rules import Defect
 from pytest_bfcl.extensions.lab.auditing.schema_rules import misfits
 from pytest_bfcl.failures import BenchmarkError, UsageError
 from pytest_bfcl.simulators import CallRefused, split_call

@@ -21,8 +21,8 @@ from pytest_bfcl.plain_text import say
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry
     from pytest_bfcl.dataset.loading import DataSet
-    from pytest_bfcl.extensions.lab.auditing.defect import Defect
     from pytest_bfcl.extensions.lab.auditing.pages import FindingPage
+    from pytest_bfcl.extensions.lab.auditing.rules import Defect
     from pytest_bfcl.extensions.lab.auditing.run_rules import Attempts
 
 TOML = "known_issues.toml"
@@ -51,10 +51,9 @@ def run(args: argparse.Namespace) -> int:
     """Audit, print, write; 1 when there are defects."""
     from pytest_bfcl.cli import tell_left_out
     from pytest_bfcl.dataset.categories import resolve_categories
-    from pytest_bfcl.extensions.lab.auditing.attempts import read_attempts
     from pytest_bfcl.extensions.lab.auditing.audit import audit
     from pytest_bfcl.extensions.lab.auditing.rules import RULES
-    from pytest_bfcl.extensions.lab.auditing.run_rules import too_few
+    from pytest_bfcl.extensions.lab.auditing.run_rules import read_attempts, too_few
     from pytest_bfcl.rescoring import open_data
     from pytest_bfcl.runs.damage import LeftOut
 
@@ -98,8 +97,8 @@ def _print(found: Sequence[Defect]) -> None:
 
 
 def _write(folder: Path, dataset: DataSet, found: Sequence[Defect], runs: Sequence[Attempts]) -> None:
-    from pytest_bfcl.extensions.lab.auditing.defect import items_csv, known_issues_toml
     from pytest_bfcl.extensions.lab.auditing.pages import write_audit_pages
+    from pytest_bfcl.extensions.lab.auditing.rules import items_csv, known_issues_toml
     from pytest_bfcl.extensions.lab.auditing.run_rules import item_fits
     from pytest_bfcl.runs.directory import is_run
     from pytest_bfcl.runs.lines import staged

@@ -16,9 +16,23 @@ from pytest_bfcl.checkers.steps import ran_away
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.extensions.boards.result_files import find_entry
 from pytest_bfcl.extensions.boards.score_files import official_reason, official_valid
-from pytest_bfcl.extensions.lab.proving import causes
-from pytest_bfcl.extensions.lab.proving.causes import Cause
-from pytest_bfcl.extensions.lab.proving.proof import Difference, Part
+from pytest_bfcl.extensions.lab.proving.proof import (
+    EARLIER_RELEASE,
+    FAILED_REQUEST,
+    HEADER,
+    NAMES,
+    NETWORK,
+    NO_RESULT,
+    NOT_JUDGED,
+    OTHER_DATA,
+    PARTLY_SCORED,
+    TOO_MANY_CALLS,
+    UNANSWERED,
+    UNKNOWN,
+    Cause,
+    Difference,
+    Part,
+)
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.formats.table import registered_format
 from pytest_bfcl.json_types import Fields
@@ -130,7 +144,7 @@ def _scores(root: Path) -> Mapping[str, Mapping[str, ScoreFile]]:
 
 def _without_results(model: str, category: str) -> Part:
     part = Part(f"{model}, {category}", COMPARED)
-    part.differences.append(Difference("the whole file", "scores", "no results", causes.NO_RESULT))
+    part.differences.append(Difference("the whole file", "scores", "no results", NO_RESULT))
     return part
 
 
@@ -163,7 +177,7 @@ class _File:
         """What came of it."""
         part, score = self._part, self._score
         part.differences += [
-            Difference(entry_id, reason_of_score(line), "no result", causes.NO_RESULT)
+            Difference(entry_id, reason_of_score(line), "no result", NO_RESULT)
             for entry_id, line in score.failed.items()
             if entry_id not in self._seen
         ]
@@ -172,13 +186,13 @@ class _File:
         told = f"{right} of {score.total} passed"
         rounded = abs(score.accuracy - (score.total - len(score.failed)) / score.total) if score.total else 0.0
         if told != counted or rounded > 1e-9:
-            part.differences.append(Difference("first line", f"{told} ({score.accuracy})", counted, causes.HEADER))
+            part.differences.append(Difference("first line", f"{told} ({score.accuracy})", counted, HEADER))
         if score.total == len(self._seen):
             part.differences += self._passed
         else:
             part.lines -= len(self._seen) - len(self._seen & score.failed.keys())
             sizes = (f"{score.total} entries scored", f"{len(self._seen)} results")
-            part.differences.append(Difference("the whole file", *sizes, causes.PARTLY_SCORED))
+            part.differences.append(Difference("the whole file", *sizes, PARTLY_SCORED))
         return part
 
     def _cause(self, line: ReplayLine, failed: Fields | None, recorded: str) -> Cause:
@@ -187,10 +201,10 @@ class _File:
             other: ReplayLine = {**line, "underscore_names": not line.get("underscore_names")}
             (verdict,) = score_lines([other], self._dataset)
             if _here(other, verdict) == recorded:
-                return causes.NAMES
+                return NAMES
         if failed is not None and self._other_data(line["id"], failed):
-            return causes.OTHER_DATA
-        return causes.UNKNOWN if self._score.release >= NOW else causes.EARLIER_RELEASE
+            return OTHER_DATA
+        return UNKNOWN if self._score.release >= NOW else EARLIER_RELEASE
 
     def _other_data(self, entry_id: str, failed: Fields) -> bool:
         """Whether the line was scored against another question or answer than ours."""
@@ -219,20 +233,20 @@ def _network(line: ReplayLine, verdict: Fields) -> Cause | None:
     """The cause of a call that cannot be executed here."""
     row = CATEGORIES.get(str(line.get("category")))
     asks = row is not None and row.checker in ("executable", "rest")
-    return causes.NETWORK if asks and verdict.get("skipped") else None
+    return NETWORK if asks and verdict.get("skipped") else None
 
 
 def _own_cause(line: ReplayLine, here: str, recorded: str) -> Cause | None:
     """The cause of a difference where our verdict alone tells it."""
     if here.startswith("not judged"):
-        return causes.NOT_JUDGED
+        return NOT_JUDGED
     if here.endswith(":inference_error"):
         counted = {**line, "outcome": "error"}
         as_answer = PASSED if official_valid(counted) else official_reason(counted)
-        return causes.FAILED_REQUEST if recorded == as_answer else None
+        return FAILED_REQUEST if recorded == as_answer else None
     if here.startswith("reply:"):
-        return causes.UNANSWERED
-    return causes.TOO_MANY_CALLS if here == FORCED_END.name and _runs_away(line) else None
+        return UNANSWERED
+    return TOO_MANY_CALLS if here == FORCED_END.name and _runs_away(line) else None
 
 
 def _runs_away(line: ReplayLine) -> bool:

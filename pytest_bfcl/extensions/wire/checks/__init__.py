@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from pytest_bfcl.extensions.wire import matrix
-from pytest_bfcl.extensions.wire.check import Check
 from pytest_bfcl.extensions.wire.checks import (
     arguments,
     blocks,
@@ -23,7 +22,7 @@ from pytest_bfcl.extensions.wire.checks import (
     schemas,
     sdks,
 )
-from pytest_bfcl.extensions.wire.row import checks_of, of_messages
+from pytest_bfcl.extensions.wire.row import Check, checks_of, of_messages
 
 GROUPS: Mapping[str, Any] = {
     "arguments": arguments,

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 
-from pytest_bfcl.extensions.wire.check import Judges
 from pytest_bfcl.extensions.wire.differences import Wanted
 from pytest_bfcl.extensions.wire.exchange import Exchange
-from pytest_bfcl.extensions.wire.not_held import Broke
-from pytest_bfcl.extensions.wire.probe import Probe, together
+from pytest_bfcl.extensions.wire.probe import Broke, Probe, together
 from pytest_bfcl.extensions.wire.requests import Tool
+from pytest_bfcl.extensions.wire.row import Judges
 from pytest_bfcl.extensions.wire.tasks import NOTHING, TEXT, Json, dictate, note, schema
 from pytest_bfcl.formats.families import family_of
 

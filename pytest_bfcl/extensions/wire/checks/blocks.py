@@ -6,16 +6,15 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from pytest_bfcl.extensions.wire.chat import Json
-from pytest_bfcl.extensions.wire.check import Judges
-from pytest_bfcl.extensions.wire.checks.basics import called
+from pytest_bfcl.extensions.wire.checks.calls import called
 from pytest_bfcl.extensions.wire.checks.results import begun, look_up, says
 from pytest_bfcl.extensions.wire.exchange import Exchange
 from pytest_bfcl.extensions.wire.messages import THINKING as THOUGHTS
 from pytest_bfcl.extensions.wire.messages import blocks_of
-from pytest_bfcl.extensions.wire.not_held import Broke, LikelyBroke, NotCalled, Refused
-from pytest_bfcl.extensions.wire.probe import Probe
+from pytest_bfcl.extensions.wire.probe import Broke, LikelyBroke, NotCalled, Probe, Refused
 from pytest_bfcl.extensions.wire.replies import LENGTH, STOP, Reply
 from pytest_bfcl.extensions.wire.requests import Request, ToolCalls, ToolResult
+from pytest_bfcl.extensions.wire.row import Judges
 from pytest_bfcl.extensions.wire.tasks import LOOK_UP, dictate, write
 
 BUDGET = 1024

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
-from pytest_bfcl.extensions.wire.check import Judges
 from pytest_bfcl.extensions.wire.differences import EXACT, Match, Wanted, compare
-from pytest_bfcl.extensions.wire.not_held import Broke, NotCalled
-from pytest_bfcl.extensions.wire.probe import Probe, together
+from pytest_bfcl.extensions.wire.probe import Broke, NotCalled, Probe, together
 from pytest_bfcl.extensions.wire.replies import Reply
 from pytest_bfcl.extensions.wire.requests import Tool
+from pytest_bfcl.extensions.wire.row import Judges
 from pytest_bfcl.extensions.wire.tasks import LOOK_UP, NOTE, NOTHING, PING, TEXT, dictate, note, schema
+from pytest_bfcl.json_types import Fields
 
 Judge = Callable[[Probe], Awaitable[None]]
 
@@ -115,3 +115,21 @@ JUDGES: Judges = {
     "choice_required_lists": _required_lists,
     "parallel_off": _parallel_off,
 }
+
+
+async def thoughts(probe: Probe) -> tuple[Fields, ...]:
+    """The reasoning of a call, asked once: an endpoint may refuse calls in a history that have none."""
+
+    async def ask() -> tuple[Fields, ...]:
+        (reply, *_) = await probe.replies(dictate(note(probe.word())))
+        return reply.thoughts
+
+    return await probe.shared("thoughts", ask)
+
+
+async def called(probe: Probe, *, stream: bool = False) -> Reply:
+    """An answer to one dictated call that holds at least one call."""
+    reply = await probe.reply(dictate(note(probe.word())), stream=stream)
+    if not reply.calls:
+        raise NotCalled("the model did not call", reply)
+    return reply

@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from pytest_bfcl.extensions.wire.chat import Json, choices_of
-from pytest_bfcl.extensions.wire.check import Judges
 from pytest_bfcl.extensions.wire.exchange import DONE, loads
-from pytest_bfcl.extensions.wire.not_held import Broke, LikelyBroke, NotCalled
-from pytest_bfcl.extensions.wire.probe import Probe, together
+from pytest_bfcl.extensions.wire.probe import Broke, LikelyBroke, NotCalled, Probe, together
 from pytest_bfcl.extensions.wire.replies import LENGTH, STOP, Reply
 from pytest_bfcl.extensions.wire.requests import Request
+from pytest_bfcl.extensions.wire.row import Judges
 
 PROMPT = "The numbers in order: one, two, three, four, five,"
 

@@ -6,13 +6,12 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from pytest_bfcl.extensions.wire.chat import choices_of
-from pytest_bfcl.extensions.wire.check import Judges
-from pytest_bfcl.extensions.wire.checks.basics import called
+from pytest_bfcl.extensions.wire.checks.calls import called
 from pytest_bfcl.extensions.wire.differences import EXACT, Match, compare
-from pytest_bfcl.extensions.wire.not_held import Broke, NotCalled, Suspected
-from pytest_bfcl.extensions.wire.probe import AGAIN, Probe, together
+from pytest_bfcl.extensions.wire.probe import AGAIN, Broke, NotCalled, Probe, Suspected, together
 from pytest_bfcl.extensions.wire.replies import LENGTH, STOP, Reply
 from pytest_bfcl.extensions.wire.requests import Request
+from pytest_bfcl.extensions.wire.row import Judges
 from pytest_bfcl.extensions.wire.tasks import dictate, note, write
 from pytest_bfcl.json_types import Parsed
 

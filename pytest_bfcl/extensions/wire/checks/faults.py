@@ -6,13 +6,12 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
 
-from pytest_bfcl.extensions.wire.check import Judges
-from pytest_bfcl.extensions.wire.checks.basics import called, thoughts
+from pytest_bfcl.extensions.wire.checks.calls import called, thoughts
 from pytest_bfcl.extensions.wire.exchange import Exchange
-from pytest_bfcl.extensions.wire.not_held import Broke
-from pytest_bfcl.extensions.wire.probe import Probe
+from pytest_bfcl.extensions.wire.probe import Broke, Probe
 from pytest_bfcl.extensions.wire.replies import Call
 from pytest_bfcl.extensions.wire.requests import Message, Request, Tool, ToolCalls, ToolResult
+from pytest_bfcl.extensions.wire.row import Judges
 from pytest_bfcl.extensions.wire.tasks import LOOK_UP, NOTE, dictate
 from pytest_bfcl.json_types import Fields
 

@@ -6,12 +6,11 @@ import asyncio
 import json
 from importlib.util import find_spec
 
-from pytest_bfcl.extensions.wire.check import Judges
 from pytest_bfcl.extensions.wire.differences import Wanted, compare
 from pytest_bfcl.extensions.wire.fuzzing import Pair, drawn
-from pytest_bfcl.extensions.wire.not_held import Broke, LikelyBroke, NotCalled, Suspected
-from pytest_bfcl.extensions.wire.probe import Probe, together
+from pytest_bfcl.extensions.wire.probe import Broke, LikelyBroke, NotCalled, Probe, Suspected, together
 from pytest_bfcl.extensions.wire.requests import Request, Tool
+from pytest_bfcl.extensions.wire.row import Judges
 from pytest_bfcl.extensions.wire.tasks import dictate, schema
 
 NAME = "set_up"

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from pytest_bfcl.extensions.wire.check import Judges
 from pytest_bfcl.extensions.wire.checks.results import begun, look_up, returned, weighed
 from pytest_bfcl.extensions.wire.differences import EXACT, Match, compare
-from pytest_bfcl.extensions.wire.not_held import NotCalled
-from pytest_bfcl.extensions.wire.probe import Probe, together
+from pytest_bfcl.extensions.wire.probe import NotCalled, Probe, together
 from pytest_bfcl.extensions.wire.replies import Reply
 from pytest_bfcl.extensions.wire.requests import Message, Request, ToolCalls, ToolResult, Verbatim
+from pytest_bfcl.extensions.wire.row import Judges
 from pytest_bfcl.extensions.wire.tasks import LOOK_UP, NOTE, dictate, note, order
 
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from pytest_bfcl.extensions.wire.check import Judges
 from pytest_bfcl.extensions.wire.checks.histories import given_items
 from pytest_bfcl.extensions.wire.checks.results import begun, returned, weighed
 from pytest_bfcl.extensions.wire.differences import compare
-from pytest_bfcl.extensions.wire.not_held import Broke, NotCalled
-from pytest_bfcl.extensions.wire.probe import Probe, together
+from pytest_bfcl.extensions.wire.probe import Broke, NotCalled, Probe, together
 from pytest_bfcl.extensions.wire.replies import Reply
 from pytest_bfcl.extensions.wire.requests import Request, ToolResult, Verbatim
+from pytest_bfcl.extensions.wire.row import Judges
 from pytest_bfcl.extensions.wire.tasks import CODE_WORD, NOTE, dictate, note, told_directly
 
 

@@ -7,12 +7,11 @@ import time
 from collections.abc import Sequence
 from math import comb
 
-from pytest_bfcl.extensions.wire.check import Judges
 from pytest_bfcl.extensions.wire.differences import Wanted, compare
-from pytest_bfcl.extensions.wire.not_held import Broke, LikelyBroke, NotCalled
-from pytest_bfcl.extensions.wire.probe import Probe
+from pytest_bfcl.extensions.wire.probe import Broke, LikelyBroke, NotCalled, Probe
 from pytest_bfcl.extensions.wire.replies import Reply
 from pytest_bfcl.extensions.wire.requests import Request
+from pytest_bfcl.extensions.wire.row import Judges
 from pytest_bfcl.extensions.wire.tasks import NOTE, PING, dictate, note
 
 AT_ONCE = 32

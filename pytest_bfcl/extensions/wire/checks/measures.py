@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pytest_bfcl.extensions.wire.check import Judges
 from pytest_bfcl.extensions.wire.probe import Probe, together
 from pytest_bfcl.extensions.wire.replies import Reply
 from pytest_bfcl.extensions.wire.requests import Request, Tool
+from pytest_bfcl.extensions.wire.row import Judges
 from pytest_bfcl.extensions.wire.tasks import TEXT, Json, schema
 from pytest_bfcl.tools.json_schema import is_valid
 

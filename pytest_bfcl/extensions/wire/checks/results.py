@@ -6,13 +6,12 @@ import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
-from pytest_bfcl.extensions.wire.check import Judges
-from pytest_bfcl.extensions.wire.checks.basics import called, thoughts
+from pytest_bfcl.extensions.wire.checks.calls import called, thoughts
 from pytest_bfcl.extensions.wire.differences import EXACT, Match, Wanted, compare
-from pytest_bfcl.extensions.wire.not_held import Broke, NotCalled
-from pytest_bfcl.extensions.wire.probe import Probe, together
+from pytest_bfcl.extensions.wire.probe import Broke, NotCalled, Probe, together
 from pytest_bfcl.extensions.wire.replies import Call, Reply
 from pytest_bfcl.extensions.wire.requests import Message, Request, Role, ToolCalls, ToolResult
+from pytest_bfcl.extensions.wire.row import Judges
 from pytest_bfcl.extensions.wire.tasks import CODE_WORD, LOOK_UP, NOTE, dictate, note, told_directly
 
 Judge = Callable[[Probe], Awaitable[None]]

@@ -114,7 +114,7 @@ class WireChecks:
         return self._futures[key]
 
     async def _outcome(self, contender: Contender, check: str) -> Outcome:
-        from pytest_bfcl.extensions.wire.opening import examiner_of
+        from pytest_bfcl.extensions.wire.examiner import examiner_of
 
         if contender not in self._examiners:
             settings = self._session.settings.for_model(contender.label)

@@ -11,11 +11,16 @@ from pathlib import Path
 import pytest
 
 from pytest_bfcl.cli import main
-from pytest_bfcl.extensions.lab.auditing.attempts import read_attempts
 from pytest_bfcl.extensions.lab.auditing.audit import audit
 from pytest_bfcl.extensions.lab.auditing.item_fit import ItemFit, fit_items
-from pytest_bfcl.extensions.lab.auditing.lineage import family_of
-from pytest_bfcl.extensions.lab.auditing.run_rules import Attempt, Attempts, run_defects, too_few
+from pytest_bfcl.extensions.lab.auditing.run_rules import (
+    Attempt,
+    Attempts,
+    family_of,
+    read_attempts,
+    run_defects,
+    too_few,
+)
 from pytest_bfcl.rescoring import open_data
 from pytest_bfcl.runs.damage import LeftOut
 

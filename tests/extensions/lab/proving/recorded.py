@@ -24,10 +24,17 @@ from typing import Any
 from pytest_bfcl.checkers import judge
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.dataset.loading import DataSet
-from pytest_bfcl.extensions.lab.proving import causes
-from pytest_bfcl.extensions.lab.proving.causes import Cause
 from pytest_bfcl.extensions.lab.proving.folder import prove_folder
-from pytest_bfcl.extensions.lab.proving.proof import Difference, Part, proof_markdown
+from pytest_bfcl.extensions.lab.proving.proof import (
+    CRASH,
+    EVALUATED,
+    FAILED_REQUEST,
+    UNKNOWN,
+    Cause,
+    Difference,
+    Part,
+    proof_markdown,
+)
 from pytest_bfcl.rescoring import open_data, score_lines
 from pytest_bfcl.runs.replay_lines import entry_from_line, transcript_from_line
 
@@ -97,11 +104,11 @@ def verdicts(name: str, compared: str, lines: Lines, recorded: Recorded) -> Part
         part.lines += 1
         if (verdict.valid, here) == (line["valid"], wanted) and tried:
             continue
-        cause = causes.UNKNOWN
+        cause = UNKNOWN
         if crashed and verdict.outcome == "failed":
-            cause = causes.CRASH
+            cause = CRASH
         elif here.endswith(":inference_error") and not line["valid"]:
-            cause = causes.FAILED_REQUEST
+            cause = FAILED_REQUEST
         where = f"{line['config']} {line['id']}" if "config" in line else str(line["id"])
         part.differences.append(Difference(where, wanted, here, cause))
     return part
@@ -115,7 +122,7 @@ def worked_examples(recorded: Recorded) -> Iterator[Part]:
     part = verdicts("worked examples of the rules", TRIED, read(recorded.folder.parent / "spec" / "ast_examples.jsonl"),
                     recorded)  # fmt: skip
     part.differences = [
-        each._replace(cause=causes.EVALUATED) if each.where == "ast_021" else each for each in part.differences
+        each._replace(cause=EVALUATED) if each.where == "ast_021" else each for each in part.differences
     ]
     yield part
 
@@ -142,7 +149,7 @@ def executed(recorded: Recorded) -> Iterator[Part]:
         if here != wanted:
             bare = wanted == "executable_decoder:decoder_failed" and not line["output"].strip().startswith("[")
             by_position = not line["valid"] and ("({" in line["output"] or "([" in line["output"])
-            cause = OLD_HANDLER if bare or by_position else causes.UNKNOWN
+            cause = OLD_HANDLER if bare or by_position else UNKNOWN
             part.differences.append(Difference(f"{line['config']} {line['id']}", wanted, here, cause))
     part.notes.append(f"{len(lines) - len(offline):,} more outputs need network services of 2024 and are not judged")
     yield part
@@ -159,7 +166,7 @@ def conversations(recorded: Recorded) -> Iterator[Part]:
         part.lines += 1
         if here != wanted:
             where = f"{line['id']} {line['mutation']}"
-            part.differences.append(Difference(where, str(wanted), str(here), causes.UNKNOWN))
+            part.differences.append(Difference(where, str(wanted), str(here), UNKNOWN))
     yield part
 
 
@@ -181,7 +188,7 @@ def simulators(recorded: Recorded) -> Iterator[Part]:
     for backend in ("kv", "vector", "rec_sum"):
         part.lines += sum(len(line["calls"]) for line in read_traces(path, f"MemoryAPI_{backend}"))
         found += [(f"MemoryAPI_{backend}", problem) for problem in memory_problems(recorded.folder, backend)[0]]
-    part.differences = [Difference(name, problem, "see there", causes.UNKNOWN) for name, problem in found]
+    part.differences = [Difference(name, problem, "see there", UNKNOWN) for name, problem in found]
     yield part
 
 
@@ -202,12 +209,12 @@ def replies(recorded: Recorded) -> Iterator[Part]:
             texts.lines += 1
             odd = differences(record, Reply(text=said.answer, reasoning=said.reasoning), row)
             if odd:
-                cause = reasons.get(odd[0], causes.UNKNOWN) if len(odd) == 1 else causes.UNKNOWN
+                cause = reasons.get(odd[0], UNKNOWN) if len(odd) == 1 else UNKNOWN
                 texts.differences.append(Difference(where, ", ".join(odd), "other calls", cause))
         elif (reply := native_reply(record)) is not None:
             native.lines += 1
             if odd := differences(record, reply, family(record["family"])):
-                cause = EMPTY_TEXT if record["family"] == "api_gemini_fc" else causes.UNKNOWN
+                cause = EMPTY_TEXT if record["family"] == "api_gemini_fc" else UNKNOWN
                 native.differences.append(Difference(where, ", ".join(odd), "other calls", cause))
     yield texts
     yield native
@@ -230,7 +237,7 @@ def prompts(recorded: Recorded) -> Iterator[Part]:
         part.lines += 1
         if ours != [query["prompt"] for query in record["queries"]]:
             where = f"{record['family']} {record['conversation']}"
-            part.differences.append(Difference(where, "prompts", "other prompts", causes.UNKNOWN))
+            part.differences.append(Difference(where, "prompts", "other prompts", UNKNOWN))
     yield part
 
 
@@ -246,7 +253,7 @@ def tables(recorded: Recorded) -> Iterator[Part]:
             for path in write_csvs(golden.case(case), Path(folder) / case, official=True):
                 part.lines += 1
                 if path.read_bytes() != (golden.folder / "csv" / case / path.name).read_bytes():
-                    part.differences.append(Difference(f"{case} {path.name}", "bytes", "other bytes", causes.UNKNOWN))
+                    part.differences.append(Difference(f"{case} {path.name}", "bytes", "other bytes", UNKNOWN))
     yield part
 
 

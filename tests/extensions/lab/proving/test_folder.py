@@ -14,9 +14,8 @@ import pytest
 
 from pytest_bfcl.cli import main
 from pytest_bfcl.dataset.loading import DataSet
-from pytest_bfcl.extensions.lab.proving.causes import NETWORK
 from pytest_bfcl.extensions.lab.proving.folder import _network, prove_folder
-from pytest_bfcl.extensions.lab.proving.proof import Part, proof_markdown
+from pytest_bfcl.extensions.lab.proving.proof import NETWORK, Part, proof_markdown
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.runs.damage import LeftOut
 from pytest_bfcl.session.evaluation import open_data, run
@@ -181,10 +180,9 @@ def test_what_cannot_be_proved_is_refused(folder: Path, data: DataSet, tmp_path:
 
 
 def test_markdown_counts_and_lists_bounded() -> None:
-    from pytest_bfcl.extensions.lab.proving import causes
-    from pytest_bfcl.extensions.lab.proving.proof import Difference
+    from pytest_bfcl.extensions.lab.proving.proof import UNKNOWN, Difference
 
-    part = Part("a|b", "verdict", 100, [Difference(f"x_{n}", "passed", "<b>", causes.UNKNOWN) for n in range(50)])
+    part = Part("a|b", "verdict", 100, [Difference(f"x_{n}", "passed", "<b>", UNKNOWN) for n in range(50)])
     text = proof_markdown([part], "Title")
     assert "| a\\|b | verdict | 100 | 50 | 50 unknown |" in text
     assert text.count("x\\_") == 40

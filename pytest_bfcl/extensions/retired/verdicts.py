@@ -1,12 +1,22 @@
-"""Executable entries: the recorded results of the calls against those of the ground truth (docs/retired.md).
+"""Verdicts on retired categories (docs/retired.md). Nothing is executed here: the conversation wrote down the results.
 
-Nothing is executed here: the conversation carried the calls out and wrote down what each gave. ``exec_simple`` expects
-one call and one result. The other three expect as many calls as the ground truth has and pair them in any order, each
+Executable entries: the recorded results of the calls against those of the ground truth. ``exec_simple`` expects one
+call and one result. The other three expect as many calls as the ground truth has and pair them in any order, each
 result once; one result without a partner fails the entry.
+
+REST entries: one GET request whose response has the shape of the recorded one.
+
+SQL entries with their own tables: the rows of the statement against those of the ground truth's. Any statement that
+gives the same rows is right. Columns are matched by name when both results have the same names, else by place; the
+order of rows counts only if the entry has ``"ordered": true``. Entries without tables (the retired set) are judged by
+the call alone, as the reference does.
+
+Chat entries: no tools are offered, so the reply must be words and no call (our rule; the original had none).
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,13 +25,17 @@ from pytest_bfcl.checkers.details import (
     ResultCountDetails,
     ResultDetails,
     ResultMatchDetails,
+    UndueDetails,
     UnreadDetails,
 )
 from pytest_bfcl.checkers.entries import reply_of, single_turn_calls
-from pytest_bfcl.decoding import DecodeError, WrongShape
+from pytest_bfcl.decoding import DecodeError, WrongShape, decode_reply
 from pytest_bfcl.extensions.retired import reasons
+from pytest_bfcl.extensions.retired.execution.responses import Differs, mismatch, sample_of
 from pytest_bfcl.extensions.sql.outcome import Outcome
 from pytest_bfcl.failures import HarnessError, Reason, Verdict
+from pytest_bfcl.json_types import Fields
+from pytest_bfcl.transcript import wire_name
 from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:
@@ -182,3 +196,103 @@ def _value_or_error(result: Outcome) -> Any:
 
 def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def check_rest(entry: Entry, transcript: Transcript) -> Verdict:
+    """The verdict on one request, carried out before; raises `HarnessError` when the transcript holds no response."""
+    try:
+        calls = single_turn_calls(entry, transcript)
+    except DecodeError as error:
+        return undecodable(error, transcript)
+    if len(calls) != 1:
+        counted = ResultCountDetails(expected=1, called=len(calls), calls=list(calls), wanted=[])
+        return Verdict.wrong(reasons.REST_COUNT, counted)
+    (outcome,) = outcomes_of(transcript, 1)
+    found = mismatch(outcome, sample_of(entry.id, entry.possible_answer))
+    if found is None:
+        return Verdict.passed()
+    details = ResultDetails(
+        call=0, error=found.error, expected=found.expected, called=found.called, called_call=calls[0]
+    )
+    return Verdict.wrong(_REASONS[found.what], details)
+
+
+_REASONS: dict[Differs, Reason] = {
+    "no_response": reasons.REST_ERROR,
+    "status": reasons.REST_STATUS,
+    "type": reasons.REST_TYPE,
+    "length": reasons.REST_LENGTH,
+    "keys": reasons.REST_KEY,
+}
+
+
+DIGITS = 9
+"""Decimals to which numbers are compared: sums may be added up in another order."""
+
+
+def check_sql(entry: Entry, transcript: Transcript) -> Verdict:
+    """The verdict on one query, carried out before; raises `HarnessError` when the transcript holds no result."""
+    try:
+        calls = single_turn_calls(entry, transcript)
+    except DecodeError as error:
+        return undecodable(error, transcript)
+    if len(calls) != 1:
+        counted = ResultCountDetails(expected=1, called=len(calls), calls=list(calls), wanted=[])
+        return Verdict.wrong(reasons.SQL_COUNT, counted)
+    name = calls[0].name
+    documented = [str(document.get("name")) for document in entry.function]
+    if name not in ([wire_name(each) for each in documented] if transcript.underscore_names else documented):
+        return Verdict.wrong(reasons.SQL_NAME, ResultDetails(expected=documented, called=name))
+    (result,) = outcomes_of(transcript, 1)
+    (expected,) = expected_outcomes(transcript)
+    if not result.ok:
+        reason = reasons.SQL_REFUSED if result.kind == "refused" else reasons.SQL_ERROR
+        details = ResultDetails(call=0, error=result.error, expected=_rows(expected.value), called=calls[0])
+        return Verdict.wrong(reason, details)
+    ordered = entry.ordered
+    if _same_rows(result.value, expected.value, ordered):
+        return Verdict.passed()
+    details = ResultDetails(call=0, expected=_rows(expected.value), called=_rows(result.value))
+    return Verdict.wrong(reasons.SQL_ROWS, details)
+
+
+def _same_rows(result: Fields, expected: Fields, ordered: bool) -> bool:
+    columns, wanted = [_label(each) for each in result["columns"]], [_label(each) for each in expected["columns"]]
+    if len(columns) != len(wanted):
+        return False
+    places = list(range(len(columns)))
+    if len(set(columns)) == len(columns) and set(columns) == set(wanted):
+        places = [columns.index(name) for name in wanted]
+    rows = [tuple(_value(row[place]) for place in places) for row in result["rows"]]
+    right = [tuple(map(_value, row)) for row in expected["rows"]]
+    return rows == right if ordered else Counter(rows) == Counter(right)
+
+
+def _label(name: str) -> str:
+    return "".join(name.lower().split()).replace('"', "")
+
+
+def _value(value: object) -> Any:
+    return round(float(value), DIGITS) if isinstance(value, int | float) else value
+
+
+def _rows(value: Fields) -> list[Any]:
+    return [value["columns"], *value["rows"]]
+
+
+def check_chat(transcript: Transcript) -> Verdict:
+    """The verdict on one reply: a native call, or a text that is nothing but calls, is one too many."""
+    reply = transcript.first_reply
+    calls: list[Any] = list(reply.output) if isinstance(reply.output, list) else []
+    words = bool((reply.text or "").strip())
+    if not calls and words:
+        try:
+            calls = list(decode_reply(reply, "prompt"))
+            words = bool(calls)  # an empty list of calls says nothing
+        except DecodeError:
+            calls = []
+    if calls:
+        return Verdict.wrong(reasons.CHAT_CALL, UndueDetails(called=calls))
+    if not words:
+        return Verdict.wrong(reasons.CHAT_SILENCE)
+    return Verdict.passed()
