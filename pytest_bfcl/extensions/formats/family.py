@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_bfcl.extensions.formats import functiongemma, minicpm, prompting, qwen, tool_lists
 from pytest_bfcl.extensions.formats.history import Read, read_reply, result_messages
 from pytest_bfcl.extensions.formats.hub import read_template
 from pytest_bfcl.extensions.formats.parts import Prompted, Template
 from pytest_bfcl.extensions.formats.prompting import opened
-from pytest_bfcl.extensions.formats.templates import TEMPLATES
 from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.fetching.format_texts import FormatTexts
 from pytest_bfcl.fetching.official import fetched_folder
@@ -38,6 +38,37 @@ if TYPE_CHECKING:
     from pytest_bfcl.formats.thinking import Think
     from pytest_bfcl.models.spec import ModelSpec
     from pytest_bfcl.settings import Settings
+
+TEMPLATES: Mapping[str, Template] = {
+    "llama3": prompting.llama3,
+    "llama4": prompting.llama4,
+    "gemma": prompting.gemma,
+    "chatml": prompting.chatml_prompt,
+    "bielik": prompting.bielik,
+    "phi4": prompting.phi4,
+    "phi4mini": prompting.phi4mini,
+    "r1": prompting.r1,
+    "qwen3": qwen.qwen3,
+    "qwen3-tools": qwen.qwen3_tools,
+    "nanbeige": qwen.nanbeige,
+    "pelican": qwen.pelican,
+    "granite4": qwen.granite4,
+    "arch": qwen.arch,
+    "granite3": tool_lists.granite3,
+    "phi4mini-tools": tool_lists.phi4mini_tools,
+    "granite20b": tool_lists.granite20b,
+    "llama31": tool_lists.llama31,
+    "xlam-llama": tool_lists.xlam_llama,
+    "bitagent": tool_lists.bitagent,
+    "xlam-qwen": tool_lists.xlam_qwen,
+    "hammer": tool_lists.hammer,
+    "glm4": tool_lists.glm4,
+    "mistral": tool_lists.mistral,
+    "thinkagent": tool_lists.thinkagent,
+    "functiongemma": functiongemma.functiongemma,
+    "minicpm3": minicpm.minicpm3,
+}
+
 
 DEFAULT_MAX_TOKENS = 4096
 """The default token limit: servers stop raw completions after a few tokens otherwise (formats spec §1)."""

@@ -40,7 +40,7 @@ from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry
-    from pytest_bfcl.transcript import Transcript
+    from pytest_bfcl.transcript import Call, Transcript
 
 TOLERANCE = 0.2
 """Share by which a ``real_time_match`` number may differ from the expected one."""
@@ -49,17 +49,12 @@ EXPECTED = "expected_results"
 
 def check_executable(entry: Entry, transcript: Transcript) -> Verdict:
     """The verdict on one executed reply; raises `HarnessError` when the transcript holds no results."""
-    try:
-        calls = single_turn_calls(entry, transcript)
-    except DecodeError as error:
-        return undecodable(error, transcript)
     wanted = [str(text) for text in entry.possible_answer or []]
     simple = entry.rule == "simple"
-    if len(calls) != (1 if simple else len(wanted)):
-        counted = ResultCountDetails(
-            expected=1 if simple else len(wanted), called=len(calls), calls=list(calls), wanted=list(wanted)
-        )
-        return Verdict.wrong(reasons.RESULT_COUNT_SIMPLE if simple else reasons.RESULT_COUNT, counted)
+    reason = reasons.RESULT_COUNT_SIMPLE if simple else reasons.RESULT_COUNT
+    calls = _calls(entry, transcript, wanted, 1 if simple else len(wanted), reason)
+    if isinstance(calls, Verdict):
+        return calls
     results = outcomes_of(transcript, len(calls))
     expected = [outcome.value for outcome in expected_outcomes(transcript)]
     kinds = _kinds(entry, len(wanted))
@@ -144,7 +139,21 @@ def _check_any_order(
     return Verdict.passed()
 
 
-def undecodable(error: DecodeError, transcript: Transcript) -> Verdict:
+def _calls(
+    entry: Entry, transcript: Transcript, wanted: Sequence[str], count: int, reason: Reason
+) -> Sequence[Call] | Verdict:
+    """The reply's calls, or the verdict on a reply that cannot be read or has not ``count`` of them."""
+    try:
+        calls = single_turn_calls(entry, transcript)
+    except DecodeError as error:
+        return _undecodable(error, transcript)
+    if len(calls) == count:
+        return calls
+    counted = ResultCountDetails(expected=count, called=len(calls), calls=list(calls), wanted=list(wanted))
+    return Verdict.wrong(reason, counted)
+
+
+def _undecodable(error: DecodeError, transcript: Transcript) -> Verdict:
     """The verdict on a reply in which no call can be read."""
     if isinstance(error, WrongShape):
         details = UnreadDetails(error=str(error)[:500], called=error.decoded)
@@ -200,13 +209,9 @@ def _is_number(value: object) -> bool:
 
 def check_rest(entry: Entry, transcript: Transcript) -> Verdict:
     """The verdict on one request, carried out before; raises `HarnessError` when the transcript holds no response."""
-    try:
-        calls = single_turn_calls(entry, transcript)
-    except DecodeError as error:
-        return undecodable(error, transcript)
-    if len(calls) != 1:
-        counted = ResultCountDetails(expected=1, called=len(calls), calls=list(calls), wanted=[])
-        return Verdict.wrong(reasons.REST_COUNT, counted)
+    calls = _calls(entry, transcript, (), 1, reasons.REST_COUNT)
+    if isinstance(calls, Verdict):
+        return calls
     (outcome,) = outcomes_of(transcript, 1)
     found = mismatch(outcome, sample_of(entry.id, entry.possible_answer))
     if found is None:
@@ -232,13 +237,9 @@ DIGITS = 9
 
 def check_sql(entry: Entry, transcript: Transcript) -> Verdict:
     """The verdict on one query, carried out before; raises `HarnessError` when the transcript holds no result."""
-    try:
-        calls = single_turn_calls(entry, transcript)
-    except DecodeError as error:
-        return undecodable(error, transcript)
-    if len(calls) != 1:
-        counted = ResultCountDetails(expected=1, called=len(calls), calls=list(calls), wanted=[])
-        return Verdict.wrong(reasons.SQL_COUNT, counted)
+    calls = _calls(entry, transcript, (), 1, reasons.SQL_COUNT)
+    if isinstance(calls, Verdict):
+        return calls
     name = calls[0].name
     documented = [str(document.get("name")) for document in entry.function]
     if name not in ([wire_name(each) for each in documented] if transcript.underscore_names else documented):

@@ -237,6 +237,11 @@ class Probe:
         await self.weigh([(request, whole), (request.streamed(), streamed)], lambda reply: compare(wanted, reply))
         return whole, streamed
 
+    async def weighed(self, requests: Sequence[Request], judge: Callable[[Reply], Match]) -> None:
+        """Ask each way of saying the same, and `weigh` the answers."""
+        replies = await together(*map(self.reply, requests))
+        await self.weigh(list(zip(requests, replies, strict=True)), judge)
+
     async def weigh(self, pairs: Sequence[tuple[Request, Reply]], judge: Callable[[Reply], Match]) -> None:
         """Whose fault is a difference? Returns when every answer is exact.
 

@@ -8,8 +8,7 @@ import json
 import pytest
 
 from pytest_bfcl.conversation.engine import converse
-from pytest_bfcl.extensions.formats.family import Family
-from pytest_bfcl.extensions.formats.templates import TEMPLATES
+from pytest_bfcl.extensions.formats.family import TEMPLATES, Family
 from pytest_bfcl.formats.table import FORMATS
 from pytest_bfcl.settings import Settings
 from pytest_bfcl.transcript import Reply

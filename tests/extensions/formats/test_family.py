@@ -11,10 +11,9 @@ from dataclasses import replace
 
 import pytest
 
-from pytest_bfcl.extensions.formats.family import Family, open_family
+from pytest_bfcl.extensions.formats.family import TEMPLATES, Family, open_family
 from pytest_bfcl.extensions.formats.hub import read_template
 from pytest_bfcl.extensions.formats.parts import Prompted
-from pytest_bfcl.extensions.formats.templates import TEMPLATES
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.fetching.format_texts import FormatTexts, extract_format_texts, format_sources
 from pytest_bfcl.formats.table import FORMATS

@@ -12,8 +12,7 @@ import pytest
 
 from pytest_bfcl.conversation import prompts
 from pytest_bfcl.decoding import DecodeError
-from pytest_bfcl.extensions.formats.family import Family
-from pytest_bfcl.extensions.formats.templates import TEMPLATES
+from pytest_bfcl.extensions.formats.family import TEMPLATES, Family
 from pytest_bfcl.fetching.format_texts import FormatTexts
 from pytest_bfcl.formats.table import FORMATS
 

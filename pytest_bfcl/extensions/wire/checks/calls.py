@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 from pytest_bfcl.extensions.wire.differences import EXACT, Match, Wanted, compare
-from pytest_bfcl.extensions.wire.probe import Broke, NotCalled, Probe, together
+from pytest_bfcl.extensions.wire.probe import Broke, NotCalled, Probe
 from pytest_bfcl.extensions.wire.replies import Reply
 from pytest_bfcl.extensions.wire.requests import Tool
 from pytest_bfcl.extensions.wire.row import Judges
@@ -43,8 +43,7 @@ async def _after_empty(probe: Probe) -> None:
 
     after = dictate(empty, full, tools=(NOTE, NOTHING))
     requests = [dictate(full, empty, tools=(NOTE, NOTHING)), after, after.streamed()]
-    replies = await together(*map(probe.reply, requests))
-    await probe.weigh(list(zip(requests, replies, strict=True)), ordered)
+    await probe.weighed(requests, ordered)
 
 
 async def _text_before(probe: Probe) -> None:
@@ -77,8 +76,7 @@ async def _auto(probe: Probe) -> None:
         replace(request, choice="auto"),
         replace(request, choice="auto", stream=True),
     ]
-    replies = await together(*map(probe.reply, requests))
-    await probe.weigh(list(zip(requests, replies, strict=True)), lambda reply: compare(wanted, reply))
+    await probe.weighed(requests, lambda reply: compare(wanted, reply))
 
 
 async def _parallel_off(probe: Probe) -> None:
@@ -100,8 +98,7 @@ async def _required_lists(probe: Probe) -> None:
     wanted = [Wanted(LISTS.name, {"tags": [probe.word(), "b"], "sizes": [1, 2]})]
     plain = dictate(*wanted, tools=[LISTS])
     requests = [plain, *(replace(plain, choice="required", stream=stream) for stream in (False, True))]
-    replies = await together(*map(probe.reply, requests))
-    await probe.weigh(list(zip(requests, replies, strict=True)), lambda reply: compare(wanted, reply))
+    await probe.weighed(requests, lambda reply: compare(wanted, reply))
 
 
 JUDGES: Judges = {

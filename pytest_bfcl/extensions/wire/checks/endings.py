@@ -109,8 +109,7 @@ async def _logprobs(probe: Probe) -> None:
     wanted = [note(probe.word())]
     plain = dictate(*wanted)
     requests = [plain, *(replace(plain, extra={"logprobs": True, "top_logprobs": 2}, stream=s) for s in (False, True))]
-    replies = await together(*map(probe.reply, requests))
-    await probe.weigh(list(zip(requests, replies, strict=True)), lambda reply: compare(wanted, reply))
+    await probe.weighed(requests, lambda reply: compare(wanted, reply))
     for reply in await probe.both(write(f"{probe.word()} {probe.word()}", extra=requests[1].extra)):
         bodies = reply.exchange.objects() if reply.form == "streamed" else [reply.exchange.body]
         told = (choice.get("logprobs") for body in bodies for choice in choices_of(body))

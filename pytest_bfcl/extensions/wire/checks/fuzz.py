@@ -8,7 +8,7 @@ from importlib.util import find_spec
 
 from pytest_bfcl.extensions.wire.differences import Wanted, compare
 from pytest_bfcl.extensions.wire.fuzzing import Pair, drawn
-from pytest_bfcl.extensions.wire.probe import Broke, LikelyBroke, NotCalled, Probe, Suspected, together
+from pytest_bfcl.extensions.wire.probe import Broke, LikelyBroke, NotCalled, Probe, Suspected
 from pytest_bfcl.extensions.wire.requests import Request, Tool
 from pytest_bfcl.extensions.wire.row import Judges
 from pytest_bfcl.extensions.wire.tasks import dictate, schema
@@ -69,8 +69,7 @@ async def _weigh(probe: Probe, pair: Pair) -> None:
     """Raises unless the call arrives; the server is blamed when it does under a schema that asks for nothing."""
     request, plain, wanted = _asks(pair)
     requests = [plain, request, request.streamed()]
-    replies = await together(*map(probe.reply, requests))
-    await probe.weigh(list(zip(requests, replies, strict=True)), lambda reply: compare([wanted], reply))
+    await probe.weighed(requests, lambda reply: compare([wanted], reply))
 
 
 async def _smallest(probe: Probe, count: int, seed: str, first: Pair, end: Broke) -> Broke:

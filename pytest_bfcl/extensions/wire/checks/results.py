@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
 
 from pytest_bfcl.extensions.wire.checks.calls import called, thoughts
 from pytest_bfcl.extensions.wire.differences import EXACT, Match, Wanted, compare
-from pytest_bfcl.extensions.wire.probe import Broke, NotCalled, Probe, together
+from pytest_bfcl.extensions.wire.probe import Broke, NotCalled, Probe
 from pytest_bfcl.extensions.wire.replies import Call, Reply
 from pytest_bfcl.extensions.wire.requests import Message, Request, Role, ToolCalls, ToolResult
 from pytest_bfcl.extensions.wire.row import Judges
@@ -69,8 +68,7 @@ async def _kept(probe: Probe) -> None:
 
 async def weighed(probe: Probe, requests: Sequence[Request], word: str) -> None:
     """Each way of asking gets an answer that tells the word."""
-    replies = await together(*map(probe.reply, requests))
-    await probe.weigh(list(zip(requests, replies, strict=True)), says(word))
+    await probe.weighed(requests, says(word))
 
 
 def like_a_string(make: Callable[[str], str | Sequence[str]]) -> Judge:
@@ -110,8 +108,7 @@ async def _reordered(probe: Probe) -> None:
         raise NotCalled("the model did not make the call", one)
     requests = [returned(request, reply, *words), returned(request, reply, *words, reverse=True)]
     requests.append(returned(alone, one, " and ".join(words)))
-    replies = await together(*map(probe.reply, requests))
-    await probe.weigh(list(zip(requests, replies, strict=True)), says(*words))
+    await probe.weighed(requests, says(*words))
 
 
 LETTERS = "é世ß"
@@ -190,32 +187,27 @@ async def _ids_unique(probe: Probe) -> None:
         request = request.then(ToolCalls.by(reply), *(ToolResult(str(call.id), "kept") for call in reply.calls))
 
 
-async def _roles_repeated(probe: Probe) -> None:
+async def told_apart(probe: Probe, apart: Callable[[str], Request]) -> None:
+    """A code word told as ``apart`` tells it, beside the same told in the order itself."""
     word = probe.word()
     said = f"The code word is {word}."
-    apart = Request((Message("user", said), Message("user", CODE_WORD)), (NOTE,))
-    requests = [told_directly(said), apart, apart.streamed()]
-    replies = await together(*map(probe.reply, requests))
-    await probe.weigh(list(zip(requests, replies, strict=True)), lambda reply: compare([note(word)], reply))
+    request = apart(said)
+    requests = [told_directly(said), request, request.streamed()]
+    await probe.weighed(requests, lambda reply: compare([note(word)], reply))
+
+
+async def _roles_repeated(probe: Probe) -> None:
+    await told_apart(probe, lambda said: Request((Message("user", said), Message("user", CODE_WORD)), (NOTE,)))
 
 
 def word_from(role: Role) -> Judge:
-    """A code word told by another message, beside the same told in the order itself."""
+    """The code word is told by another message."""
+    between = (Message("assistant", "I will remember it."),) if role == "user" else ()
 
     async def judge(probe: Probe) -> None:
-        word = probe.word()
-        said, asked = f"The code word is {word}.", CODE_WORD
-        whole = told_directly(said)
-        if role == "user":
-            apart = Request(
-                (Message("user", said), Message("assistant", "I will remember it."), Message("user", asked)), (NOTE,)
-            )
-        else:
-            apart = Request((Message(role, said), Message("user", asked)), (NOTE,))
-        requests = [whole, apart, replace(apart, stream=True)]
-        replies = await together(*map(probe.reply, requests))
-        pairs = list(zip(requests, replies, strict=True))
-        await probe.weigh(pairs, lambda reply: compare([note(word)], reply))
+        await told_apart(
+            probe, lambda said: Request((Message(role, said), *between, Message("user", CODE_WORD)), (NOTE,))
+        )
 
     return judge
 

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from pytest_bfcl.extensions.wire.differences import Wanted, compare
-from pytest_bfcl.extensions.wire.probe import Probe, together
+from pytest_bfcl.extensions.wire.probe import Probe
 from pytest_bfcl.extensions.wire.requests import Tool
 from pytest_bfcl.extensions.wire.row import Judges
 from pytest_bfcl.extensions.wire.tasks import NOTE, TEXT, Json, dictate, schema
@@ -22,8 +22,7 @@ def one_of(count: int) -> Judge:
         wanted = Wanted(tools[-1].name, {"text": probe.word()})
         many = dictate(wanted, tools=tools)
         requests = [dictate(wanted, tools=tools[-1:]), many, many.streamed()]
-        replies = await together(*map(probe.reply, requests))
-        await probe.weigh(list(zip(requests, replies, strict=True)), lambda reply: compare([wanted], reply))
+        await probe.weighed(requests, lambda reply: compare([wanted], reply))
 
     return judge
 
@@ -41,8 +40,7 @@ def tool(
         plain = Tool(name, schema({key: {} for key in wanted.arguments}), "Sets something up.")
         request = dictate(wanted, tools=[NOTE, Tool(name, parameters, said)])
         requests = [dictate(wanted, tools=[NOTE, plain]), request, request.streamed()]
-        replies = await together(*map(probe.reply, requests))
-        await probe.weigh(list(zip(requests, replies, strict=True)), lambda reply: compare([wanted], reply))
+        await probe.weighed(requests, lambda reply: compare([wanted], reply))
 
     return judge
 
