@@ -18,6 +18,7 @@ from pytest_bfcl.json_types import Fields
 from pytest_bfcl.plain_text import cut
 from pytest_bfcl.syntax.limits import DecodeError
 from pytest_bfcl.syntax.native import parse_json
+from pytest_bfcl.tools.schemas import JSON_TYPES
 from pytest_bfcl.transcript import wire_name
 
 if TYPE_CHECKING:
@@ -147,18 +148,12 @@ def _add_violations(found: dict[str, list[str]], types: Counter[str], document: 
         wanted = properties.get(key)
         if not isinstance(wanted, Mapping):
             continue
-        told = _JSON_WORDS.get(str(wanted.get("type")), "")
+        told = JSON_TYPES.get(str(wanted.get("type")), "")
         if told and _word(value) not in (told, "integer" if told == "number" else told):
             types[f"{_word(value)} for {told}"] += 1
         enum = wanted.get("enum")
         if isinstance(enum, list) and value not in enum and isinstance(value, str):
             found["outside_enum"].append(f"{key}: {value}")
-
-
-_JSON_WORDS = {
-    "string": "string", "integer": "integer", "float": "number", "number": "number", "boolean": "boolean",
-    "array": "array", "tuple": "array", "dict": "object", "object": "object",
-}  # fmt: skip
 
 
 def _word(value: object) -> str:

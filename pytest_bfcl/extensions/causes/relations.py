@@ -50,12 +50,11 @@ def plain(text: str) -> str:
 
 def style_of(text: str, due: str) -> str:
     """How the words of a text are written: ``camel case``, ``upper case`` …"""
+    if text == due[:1].upper() + due[1:]:
+        return "capitals at the beginning" if re.search(r"[\W_]", text) else "Pascal case"
     if text.casefold() == due.casefold():
-        capital = text == due[:1].upper() + due[1:]
-        return next(
-            (f"{way} case" for way in ("upper", "lower", "title") if text == getattr(due, way)() and not capital),
-            "capitals at the beginning" if capital else "capitals and small letters exchanged",
-        )
+        ways = [f"{way} case" for way in ("upper", "lower", "title") if text == getattr(due, way)()]
+        return ways[0] if ways else "capitals and small letters exchanged"
     if " " in text:
         return "title case" if text.istitle() else "words with spaces"
     if "-" in text or "." in text:

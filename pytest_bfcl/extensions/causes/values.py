@@ -53,7 +53,8 @@ def unequal(
             for number, (one, other) in enumerate(zip(said, due, strict=True)):
                 yield from unequal(one, other, (*path, number), depth + 1, exact=exact)
     elif said in ({}, [], "") and isinstance(due, list | Mapping) and due:
-        yield Leaf(path, said, due, [Relation("nested_lost")])
+        cut = [Relation("list_cut")] if isinstance(said, list) and isinstance(due, list) else []
+        yield Leaf(path, said, due, [Relation("nested_lost"), *cut])
     else:
         yield Leaf(path, said, due, of_values(said, due))
 

@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
+from urllib.parse import quote
 
 from tests.extensions.causes.faulty_server import Bend, Said
 
@@ -213,11 +214,14 @@ def _no_system(said: Said) -> None:
     said.text = f"I would need a tool for that: {said.question[:30]}"
 
 
-def _first_tool(said: Said) -> None:
-    said.seen = [said.messages, said.tools[:1]]
-    known = said.tools[0]["function"]["name"] if said.tools else ""
-    if any(call[0] != known for call in said.calls):
-        said.calls, said.text = [], f"I have only {known}, which does not fit."
+def _first_tools(number: int) -> Bend:
+    def bend(said: Said) -> None:
+        said.seen = [said.messages, said.tools[:number]]
+        known = [tool["function"]["name"] for tool in said.tools[:number]]
+        if any(call[0] not in known for call in said.calls):
+            said.calls, said.text = [], f"I have only {', '.join(known)}, which does not fit."
+
+    return bend
 
 
 def _header(text: str) -> str:
@@ -330,6 +334,47 @@ def lists(change: Callable[[list[Any]], Any]) -> Bend:
     return arguments(lambda given: {k: change(v) if isinstance(v, list) and v else v for k, v in given.items()})
 
 
+def _inner_out(given: dict[str, Any], name: str) -> dict[str, Any]:
+    inner = {key: value for key, value in given.items() if isinstance(value, dict)}
+    rest = {key: value for key, value in given.items() if key not in inner}
+    return rest | {name.format(key, each): value[each] for key, value in inner.items() for each in value}
+
+
+def _arguments_moved(said: Said) -> None:
+    moved = [call[1] for call in said.calls]
+    for call, given in zip(said.calls, moved[1:] + moved[:1], strict=True):
+        call[1] = given
+
+
+def _calls_merged(said: Said) -> None:
+    if len(said.calls) > 1 and len({name for name, _ in said.calls}) == 1:
+        given = [json.loads(each) for _, each in said.calls]
+        said.calls = [[said.calls[0][0], json.dumps({key: [each.get(key) for each in given] for key in given[0]})]]
+
+
+class _Late:
+    """Every reply is that to the request before."""
+
+    def __init__(self) -> None:
+        self.before: tuple[list[list[str]], str | None] | None = None
+
+    def __call__(self, said: Said) -> None:
+        mine = said.calls, said.text
+        said.calls, said.text = self.before or mine
+        self.before = mine
+
+
+class _Cached:
+    """A cache that knows requests by their tools."""
+
+    def __init__(self) -> None:
+        self.held: dict[str, tuple[list[list[str]], str | None]] = {}
+
+    def __call__(self, said: Said) -> None:
+        key = json.dumps([said.tools, said.turn, said.step])
+        said.calls, said.text = self.held.setdefault(key, (said.calls, said.text))
+
+
 FAULTS: Mapping[str, Fault] = {
     # The seventeen of issue 42.
     "prefix": Fault(names(lambda name: f"functions_{name}"), ("name_prefix",), says="functions_"),
@@ -437,7 +482,7 @@ FAULTS: Mapping[str, Fault] = {
     "token limit": Fault(_ending("length", "Let me think about"), ("length",)),
     "filtered": Fault(_ending("content_filter", "I"), ("filtered",)),
     # What a template loses.
-    "first tool only": Fault(_first_tool, ("first_tool_only",)),
+    "first tool only": Fault(_first_tools(1), ("first_tool_only",)),
     "results lost": Fault(_results_lost, ("results_lost",)),
     # Confined.
     "one category": Fault(
@@ -502,6 +547,52 @@ FAULTS: Mapping[str, Fault] = {
         only(lambda said: said.number % 3 == 0, names(lambda name: f"api_{name}")), ("name_prefix",)
     ),
     "cut now and then": Fault(seldom(0.3, raw(lambda text: text[:-2])), ("json_cut", "json_empty")),
+    # What a provider, a proxy or a cache may do besides.
+    "first capital": Fault(names(lambda name: name[:1].upper() + name[1:]), ("name_style",)),
+    "dotted names": Fault(names(lambda name: name.replace("_", ".")), ("name_style",), says="dots"),
+    "names run together": Fault(names(lambda name: name.replace("_", "")), ("name_style",)),
+    "call in the name": Fault(
+        lambda said: [call.__setitem__(slice(None), [f"{call[0]}({call[1]})", "{}"]) for call in said.calls] and None,
+        ("call_in_name",),
+    ),
+    "name and arguments": Fault(
+        lambda said: [
+            call.__setitem__(1, json.dumps({"name": call[0], "arguments": json.loads(call[1])})) for call in said.calls
+        ]
+        and None,
+        ("wrapped",), says="arguments",
+    ),
+    "properties": Fault(arguments(lambda given: {"type": "object", "properties": given}), ("wrapped",)),
+    "schema": Fault(by_schema(lambda said, schema, given: schema), ("schema_echoed",)),
+    "taken apart": Fault(arguments(lambda given: _inner_out(given, "{}.{}")), ("flattened",)),
+    "taken apart without names": Fault(arguments(lambda given: _inner_out(given, "{1}")), ("flattened",)),
+    "lists of one lost": Fault(lists(lambda value: value[0] if len(value) == 1 else value), ("unlisted",)),
+    "lists as objects": Fault(lists(lambda value: dict(enumerate(value))), ("list_object",)),
+    "lists longer": Fault(lists(lambda value: [*value, value[-1]]), ("list_longer",)),
+    "first of lists lost": Fault(lists(lambda value: value[1:]), ("list_cut",)),
+    "texts padded": Fault(texts(lambda text: f" {text} "), ("space",)),
+    "values escaped": Fault(texts(html.escape), ("encoding",), says="HTML"),
+    "escapes of Python": Fault(texts(lambda text: text.encode("unicode_escape").decode()), ("encoding",)),
+    "compact dates": Fault(
+        texts(lambda text: re.sub(r"\b(\d{4})-(\d\d)-(\d\d)\b", r"\1\2\3", text)), ("date_format",)
+    ),
+    "years of two digits": Fault(
+        texts(lambda text: re.sub(r"\b\d\d(\d\d-\d\d-\d\d)\b", r"\1", text)), ("date_format",)
+    ),
+    "odd factor": Fault(numbers(lambda value: value * 1.07), ("scaled",), says="1.07"),
+    "percent in raw": Fault(raw(quote), ("json_encoded",), says="percent"),
+    "comma too many": Fault(raw(lambda text: text[:-1] + ",}"), ("json_commas",)),
+    "the question": Fault(
+        lambda said: said.each_value(lambda value: said.question[:80] if isinstance(value, str) else value),
+        ("question",),
+    ),
+    "arguments of the next call": Fault(
+        only(lambda said: not said.entry.row.multi_step, _arguments_moved), ("arguments_of_other",)
+    ),
+    "calls merged": Fault(_calls_merged, ("merged",)),
+    "reply of the request before": Fault(_Late(), ("mixed_up",)),
+    "one reply for the same tools": Fault(_Cached(), ("mixed_up",)),
+    "two tools only": Fault(_first_tools(2), ("first_tool_only",)),
     # Noise.
     "noise": Fault(_noise_values, ()),
     "random words": Fault(_noise_words, ()),
