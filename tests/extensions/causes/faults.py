@@ -591,7 +591,9 @@ FAULTS: Mapping[str, Fault] = {
     ),
     "calls merged": Fault(_calls_merged, ("merged",)),
     "reply of the request before": Fault(_Late(), ("mixed_up",)),
-    "one reply for the same tools": Fault(_Cached(), ("mixed_up",)),
+    "one reply for the same tools": Fault(
+        only(lambda said: not said.entry.row.multi_step, _Cached()), ("mixed_up",)
+    ),
     "two tools only": Fault(_first_tools(2), ("first_tool_only",)),
     # Noise.
     "noise": Fault(_noise_values, ()),
