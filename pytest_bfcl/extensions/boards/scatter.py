@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from pytest_bfcl.reporting.charts import SERIES
+from pytest_bfcl.reporting.rendering import percent
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,7 @@ def scatter(
     for name, x, y, pair, number in known:
         low_end, high_end = (up(pair[0]), up(pair[1])) if pair else (None, None)
         place = across(x)
-        text = f"{name}: {100 * y:.1f} % at {x:.4g}"
+        text = f"{name}: {percent(y)} at {x:.4g}"
         anchor = "end" if place > 380 else "start"
         dots.append(Dot(place, up(y), low_end, high_end, name, text, up(y), anchor, number % SERIES))
     return Scatter(

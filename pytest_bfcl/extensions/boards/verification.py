@@ -18,6 +18,7 @@ from pytest_bfcl.endings import Ending, ending_of
 from pytest_bfcl.extensions.boards.stability import noise_floor
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import JsonObject
+from pytest_bfcl.reporting.rendering import percent
 from pytest_bfcl.scoring.conduct import Conduct, ConductTally
 from pytest_bfcl.scoring.statistics import (
     Interval,
@@ -267,8 +268,7 @@ class Verification:
         if self.verdict == "unknown":
             return f"too few requests to tell: about {self.more:,} more would do"
         told = [
-            f"{100 * row.after:.1f} % of entries {row.measure.words}, {100 * row.before:.1f} % there"
-            for row in self.others
+            f"{percent(row.after)} of entries {row.measure.words}, {percent(row.before)} there" for row in self.others
         ]
         return "differs from the reference: " + "; ".join(told)
 

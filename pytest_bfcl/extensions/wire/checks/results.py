@@ -201,7 +201,7 @@ async def _roles_repeated(probe: Probe) -> None:
 
 
 def word_from(role: Role) -> Judge:
-    """The code word is told by another message."""
+    """Another message has the code word."""
     between = (Message("assistant", "I will remember it."),) if role == "user" else ()
 
     async def judge(probe: Probe) -> None:

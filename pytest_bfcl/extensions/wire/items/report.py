@@ -102,7 +102,7 @@ def server_lines(server: Server) -> Iterator[str]:
     rows.append(("all", *(str(server.counts[state] or "") for state in STATES)))
     yield from aligned(rows, gap="  ")
     if server.trigger_rate is not None:
-        share = f"{100 * server.trigger_rate:.1f} %"
+        share = percent(server.trigger_rate)
         yield f"trigger rate: the model called in {share} of the attempts in which it plainly should"
     for what, whole, streamed in measure_lines(server.figures):
         yield f"{what}: {percent(whole)} unstreamed, {percent(streamed)} streamed"
