@@ -432,8 +432,10 @@ if __name__ == "__main__":
     print(
         "| policy | what it does | one turn | several turns | bounds | why more than 0.1 |\n|---|---|---:|---:|---|---|"
     )
-    for name, policy in POLICIES.items():
-        why = DOCUMENTED[name][2] if name in DOCUMENTED else ""
-        what = (policy.__doc__ or "").rstrip(".")
+    within = [name for name in POLICIES if name not in DOCUMENTED]
+    for name in DOCUMENTED:
+        what = (POLICIES[name].__doc__ or "").rstrip(".")
         bounds = f"{bound(name, 0):g}, {bound(name, 1):g}"
-        print(f"| `{name}` | {what} | {single[name]:.2f} | {multi[name]:.2f} | {bounds} | {why} |")
+        print(f"| `{name}` | {what} | {single[name]:.2f} | {multi[name]:.2f} | {bounds} | {DOCUMENTED[name][2]} |")
+    most = max(max(single[name], multi[name]) for name in within)
+    print(f"\nThe other {len(within)} earn at most {most:.2f}: {', '.join(f'`{name}`' for name in within)}.")
