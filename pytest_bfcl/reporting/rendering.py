@@ -234,6 +234,11 @@ def points(value: float | None) -> str:
     return "–" if value is None else f"{100 * value:.1f}"
 
 
+def signed(fraction: float) -> str:
+    """Percentage points with their sign."""
+    return f"{100 * fraction:+.2f}"
+
+
 def thousands(value: float | None) -> str:
     """A count with separators."""
     return "–" if value is None else f"{value:,}"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.reporting.markdown import cell
 from pytest_bfcl.reporting.printing import Printer
-from pytest_bfcl.reporting.rendering import ANY_VALUE, is_open, percent
+from pytest_bfcl.reporting.rendering import ANY_VALUE, is_open, percent, signed
 
 if TYPE_CHECKING:
     from pytest_bfcl.extensions.boards.changed import Changed
@@ -57,11 +57,6 @@ def counts(comparison: Comparison) -> str:
     """How many entries changed."""
     improved, regressed = len(comparison.improved), len(comparison.regressed)
     return f"{improved} improved, {regressed} regressed, {comparison.unchanged} unchanged"
-
-
-def signed(fraction: float) -> str:
-    """Percentage points with their sign."""
-    return f"{100 * fraction:+.2f}"
 
 
 def p_text(value: float) -> str:

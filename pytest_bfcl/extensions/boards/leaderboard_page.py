@@ -25,6 +25,7 @@ from pytest_bfcl.extensions.boards.scatter import Scatter, scatter
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.reporting import charts, formulas, rendering
+from pytest_bfcl.reporting.rendering import signed
 from pytest_bfcl.runs.comparability import ENTRIES, Purpose, comparability
 from pytest_bfcl.runs.damage import IncompleteError
 from pytest_bfcl.runs.directory import RunDirectory
@@ -261,7 +262,7 @@ def ranking_lines(board: Board) -> Iterable[str]:
 def pair_line(pair: Pair) -> str:
     """Two neighbours in one sentence: the difference, whether it is a tie, and the entries that decide."""
     low, high = (100 * bound for bound in pair.interval95)
-    told = f"{100 * pair.difference:+.2f} points ({low:+.2f} to {high:+.2f})"
+    told = f"{signed(pair.difference)} points ({low:+.2f} to {high:+.2f})"
     verdict = "a tie, within the noise" if pair.tie else "told apart"
     ids = [*pair.only_first[: DECIDING // 2], *pair.only_second[: DECIDING // 2]]
     named = (

@@ -23,6 +23,7 @@ from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.plain_text import clean
+from pytest_bfcl.reporting.rendering import signed
 from pytest_bfcl.runs.comparability import published_comparability
 from pytest_bfcl.runs.fingerprint import Fingerprint
 from pytest_bfcl.scoring import aggregate
@@ -223,7 +224,7 @@ class Comparison:
 
 def _row_text(each: Beside) -> str:
     low, high = (100 * bound for bound in each.interval95)
-    return f"{each.row.name} {100 * each.score:.2f} ({100 * each.difference:+.2f}, {low:+.2f} to {high:+.2f})"
+    return f"{each.row.name} {100 * each.score:.2f} ({signed(each.difference)}, {low:+.2f} to {high:+.2f})"
 
 
 def read_board(path: Path) -> PublishedBoard:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 from pytest_bfcl.extensions.boards import TEMPLATES
 from pytest_bfcl.reporting.printing import Printer
-from pytest_bfcl.reporting.rendering import percent, render
+from pytest_bfcl.reporting.rendering import percent, render, signed
 
 if TYPE_CHECKING:
     from pytest_bfcl.extensions.boards.verification import Row, Side, Trigger, Verification
@@ -45,10 +45,10 @@ def row_cells(row: Row) -> tuple[str, ...]:
         f"{row.entries:,}",
         percent(row.before, 2),
         percent(row.after, 2),
-        f"{100 * row.difference:+.2f}",
-        f"{100 * low:+.2f} – {100 * high:+.2f}",
+        signed(row.difference),
+        f"{signed(low)} – {signed(high)}",
         f"{100 * row.floor:.2f}",
-        f"{100 * row.worst:+.2f}",
+        signed(row.worst),
         f"{100 * row.margin:g}",
         mark,
     )
