@@ -20,7 +20,7 @@ def test_the_normal_tail(distance: float) -> None:
     assert normal_tail(distance) == pytest.approx(float(ndtr(-distance)), rel=1e-9, abs=1e-300)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(DISTANCES, st.one_of(st.floats(0.5, 50), st.floats(0.5, 1e7), st.integers(1, 40)))
 def test_students_tail(distance: float, freedom: float) -> None:
     from scipy.special import stdtr

@@ -182,7 +182,7 @@ ADD = ("add_to_cart", {"article": "apple", "count": 2})
         ([[ADD], [("no_such_tool", {})], [("add_to_cart", {"article": "fig", "count": 0})], "2 apples"], None),
         pytest.param([[ADD], "Done."], "agentic:answer_not_found", marks=pytest.mark.slow),
         pytest.param([[ADD], ""], "agentic:no_last_message", marks=pytest.mark.slow),
-        ([[ADD, ADD], "2 apples"], "mcp:state_mismatch"),
+        pytest.param([[ADD, ADD], "2 apples"], "mcp:state_mismatch", marks=pytest.mark.slow),
         pytest.param(["2 apples"], "mcp:state_mismatch", marks=pytest.mark.slow),
         pytest.param([[ADD]] * 30, "multi_turn:force_terminated", marks=pytest.mark.slow),
     ],
