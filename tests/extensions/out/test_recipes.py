@@ -145,7 +145,7 @@ def test_githubs_action(tmp_path: Path, forge: Forge, answers: dict[str, str]) -
     worse = workflow.job(answers["worse"], "refs/pull/7/merge", PULL, margin="14")
     assert worse.failed == 1, worse.log
     assert "**The score fell by" in comment["body"]
-    assert "answered in words, no call" in comment["body"]
+    assert "replies are words, no call" in comment["body"]
     assert "❌" in comment["body"]
     assert len(forge.comments) == 1
     assert "The score fell by" in worse.folder.parent.joinpath("summary.md").read_text()
