@@ -199,7 +199,7 @@ def problem_of(reply: Reply) -> str | None:
     """
     if reply.problem or reply.finish_reason is None:
         return reply.problem
-    return _problem(reply, ending_of(reply.finish_reason))
+    return _problem(reply, _kind_of(reply.finish_reason[:WORD_LIMIT], "any"))
 
 
 def has_answer(reply: Reply) -> bool:

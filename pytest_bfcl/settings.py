@@ -215,8 +215,12 @@ class Settings:
 
     def sent_parameters(self) -> Parsed:
         """What is sent beside messages and tools; a value of ``None`` keeps the field out of the request."""
-        sent = {"temperature": self.temperature, "max_tokens": self.max_tokens}
-        return {name: value for name, value in sent.items() if value is not None} | dict(self.parameters)
+        sent: Parsed = {}
+        if self.temperature is not None:
+            sent["temperature"] = self.temperature
+        if self.max_tokens is not None:
+            sent["max_tokens"] = self.max_tokens
+        return sent | dict(self.parameters)
 
     def to_dict(self) -> Parsed:
         """A JSON-able copy (what xdist and ssh workers receive)."""

@@ -6,7 +6,7 @@ Schema says, for native calls and written ones alike.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from pytest_bfcl.checkers import reasons
@@ -82,27 +82,31 @@ def call_form(functions: Sequence[Fields], output: object, language: Language = 
     names first, then ``broken`` arguments (no JSON object), then those ``invalid`` under the schema as it is sent
     (`pytest_bfcl.tools.schemas.compile_tools`; parameters of Java and JavaScript are sent as texts).
     """
-    calls = list(native_calls(output))
+    calls = native_calls(output)
     if not calls:
         return None
     form: CallForm = {"calls": len(calls)}
     names = wire_names(functions)
-    documents = {doc.get("name"): doc for doc in functions}
+    documents: dict[str | None, Fields] = {}
+    for document in functions:
+        documents[document.get("name")] = document
     for name, arguments in calls:
         if (fault := _fault(documents.get(names.get(name, name)), arguments, language)) is not None:
             form[fault] = form.get(fault, 0) + 1
     return form
 
 
-def native_calls(output: object) -> Iterator[tuple[str, str]]:
+def native_calls(output: object) -> list[tuple[str, str]]:
     """Name and raw arguments of every native call, in order: of one reply, or of turns → steps → reply."""
+    found: list[tuple[str, str]] = []
     for part in output if isinstance(output, list) else ():
         if isinstance(part, dict):
             name, arguments = part.get("name"), part.get("arguments")
             if isinstance(name, str) and isinstance(arguments, str):
-                yield name, arguments
-        else:
-            yield from native_calls(part)
+                found.append((name, arguments))
+        elif isinstance(part, list):
+            found += native_calls(part)
+    return found
 
 
 def _fault(
@@ -116,7 +120,7 @@ def _fault(
         return "broken"
     if not isinstance(values, dict):
         return "broken"
-    (sent,) = typed_as_sent([document], language)
+    sent = document if language == "python" else typed_as_sent([document], language)[0]
     if not is_native(sent) and surely_fits(sent.get("parameters") or {}, values):
         return None
     return None if is_valid(compile_tools([sent])[0]["function"]["parameters"], values) else "invalid"

@@ -50,11 +50,12 @@ class Dialogue:
         self.settings = settings
         self.texts = texts
         # Templates and decoders ask for no more of a model than a speaker has.
-        own = settings.for_model(model.spec)
+        own = settings.for_model(model.spec) if settings.models else settings
         self.speech = Speech.of(cast("Model", model), own)
         self.native = model.mode == "fc" and not self.speech.plain
         self.called = 0
         self.heard = 0
+        self.steps = 0
         self.ended = False
         self.messages: list[Message] = []
         self.functions = prompts.offered_functions(entry, texts)
@@ -111,7 +112,7 @@ class Dialogue:
             len(turns[-1].steps),
             self.transcript.repeat,
             dict(self.parameters),
-            1 if self.speech.mended else sum([len(turn.steps) for turn in turns]) + 1,
+            1 if self.speech.mended else self.steps + 1,
         )
 
     def hear(self, raw: Reply) -> Step:
@@ -121,6 +122,7 @@ class Dialogue:
         self._remember(raw, reply, len(turns) - 1, len(turns[-1].steps))
         step = Step(reply)
         turns[-1].steps.append(step)
+        self.steps += 1
         if not self.entry.row.multi_step:
             fill_calls(self.entry, self.transcript)
         elif reply.problem != "context_overflow":

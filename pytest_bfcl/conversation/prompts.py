@@ -58,7 +58,7 @@ def first_messages(
     template: str | None = None,
 ) -> list[Message]:
     """Turn 0 as sent: the user's messages behind at most one system message."""
-    messages = [dict(message) for message in entry.question[0]] if entry.question else []
+    messages = list(map(dict, entry.question[0])) if entry.question else []
     if memory is not None:
         messages = with_system(messages, memory_instruction(entry, memory, texts))
     if mode == "prompt" and entry.row.checker != "chat":  # chat is offered no tools and told of none

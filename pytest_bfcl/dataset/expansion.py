@@ -181,9 +181,9 @@ def _read_tools(values: Parsed) -> None:
         values["function"] = [values["function"]]
     held = values.get("missed_function")
     read = native_document if values.get("dialect") == DIALECT else as_document
-    offered = [values.get("function"), *(held.values() if isinstance(held, dict) else ())]
-    for tools in (each for each in offered if isinstance(each, list)):
-        tools[:] = [read(tool) if isinstance(tool, dict) else tool for tool in tools]
+    for tools in [values.get("function"), *(held.values() if isinstance(held, dict) else ())]:
+        if isinstance(tools, list):
+            tools[:] = [read(tool) if isinstance(tool, dict) else tool for tool in tools]
 
 
 def _hold_out(values: Parsed) -> None:

@@ -67,6 +67,10 @@ class DataSet:
         self.version = version
         self.texts = texts
         self.official = official
+        self.verified = verification is not None and name == NAME
+        """Whether this is the official data with the reviewed corrections (`pytest_bfcl.dataset.verified`)."""
+        self.own = layout.own
+        """Whether somebody wrote these entries for themselves: then `load` checks each."""
         self.unused = unused
         self._layout = layout
         self._sha256 = sha256
@@ -92,11 +96,6 @@ class DataSet:
 
     def __repr__(self) -> str:
         return f"<DataSet {self.name} {self.version} {self.root}>"
-
-    @property
-    def verified(self) -> bool:
-        """Whether this is the official data with the reviewed corrections (`pytest_bfcl.dataset.verified`)."""
-        return self._verification is not None and self.name == NAME
 
     @property
     def root(self) -> Path:
@@ -218,11 +217,6 @@ class DataSet:
         """The categories of which a file holds entries."""
         return [name for name in self.categories() if any(part.path == path for part in self._layout.parts(name))]
 
-    @property
-    def own(self) -> bool:
-        """Whether somebody wrote these entries for themselves: then `load` checks each."""
-        return self._layout.own
-
     def load(self, ref: EntryRef, *, original: Entry | None = None) -> Entry:
         """Parse and expand one entry; ``original`` is what a format-sensitivity entry is made of, where it is at hand.
 
@@ -293,7 +287,7 @@ class DataSet:
             official=self.official,
             source=source,
             answer=answer,
-            depends_on=self._dependencies(ref, raw.get("scenario")),
+            depends_on=self._dependencies(ref, raw.get("scenario")) if category.backend else (),
         )
 
     def _verified_twin(
@@ -391,7 +385,7 @@ class DataSet:
         return original
 
     def _part(self, ref: EntryRef) -> Part:
-        parts = self._scan(ref.category)
+        parts = self._scans.get(ref.category) or self._scan(ref.category)
         if parts[0][0].path is ref.path:
             return parts[0][0]
         # Paths are compared part by part; a reference nearly always has its part's own.
@@ -439,8 +433,6 @@ class DataSet:
 
     def _dependencies(self, ref: EntryRef, scenario: object) -> list[str]:
         """Write stages that must run first: all of the scenario, or the earlier ones of a chain (data spec §6)."""
-        if not CATEGORIES[ref.category].backend:
-            return []
         chain = [earlier.id for earlier in self.prerequisites(ref.category, str(scenario))]
         return chain[: chain.index(ref.id)] if ref.id in chain else chain
 

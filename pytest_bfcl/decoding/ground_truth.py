@@ -6,7 +6,7 @@ Which of several acceptable values is taken: data spec §8, last paragraph.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from pytest_bfcl.dataset.entry import Entry
@@ -20,21 +20,23 @@ from pytest_bfcl.transcript import Call, Reply
 _OMIT = object()
 
 
-def ground_truth_calls(entry: Entry) -> Iterator[Call]:
+def ground_truth_calls(entry: Entry) -> list[Call]:
     """The calls of a single-turn answer: the first acceptable value of every parameter that may not be left out."""
     if entry.row.checker == "rest":  # the answer is a response; the request stands beside it
         if entry.ground_truth_call:
             call = parse_ground_truth_call(entry.ground_truth_call, entry) or _folded_call(entry.ground_truth_call)
-            yield from filter(None, [call])
-        return
+            return [call] if call else []
+        return []
+    calls: list[Call] = []
     for expected in entry.possible_answer or []:
         if isinstance(expected, str):
             call = parse_ground_truth_call(expected, entry) or _folded_call(expected)
             if call:
-                yield call
+                calls.append(call)
         elif isinstance(expected, Mapping):
             for name, parameters in expected.items():
-                yield Call(name, acceptable_arguments(parameters, _document(entry, name)))
+                calls.append(Call(name, acceptable_arguments(parameters, _document(entry, name))))
+    return calls
 
 
 def _document(entry: Entry, name: str) -> Parsed:
@@ -65,10 +67,10 @@ def _pick(alternatives: object, *, must: bool, inside: bool) -> Any:
         return alternatives
     if "" in alternatives and not must:
         return _OMIT
-    chosen = next((value for value in alternatives if value != ""), _OMIT)
-    if chosen is _OMIT:
-        return "" if must and alternatives else _OMIT
-    return _resolved(chosen) if inside else chosen
+    for chosen in alternatives:
+        if chosen != "":
+            return _resolved(chosen) if inside and isinstance(chosen, Mapping | list) else chosen
+    return "" if must and alternatives else _OMIT
 
 
 def _resolved(value: object) -> Any:

@@ -40,6 +40,8 @@ def decode_reply(
 
     Raises `DecodeError` when nothing decodes, `WrongShape` when something else than a list of calls comes out.
     """
+    if mode == "fc" and decoder is None:  # nothing below matters to native calls
+        return decode_native(reply)
     reader = ReplyDecoder(
         reply, mode, return_format=return_format, tool_call_tag=tool_call_tag, functions=functions, decoder=decoder
     )

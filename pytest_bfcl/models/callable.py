@@ -138,7 +138,7 @@ def read_result(result: object) -> Reply:
     Raises `AdapterError`: ``fixture`` for unknown shapes, ``ending`` for a reply that did not end normally.
     """
     try:
-        reply = read_reply(result)
+        reply = result if isinstance(result, Reply) else read_reply(result)
     except UnknownShape as error:
         raise AdapterError(
             AdapterTrouble.FIXTURE,

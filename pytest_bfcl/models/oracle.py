@@ -48,7 +48,7 @@ def answer(entry: Entry, mode: Mode, turn: int = 0, step: int = 0) -> Reply:
     if checker == "served":
         calls = turn_ground_truth_calls(entry, turn) if step == 0 else []
         return reply_with_calls(calls, entry, mode) if calls else Reply(text=_expected_words(entry, turn))
-    calls = list(ground_truth_calls(entry)) if checker in ("ast", "executable", "sql", "rest") else []
+    calls = ground_truth_calls(entry) if checker in ("ast", "executable", "sql", "rest") else []
     if calls:
         return reply_with_calls(calls, entry, mode)
     return Reply(text=REFUSAL if checker == "irrelevance" else CLOSING, finish_reason="stop")

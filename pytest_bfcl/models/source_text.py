@@ -29,7 +29,7 @@ def reply_with_calls(calls: Sequence[Call], entry: Entry, mode: Mode) -> Reply:
     """The reply a perfect speaker of the mode's format gives for these calls."""
     if mode == "fc":
         return Reply(
-            tool_calls=tuple(_native(call, entry, i) for i, call in enumerate(calls)), finish_reason="tool_calls"
+            tool_calls=tuple([_native(call, entry, i) for i, call in enumerate(calls)]), finish_reason="tool_calls"
         )
     return Reply(text=call_text(calls, entry), finish_reason="stop")
 

@@ -8,6 +8,7 @@ positions stay in memory, bodies are read when asked for. `Transcripts` puts who
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
+from itertools import filterfalse
 from pathlib import Path
 from typing import NamedTuple
 
@@ -112,8 +113,8 @@ def journal_line(
     }
     if delta is not None:
         line["started_at"], line["kept"] = delta.started_at, delta.kept
-        if new := {digest: part for digest, part in delta.parts.items() if digest not in written}:
-            line["new"], line["parts"] = list(new), list(new.values())
+        if new := list(filterfalse(written.__contains__, delta.parts)):
+            line["new"], line["parts"] = new, list(map(delta.parts.__getitem__, new))
         if delta.functions_sha256:
             line["functions_sha256"] = delta.functions_sha256
         line["messages"] = delta.messages

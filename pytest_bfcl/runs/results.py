@@ -139,7 +139,11 @@ def _of_turns(transcript: Transcript) -> Parsed:
 
 
 def _of_one_reply(transcript: Transcript) -> Parsed:
-    first = next(chain.from_iterable([turn.steps for turn in transcript.turns]), None)
+    first: Step | None = None
+    for turn in transcript.turns:
+        if turn.steps:
+            first = turn.steps[0]
+            break
     told: Parsed = {
         "output": first and first.reply.output,
         "calls": first and _stored_calls(first),

@@ -49,9 +49,12 @@ def conduct_of(record: ResultLine, form: CallForm | None = None) -> Conduct:
     if record.get("outcome") not in ("passed", "failed"):
         return Conduct(*key, None)
     output: Any = record.get("output")
-    outputs = [step for turn in output if isinstance(turn, list) for step in turn] if _in_turns(output) else [output]
-    reasoning, attempts, words, latency, tokens = [
-        _leaves(value) if isinstance(value := record.get(name), list) else [value] for name in _OF_REPLIES
+    in_turns = isinstance(output, list) and bool(output) and not isinstance(output[0], dict)
+    outputs = [step for turn in output if isinstance(turn, list) for step in turn] if in_turns else [output]
+    reasoning, words = [_leaves(v) if isinstance(v := record.get(name), list) else [v] for name in _WORDS]
+    attempts, latency, tokens = [
+        v if isinstance(v := record.get(name), int | float) else _total(_leaves(v), of) if isinstance(v, list) else None
+        for name, of in _FIGURES
     ]
     reasoning_only = empty = native = False
     for said, thought in zip(outputs or [None], chain(reasoning, repeat(None)), strict=False):
@@ -67,19 +70,20 @@ def conduct_of(record: ResultLine, form: CallForm | None = None) -> Conduct:
         lost=bool((record.get("detail") or {}).get("lost_call")),
         reasoning_only=reasoning_only,
         empty=empty,
-        retried=(_total(attempts, max) or 1) > 1,
+        retried=(attempts or 1) > 1,
         finish=frozenset([word for word in words if word and isinstance(word, str)]),
-        latency_s=_total(latency),
-        output_tokens=_total(tokens),
+        latency_s=latency,
+        output_tokens=tokens,
     )
 
 
-_OF_REPLIES = ("reasoning", "attempts", "finish_reasons", "latency_s", "output_tokens")
-
-
-def _in_turns(output: Any) -> bool:
-    """Whether a line has turns → steps → replies, and not one reply."""
-    return isinstance(output, list) and bool(output) and not isinstance(output[0], dict)
+_WORDS = ("reasoning", "finish_reasons")
+_FIGURES: tuple[tuple[str, Callable[[list[float]], float]], ...] = (
+    ("attempts", max),
+    ("latency_s", sum),
+    ("output_tokens", sum),
+)
+"""Figures of replies, and how those of several make one of the conversation."""
 
 
 def _first_decoded(calls: Any) -> bool:
@@ -96,11 +100,9 @@ def _leaves(value: Any) -> list[Any]:
     return [leaf for part in value for leaf in _leaves(part)]
 
 
-def _total(values: list[Any], of: Callable[[list[float]], float] = sum) -> float | None:
-    """The sum over all replies, ``None`` where none has a figure."""
-    if len(values) == 1 and not isinstance(values[0], int | float):
-        return None
-    found = [figure for figure in values if isinstance(figure, int | float)] if len(values) > 1 else values
+def _total(values: list[Any], of: Callable[[list[float]], float]) -> float | None:
+    """The figure of all replies, ``None`` where none has one."""
+    found = [figure for figure in values if isinstance(figure, int | float)]
     return of(found) if found else None
 
 

@@ -130,9 +130,11 @@ def measurement_of(
 def sizes_by_category(entries: Iterable[tuple[str, str]], transforms: Sequence[str]) -> dict[str, int]:
     """How many entries are scored in each category; ``entries``: id and category."""
     return Counter(
-        category
-        for entry_id, category in entries
-        if CATEGORIES[category].checker != "none" and not is_transformed(entry_id, transforms)
+        [
+            category
+            for entry_id, category in entries
+            if CATEGORIES[category].checker != "none" and not (transforms and is_transformed(entry_id, transforms))
+        ]
     )
 
 

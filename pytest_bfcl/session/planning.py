@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from pytest_bfcl.dataset.categories import CATEGORIES
@@ -17,21 +17,18 @@ def needed_stages(question: Trial, earlier: EarlierParts) -> list[str]:
     return [stage for stage in question.depends_on if earlier.needs_stage(question, stage)]
 
 
-def plan_trials(
-    trials: Iterable[Trial], earlier: EarlierParts, stage: Callable[[Trial, str], Trial]
-) -> Iterator[Trial]:
+def plan_trials(trials: Iterable[Trial], earlier: EarlierParts, stage: Callable[[Trial, str], Trial]) -> list[Trial]:
     """The trials without a verdict, each once, each after the write stages it needs.
 
     ``stage`` makes the trial of a question's write stage.
     """
     chosen = {trial.key: trial for trial in trials}
-    planned: set[TrialKey] = set()
+    planned: dict[TrialKey, Trial] = {}
     for trial in chosen.values():
         for stage_id in needed_stages(trial, earlier) if CATEGORIES[trial.category].backend else ():
             key = trial.key_of(stage_id)
             if key not in planned:
-                planned.add(key)
-                yield chosen.get(key) or stage(trial, stage_id)
-        if trial.key not in planned and not earlier.is_settled(trial):
-            planned.add(trial.key)
-            yield trial
+                planned[key] = chosen.get(key) or stage(trial, stage_id)
+        if trial.key not in planned and not (earlier.settled and earlier.is_settled(trial)):
+            planned[trial.key] = trial
+    return list(planned.values())

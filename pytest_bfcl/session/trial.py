@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_bfcl.conversation.planning import expected_requests
@@ -40,22 +40,19 @@ class Trial:
     category: str
     contender: Contender
     data: DataSet
-    repeat: int = 1
+    repeat: int
+    key: TrialKey
+    """What the trial is known by in a run."""
     ref: EntryRef | None = None
     given: Entry | None = None
-    key: TrialKey = field(init=False)
-    """What the trial is known by in a run."""
-
-    def __post_init__(self) -> None:
-        key = TrialKey(self.entry_id, self.contender.label, self.repeat, id(self.data))
-        object.__setattr__(self, "key", key)  # asked for a dozen times
 
     @classmethod
     def of(cls, item: EntryRef | Entry, contender: Contender, data: DataSet, repeat: int = 1) -> Trial:
         """The trial of an entry, or of a reference to one."""
+        key = TrialKey(item.id, contender.label, repeat, id(data))
         if isinstance(item, tuple):
-            return cls(item.id, item.category, contender, data, repeat, ref=item)
-        return cls(item.id, item.category, contender, data, repeat, given=item)
+            return cls(item.id, item.category, contender, data, repeat, key, ref=item)
+        return cls(item.id, item.category, contender, data, repeat, key, given=item)
 
     def key_of(self, entry_id: str) -> TrialKey:
         """The key of another entry of the same data, for the same contender and repeat."""

@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from pytest_bfcl.conversation.lookahead import RunStopped
+from pytest_bfcl.dataset.entry import EntryRef
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.models import create_model, parse_spec
@@ -31,7 +32,7 @@ from pytest_bfcl.settings import Settings
 from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:
-    from pytest_bfcl.dataset.entry import Entry, EntryRef
+    from pytest_bfcl.dataset.entry import Entry
     from pytest_bfcl.dataset.loading import DataSet
     from pytest_bfcl.models import Model
     from pytest_bfcl.runs.result_line import ResultLine
@@ -159,12 +160,14 @@ class WholeRun:
 
     # -- what is asked -------------------------------------------------------------------------------------------
 
-    def _every(self) -> Iterator[Trial]:
+    def _every(self) -> list[Trial]:
         """All trials of the selection, by repeat, entry and model."""
-        for repeat in range(1, self.settings.repeat + 1):
-            for entry in self.chosen:
-                for contender in self.contenders:
-                    yield Trial.of(entry, contender, self.data, repeat)
+        return [
+            Trial.of(entry, contender, self.data, repeat)
+            for repeat in range(1, self.settings.repeat + 1)
+            for entry in self.chosen
+            for contender in self.contenders
+        ]
 
     def _dealt(self, trial: Trial) -> ShardItem:
         several = len(self.contenders) > 1 or self.settings.repeat > 1
@@ -181,19 +184,21 @@ class WholeRun:
         mine = shard_of((each for each in every if each.entry_id not in broken), index, count)
         return mine | {each for each in every if each.entry_id in broken}
 
-    def _selected(self) -> Iterator[Trial]:
+    def _selected(self) -> list[Trial]:
         """The trials of this run's part."""
         mine, every = self._mine, self._every()
-        return every if mine is None else (trial for trial in every if self._dealt(trial) in mine)
+        return every if mine is None else [trial for trial in every if self._dealt(trial) in mine]
 
-    def _mine_of_chosen(self) -> Iterator[tuple[str, str]]:
+    def _mine_of_chosen(self) -> Iterable[tuple[str, str]]:
         """Id and category of the entries of this run's part, settled ones too."""
-        mine = None if self._mine is None else {each.entry_id for each in self._mine}
-        return ((name, category) for name, category in self._categories.items() if mine is None or name in mine)
+        if self._mine is None:
+            return self._categories.items()
+        mine = {each.entry_id for each in self._mine}
+        return [(name, category) for name, category in self._categories.items() if name in mine]
 
     def planned(self) -> list[Trial]:
         """Those without a verdict, with the write stages they need."""
-        return list(plan_trials(self._selected(), self.earlier, self._stage))
+        return plan_trials(self._selected(), self.earlier, self._stage)
 
     def _stage(self, question: Trial, stage_id: str) -> Trial:
         """The trial of a write stage that is not among the chosen entries."""
@@ -334,7 +339,7 @@ class WholeRun:
         return tuple(dict.fromkeys([*lines, *sorted(self._broken)]))
 
     def _wanted_categories(self) -> list[str]:
-        if self.selection.ids is None and all(isinstance(each, tuple) for each in self.chosen):
+        if self.selection.ids is None and set(map(type, self.chosen)) <= {EntryRef}:
             return categories_to_run(self.data, self.selection.categories or ())
         return list(dict.fromkeys(each.category for each in self.chosen))
 

@@ -63,7 +63,7 @@ def conducts_of(records: Iterable[ResultLine], find: Find = nowhere) -> Iterator
         if record.get("outcome") == "skipped" or is_write_stage(str(record.get("category"))):
             continue
         form = None
-        if "call_form" not in record and next(native_calls(record.get("output")), None) is not None:
+        if "call_form" not in record and native_calls(record.get("output")):
             entry = find(str(record["id"]))
             if entry is not None and entry.mcp is None:  # what a server listed is not told
                 form = call_form(entry.all_functions, record.get("output"), entry.language)

@@ -180,7 +180,7 @@ def expected_calls(entry: Entry) -> list[Call]:
     from pytest_bfcl.decoding import DecodeError, decode_reply
 
     if entry.row.checker == "sql":
-        return list(ground_truth_calls(entry))
+        return ground_truth_calls(entry)
     found: list[Call] = []
     for text in entry.possible_answer or []:
         try:
