@@ -22,7 +22,7 @@ from pytest_bfcl.checkers.corrected import (
 )
 from pytest_bfcl.checkers.details import TriedDetails, TroubleDetails, UnreadDetails
 from pytest_bfcl.checkers.ends import Ends
-from pytest_bfcl.checkers.entries import checker_of, language_of, reply_of, single_turn_decoder, stored_calls
+from pytest_bfcl.checkers.entries import language_of, reply_of, single_turn_decoder, stored_calls
 from pytest_bfcl.checkers.exact import all_exactly_right
 from pytest_bfcl.checkers.plugged import category_group, check_plugged, own_checker
 from pytest_bfcl.checkers.relevance import check_irrelevance, check_relevance
@@ -75,8 +75,9 @@ def judge_both(entry: Entry, transcript: Transcript, *, simulators: Kind = "own"
     """Official and corrected verdict, the rules that made the difference, and figures beyond the reference."""
     judged = _Judge(entry, transcript, simulators)
     official = judged.verdict(OFFICIAL)
-    candidates = RULES_OF_CHECKER.get(checker_of(entry), ())
-    corrected = judged.verdict(CORRECTED) if candidates else official
+    row = CATEGORIES.get(entry.category)
+    candidates = RULES_OF_CHECKER.get(row.checker, ()) if row is not None else ()
+    corrected = judged.verdict(CORRECTED) if candidates and not judged.right_under_all else official
     mattered: tuple[str, ...] = ()
     if corrected.outcome != official.outcome:
         mattered = deciding_rules(candidates, lambda names: judged.verdict(names).outcome == corrected.outcome)
@@ -92,6 +93,8 @@ class _Judge:
     _native: list[Call] | None = None
     _right: list[Call] | None = None
     """Calls found right under every rule set."""
+    right_under_all = False
+    """Whether native calls, which all rule sets read alike, passed a reply that ended normally."""
     _attempted: bool | None = None
     _lost: str | None = None
     _ends: Ends | None = None
@@ -108,8 +111,8 @@ class _Judge:
         """The verdict under one rule set, with advice where a known pitfall is the cause."""
         try:
             ends = self._ends = self._ends or Ends(self.transcript)
-            if self._right is not None and self._right is self._native and not ends.worst:
-                return Verdict.passed()  # as under another rule set before: native calls are read alike under all
+            if self.right_under_all:
+                return Verdict.passed()
             row = CATEGORIES.get(self.entry.category)
             if row is None:
                 raise HarnessError(
@@ -118,6 +121,7 @@ class _Judge:
             own = own_checker(self.entry)
             found = check_plugged(own, self.entry, self.transcript) if own else _CHECKS[row.checker](self, rules)
             verdict = ends.weighed(found, quiet=row.checker == "irrelevance")
+            self.right_under_all = self._right is not None and self._right is self._native and not ends.worst
         except BenchmarkError as error:
             return error.verdict
         except UsageError:

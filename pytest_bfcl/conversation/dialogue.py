@@ -13,6 +13,7 @@ from pytest_bfcl.conversation import history, prompts
 from pytest_bfcl.conversation.formats import Speech
 from pytest_bfcl.conversation.history import exact_texts, fill_calls
 from pytest_bfcl.conversation.world import World, open_world
+from pytest_bfcl.dataset.expansion import with_hints
 from pytest_bfcl.models.base import Request
 from pytest_bfcl.transcript import CALLS_A_STEP, Message, Mode, Reply, Step, Transcript, Turn, wire_name
 
@@ -58,7 +59,7 @@ class Dialogue:
         self.steps = 0
         self.ended = False
         self.messages: list[Message] = []
-        self.functions = prompts.offered_functions(entry, texts)
+        self.functions = with_hints(entry.function, entry.language, texts, twice=entry.config is not None)
         self.parameters = own.sent_parameters()
         self.transcript = Transcript(
             entry.id,
@@ -212,21 +213,17 @@ class Dialogue:
 
     def opening(self) -> list[Message]:
         """The first turn's messages: the entry's system message with a memory's instructions, the user's words."""
+        family, mode = self.speech.family, self.model.mode
+        if family is not None and not family.format.native:
+            mode = "prompt" if family.format.system else "fc"  # whether the benchmark's system prompt is needed
         return prompts.first_messages(
             self.entry,
             self.functions,
             self.texts,
-            mode=self._prompt_mode(),
+            mode=mode,
             memory=self._world.memory if self._world else None,
             template=self.settings.system_prompt,
         )
-
-    def _prompt_mode(self) -> Mode:
-        """``prompt`` where the benchmark's system prompt is needed."""
-        family = self.speech.family
-        if family is None or family.format.native:
-            return self.model.mode
-        return "prompt" if family.format.system else "fc"
 
     def _hand_over(self, index: int) -> list[Message]:
         """The user message that offers held-out functions (multi_turn spec §2.4)."""

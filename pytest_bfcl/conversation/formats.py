@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +34,11 @@ class Speech:
     think: Think = "auto"
     thinking: Thinking = "none"
     mended: bool = False
+    plain: bool = field(init=False)
+    """Whether tools stand in prompts or templates and results go back as text: the prompting loop."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "plain", self.family is not None and not self.family.format.native)
 
     @classmethod
     def of(cls, model: Model, settings: Settings) -> Speech:
@@ -46,11 +51,6 @@ class Speech:
         chosen = settings.decoder if settings.decoder not in (None, "auto") else decoder
         name = find_decoder(chosen).name if chosen else None
         return cls(family, name, settings.think, family.format.thinking, mended)
-
-    @property
-    def plain(self) -> bool:
-        """Whether tools stand in prompts or templates and results go back as text: the prompting loop."""
-        return self.family is not None and not self.family.format.native
 
     def read(self, reply: Reply) -> Reply:
         """The reply with its thoughts apart: what is decoded and stored."""

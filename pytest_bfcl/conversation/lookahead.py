@@ -188,7 +188,9 @@ class LookAhead(Generic[AnyJob]):
                 raise HarnessError(HarnessTrouble.LOOKAHEAD, f"no conversation is planned for {key!r}")
             slot = self._on_demand(job)
         while self._base <= slot.position:  # items report in order: those before were skipped, or are deselected
-            self._let_go(self._planned[self._base])
+            before = self._planned[self._base]
+            self._outstanding -= before.admitted and not before.passed
+            before.passed = True
             self._base += 1
         if slot.future is None:
             slot.future = self._loop.create_future()
@@ -211,7 +213,8 @@ class LookAhead(Generic[AnyJob]):
         slot = self._slots.get(key)
         if slot is None:
             return
-        self._let_go(slot)
+        self._outstanding -= slot.admitted and not slot.passed
+        slot.passed = True
         settled = slot.future is not None and slot.future.done()
         if settled or not (slot.started or slot.dependents):
             self._release(key)
@@ -273,11 +276,6 @@ class LookAhead(Generic[AnyJob]):
             if not current.blocked_by:
                 self._enqueue(current)
             stack.extend(self._slots[key] for key in current.blocked_by if key in self._slots)
-
-    def _let_go(self, slot: _Slot[AnyJob]) -> None:
-        if slot.admitted and not slot.passed:
-            self._outstanding -= 1
-        slot.passed = True
 
     def _admit(self, slot: _Slot[AnyJob]) -> None:
         slot.admitted = True

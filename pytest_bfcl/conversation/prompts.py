@@ -18,13 +18,6 @@ if TYPE_CHECKING:
     from pytest_bfcl.simulators import Simulator
 
 
-def offered_functions(entry: Entry, texts: Texts) -> list[FunctionDoc]:
-    """The functions offered at the start, with language hints (data spec §6, point 6); copies."""
-    from pytest_bfcl.dataset.expansion import with_hints
-
-    return with_hints(entry.function, entry.language, texts, twice=entry.config is not None)
-
-
 def system_prompt(entry: Entry, functions: Sequence[FunctionDoc], texts: Texts, template: str | None = None) -> str:
     """The system prompt of prompting mode for an entry's formats.
 

@@ -19,10 +19,14 @@ if TYPE_CHECKING:
     from pytest_bfcl.transcript import Transcript
 
 
+CARRIED_OUT = ("executable", "rest", "sql")
+"""Checkers of categories whose calls may have to be carried out."""
+
+
 def is_executed(entry: Entry) -> bool:
     """Whether the verdict on this entry needs its calls carried out."""
     checker = entry.row.checker
-    return checker in ("executable", "rest") or (checker == "sql" and entry.tables is not None)
+    return checker in CARRIED_OUT and (checker != "sql" or entry.tables is not None)
 
 
 class Services:

@@ -184,7 +184,7 @@ def _listed_served(value: Any) -> Any:
 def _stored_calls(step: Step) -> list[str | dict[str, Arguments]] | None:
     if step.calls is None:
         return None
-    return [call.as_object() if isinstance(call, Call) else call for call in step.calls]
+    return [{call.name: call.arguments} if isinstance(call, Call) else call for call in step.calls]
 
 
 def _verdicts(

@@ -51,11 +51,15 @@ def conduct_of(record: ResultLine, form: CallForm | None = None) -> Conduct:
     output: Any = record.get("output")
     in_turns = isinstance(output, list) and bool(output) and not isinstance(output[0], dict)
     outputs = [step for turn in output if isinstance(turn, list) for step in turn] if in_turns else [output]
-    reasoning, words = [_leaves(v) if isinstance(v := record.get(name), list) else [v] for name in _WORDS]
-    attempts, latency, tokens = [
-        v if isinstance(v := record.get(name), int | float) else _total(_leaves(v), of) if isinstance(v, list) else None
-        for name, of in _FIGURES
-    ]
+    thoughts, words = record.get("reasoning"), record.get("finish_reasons")
+    reasoning = _leaves(thoughts) if isinstance(thoughts, list) else [thoughts]
+    figures: list[float | None] = []
+    for name, of in _FIGURES:
+        value: Any = record.get(name)
+        if isinstance(value, list):
+            value = _total(_leaves(value), of)
+        figures.append(value if isinstance(value, int | float) else None)
+    attempts, latency, tokens = figures
     reasoning_only = empty = native = False
     for said, thought in zip(outputs or [None], chain(reasoning, repeat(None)), strict=False):
         native = native or (isinstance(said, list) and bool(said))
@@ -71,13 +75,14 @@ def conduct_of(record: ResultLine, form: CallForm | None = None) -> Conduct:
         reasoning_only=reasoning_only,
         empty=empty,
         retried=(attempts or 1) > 1,
-        finish=frozenset([word for word in words if word and isinstance(word, str)]),
+        finish=frozenset(
+            _endings(words) if isinstance(words, list) else [words] if words and isinstance(words, str) else ()
+        ),
         latency_s=latency,
         output_tokens=tokens,
     )
 
 
-_WORDS = ("reasoning", "finish_reasons")
 _FIGURES: tuple[tuple[str, Callable[[list[float]], float]], ...] = (
     ("attempts", max),
     ("latency_s", sum),
@@ -98,6 +103,10 @@ def _leaves(value: Any) -> list[Any]:
     if not isinstance(value, list):
         return [value]
     return [leaf for part in value for leaf in _leaves(part)]
+
+
+def _endings(words: list[Any]) -> list[str]:
+    return [word for word in _leaves(words) if word and isinstance(word, str)]
 
 
 def _total(values: list[Any], of: Callable[[list[float]], float]) -> float | None:

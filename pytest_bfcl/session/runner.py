@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from pytest_bfcl.conversation.engine import converse
 from pytest_bfcl.conversation.lookahead import LookAhead, RunStopped
+from pytest_bfcl.conversation.services import CARRIED_OUT
 from pytest_bfcl.endpoints.descriptors import room_for
 from pytest_bfcl.failures import AdapterError, BenchmarkError, EntrySkipped, HarnessError
 from pytest_bfcl.selection.splits import is_in
@@ -176,7 +177,7 @@ class Runner:
                 repeat=trial.repeat,
                 snapshots=self.store.snapshots(model.spec, trial.repeat) if executed else None,
                 search=self.outside.search(entry, trial.data) if executed and not is_stored(model) else None,
-                services=self.outside.services(trial.data),
+                services=self.outside.services(trial.data) if entry.row.checker in CARRIED_OUT else None,
                 on_reply=trial.contender.budget.charge,
             )
             transcript = await held(model, journal=journal)
@@ -287,7 +288,7 @@ class Runner:
     def stop_reason(self) -> str | None:
         """Why no further conversation should start: no model left that can be asked, budget spent, disk full."""
         for contender in self.contenders:
-            if spent := contender.spent():
+            if contender.budget.limit_usd is not None and (spent := contender.spent()):
                 return spent
         broken: str | None = None
         for contender in self.contenders:

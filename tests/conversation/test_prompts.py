@@ -8,8 +8,11 @@ from types import SimpleNamespace
 import pytest
 
 from pytest_bfcl.conversation import prompts
+from pytest_bfcl.conversation.dialogue import Dialogue
 from pytest_bfcl.dataset.entry import Entry
+from pytest_bfcl.dataset.expansion import with_hints
 from pytest_bfcl.fetching.texts import Texts
+from pytest_bfcl.settings import Settings
 
 TEXTS = Texts.own()
 
@@ -72,8 +75,9 @@ def test_styles_and_templates_differ():
 
 def test_format_sensitivity_carries_the_hint_twice():
     hint = TEXTS.hints["python.function"]
-    once = prompts.offered_functions(entry(function=[DOCUMENT]), TEXTS)
-    twice = prompts.offered_functions(entry(function=[DOCUMENT], config="ret_fmt=python"), TEXTS)
+    model = SimpleNamespace(spec="fixture:m", mode="prompt", underscore_names=False)
+    once = Dialogue(entry(function=[DOCUMENT]), model, Settings(), TEXTS).functions
+    twice = Dialogue(entry(function=[DOCUMENT], config="ret_fmt=python"), model, Settings(), TEXTS).functions
     assert once[0]["description"] == DOCUMENT["description"] + hint
     assert twice[0]["description"] == DOCUMENT["description"] + hint + hint
 
@@ -125,7 +129,7 @@ def first_messages_digest(dataset):
             continue
         for ref in dataset.index(category):
             each = dataset.load(ref)
-            functions = prompts.offered_functions(each, dataset.texts)
+            functions = with_hints(each.function, each.language, dataset.texts, twice=each.config is not None)
             made = prompts.first_messages(each, functions, dataset.texts, mode="prompt")
             digest.update(json.dumps([each.id, made]).encode())
     return digest.hexdigest()
