@@ -157,16 +157,24 @@ $(HARNESSES)/.installed:
 	$(HARNESSES)/bin/python -m pip install --quiet --disable-pip-version-check evalscope -e .
 	@touch $@
 
-# lighteval and OpenCompass call models by litellm, whose cache and whose calls with tools need packages of their own.
-# OpenCompass pins httpx and tree-sitter below ours: it is installed without its dependencies, beside those it imports.
+# lighteval calls models by litellm, whose cache and whose calls with tools need packages of their own.
 LIGHTEVAL ?= .venv-lighteval
 $(LIGHTEVAL)/.installed:
 	$(PYTHON) -m venv $(LIGHTEVAL)
 	$(LIGHTEVAL)/bin/python -m pip install --quiet --disable-pip-version-check "torch==2.13.0"
-	$(LIGHTEVAL)/bin/python -m pip install --quiet --disable-pip-version-check "lighteval==0.13.0" litellm diskcache mcp \
-	    accelerate fuzzywuzzy importlib-metadata jieba retrying tabulate tiktoken -e .
-	$(LIGHTEVAL)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps \
-	    "opencompass==0.5.4" "mmengine-lite==0.11.0rc3" addict yapf
+	$(LIGHTEVAL)/bin/python -m pip install --quiet --disable-pip-version-check "lighteval==0.13.0" litellm diskcache mcp -e .
+	@touch $@
+
+# OpenCompass pins httpx and tree-sitter below ours: it is installed without its dependencies, beside those it imports.
+OPENCOMPASS ?= .venv-opencompass
+$(OPENCOMPASS)/.installed:
+	$(PYTHON) -m venv $(OPENCOMPASS)
+	$(OPENCOMPASS)/bin/python -m pip install --quiet --disable-pip-version-check "torch==2.13.0"
+	$(OPENCOMPASS)/bin/python -m pip install --quiet --disable-pip-version-check accelerate addict datasets einops \
+	    fuzzywuzzy importlib-metadata jieba jsonlines litellm mcp openai platformdirs retrying rich tabulate termcolor \
+	    tiktoken tqdm transformers yapf -e .
+	$(OPENCOMPASS)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps \
+	    "opencompass==0.5.4" "mmengine-lite==0.11.0rc3"
 	@touch $@
 
 # bfcl-eval as it was published, with the few packages that its evaluator and its generic chat handler import.
@@ -185,10 +193,10 @@ parity: $(STAMP) $(PARITY)/.installed
 	PARITY_PYTHON=$(abspath $(PARITY))/bin/python PARITY_MINUTES=$(PARITY_MINUTES) $(BIN)/python -m tests.parity
 
 # The long tests; heavy neighbours live in a Python of their own.
-slow: $(STAMP) $(HEAVY)/.installed $(AGENTS)/.installed $(TRAINERS)/.installed $(OPENENV)/.installed $(VERL)/.installed $(RAY)/.installed $(NEIGHBOURS)/.installed $(EXPORTS)/.installed $(HARNESSES)/.installed $(LIGHTEVAL)/.installed $(PARITY)/.installed
+slow: $(STAMP) $(HEAVY)/.installed $(AGENTS)/.installed $(TRAINERS)/.installed $(OPENENV)/.installed $(VERL)/.installed $(RAY)/.installed $(NEIGHBOURS)/.installed $(EXPORTS)/.installed $(HARNESSES)/.installed $(LIGHTEVAL)/.installed $(OPENCOMPASS)/.installed $(PARITY)/.installed
 	PARITY_PYTHON=$(abspath $(PARITY))/bin/python BFCL_ENGINES=$(abspath $(HEAVY))/bin/python BFCL_AGENTS=$(abspath $(AGENTS))/bin/python BFCL_RAY=$(abspath $(RAY))/bin/python \
 	  BFCL_EXPORTS=$(abspath $(EXPORTS))/bin/python BFCL_WANDB=$(abspath $(EXPORTS))/bin/python BFCL_EVERY_EVAL_EVER=$$(ls $(abspath $(EXPORTS))/*.whl) \
-	  BFCL_HARNESSES=inspect_task=$(abspath $(EXPORTS))/bin/python,lm_eval_play=$(abspath $(EXPORTS))/bin/python,evalscope_play=$(abspath $(HARNESSES))/bin/python,lighteval_play=$(abspath $(LIGHTEVAL))/bin/python,opencompass_play=$(abspath $(LIGHTEVAL))/bin/python LITELLM_LOCAL_MODEL_COST_MAP=True EVALSCOPE_API_KEY=none \
+	  BFCL_HARNESSES=inspect_task=$(abspath $(EXPORTS))/bin/python,lm_eval_play=$(abspath $(EXPORTS))/bin/python,evalscope_play=$(abspath $(HARNESSES))/bin/python,lighteval_play=$(abspath $(LIGHTEVAL))/bin/python,opencompass_play=$(abspath $(OPENCOMPASS))/bin/python LITELLM_LOCAL_MODEL_COST_MAP=True EVALSCOPE_API_KEY=none \
 	  BFCL_TRAINERS=$(abspath $(OPENENV))/bin/python:$(abspath $(TRAINERS))/bin/python:$(abspath $(VERL))/bin/python BFCL_VERL_INTERACTIONS=$(abspath $(VERL))/interactions \
 	  $(BIN)/python -m pytest -q -n auto --dist worksteal -m "slow or official or not slow"
 	PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 $(NEIGHBOURS)/bin/python -m pytest -q -p no:cacheprovider -p pytest_asyncio.plugin \
@@ -234,4 +242,4 @@ prices: $(STAMP)
 	$(BIN)/python scripts/prices.py
 
 clean:
-	rm -rf $(VENV) $(HEAVY) $(AGENTS) $(RAY) $(TRAINERS) $(OPENENV) $(VERL) $(NEIGHBOURS) $(EXPORTS) $(HARNESSES) $(LIGHTEVAL) $(PARITY) build dist .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(HEAVY) $(AGENTS) $(RAY) $(TRAINERS) $(OPENENV) $(VERL) $(NEIGHBOURS) $(EXPORTS) $(HARNESSES) $(LIGHTEVAL) $(OPENCOMPASS) $(PARITY) build dist .pytest_cache .mypy_cache .ruff_cache
