@@ -35,6 +35,9 @@ GEMINI_PARTS = frozenset(("text", "functionCall", "function_call"))
 _ERRORS = ("error", "errors", "error_code", "error_msg", "error_message")
 _FLAGS = ("is_error", "timed_out", "cancelled", "canceled", "aborted", "interrupted", "incomplete", "truncated")
 """Fields that mean the reply was broken off when they are true."""
+_ERROR_FIELDS = frozenset((*_ERRORS, *_FLAGS))
+_KIND_FIELDS = frozenset(("object", "type"))
+_STATUS_FIELDS = frozenset(("success", "base_resp", "status", "status_code", "code"))
 _OTHERS = frozenset(("user", "system", "tool", "developer", "function"))
 """Roles of messages that no model says."""
 _UNSPOKEN = ("audio", "images")
@@ -146,10 +149,11 @@ def _kinds(parts: Iterable[object], *, texts: bool = True) -> Iterator[str]:
 def _error_in(*places: Fields) -> str | None:
     """The first error that stands in one of the places."""
     for place in places:
-        if any(place.get(name) for name in _ERRORS) or "error" in (
-            _word(place.get("object")),
-            _word(place.get("type")),
-        ):
+        if not _KIND_FIELDS.isdisjoint(place) and "error" in (_word(place.get("object")), _word(place.get("type"))):
+            return "error"
+        if _ERROR_FIELDS.isdisjoint(place):  # of nearly every body
+            continue
+        if any(place.get(name) for name in _ERRORS):
             return "error"
         if found := next((name for name in _FLAGS if place.get(name) is True), None):
             return found
@@ -159,13 +163,15 @@ def _error_in(*places: Fields) -> str | None:
 def _status_at(place: Fields) -> str | None:
     """What a status says against the part of a reply that it stands in."""
     for name in ("status", "state"):
-        if (status := _word(place.get(name))) in _FAILED | _UNFINISHED:
+        if name in place and (status := _word(place[name])) in _FAILED | _UNFINISHED:
             return f"{name}: {status}"
     return None
 
 
 def _status_of(body: Fields) -> str | None:
     """What a provider's own status beside the choices says against the reply."""
+    if _STATUS_FIELDS.isdisjoint(body):
+        return None
     if body.get("success") is False:
         return "success: false"
     base = body.get("base_resp")

@@ -108,7 +108,7 @@ ENDINGS: Mapping[str, Mapping[str, Ending]] = {
 """API → word → class. Gateways hand on the words of whatever stands behind them; ``any`` is for replies whose API
 no ending: stored lines (with the word of an overflow that `pytest_bfcl.endpoints.faults` writes), objects of SDKs."""
 
-_MARKS = ("content_filter_results", "content_filter_result", "prompt_filter_results", "content_filters")
+_MARKS = frozenset(("content_filter_results", "content_filter_result", "prompt_filter_results", "content_filters"))
 """Where Azure says what its filter found: of a choice, of the prompt, of a Responses object."""
 
 _PROBLEMS = frozenset((Ending.CUT, Ending.FILTERED, Ending.OVERFLOW, Ending.MALFORMED, Ending.UNFINISHED))
@@ -236,7 +236,12 @@ def _is_zero(index: object) -> bool:
 
 def is_marked(*places: object) -> bool:
     """Whether Azure's filter has marked prompt or completion as ``filtered`` (or ``blocked``) in one of the places."""
-    return any(_is_filtered(place.get(name), 4) for place in places if isinstance(place, Mapping) for name in _MARKS)
+    for place in places:
+        if not isinstance(place, Mapping) or _MARKS.isdisjoint(place):  # as nearly every reply
+            continue
+        if any(_is_filtered(place.get(name), 4) for name in _MARKS):
+            return True
+    return False
 
 
 def _is_filtered(value: object, depth: int) -> bool:

@@ -100,6 +100,7 @@ class LookAhead(Generic[AnyJob]):
         self._stop_reason = stop_reason or (lambda: None)
         self._slots: dict[Hashable, _Slot[AnyJob]] = {}
         self._planned: list[_Slot[AnyJob]] = []
+        self._awaited: dict[Hashable, _Slot[AnyJob]] = {}  # asked for before they were started
         self._ended: dict[Hashable, BenchmarkError | None] = {}
         self._admitted = 0  # position up to which jobs were admitted into the window
         self._outstanding = 0  # admitted jobs whose transcripts were neither taken nor passed over
@@ -195,6 +196,7 @@ class LookAhead(Generic[AnyJob]):
         if slot.future is None:
             slot.future = self._loop.create_future()
         if not slot.started:
+            self._awaited[key] = slot
             self._demand(slot)
         self._pump()
         return slot.future
@@ -369,12 +371,13 @@ class LookAhead(Generic[AnyJob]):
     def _release(self, key: Hashable) -> None:
         """Forget the transcript: the plan keeps the slot, but nothing of what was said."""
         slot = self._slots.pop(key, None)
+        self._awaited.pop(key, None)
         if slot is not None:
             slot.future = None
 
     def _refuse(self, reason: str) -> None:
         """Tell those who wait for a job that has not started that it will not."""
-        for slot in self._slots.values():
+        for slot in self._awaited.values():
             if not slot.started:
                 slot.fail(RunStopped(reason))
 

@@ -52,11 +52,13 @@ def lost_calls(text: str, functions: Sequence[Fields] = ()) -> tuple[str, list[C
     for name in announced(answer):
         if calls := _calls_by(answer, name, functions):
             return name, calls
-    offered = {wire_name(str(function.get("name"))) for function in functions}
     for sign, name in _PLAIN:
         calls = _calls_by(answer, name, functions) if sign in answer else []
+        if not calls:
+            continue
+        offered = {wire_name(str(function.get("name"))) for function in functions}
         anyone = not offered and name != "functionary32"  # a word on its own line may be anything
-        if calls and (anyone or any(wire_name(call.name) in offered for call in calls)):
+        if anyone or any(wire_name(call.name) in offered for call in calls):
             return name, calls
     return None
 

@@ -11,7 +11,7 @@ import html
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
 from typing import Any, NamedTuple, Protocol
@@ -386,11 +386,12 @@ class FirstOf:
     """A family that writes in several ways: the first that finds calls."""
 
     ways: tuple[Notation, ...]
+    marks: tuple[str, ...] = field(init=False)
+    """What stands in every reply that calls."""
 
-    @property
-    def marks(self) -> tuple[str, ...]:
-        """What stands in every reply that calls."""
-        return tuple(dict.fromkeys(mark for way in self.ways for mark in way.marks))
+    def __post_init__(self) -> None:
+        marks = dict.fromkeys(mark for way in self.ways for mark in way.marks)
+        object.__setattr__(self, "marks", tuple(marks))
 
     def pairs(self, text: str, documents: Documents = ()) -> list[Pair]:
         """The calls; see `Notation`."""

@@ -306,6 +306,7 @@ TELLING = (
 """Notations with unmistakable marks, those first whose marks others have a part of."""
 
 
+_ANY_MARK = re.compile("|".join(sorted({re.escape(mark) for name in TELLING for mark in NOTATIONS[name].marks})))
 _LISTED = re.compile(r"[\s`]*\[\s*[A-Za-z_][\w.]*\(")
 
 
@@ -317,6 +318,8 @@ def server_reading(name: str) -> str | None:
 
 def announced(text: str) -> Iterator[str]:
     """The notations of which a mark stands in a text, the most telling ones first."""
+    if _ANY_MARK.search(text) is None:  # nearly every answer
+        return iter(())
     return (name for name in TELLING if any(mark in text for mark in NOTATIONS[name].marks))
 
 
