@@ -171,7 +171,7 @@ def test_requests_are_those_of_the_reference(golden_dir, official, monkeypatch):
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         rows = [row for row in map(json.loads, lines) if family_of(row["family"])]
     monkeypatch.setattr(dialogue, "open_world", lambda *args, **kwargs: World())
-    monkeypatch.setattr(prompts, "offered_functions", lambda entry, texts: list(entry.function))
+    monkeypatch.setattr(dialogue, "with_hints", lambda functions, *args, **kwargs: list(functions))
     found = asyncio.run(requests_of(rows, official.texts))
     different = Counter()
     for row, ours in zip(rows, found, strict=True):
