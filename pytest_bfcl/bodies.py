@@ -1,14 +1,16 @@
 """What the body of a reply may hold: known blocks and items, their status, and the places where an error may stand.
 
-One allow-list per API, asked by its one reader (`pytest_bfcl.answers`).
-What is not on it is trouble: an error stays one whatever its ending is, and a block of another kind is no
-answer where nothing else was said. The words are those of the providers' public references (November 2026).
+One allow-list per API, asked by its one reader (`pytest_bfcl.answers`). What is not on it is trouble: an error stays
+one whatever its ending is, and a block of another kind is no answer where nothing else was said. The words are those of
+the providers' public references (November 2026).
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Literal, NamedTuple
 
 from pytest_bfcl.json_types import Fields
 
@@ -22,65 +24,99 @@ class Trouble(NamedTuple):
 
 NO_TROUBLE = Trouble()
 
-PARTS = frozenset(("text", "output_text", "thinking", "reasoning", "refusal"))
+PARTS = frozenset(("text", "output_text", "thinking", "redacted_thinking", "reasoning", "refusal"))
 """Parts of a chat message's content that say something."""
+CALL_PARTS = frozenset(("tool_use", "tool_call", "tool-call", "function_call", "functioncall"))
+"""Parts of a chat message's content that are calls, as gateways to other APIs leave them."""
 BLOCKS = frozenset(("text", "thinking", "redacted_thinking", "tool_use"))
 """Blocks of Anthropic's messages that say something."""
 ITEMS = frozenset(("message", "reasoning", "function_call"))
 """Output items of Responses that a model which is offered functions answers with."""
 
-GEMINI_PARTS = frozenset(("text", "functionCall", "function_call"))
+GEMINI_PARTS = ("text", "functionCall", "function_call")
 """Fields by which a part of Gemini's says something."""
 
-_ERRORS = ("error", "errors", "error_code", "error_msg", "error_message")
-_FLAGS = ("is_error", "timed_out", "cancelled", "canceled", "aborted", "interrupted", "incomplete", "truncated")
-"""Fields that mean the reply was broken off when they are true."""
-_ERROR_FIELDS = frozenset((*_ERRORS, *_FLAGS))
-_KIND_FIELDS = frozenset(("object", "type"))
-_STATUS_FIELDS = frozenset(("success", "base_resp", "status", "status_code", "code"))
-_OTHERS = frozenset(("user", "system", "tool", "developer", "function"))
-"""Roles of messages that no model says."""
+_USUAL = frozenset(
+    "annotations arguments call_id choices content created created_at delta finish_reason function function_call id "
+    "incomplete_details index input logprobs message model name object output reasoning reasoning_content refusal role "
+    "service_tier signature stop_reason stop_sequence summary system_fingerprint text thinking token_ids tool_calls "
+    "type usage".split()
+)
+"""Fields that say nothing of trouble by their names."""
+_ERROR_NAME = re.compile(
+    r"err(?:or)?s?(?:code|no|number|msg|message|type|info|information|details?|str|text|reason)?|(?!no)\w*(?:error|exception)s?"
+    r"|failure\w*|fault"
+)
+_BROKEN_NAME = re.compile(
+    r"(?:is|was|has)?(?:timedout|cancell?ed|abort|aborted|interrupted|incomplete|truncated|failed|rejected|terminated)"
+)
+_WHOLE_NAME = re.compile(r"(?:is)?(?:success|successful|succeeded|ok|complete|completed|done|finished)")
+_CODE_NAME = re.compile(r"(?:(?:http)?status|ret|return|result)?code")
+_STATUS_NAMES = frozenset(("status", "state", "outcome", "runstatus", "responsestatus"))
+_INSIDE_NAMES = frozenset(("baseresp", "header", "providerspecificfields"))
+"""Objects beside a reply in which providers keep their own status."""
+_Place = Literal["error", "broken", "whole", "code", "status", "inside"]
+_STATUS = ("status", "code")
+
+_SPEAKERS = frozenset(("", "assistant", "model", "ai", "bot", "chatbot"))
+"""Roles of messages that a model says."""
 _UNSPOKEN = ("audio", "images")
 """Fields of a chat message that answer without words."""
-_FAILED = frozenset(
-    ("abort", "aborted", "canceled", "cancelled", "error", "exception", "expired", "failed", "failure", "timeout")
+_CALLS_NAME = re.compile(r"(?:tool|function)calls?")
+_READ_CALLS = ("tool_calls", "function_call", "invalid_tool_calls")
+_THOUGHT_NAME = re.compile(r"(?i)reasoning|thinking|thought|analysis")
+_BROKEN = re.compile(
+    r"abort|cancel|crash|denied|error|exception|expire|fail|fatal|(?<![a-z])fault|interrupt|invalid|kill|overload|refused|reject"
+    r"|terminat|throttl|time_?d?_?out|unavailable"
 )
-"""Words of a status, or of a provider's own ending beside the gateway's, that mean the reply was broken off."""
-_UNFINISHED = frozenset(("in_progress", "incomplete", "queued", "running", "pending"))
-_FINE_CODES = frozenset(("", "0", "200", "ok", "success"))
-"""Codes of a provider's own that mean all is well."""
+"""In words of a status, or of a provider's own ending beside the gateway's, that mean the reply was broken off."""
+_UNFINISHED = frozenset(
+    "active generating in_progress incomplete partial pending processing queued running started streaming".split()
+)
+_FINE = frozenset(
+    "0 200 complete completed done ended finished fine none normal null ok okay ready stop stopped succeeded success "
+    "successful true unset".split()
+)
+"""Words of a status or a code that mean all is well."""
+_LEVELS = frozenset(("critical", "fatal", "severe", "emergency", "alert"))
 
 
 def chat_trouble(body: Fields, choice: Fields, message: Fields | None) -> Trouble:
     """That of a chat completion, or (without ``message``) of a text completion."""
     message = message or {}
     calls = [each for each in _listed(message.get("tool_calls")) if isinstance(each, Mapping)]
-    places = [body, choice, message, *calls]
-    fields = [
-        inner for place in (choice, message) if isinstance(inner := place.get("provider_specific_fields"), Mapping)
-    ]
-    error = _error_in(*places, *fields) or _status_of(body) or next(filter(None, map(_status_at, places)), None)
-    native = choice.get("native_finish_reason")
-    if error is None and isinstance(native, str) and native.strip().lower() in _FAILED:
-        error = native
-    if error is None and _word(message.get("role")) in _OTHERS:
-        error = f"role: {_word(message.get('role'))}"
+    error = _first(*(place_trouble(each) for each in (body, choice, message)), *map(_item_trouble, calls))
+    details = choice.get("finish_details")
+    for native in (choice.get("native_finish_reason"), details.get("type") if isinstance(details, Mapping) else None):
+        if error is None and (_BROKEN.search(_word(native)) or _word(native) in _UNFINISHED):
+            error = str(native)
+    error = error or _role_trouble(message) or _unread_calls(message)
     unspoken = next((name for name in _UNSPOKEN if message.get(name)), None)
-    return _of_kinds(error, [*_kinds(_listed(message.get("content"))), *filter(None, [unspoken])], PARTS)
+    kinds = [*_kinds(_listed(message.get("content"))), *filter(None, [unspoken])]
+    return _of_kinds(error, kinds, PARTS | CALL_PARTS)
 
 
 def lasting_trouble(event: Fields, choice: Fields) -> str | None:
     """What one chunk of a stream says against the whole reply; that something still goes on is no trouble yet."""
-    error = chat_trouble(event, choice, None).error
-    return None if error is None or error.rpartition(": ")[2] in _UNFINISHED else error
+    if event.keys() <= _USUAL and choice.keys() <= _USUAL and event.get("object") != "error":  # as nearly every chunk
+        return None
+    native = _word(choice.get("native_finish_reason"))
+    told = native if _BROKEN.search(native) else None
+    return _first(*(place_trouble(each, lasting=True) for each in (event, choice)), told)
+
+
+def has_thoughts(message: Fields) -> bool:
+    """Whether a chat message has thoughts in any field or part, whatever they look like."""
+    kinds = _kinds(_listed(message.get("content")))
+    named = (name for name, value in message.items() if value and isinstance(name, str))
+    return any(_THOUGHT_NAME.search(each) for each in (*named, *kinds))
 
 
 def blocks_trouble(body: Fields) -> Trouble:
     """That of one of Anthropic's messages."""
     content = _listed(body.get("content"))
-    error = _error_in(body, *(each for each in content if isinstance(each, Mapping))) or _status_at(body)
-    if error is None and _word(body.get("role")) in _OTHERS:
-        error = f"role: {_word(body.get('role'))}"
+    blocks = [each for each in content if isinstance(each, Mapping)]
+    error = _first(place_trouble(body), *map(_item_trouble, blocks), _role_trouble(body))
     return _of_kinds(error, list(_kinds(content, texts=False)), BLOCKS)
 
 
@@ -88,38 +124,130 @@ def items_trouble(body: Fields, items: Iterable[Fields]) -> Trouble:
     """That of a Responses object; its own status is an ending and not looked at here, but for items beside it."""
     items = list(items)
     said = [each for each in items if _word(each.get("type")) == "message"]
-    parts = [part for each in said for part in _listed(each.get("content"))]
-    error = _error_in(body, *items)
-    if error is None and _word(body.get("status")) in ("completed", ""):
-        error = next(
-            (f"{_word(each.get('type'))}: {status}" for each in items
-             if (status := _word(each.get("status"))) in _UNFINISHED | _FAILED and _word(each.get("type")) in ITEMS),
-            None,
-        )  # fmt: skip
-    if error is None:
-        error = next((f"role: {role}" for each in said if (role := _word(each.get("role"))) in _OTHERS), None)
+    whole = _word(body.get("status")) in ("completed", "")
+    rest = {name: value for name, value in body.items() if name != "status"}
+    inside = (_item_trouble(each, status=whole and _word(each.get("type")) in ITEMS) for each in items)
+    error = _first(place_trouble(rest), *inside, *map(_role_trouble, said))
     found = _of_kinds(error, [_word(each.get("type")) for each in items], ITEMS)
+    parts = [part for each in said for part in _parts(each.get("content"))]
     return found if found != NO_TROUBLE else _of_kinds(None, list(_kinds(parts)), PARTS)
-
-
-def record_trouble(record: Fields) -> str | None:
-    """What a proxy's or tracer's own record says against the reply in it: an error, a status, a level."""
-    if (error := _error_in(record)) is not None:
-        return error
-    for name in ("exception", "error_str", "error_message", "error_information"):
-        if record.get(name):
-            return name
-    for name in ("level", "status", "state", "outcome"):
-        if (said := _word(record.get(name))) in _FAILED | _UNFINISHED:
-            return f"{name}: {said}"
-    return _status_of(record)
 
 
 def candidate_trouble(body: Fields, candidate: Fields, parts: Iterable[Fields]) -> Trouble:
     """That of a response of Gemini's."""
-    unknown = next((part for part in parts if GEMINI_PARTS.isdisjoint(part)), None)
+    content = candidate.get("content")
+    if content is not None and not isinstance(content, Mapping):
+        return Trouble(place_trouble(candidate), "content")
+    unknown = next((part for part in parts if all(part.get(name) is None for name in GEMINI_PARTS)), None)
     kind = None if unknown is None else next((str(name) for name, value in unknown.items() if value is not None), "")
-    return Trouble(_error_in(body, candidate) or _status_at(candidate), kind)
+    return Trouble(_first(place_trouble(body), place_trouble(candidate), _role_trouble(content or {})), kind)
+
+
+def record_trouble(record: Fields) -> str | None:
+    """What a proxy's or tracer's own record says against the reply in it: an error, a status, a level."""
+    level = _word(record.get("level"))
+    if _BROKEN.search(level) or level in _LEVELS:
+        return f"level: {level}"
+    return place_trouble(record)
+
+
+def is_error(value: object) -> bool:
+    """Whether the value of a field for errors tells one: objects of nothing but nulls, zeros and "ok" do not."""
+    if isinstance(value, Mapping):
+        return any(map(is_error, value.values()))
+    if isinstance(value, list):
+        return any(map(is_error, value))
+    if isinstance(value, str):
+        return bool(value.strip()) and _word(value) not in _FINE and _word(value) != "false"
+    return bool(value) and value != 200
+
+
+def place_trouble(place: Fields, *, codes: bool = True, status: bool = True, lasting: bool = False) -> str | None:
+    """What the fields of one place say against the reply: an error, a flag, a status or a code of the provider's.
+
+    ``codes``, ``status``: whether fields of that kind count here. ``lasting``: not what a later piece may finish.
+    """
+    if "error" in (_word(place.get("object")), _word(place.get("type"))):
+        return "error"
+    if place.keys() <= _USUAL:  # of nearly every body
+        return None
+    found: dict[str, str] = {}
+    for name, value in place.items():
+        kind = _kind_of(name) if isinstance(name, str) and name not in _USUAL and value is not None else None
+        if kind == "inside" and isinstance(value, Mapping):
+            told = place_trouble(value, lasting=lasting)
+        elif kind is None or (kind == "code" and not codes) or (kind == "status" and not status):
+            continue
+        else:
+            told = _told(kind, name, value, lasting)
+        if told is not None:
+            found.setdefault(kind, told)
+    return found.get("error") or next(iter(found.values()), None)
+
+
+@lru_cache(maxsize=1024)
+def _kind_of(name: str) -> _Place | None:
+    """What a field tells by its name, however it is spelled (``errorCode``, ``error_code``, ``Error-Code``)."""
+    plain = re.sub(r"[\W_]+", "", name).lower()
+    if plain in _STATUS_NAMES:
+        return "status"
+    if plain in _INSIDE_NAMES:
+        return "inside"
+    patterns: dict[_Place, re.Pattern[str]] = {
+        "error": _ERROR_NAME, "broken": _BROKEN_NAME, "whole": _WHOLE_NAME, "code": _CODE_NAME,
+    }  # fmt: skip
+    return next((kind for kind, pattern in patterns.items() if pattern.fullmatch(plain)), None)
+
+
+def _told(kind: _Place, name: str, value: object, lasting: bool) -> str | None:
+    word = _word(value)
+    if kind == "error":
+        return "error" if is_error(value) else None
+    if kind == "broken":
+        return name if value is True or word == "true" or word not in _FINE | {"", "false"} else None
+    if kind == "whole":
+        unfinished = not name.lower().endswith(("ok", "success", "successful", "succeeded"))
+        return f"{name}: false" if (value is False or word == "false") and not (lasting and unfinished) else None
+    return _status(name, value, lasting)
+
+
+def _status(name: str, value: object, lasting: bool) -> str | None:
+    """A status or code that does not mean all is well. ``lasting``: only those that no later piece can finish."""
+    if isinstance(value, Mapping):  # {"code": 1} is OpenTelemetry's for all is well
+        inside = {str(key): each for key, each in value.items() if each != 1 and _kind_of(str(key)) in _STATUS}
+        return _first(*(_status(f"{name}.{key}", each, lasting) for key, each in inside.items()))
+    if isinstance(value, str) and not value.strip().isdecimal():
+        word = _word(value)
+        ill = word and word not in _FINE and (not lasting or _BROKEN.search(word))
+        return f"{name}: {word}" if ill else None
+    if isinstance(value, str):
+        value = int(value[:9])
+    if value is False or (isinstance(value, int) and value is not True and value != 0 and not 200 <= value < 300):
+        return f"{name}: {value}"
+    return None
+
+
+def _first(*found: str | None) -> str | None:
+    return next(filter(None, found), None)
+
+
+def _item_trouble(item: Fields, *, status: bool = True) -> str | None:
+    """That of a call, block or item: a ``code`` is no status there."""
+    return place_trouble(item, codes=False, status=status)
+
+
+def _role_trouble(message: Fields) -> str | None:
+    role = _word(message.get("role"))
+    return None if role in _SPEAKERS else f"role: {role}"
+
+
+def _unread_calls(message: Fields) -> str | None:
+    """Calls under a name that no reader knows."""
+    for name, value in message.items():
+        if isinstance(name, str) and name not in _USUAL and name not in _READ_CALLS and value:
+            if _CALLS_NAME.fullmatch(name.replace("_", "").lower()):
+                return name
+    return None
 
 
 def _of_kinds(error: str | None, kinds: list[str], known: frozenset[str]) -> Trouble:
@@ -130,6 +258,11 @@ def _of_kinds(error: str | None, kinds: list[str], known: frozenset[str]) -> Tro
 
 def _listed(value: object) -> list[object]:
     return value if isinstance(value, list) else []
+
+
+def _parts(content: object) -> list[object]:
+    """The parts of a message that has to have some."""
+    return content if isinstance(content, list) else [content]
 
 
 def _kinds(parts: Iterable[object], *, texts: bool = True) -> Iterator[str]:
@@ -146,45 +279,5 @@ def _kinds(parts: Iterable[object], *, texts: bool = True) -> Iterator[str]:
             yield ""
 
 
-def _error_in(*places: Fields) -> str | None:
-    """The first error that stands in one of the places."""
-    for place in places:
-        if not _KIND_FIELDS.isdisjoint(place) and "error" in (_word(place.get("object")), _word(place.get("type"))):
-            return "error"
-        if _ERROR_FIELDS.isdisjoint(place):  # of nearly every body
-            continue
-        if any(place.get(name) for name in _ERRORS):
-            return "error"
-        if found := next((name for name in _FLAGS if place.get(name) is True), None):
-            return found
-    return None
-
-
-def _status_at(place: Fields) -> str | None:
-    """What a status says against the part of a reply that it stands in."""
-    for name in ("status", "state"):
-        if name in place and (status := _word(place[name])) in _FAILED | _UNFINISHED:
-            return f"{name}: {status}"
-    return None
-
-
-def _status_of(body: Fields) -> str | None:
-    """What a provider's own status beside the choices says against the reply."""
-    if _STATUS_FIELDS.isdisjoint(body):
-        return None
-    if body.get("success") is False:
-        return "success: false"
-    base = body.get("base_resp")
-    code = base.get("status_code") if isinstance(base, Mapping) else None
-    if type(code) is int and code != 0:
-        return f"status_code: {code}"
-    for name in ("status", "status_code", "code"):
-        value = body.get(name)
-        if type(value) is int and value not in (0, 200):
-            return f"{name}: {value}"
-    code = body.get("code")
-    return f"code: {code}" if isinstance(code, str) and _word(code) not in _FINE_CODES else None
-
-
 def _word(value: object) -> str:
-    return value.strip().lower().replace("-", "_") if isinstance(value, str) else ""
+    return value.strip().lower().replace("-", "_").replace(" ", "_") if isinstance(value, str) else ""

@@ -114,6 +114,10 @@ _MARKS = frozenset(("content_filter_results", "content_filter_result", "prompt_f
 _PROBLEMS = frozenset((Ending.CUT, Ending.FILTERED, Ending.OVERFLOW, Ending.MALFORMED, Ending.UNFINISHED))
 
 
+_WEIGHTS = {Ending.NORMAL: 0, Ending.CALLS: 0, Ending.TROUBLE: 2}
+"""Which ending counts of several; all others are between these."""
+
+
 class UnknownEnding(AdapterError):
     """A reply ended in a way that is not normal and not known: nothing of it counts, asking again may help.
 
@@ -191,6 +195,15 @@ def ended(
     return replace(reply, finish_reason=word[:WORD_LIMIT] if isinstance(word, str) else None, problem=problem)
 
 
+def heavier(first: object, later: object, api: str) -> object:
+    """The word that counts of two endings of one reply (``first`` may be none yet): no later one heals trouble, nor one
+    that is not normal."""
+    if not first:
+        return later
+    weights = [_WEIGHTS.get(ending_of(word, api), 1) for word in (first, later)]
+    return first if weights[0] > weights[1] else later
+
+
 def problem_of(reply: Reply) -> str | None:
     """What speaks against a reply, read from a file or handed over: the problem it has, else that of its last word.
 
@@ -217,7 +230,7 @@ def _problem(reply: Reply, kind: Ending, *, reasoned: bool = False) -> str | Non
     if kind is Ending.REFUSED:
         return Ending.FILTERED.value
     # A normal end without a word and without a thought is the reference's empty answer, and judged as such.
-    thought = reasoned or reply.reasoning or reply.reasoning_tokens
+    thought = reasoned or reply.reasoning is not None or reply.reasoning_tokens
     return NOTHING_SAID if thought or reply.text else None
 
 

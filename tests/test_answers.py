@@ -200,6 +200,79 @@ CASES: list[tuple[str, Any, str]] = [
     ("gemini", {"promptFeedback": {"blockReason": "OTHER"}, "candidates": []}, "wrong"),
     ("gemini", {"candidates": []}, "error"),
     ("gemini", gemini({"text": "No."}, finish=None), "error"),
+    ("gemini", gemini({"text": None}), "error"),
+    ("gemini", {"candidates": [{"content": "No.", "finishReason": "STOP"}]}, "error"),
+    (
+        "gemini",
+        {"candidates": [{"content": {"role": "user", "parts": [{"text": "No."}]}, "finishReason": "STOP"}]},
+        "error",
+    ),
+    ("gemini", gemini({"text": "No."}, error={"code": 503}), "error"),
+    # the provider's own fields, however they are spelled, wherever they stand
+    *(
+        ("chat", chat(**{name: value}), "error")
+        for name, value in (
+            ("status", "errored"),
+            ("status", "some_new_word"),
+            ("status", {"code": "failed"}),
+            ("state", "timed_out"),
+            ("ok", False),
+            ("success", "false"),
+            ("failed", True),
+            ("exception", "RuntimeError"),
+            ("errorMessage", "x"),
+            ("ErrorCode", 7),
+            ("errcode", 40001),
+            ("err_msg", "boom"),
+            ("provider_error", {"x": 1}),
+            ("done", False),
+            ("base_resp", {"status_code": "1002"}),
+            ("header", {"code": 10013, "message": "x"}),
+            ("code", "500"),
+        )
+    ),
+    *(
+        ("chat", chat(**{name: value}), "right")
+        for name, value in (
+            ("status", "succeeded"),
+            ("status", {"code": 200}),
+            ("ok", True),
+            ("errcode", 0),
+            ("errmsg", "ok"),
+            ("error", {"code": None, "message": None}),
+            ("errors", []),
+            ("header", {"code": 0, "message": "Success"}),
+            ("warnings", ["x"]),
+            ("no_error", True),
+        )
+    ),
+    ("chat", chat(choice={"native_finish_reason": "upstream_error"}), "error"),
+    ("chat", chat(choice={"finish_details": {"type": "interrupted"}}), "error"),
+    ("chat", chat(choice={"code": 500}), "error"),
+    ("chat", chat(message={"success": False}), "error"),
+    ("chat", chat(message={"role": "environment"}), "error"),
+    ("chat", chat(True), "error"),
+    ("chat", chat(None, message={"reasoning_content": ["hm"]}), "wrong"),
+    ("chat", chat(None, message={"thoughts": "hm"}), "wrong"),
+    ("chat", chat([{"type": "redacted_thinking", "data": "x"}]), "wrong"),
+    ("chat", chat("<think></think>"), "wrong"),
+    ("chat", chat("<THINKING >hm"), "wrong"),
+    ("chat", chat("\u25c1think\u25b7hm"), "wrong"),
+    ("chat", chat("<think"), "wrong"),
+    ("chat", chat("<thought>hm</thought>No."), "right"),
+    (
+        "chat",
+        chat([{"type": "text", "text": "No."}, {"type": "tool_use", "id": "1", "name": "f", "input": {}}]),
+        "wrong",
+    ),
+    ("chat", chat([{"type": "functionCall", "functionCall": {"name": "f", "args": {}}}]), "wrong"),
+    ("chat", chat(message={"tool_call": {"name": "f"}}), "error"),
+    ("chat", chat(message={"function_call": "f"}), "error"),
+    ("anthropic", blocks({**TEXT, "status": "incomplete"}), "error"),
+    ("anthropic", blocks("No."), "error"),
+    ("anthropic", blocks(TEXT) | {"content": "No."}, "error"),
+    ("responses", items({**said(), "content": None}), "error"),
+    ("responses", items({"type": "web_search_call", "status": "failed"}, said()), "right"),
 ]
 """API, body, and what every door says of it."""
 
@@ -246,7 +319,7 @@ def events_of(api: str, body: Any) -> list[Any]:
         return [body]
     message = {"tool_calls": [], **choice["message"]}
     message["tool_calls"] = [{**call, "index": str(n)} for n, call in enumerate(message["tool_calls"])]
-    delta = {name: value for name, value in message.items() if value}
+    delta = {name: value for name, value in message.items() if value or value is False}
     return [{"choices": [{"index": "0", "delta": delta}]}, {**body, "choices": [{**rest, "index": "0", "delta": {}}]}]
 
 
@@ -475,13 +548,90 @@ def test_no_later_event_heals_a_stream(api: str, first: str) -> None:
     assert found == "error"
 
 
-def test_an_error_after_the_ending_of_a_stream_counts() -> None:
-    joiner = Chat().joiner()
+def sse(*events: Any) -> bytes:
+    return b"".join(each if isinstance(each, bytes) else f"data: {json.dumps(each)}\n\n".encode() for each in events)
+
+
+def piece(finish: Any = None, choice: Any = (), delta: Any = (), **chunk: Any) -> Any:
+    return {"choices": [{"index": 0, "delta": dict(delta), "finish_reason": finish, **dict(choice)}], **chunk}
+
+
+def anthropic_event(kind: str, **fields: Any) -> bytes:
+    return f"event: {kind}\n".encode() + sse({"type": kind, **fields})
+
+
+WORDS, END, DONE = piece(delta={"role": "assistant", "content": "No."}), piece("stop"), b"data: [DONE]\n\n"
+BEGUN = anthropic_event("message_start", message=blocks(stop="") | {"content": []})
+BLOCK = anthropic_event("content_block_start", index=0, content_block=TEXT)
+ENDED = anthropic_event("message_delta", delta={"stop_reason": "end_turn"})
+WHOLE_RESPONSE = sse({"type": "response.completed", "response": items(said())})
+STREAMS: list[tuple[str, bytes, str]] = [
+    ("chat", sse(WORDS, END), "right"),
+    ("chat", sse(WORDS, DONE), "error"),
+    ("chat", b"\xef\xbb\xbf" + sse(WORDS, END, b"data: [done]\n\n"), "right"),
+    ("chat", sse(b"event: message\nid: 1\nretry: 5\n", WORDS, b": wait\n\nodd: 1\n\n", END, DONE), "right"),
+    *(
+        ("chat", sse(WORDS, odd, END, DONE), "error")
+        for odd in (
+            b"event: error\ndata: {}\n\n",
+            b"event: error\ndata: boom\n\n",
+            {"error": "x"},
+            {"type": "error", "message": "x"},
+            {"object": "error", "message": "x"},
+            {"code": 500, "message": "x"},
+            b'{"error": {}}\n\n',
+            b"<html>502</html>\n\n",
+            b'data: "upstream error"\n\n',
+            piece("abort"),
+            piece(choice={"error": {"code": 1}}),
+            piece(status="failed"),
+            piece(delta={"error": {"code": 1}}),
+            piece(choice={"native_finish_reason": "error"}),
+        )
+    ),
+    *(
+        ("chat", sse(WORDS, END, odd), "error")
+        for odd in (
+            b"error: {}\n\n",
+            b"Error: boom\n\n",
+            b"<html>502</html>",
+            {"choices": [], "success": False},
+            piece("abort"),
+            {"choices": None, "base_resp": {"status_code": 1027}},
+            sse(DONE, b"event: error\ndata: {}\n\n"),
+            sse(DONE, {"error": "x"}),
+        )
+    ),
+    ("chat", sse(WORDS, END, piece(delta={"tool_calls": [CALL]}), DONE), "wrong"),
+    ("chat", sse(piece("content_filter"), END, DONE), "wrong"),
+    ("chat", sse(piece(delta={"reasoning": {"text": "hm"}}), END, DONE), "wrong"),
+    ("chat", sse(WORDS, END, piece(""), b'data: {"choi'), "right"),
+    ("completions", sse({"choices": [{"index": 0, "finish_reason": "stop"}]}, DONE), "error"),
+    ("anthropic", BEGUN + BLOCK + ENDED, "right"),
+    ("anthropic", BEGUN + BLOCK, "error"),
+    ("anthropic", BEGUN + BLOCK + ENDED + anthropic_event("error", error={}), "error"),
+    ("anthropic", BEGUN + BLOCK + b"event: error\ndata: {}\n\n" + ENDED, "error"),
+    ("anthropic", BEGUN + BLOCK + anthropic_event("message_delta", delta={}, status="failed") + ENDED, "error"),
+    ("anthropic", BEGUN + anthropic_event("content_block_start", index=0, content_block="No.") + ENDED, "error"),
+    ("anthropic", BEGUN + anthropic_event("content_block_delta", index=0, delta={"type": "odd"}) + ENDED, "error"),
+    ("anthropic", BEGUN + BLOCK + ENDED + anthropic_event("message_delta", delta={"stop_reason": None}), "right"),
+    ("responses", WHOLE_RESPONSE + b"event: error\ndata: {}\n\n", "error"),
+    ("responses", sse({"type": "response.output_item.done", "item": said(status="failed")}) + WHOLE_RESPONSE, "error"),
+]
+
+
+@pytest.mark.parametrize(("api", "stream", "expected"), STREAMS)
+def test_what_may_stand_in_a_stream(api: str, stream: bytes, expected: str) -> None:
+    joiner = APIS[api].joiner()
     reader = EventReader(joiner)
-    for event in events_of("chat", chat()):
-        reader.feed(f"data: {json.dumps(event)}\n\n".encode())
-    reader.feed(b'error: {"message": "worker died"}\n\n')
-    assert reader.error is not None
+    try:
+        for place in range(0, len(stream), 7):
+            reader.feed(stream[place : place + 7])
+        reader.close()
+        found = "error" if reader.error is not None else verdict(APIS[api].read(joiner.body()))
+    except AdapterError:
+        found = "error"
+    assert found == expected
 
 
 MARK = re.compile(r"<|\[|\{|`|functools|Action:")
@@ -576,6 +726,7 @@ def test_objects_of_the_official_clients_are_read_as_their_bodies() -> None:
 
 
 LOST_BY_THE_CLIENT = re.compile(
+    "(?i)ok|failed|exception|err|header|done|finish_details|"
     "native_finish_reason|errors|error|base_resp|status|success|code|object|timed_out|truncated|state|content_filter_results"
 )
 """Fields of late events beside the message: the client joins what its types have, and drops these."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pytest_bfcl.answers.figures import check_size, count, identifier, keepable, reasoning_count, served_by
-from pytest_bfcl.bodies import PARTS, chat_trouble
+from pytest_bfcl.bodies import CALL_PARTS, PARTS, chat_trouble, has_thoughts
 from pytest_bfcl.endings import Ending, ended, ending_of, first_choice, is_marked
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.json_types import Fields, Parsed
@@ -52,9 +52,8 @@ def read_completion(body: Any) -> Reply:
         state=_state(message, field, call_fields, inline),
         served=served_by(body),
     )
-    reasoned = bool(message.get("reasoning_details") or message.get("thinking_blocks"))
     return ended(
-        reply, last_word(choice), "chat", reasoned=reasoned, filtered=is_marked(choice, body),
+        reply, last_word(choice), "chat", reasoned=has_thoughts(message), filtered=is_marked(choice, body),
         trouble=chat_trouble(body, choice, message),
     )  # fmt: skip
 
@@ -98,13 +97,21 @@ def _calls(message: Fields) -> tuple[list[ToolCall], list[Parsed]]:
         calls.append(_call(function, identifier(item.get("id"), position)))
         further.append({k: v for k, v in item.items() if v is not None and k not in _OWN_CALL_FIELDS})
     legacy = message.get("function_call")
-    if not calls and isinstance(legacy, Mapping) and (legacy.get("name") or legacy.get("arguments")):
+    if legacy and not isinstance(legacy, Mapping):
+        raise AdapterError(AdapterTrouble.MALFORMED_BODY, "the answer's function_call is no call", retryable=True)
+    if not calls and legacy and (legacy.get("name") or legacy.get("arguments")):
         calls.append(_call(legacy, "call_0"))
+    content = message.get("content")
+    for part in content if isinstance(content, list) else ():
+        if isinstance(part, Mapping) and str(part.get("type")).lower() in CALL_PARTS:
+            nested = part.get("functionCall") or part.get("function")
+            function = nested if isinstance(nested, Mapping) else part
+            calls.append(_call(function, identifier(part.get("id"), len(calls))))
     return calls, further
 
 
 def _call(function: Fields, call_id: str) -> ToolCall:
-    arguments = function.get("arguments", function.get("input"))
+    arguments = next((function[name] for name in ("arguments", "input", "args") if name in function), None)
     # No arguments at all is how some servers write a call without parameters; "" is kept: it does not decode.
     text = "{}" if arguments is None else arguments_text(arguments)
     return ToolCall(str(function.get("name") or ""), text, call_id)
@@ -114,7 +121,7 @@ def _text(content: object) -> tuple[str | None, str | None]:
     """Text and inline reasoning of a ``content`` that is text, null or a list of parts."""
     if content is None or isinstance(content, str):
         return content, None
-    if isinstance(content, int | float):
+    if isinstance(content, int | float) and not isinstance(content, bool):
         return str(content), None
     if not isinstance(content, list):
         what = "the answer's content is neither text nor a list of parts"

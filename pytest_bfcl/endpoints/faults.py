@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from pytest_bfcl.bodies import is_error
 from pytest_bfcl.endings import Ending, UnknownEnding, ending_of, first_choice
 from pytest_bfcl.endpoints.errors import ToolsRefused
 from pytest_bfcl.failures import AdapterError
@@ -203,7 +204,7 @@ def error_in(body: object) -> ErrorInBody | None:
     if not isinstance(body, Mapping):
         return None
     choice = first_choice(body) or {}
-    error = body.get("error") or choice.get("error")
+    error = next(filter(is_error, (body.get("error"), choice.get("error"))), None)
     if not error and body.get("object") == "error":
         error = {name: value for name, value in body.items() if name != "object"}
     if not error:

@@ -83,4 +83,5 @@ def without_thoughts(reply: Reply, think: Think, thinking: Thinking = "none") ->
     parted = read_thinking(reply.text, think, thinking)
     if parted.answer == reply.text and not parted.reasoning:
         return reply
-    return replace(reply, text=parted.answer, reasoning=reply.reasoning or parted.reasoning or None)
+    nothing = None if parted.answer.strip() else ""  # an empty thought is one where nothing else was said
+    return replace(reply, text=parted.answer, reasoning=reply.reasoning or parted.reasoning or nothing)

@@ -13,6 +13,10 @@ _PLAIN = "apriel"
 """A family whose opening is an ordinary sentence: it opens a thought only in a reply that was cut."""
 _OPENINGS = {name: re.escape(opening) for name, (opening, _) in TAGS.items()}
 _OPENED = re.compile("|".join({each for name, each in _OPENINGS.items() if name != _PLAIN}))
+_LOOSE = re.compile(
+    r"(?i)<\s*(/?)\s*(?:think(?:ing)?|thoughts?|reasoning|reflection|analysis|scratchpad)\s*>|\u25c1(/?)think\u25b7"
+)
+"""Tags of thoughts that no family's parser knows, and other spellings of theirs."""
 _MARKED = re.compile(r"<\|(?:channel|start|message)\|>")
 _HEADER = re.compile(r"(?:<\|start\|>)?\s*(?:assistant)?\s*(?:<\|channel\|>[^<{\[]*)?(?:<\|constrain\|>\s*\w*)?\Z")
 """A message of gpt-oss that ends before its first word."""
@@ -43,13 +47,14 @@ _BARE_MARKS = ("functools[", "Action:")
 
 def said(text: str, *, cut: bool = False) -> str:
     """The text without its thoughts, closed or open. ``cut``: the reply was broken off, so its last tag may be."""
+    text = _LOOSE.sub(lambda tag: TAGS["think"][bool(tag[1] or tag[2])], text)
     if _MARKED.search(text):
         text = _of_channels(text, cut)
     else:
         while (parted := part(text, "served")).reasoning is not None and parted.answer != text:
             text = parted.answer
         text = text[: _open_thought(text, cut)]
-    if cut:
+    if cut or _CUT_TAG.match(text.lstrip()):
         text = _CUT_TAG.sub("", text)
     if cut and not begins_call(text):
         text = "".join(_RESPONSE.findall(text)) if "<|open|>" in text else _TOKENS.sub("", text)
@@ -84,7 +89,7 @@ def _open_thought(text: str, cut: bool) -> int:
 
 def may_hold_thoughts(text: str) -> bool:
     """Whether `said` may differ from the text: a quick look."""
-    return "<" in text or "[" in text
+    return "<" in text or "[" in text or "\u25c1" in text
 
 
 def begins_call(text: str) -> bool:

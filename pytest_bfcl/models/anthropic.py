@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pytest_bfcl.answers.blocks import THOUGHTS, read_blocks
-from pytest_bfcl.endings import Ending, ending_of
+from pytest_bfcl.bodies import place_trouble
+from pytest_bfcl.endings import heavier
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.models.base import Request
 from pytest_bfcl.models.wire import cut_stream, place
@@ -154,6 +155,7 @@ class MessagesJoiner:
         self._blocks: dict[int, Parsed] = {}
         self._pieces: dict[tuple[int, str], list[str]] = {}
         self._ended = False
+        self._unread = ""  # a kind of piece that is not known
 
     def wants(self, block: bytes) -> bool:
         """All but the pings."""
@@ -164,16 +166,20 @@ class MessagesJoiner:
         kind, index, delta = event.get("type"), place(event.get("index")), event.get("delta")
         if kind == "content_block_delta" and isinstance(delta, Mapping) and index is not None:
             self._add_delta(index, delta)
-        elif kind == "content_block_start" and index is not None and isinstance(event.get("content_block"), dict):
-            self._blocks[index] = dict(event["content_block"])
+        elif kind == "content_block_start" and index is not None:
+            block = event.get("content_block")
+            self._blocks[index] = dict(block) if isinstance(block, Mapping) else {"type": str(block)}
         elif kind == "message_start" and isinstance(event.get("message"), Mapping):
             self._message = dict(event["message"])
         elif kind == "message_delta":
             if isinstance(delta, Mapping):
                 known = self._message.get("stop_reason")
-                self._message |= delta
-                if known and ending_of(known, "anthropic") is Ending.TROUBLE:  # which no later event heals
-                    self._message["stop_reason"] = known
+                self._message |= {name: value for name, value in delta.items() if value is not None}
+                if delta.get("stop_reason"):
+                    self._message["stop_reason"] = heavier(known, delta["stop_reason"], "anthropic")
+                    self._ended = True  # some close the connection without the last event
+            if (trouble := place_trouble({**event, "type": "", "delta": None})) is not None:
+                self._message["error"] = trouble
             if isinstance(event.get("usage"), Mapping):
                 self._message["usage"] = {**(self._message.get("usage") or {}), **event["usage"]}
         elif kind == "message_stop":
@@ -186,6 +192,8 @@ class MessagesJoiner:
         piece = delta.get(name)
         if name and isinstance(piece, str):
             self._pieces.setdefault((index, name), []).append(piece)
+        elif not name and kind != "citations_delta":
+            self._unread = kind
 
     def body(self) -> Parsed:
         """The message."""
@@ -197,7 +205,8 @@ class MessagesJoiner:
                 block["input"] = _parsed(text)
             else:
                 block[name] = f"{block.get(name) or ''}{text}"
-        return {**self._message, "content": [block for _, block in sorted(self._blocks.items())]}
+        unread = [{"type": self._unread}] if self._unread else []
+        return {**self._message, "content": [block for _, block in sorted(self._blocks.items())] + unread}
 
 
 def _parsed(text: str) -> Any:

@@ -75,4 +75,5 @@ class CompletionsJoiner:
 
     def body(self) -> Parsed:
         """The completion."""
-        return self._end.body({"text": "".join(self._texts)}, over=self.done and bool(self._texts))
+        text = "".join(self._texts) if self._texts else None
+        return self._end.body({"text": text}, over=self.done and bool(text))

@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 
 from pytest_bfcl.answers import read_items
+from pytest_bfcl.bodies import ITEMS as ITEM_KINDS
+from pytest_bfcl.bodies import place_trouble
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.models.base import Request
 from pytest_bfcl.models.wire import cut_stream, place
@@ -106,6 +108,7 @@ class ResponsesJoiner:
         self.started = self.done = False
         self._items: dict[int, Fields] = {}
         self._response: Fields | None = None
+        self._trouble: str | None = None
 
     def wants(self, block: bytes) -> bool:
         """Ends of items and of the response; events without a name have to be looked into."""
@@ -123,6 +126,8 @@ class ResponsesJoiner:
         elif kind == "response.output_item.done" and isinstance(item, Mapping):
             index = event.get("output_index")
             self._items[number if (number := place(index)) is not None else len(self._items)] = item
+            if item.get("type") in ITEM_KINDS and (trouble := place_trouble(item, codes=False)) is not None:
+                self._trouble = self._trouble or trouble
         elif kind in _OVER and isinstance(response, Mapping) and (self._response is None or kind != _OVER[0]):
             self._response = response  # a response that failed is not healed by a later event
 
@@ -131,4 +136,5 @@ class ResponsesJoiner:
         if self._response is None:
             raise cut_stream("no response.completed came")
         output = self._response.get("output") or [item for _, item in sorted(self._items.items())]
-        return {**self._response, "output": output}
+        beside = {"error": self._trouble} if self._trouble and self._response.get("status") == "completed" else {}
+        return {**self._response, **beside, "output": output}

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import codecs
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from pytest_bfcl.bodies import lasting_trouble
-from pytest_bfcl.endings import Ending, ending_of, is_marked
+from pytest_bfcl.bodies import is_error, lasting_trouble
+from pytest_bfcl.endings import heavier, is_marked
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.models.wire import cut_stream
@@ -24,8 +26,6 @@ ERROR_LIMIT = 1000
 """Characters of an error that are kept."""
 
 
-_USUAL = frozenset(("id", "object", "created", "model", "system_fingerprint", "service_tier", "choices", "usage"))
-_USUAL_OF_CHOICE = frozenset(("index", "delta", "text", "logprobs", "finish_reason", "stop_reason", "token_ids"))
 _PIECES = frozenset(("choices", "index", "delta", "message", "text", "logprobs", "token_ids"))
 """Fields of chunks that are not those of the whole."""
 
@@ -52,19 +52,17 @@ class StreamEnd:
         ]  # fmt: skip
         for choice in found:
             self._end(choice)
-        if not (event.keys() <= _USUAL and all(choice.keys() <= _USUAL_OF_CHOICE for choice in found)):
-            chosen = found[0] if found else {}
-            self._trouble = self._trouble or lasting_trouble(event, chosen)
+        self._trouble = self._trouble or lasting_trouble(event, found[0] if found else {})
         self._marked = self._marked or is_marked(event, *found)
         return found
 
     def _end(self, choice: Fields) -> None:
-        """What the choice says of its end; an ending that is trouble is not healed by a later one."""
+        """What the choice says of its end; no ending is healed by a later one."""
         known = self._choice.get("finish_reason")
         told = {name: value for name, value in choice.items() if value and name not in _PIECES}
-        if known and ending_of(known) is Ending.TROUBLE:
-            told.pop("finish_reason", None)
         self._choice |= told
+        if "finish_reason" in told:
+            self._choice["finish_reason"] = heavier(known, told["finish_reason"], "any")
 
     def body(self, piece: Fields, *, over: bool) -> Parsed:
         """The completion around a whole ``message`` or ``text``; ``over``: the stream said that there is no more.
@@ -83,7 +81,7 @@ class EventReader:
     """Gives each event of one stream to a joiner.
 
     ``done`` after ``[DONE]``: nothing more has to be read. ``error`` is the error object a server sent in place of the
-    rest. Events that the joiner does not want are not parsed.
+    rest, or what stands in the stream and is no field of an event. Events that the joiner does not want are not parsed.
     """
 
     def __init__(self, joiner: Joiner) -> None:
@@ -96,7 +94,7 @@ class EventReader:
     def feed(self, chunk: bytes) -> None:
         """Bytes as they arrived. Raises `AdapterError` ``malformed_body`` for what is no event stream."""
         self._read += len(chunk)
-        data = self._rest + chunk
+        data = self._rest + (chunk if self._read > len(chunk) else chunk.removeprefix(codecs.BOM_UTF8))
         # A CR at the end may be half of a line's end: it waits for what follows.
         waiting = b"\r" if data.endswith(b"\r") else b""
         data = data[: len(data) - len(waiting)]
@@ -118,24 +116,40 @@ class EventReader:
         block = block.lstrip(b"\n")
         if self.error is not None or not block:
             return
-        if block.startswith(b"error:"):  # not an event's field: how some servers end a stream that broke
-            self.error = {"error": block[6:].strip().decode("utf-8", "replace")[:ERROR_LIMIT]}
+        if not block.startswith(b"data:") and (odd := _odd_line(block, over=self.done)) is not None:
+            self.error = {"error": odd.strip().decode("utf-8", "replace")[:ERROR_LIMIT] or "error"}
             return
-        if self.done or not self._joiner.wants(block):
+        if not self.done and not self._joiner.wants(block):
             return
         data = _data_of(block)
         if not data:
             return
-        if data.strip() == b"[DONE]":
+        if data.strip().upper() == b"[DONE]":
             self.done = self._joiner.done = True
             return
-        event = _parsed(data, last=last)
-        if not isinstance(event, dict):
-            return
-        if event.get("error") or event.get("type") == "error":
-            self.error = event if event.get("error") else {"error": event}
-        else:
-            self._joiner.add(event)
+        event = _parsed(data, last=last or self.done)
+        if isinstance(event, dict) and not is_error(event.get("error")) and event.get("type") != "error":
+            if not self.done:
+                self._joiner.add(event)
+        elif isinstance(event, dict | str) and event:
+            self.error = event if isinstance(event, dict) and event.get("error") else {"error": event}
+
+
+_FIELD = re.compile(rb"[A-Za-z_-]*(?::|\Z)")
+"""How a line of an event begins; a comment begins with the colon, and unknown fields are to be passed over."""
+_ERROR_LINE = re.compile(rb"(?i)(?:event: ?)?(?:error|exception)s?(?::|\Z)")
+"""An error's event, or a line by which some servers end a stream that broke."""
+
+
+def _odd_line(block: bytes, *, over: bool) -> bytes | None:
+    """What of an event speaks of an error, or (unless the stream is ``over``) belongs to no event: its data, or the
+    line."""
+    for line in block.split(b"\n"):
+        if _ERROR_LINE.match(line):
+            return _data_of(block) or line.partition(b":")[2]
+        if not over and line.strip() and not _FIELD.match(line):
+            return line
+    return None
 
 
 def _data_of(block: bytes) -> bytes:

@@ -62,7 +62,7 @@ def _from_fields(fields: Fields, output: object, depth: int) -> Reply:
     for name, read in _ENVELOPES.items():
         if name in fields and (reply := read(fields, depth)) is not None:
             return reply
-    if "stop_reason" in fields and sequence(fields.get("content")) is not None:  # Anthropic's
+    if "stop_reason" in fields and (sequence(fields.get("content")) is not None or fields.get("type") == "message"):
         return _of_api(read_blocks, fields)
     if is_call(fields) and "role" not in fields:
         return Reply(tool_calls=(read_call(fields),))

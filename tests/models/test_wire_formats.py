@@ -61,14 +61,13 @@ TEXT = {"type": "text", "text": "a"}
          Reply("a", state=state("reasoning_content", {"reasoning": ""}))),
         ({"content": "a", "reasoning_content": {"x": 1}}, Reply("a",
          state=state(fields={"reasoning_content": {"x": 1}}))),
-        ({"content": "a", "annotations": [1], "audio": 1, "images": 1, "role": "x", "_own": 1, "extra": [],
+        ({"content": "a", "annotations": [1], "audio": 1, "images": 1, "_own": 1, "extra": [],
          "more": None},
          Reply("a")),
         ({"content": "a", "extra": 0}, Reply("a", state=state(fields={"extra": 0}))),
         ({"content": None, "function_call": {"arguments": "{}"}}, Reply(None, (ToolCall("", "{}", "call_0"),))),
         ({"content": None, "function_call": {"arguments": ""}}, Reply(None)),
         ({"content": None, "function_call": {"name": "old"}}, Reply(None, (ToolCall("old", "{}", "call_0"),))),
-        ({"content": None, "function_call": "f"}, Reply(None)),
         ({"tool_calls": [tool_call("f", "{}")], "function_call": {"name": "g"}}, Reply(None, (ToolCall("f", "{}",
          "c1"),))),
         ({"tool_calls": [{"name": "f", "input": {"x": 1}}, {"id": 3, "function": {"name": None, "arguments": None}}]},
@@ -274,7 +273,7 @@ def said(*parts: Any) -> dict[str, Any]:
         ([said({"text": "a"}, {"text": "b"}), item("message", content="c")], Reply("abc")),
         ([said({"refusal": "no"})], Reply("no")),
         ([said({"text": "a", "refusal": "x"}, {"refusal": "no"}, 3, {"text": 3})], Reply("a")),
-        ([item("message", content=None), item("message", content="")], Reply("")),
+        ([item("message", content="")], Reply("")),
         ([item("function_call", name="f", call_id="c", id="i", arguments="[]"), item("function_call", id="i"),
           item("function_call", name=None, arguments={"x": 1})],
          Reply(None, (ToolCall("f", "[]", "c"), ToolCall("", "{}", "i"), ToolCall("", '{"x": 1}', "call_2")))),
@@ -514,7 +513,6 @@ def test_a_stream_of_messages() -> None:
     for event in (start, {"type": "message_start", "message": 3}, {"type": "odd", "message": {"id": "other"}},
                   {"type": "message_delta", "usage": {"a": 1}},
                   {"type": "message_delta", "delta": "x", "usage": "y"},
-                  {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"b": 2}},
                   {"type": "content_block_start", "index": "x", "content_block": {}},
                   {"type": "content_block_start", "index": 7, "content_block": "x"},
                   {"type": "content_block_delta", "index": 0, "delta": "x"},
@@ -525,6 +523,7 @@ def test_a_stream_of_messages() -> None:
     assert not joiner.started
     with pytest.raises(AdapterError, match="no message_stop came"):
         joiner.body()
+    joiner.add({"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"b": 2}})
 
     def delta(index: int, kind: str, name: str, text: object) -> None:
         joiner.add({"type": "content_block_delta", "index": index, "delta": {"type": kind, name: text}})
@@ -542,7 +541,7 @@ def test_a_stream_of_messages() -> None:
     assert joiner.body() == {
         "id": "i", "usage": {"a": 1, "b": 2}, "stop_reason": "end_turn",
         "content": [block("text", thinking="x", signature="s"), block("text", text="ab"), block("text", input={"x": 1}),
-                    block("text", input={}), block("text", input="{")],
+                    block("text", input={}), block("text", input="{"), block("x"), block("odd")],
     }  # fmt: skip
 
 
