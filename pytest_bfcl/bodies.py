@@ -36,12 +36,13 @@ ITEMS = frozenset(("message", "reasoning", "function_call"))
 GEMINI_PARTS = ("text", "functionCall", "function_call")
 """Fields by which a part of Gemini's says something."""
 
-_USUAL = frozenset(
-    "annotations arguments call_id choices content created created_at delta finish_reason function function_call id "
-    "incomplete_details index input logprobs message model name object output reasoning reasoning_content refusal role "
-    "service_tier signature stop_reason stop_sequence summary system_fingerprint text thinking token_ids tool_calls "
-    "type usage".split()
-)
+_USUAL = frozenset((
+    "annotations", "arguments", "call_id", "choices", "content", "created", "created_at", "delta", "finish_reason",
+    "function", "function_call", "id", "incomplete_details", "index", "input", "logprobs", "message", "model",
+    "name", "object", "output", "reasoning", "reasoning_content", "refusal", "role", "service_tier", "signature",
+    "stop_reason", "stop_sequence", "summary", "system_fingerprint", "text", "thinking", "token_ids", "tool_calls",
+    "type", "usage",
+))  # fmt: skip
 """Fields that say nothing of trouble by their names."""
 _ERROR_NAME = re.compile(
     r"err(?:or)?s?(?:code|no|number|msg|message|type|info|information|details?|str|text|reason)?|(?!no)\w*(?:error|exception)s?"
@@ -70,13 +71,14 @@ _BROKEN = re.compile(
     r"|terminat|throttl|time_?d?_?out|unavailable"
 )
 """In words of a status, or of a provider's own ending beside the gateway's, that mean the reply was broken off."""
-_UNFINISHED = frozenset(
-    "active generating in_progress incomplete partial pending processing queued running started streaming".split()
-)
-_FINE = frozenset(
-    "0 200 complete completed done ended finished fine none normal null ok okay ready stop stopped succeeded success "
-    "successful true unset".split()
-)
+_UNFINISHED = frozenset((
+    "active", "generating", "in_progress", "incomplete", "partial", "pending", "processing", "queued", "running",
+    "started", "streaming",
+))  # fmt: skip
+_FINE = frozenset((
+    "0", "200", "complete", "completed", "done", "ended", "finished", "fine", "none", "normal", "null", "ok",
+    "okay", "ready", "stop", "stopped", "succeeded", "success", "successful", "true", "unset",
+))  # fmt: skip
 """Words of a status or a code that mean all is well."""
 _LEVELS = frozenset(("critical", "fatal", "severe", "emergency", "alert"))
 
