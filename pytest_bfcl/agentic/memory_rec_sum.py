@@ -95,7 +95,7 @@ class MemoryAPI_rec_sum(Simulator):
         old_text, new_text = str(old_text), str(new_text)
         if old_text not in self.memory:
             own = "The memory does not contain the text to be replaced."
-            return {"error": self.say("memory_replace.unknown", own, old_text)}
+            return self.fails("memory_replace.unknown", own, old_text)
         if len(new_text) > MAX_CHARS:
             return self._too_long("memory_replace", len(new_text))
         size = len(self.memory) + self.memory.count(old_text) * (len(new_text) - len(old_text))
@@ -113,8 +113,8 @@ class MemoryAPI_rec_sum(Simulator):
         """
         if self.memory:
             return {"memory_content": self.memory}
-        return {"error": self.say("memory_retrieve.empty", "The memory is empty.")}
+        return self.fails("memory_retrieve.empty", "The memory is empty.")
 
     def _too_long(self, name: str, chars: int) -> JsonObject:
         own = f"The memory takes at most {MAX_CHARS} characters; this would be {chars}."
-        return {"error": self.say(f"{name}.long", own, MAX_CHARS)}
+        return self.fails(f"{name}.long", own, MAX_CHARS)

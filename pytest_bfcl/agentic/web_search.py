@@ -61,7 +61,7 @@ class WebSearchAPI(Simulator):
         """
         found = self._outside().search(keywords, max_results, region)
         if isinstance(found, dict):
-            return {"error": self.say("search_engine_query.nothing", str(found.get("error")))}
+            return self.fails("search_engine_query.nothing", str(found.get("error")))
         names = {"title": "title", "href": "link"} | ({"body": "snippet"} if self.show_snippet else {})
         for result in found[:max_results]:
             if missing := next((name for name in names if name not in result), None):
@@ -88,7 +88,7 @@ class WebSearchAPI(Simulator):
         if why is None:
             return page
         why = str(why)
-        return {"error": self.say("fetch_url_content.failed", f"Cannot fetch {url[:300]}: {why}", url, why)}
+        return self.fails("fetch_url_content.failed", f"Cannot fetch {url[:300]}: {why}", url, why)
 
     def _outside(self) -> Outside:
         if self._provider is None:

@@ -8,10 +8,38 @@ each different expression; our simulators fill them with their own values (`Simu
 from __future__ import annotations
 
 import ast
+import tomllib
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 
-from pytest_bfcl.fetching.places import FILES, INBOX, PASSED_ON, PLACES
 from pytest_bfcl.fetching.texts import digest
+
+_FOLDER = "eval_checker/multi_turn_eval/func_source_code"
+_IN_ORDER: Mapping[str, Mapping[str, str]] = tomllib.loads(
+    Path(__file__).with_name("sentences.toml").read_text(encoding="utf-8")
+)
+FILES: Mapping[str, str] = {name: f"{_FOLDER}/{row['file']}" for name, row in _IN_ORDER.items()}
+"""Class → its module below ``bfcl_eval/``."""
+INBOX = "MessageAPI"
+"""The class whose default state holds texts too: ``inbox.<number>``."""
+PASSED_ON: Mapping[str, Mapping[str, str]] = {"MathAPI": {"logarithm.failed": "{0}"}}
+"""Places whose text is the error's own."""
+WORDLESS: Mapping[str, Mapping[str, str]] = {"MemoryAPI_vector": {"retrieve.few": ""}}
+"""Places at which the reference says nothing: an assertion of its index without words."""
+
+
+def _places(functions: Mapping[str, str]) -> dict[str, tuple[str, str, int]]:
+    found: dict[str, tuple[str, str, int]] = {}
+    for function, names in functions.items():
+        owner, _, method = function.rpartition(".")
+        for number, name in enumerate(names.split()):
+            if function != "file" and name != "-":
+                found[f"{method}.{name}"] = (owner, method, number)
+    return found
+
+
+PLACES: Mapping[str, Mapping[str, tuple[str, str, int]]] = {name: _places(row) for name, row in _IN_ORDER.items()}
+"""Class → place → (class of the source if another one, function, order); ``sentences.toml`` lists them."""
 
 SENTENCES_SHA256 = "932b9d429aa8fe80eb8333297c1b9ec9c5831897ffa305d6e004e99709d99493"
 """`digest` of the sentences of bfcl-eval 2026.3.23."""
@@ -36,10 +64,6 @@ def extract_sentences(sources: Mapping[str, ast.Module]) -> dict[str, dict[str, 
         if name == INBOX:
             found[name].update(_first_messages(sources[path]))
     return found if digest(found) == SENTENCES_SHA256 else {}
-
-
-WORDLESS: Mapping[str, Mapping[str, str]] = {"MemoryAPI_vector": {"retrieve.few": ""}}
-"""Places at which the reference says nothing: an assertion of its index without words."""
 
 
 def with_later(

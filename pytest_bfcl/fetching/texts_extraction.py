@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.fetching.places import FILES
-from pytest_bfcl.fetching.sentences import extract_sentences
+from pytest_bfcl.fetching.sentences import FILES, extract_sentences
 from pytest_bfcl.fetching.texts import Texts
 from pytest_bfcl.json_types import Fields, Parsed
 

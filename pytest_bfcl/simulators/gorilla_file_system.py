@@ -95,6 +95,49 @@ class GorillaFileSystem(Simulator):
         if depth + (tree_height(node) if isinstance(node, Directory) else 1) > MAX_DEPTH:
             raise Oversized(f"directories can be nested {MAX_DEPTH} deep")
 
+    def _missing(self, command: str, name: str) -> JsonObject:
+        return self.fails(f"{command}.missing", f"{command}: {name}: there is no such file", name)
+
+    def _missing_name(self, command: str, name: str) -> JsonObject | None:
+        return None if name in self._current_dir.contents else self._missing(command, name)
+
+    def _refused_name(self, command: str, name: str) -> JsonObject | None:
+        """The error for a name that has one of the `FORBIDDEN` characters."""
+        if not any(character in name for character in FORBIDDEN):
+            return None
+        own = f"{command}: {name}: this name has a character that names cannot have"
+        return self.fails(f"{command}.invalid", own, name)
+
+    def _make(self, command: str, node: Node) -> JsonObject | None:
+        """Put an empty node into the current directory, for `mkdir` and `touch`."""
+        if refused := self._refused_name(command, node.name):
+            return refused
+        if node.name in self._current_dir.contents:
+            return self.fails(f"{command}.exists", f"{command}: {node.name}: this name is taken", node.name)
+        self._check_room(self._current_dir, node.name)
+        self._attach(self._current_dir, node)
+        return None
+
+    def _destination(self, command: str, source: str, name: str) -> tuple[Directory, bool] | JsonObject:
+        """The directory `mv` and `cp` put a node into, and whether it is the one called ``name``; or an error."""
+        contents = self._current_dir.contents
+        if source not in contents:
+            own = f"{command}: {source}: there is no such file or directory"
+            return self.fails(f"{command}.missing", own, source)
+        if "/" in name:
+            return self.fails(f"{command}.path", f"{command}: {name}: the destination is a name, not a path")
+        if name not in contents:
+            return self._current_dir, False
+        inside = self._item(name)
+        if not isinstance(inside, Directory):
+            return self.fails(f"{command}.file", f"{command}: {name}: this file exists already", source, name)
+        return inside, True
+
+    def _done(self, command: str, verb: str, source: str, destination: str, *, inside: bool) -> JsonObject:
+        own = f"{verb} '{source}' to '{destination}{f'/{source}' if inside else ''}'"
+        place = f"{command}.inside" if inside else f"{command}.renamed"
+        return {"result": self.say(place, own, source, destination)}
+
     # Commands
 
     @tool(writes=False)
@@ -148,13 +191,13 @@ class GorillaFileSystem(Simulator):
             target = None if "/" in folder else self._item(folder)
         if not isinstance(target, Directory):
             own = f"cd: {folder}: there is no such directory here (one level at a time)"
-            return {"error": self.say("cd.path" if "/" in folder else _MISSING, own, folder)}
+            return self.fails("cd.path" if "/" in folder else _MISSING, own, folder)
         self._current_dir = target
         return {"current_working_directory": target.name}
 
     def _go_up(self) -> JsonObject:
         if self._current_dir.parent is None or self._current_dir == self.root:
-            return {"error": self.say("cd.root", "cd: this is the root directory already")}
+            return self.fails("cd.root", "cd: this is the root directory already")
         self._current_dir = self._current_dir.parent
         return {}
 
@@ -165,17 +208,7 @@ class GorillaFileSystem(Simulator):
         Args:
             dir_name: Name of the new directory; a path is not accepted.
         """
-        if _invalid(dir_name):
-            return {
-                "error": self.say(
-                    "mkdir.invalid", f"mkdir: {dir_name}: this name has a character that names cannot have", dir_name
-                )
-            }
-        if dir_name in self._current_dir.contents:
-            return {"error": self.say("mkdir.exists", f"mkdir: {dir_name}: this name is taken", dir_name)}
-        self._check_room(self._current_dir, dir_name)
-        self._attach(self._current_dir, Directory(dir_name, self._current_dir))
-        return None
+        return self._make("mkdir", Directory(dir_name, self._current_dir))
 
     @tool(writes=True)
     def touch(self, file_name: str) -> JsonObject | None:
@@ -184,17 +217,7 @@ class GorillaFileSystem(Simulator):
         Args:
             file_name: Name of the new file; a path is not accepted.
         """
-        if _invalid(file_name):
-            return {
-                "error": self.say(
-                    "touch.invalid", f"touch: {file_name}: this name has a character that names cannot have", file_name
-                )
-            }
-        if file_name in self._current_dir.contents:
-            return {"error": self.say("touch.exists", f"touch: {file_name}: this name is taken", file_name)}
-        self._check_room(self._current_dir, file_name)
-        self._attach(self._current_dir, File(file_name))
-        return None
+        return self._make("touch", File(file_name))
 
     @tool(writes=True)
     def echo(self, content: str, file_name: str | None = None) -> JsonObject | None:
@@ -209,14 +232,8 @@ class GorillaFileSystem(Simulator):
         """
         if not file_name:
             return {"terminal_output": content}
-        if _invalid(file_name):
-            return {
-                "error": self.say(
-                    "echo.invalid", f"echo: {file_name}: this name has a character that names cannot have", file_name
-                )
-            }
-        if file_name not in self._current_dir.contents:
-            return {"error": self.say("echo.missing", f"echo: {file_name}: there is no such file", file_name)}
+        if refused := self._refused_name("echo", file_name) or self._missing_name("echo", file_name):
+            return refused
         target = self._item(file_name)
         if not isinstance(target, File):
             raise AttributeError(f"echo: {file_name} is a directory and cannot be written to")
@@ -235,17 +252,11 @@ class GorillaFileSystem(Simulator):
         Returns:
             file_content (string): The content.
         """
-        if _invalid(file_name):
-            return {
-                "error": self.say(
-                    "cat.invalid", f"cat: {file_name}: this name has a character that names cannot have", file_name
-                )
-            }
-        if file_name not in self._current_dir.contents:
-            return {"error": self.say("cat.missing", f"cat: {file_name}: there is no such file", file_name)}
+        if refused := self._refused_name("cat", file_name) or self._missing_name("cat", file_name):
+            return refused
         target = self._item(file_name)
         if not isinstance(target, File):
-            return {"error": self.say("cat.directory", f"cat: {file_name}: this is a directory", file_name)}
+            return self.fails("cat.directory", f"cat: {file_name}: this is a directory", file_name)
         return {"file_content": target.content}
 
     @tool(writes=False)
@@ -298,10 +309,10 @@ class GorillaFileSystem(Simulator):
             type (string): What was counted: `lines`, `words` or `characters`.
         """
         if mode not in ("l", "w", "c"):
-            return {"error": self.say("wc.mode", f"wc: {mode}: the mode is l, w or c", mode)}
+            return self.fails("wc.mode", f"wc: {mode}: the mode is l, w or c", mode)
         file = self._file(file_name)
         if file is None:
-            return {"error": self.say("wc.missing", f"wc: {file_name}: there is no such file", file_name)}
+            return self._missing("wc", file_name)
         if mode == "l":
             return {"count": len(file.content.splitlines()), "type": "lines"}
         if mode == "w":
@@ -320,7 +331,7 @@ class GorillaFileSystem(Simulator):
         """
         file = self._file(file_name)
         if file is None:
-            return {"error": self.say("sort.missing", f"sort: {file_name}: there is no such file", file_name)}
+            return self._missing("sort", file_name)
         return {"sorted_content": "\n".join(sorted(file.content.splitlines()))}
 
     @tool(writes=False)
@@ -336,7 +347,7 @@ class GorillaFileSystem(Simulator):
         """
         file = self._file(file_name)
         if file is None:
-            return {"error": self.say("grep.missing", f"grep: {file_name}: there is no such file", file_name)}
+            return self._missing("grep", file_name)
         return {"matching_lines": [line for line in file.content.splitlines() if pattern in line]}
 
     @tool(writes=False)
@@ -370,7 +381,7 @@ class GorillaFileSystem(Simulator):
         """
         file = self._file(file_name)
         if file is None:
-            return {"error": self.say("tail.missing", f"tail: {file_name}: there is no such file", file_name)}
+            return self._missing("tail", file_name)
         content = file.content.splitlines()
         return {"last_lines": "\n".join(content[-(len(content) if lines > len(content) else lines) :])}
 
@@ -388,14 +399,9 @@ class GorillaFileSystem(Simulator):
         one = self._file(file_name1)
         two = self._file(file_name2) if file_name1 in self._current_dir.contents else None
         if one is None or two is None:
-            return {
-                "error": self.say(
-                    "diff.missing",
-                    "diff: one of the two files does not exist or is a directory",
-                    file_name1,
-                    file_name2,
-                )
-            }
+            return self.fails(
+                "diff.missing", "diff: one of the two files does not exist or is a directory", file_name1, file_name2
+            )
         pairs = zip(one.content.splitlines(), two.content.splitlines(), strict=False)
         return {"diff_lines": "\n".join(f"- {left}\n+ {right}" for left, right in pairs if left != right)}
 
@@ -411,38 +417,22 @@ class GorillaFileSystem(Simulator):
         Returns:
             result (string): What happened.
         """
-        contents = self._current_dir.contents
-        if source not in contents:
-            return {"error": self.say("mv.missing", f"mv: {source}: there is no such file or directory", source)}
-        if "/" in destination:
-            return {"error": self.say("mv.path", f"mv: {destination}: the destination is a name, not a path")}
-        item = self._item(source)
-        target, name, shown = self._current_dir, destination, destination
-        if destination in contents:
-            inside = self._item(destination)
-            if not isinstance(inside, Directory):
-                return {
-                    "error": self.say("mv.file", f"mv: {destination}: this file exists already", source, destination)
-                }
-            if source in inside.contents:
-                return {
-                    "error": self.say(
-                        "mv.taken",
-                        f"mv: {destination}: it holds something called {source} already",
-                        source,
-                        destination,
-                    )
-                }
-            target, name, shown = inside, source, f"{destination}/{source}"
+        found = self._destination("mv", source, destination)
+        if isinstance(found, dict):
+            return found
+        target, inside = found
+        if inside and source in target.contents:
+            own = f"mv: {destination}: it holds something called {source} already"
+            return self.fails("mv.taken", own, source, destination)
+        item, name = self._item(source), source if inside else destination
         self._check_room(target, name, item)
-        del contents[source]
+        del self._current_dir.contents[source]
         # A moved directory is a new node on the same mapping, so its children still name the old one as parent.
         if isinstance(item, Directory):
             self._attach(target, Directory(name, target, item.contents))
         elif item is not None:
             self._attach(target, File(name, item.content))
-        place = "mv.renamed" if target is self._current_dir else "mv.inside"
-        return {"result": self.say(place, f"Moved '{source}' to '{shown}'", source, destination)}
+        return self._done("mv", "Moved", source, destination, inside=inside)
 
     @tool(writes=True)
     def rm(self, file_name: str) -> JsonObject:
@@ -455,7 +445,7 @@ class GorillaFileSystem(Simulator):
             result (string): What happened.
         """
         if file_name not in self._current_dir.contents:
-            return {"error": self.say("rm.missing", f"rm: {file_name}: there is no such file or directory", file_name)}
+            return self.fails("rm.missing", f"rm: {file_name}: there is no such file or directory", file_name)
         del self._current_dir.contents[file_name]
         return {"result": self.say("rm.done", f"Removed '{file_name}'", file_name)}
 
@@ -470,12 +460,12 @@ class GorillaFileSystem(Simulator):
             result (string): What happened.
         """
         if dir_name not in self._current_dir.contents:
-            return {"error": self.say("rmdir.missing", f"rmdir: {dir_name}: there is no such directory", dir_name)}
+            return self.fails("rmdir.missing", f"rmdir: {dir_name}: there is no such directory", dir_name)
         target = self._item(dir_name)
         if not isinstance(target, Directory):
-            return {"error": self.say("rmdir.file", f"rmdir: {dir_name}: this is a file", dir_name)}
+            return self.fails("rmdir.file", f"rmdir: {dir_name}: this is a file", dir_name)
         if target.contents:
-            return {"error": self.say("rmdir.full", f"rmdir: {dir_name}: the directory is not empty", dir_name)}
+            return self.fails("rmdir.full", f"rmdir: {dir_name}: the directory is not empty", dir_name)
         del self._current_dir.contents[dir_name]
         return {"result": self.say("rmdir.done", f"Removed '{dir_name}'", dir_name)}
 
@@ -491,24 +481,15 @@ class GorillaFileSystem(Simulator):
         Returns:
             result (string): What happened.
         """
-        contents = self._current_dir.contents
-        if source not in contents:
-            return {"error": self.say("cp.missing", f"cp: {source}: there is no such file or directory", source)}
-        if "/" in destination:
-            return {"error": self.say("cp.path", f"cp: {destination}: the destination is a name, not a path")}
-        item = self._item(source)
-        target, name, shown = self._current_dir, destination, destination
-        if destination in contents:
-            inside = self._item(destination)
-            if not isinstance(inside, Directory):
-                return {
-                    "error": self.say("cp.file", f"cp: {destination}: this file exists already", source, destination)
-                }
-            if source in inside.contents:
-                place = "_add_directory.exists" if isinstance(item, Directory) else "_add_file.exists"
-                own = f"cp: {destination} holds something called {source} already"
-                raise ValueError(self.say(place, own, source, destination))
-            target, name, shown = inside, source, f"{destination}/{source}"
+        found = self._destination("cp", source, destination)
+        if isinstance(found, dict):
+            return found
+        target, inside = found
+        item, name = self._item(source), source if inside else destination
+        if inside and source in target.contents:
+            place = "_add_directory.exists" if isinstance(item, Directory) else "_add_file.exists"
+            own = f"cp: {destination} holds something called {source} already"
+            raise ValueError(self.say(place, own, source, destination))
         self._check_room(target, name, item)
         if isinstance(item, Directory):
             copied = Directory(name, target)
@@ -516,9 +497,4 @@ class GorillaFileSystem(Simulator):
             copied.contents.update(item.contents)  # shallow: files and nested directories are shared
         elif item is not None:
             self._attach(target, File(name, item.content))
-        place = "cp.renamed" if target is self._current_dir else "cp.inside"
-        return {"result": self.say(place, f"Copied '{source}' to '{shown}'", source, destination)}
-
-
-def _invalid(name: str) -> bool:
-    return any(character in name for character in FORBIDDEN)
+        return self._done("cp", "Copied", source, destination, inside=inside)

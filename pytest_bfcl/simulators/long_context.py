@@ -8,8 +8,10 @@ between simulators: copy what goes into a state.
 from __future__ import annotations
 
 import random
+import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from pytest_bfcl.json_types import Fields, Parsed
@@ -62,32 +64,24 @@ def _makers() -> dict[str, Callable[[random.Random], Any]]:
         "TECHNOLOGY_EXTENSION": lambda rng: ["AAPL", "GOOG", "MSFT", "NVDA", *_symbols(rng, 996)],
         "AUTOMOBILE_EXTENSION": lambda rng: ["TSLA", "F", "GM", *_symbols(rng, 997)],
         "ORDER_DETAIL_EXTENSION": _order_details,
-        "FILE_CONTENT_EXTENSION": lambda rng: _prose(rng, _REPORT, 3251),
+        "FILE_CONTENT_EXTENSION": lambda rng: _prose(rng, "report", 3251),
         "POPULATE_FILE_EXTENSION": lambda rng: [
             f"photo_{number}.jpg" for number in rng.sample(range(10**9, 10**10), 30)
         ],
         "CAR_STATUS_METADATA_EXTENSION": _car_status,
         "LONG_WEATHER_EXTENSION": _weather,
-        "PARKING_BRAKE_INSTRUCTION": lambda rng: _prose(rng, _BRAKE, 9710),
+        "PARKING_BRAKE_INSTRUCTION": lambda rng: _prose(rng, "brake", 9710),
         "INTERMEDIARY_CITIES": _cities,
         "CREDIT_CARD_EXTENSION": _cards,
         "BOOKING_RECORD_EXTENSION": _bookings,
-        "FILES_TAIL_USED": lambda rng: list(_UNTOUCHED_FILES),
+        "FILES_TAIL_USED": lambda rng: list(_words()["untouched_files"]),
     }
 
 
-_UNTOUCHED_FILES = (
-    "events.log",
-    "readings.txt",
-    "harvest.csv",
-    "orders.csv",
-    "journal.txt",
-    "settings.py",
-    "minutes.doc",
-    "draft.txt",
-    "ledger.csv",
-)
-"""Files that keep their content, so that requests about their last lines stay answerable."""
+@cache
+def _words() -> Parsed:
+    """What our texts are made of, by topic: ``patterns``, and words for each of their places."""
+    return tomllib.loads(Path(__file__).with_name("long_context.toml").read_text(encoding="utf-8"))
 
 
 def _symbols(rng: random.Random, count: int) -> list[str]:
@@ -125,63 +119,13 @@ def _fill(rng: random.Random, pattern: str, words: Mapping[str, Sequence[str]]) 
     return sentence[0].upper() + sentence[1:]
 
 
-def _prose(rng: random.Random, kit: tuple[Sequence[str], Mapping[str, Sequence[str]]], size: int) -> str:
+def _prose(rng: random.Random, topic: str, size: int) -> str:
     """Running text of exactly ``size`` characters, ending in a full stop."""
-    patterns, words = kit
+    words = _words()[topic]
     text = ""
     while len(text) < size:
-        text += _fill(rng, rng.choice(patterns), words) + " "
+        text += _fill(rng, rng.choice(words["patterns"]), words) + " "
     return text[: size - 1].rstrip(" .,").ljust(size - 1, ".") + "."
-
-
-_REPORT = (
-    (
-        "The {unit} closed the {period} with {change} in {figure}, which the board called “{mood}”.",
-        "{figure} of the {unit} showed {change} over the {period}, {cause}.",
-        "Asked about {figure}, the head of the {unit} pointed to {change} and expects a {mood} {period}.",
-        "Because of {change} in {figure}, the {unit} will review its plans after the {period}.",
-        "An outside review of the {unit} found the reporting of {figure} “{mood}” and asked for no corrections.",
-    ),
-    {
-        "unit": ("northern depot", "seed nursery", "tea workshop", "boat yard", "repair hall", "mail-order desk"),
-        "period": ("spring quarter", "second half", "harvest season", "financial year", "winter term"),
-        "change": ("a slight rise", "a clear fall", "no movement", "an unexpected jump", "a slow recovery"),
-        "figure": ("freight cost", "unit sales", "payroll", "stock on hand", "repeat orders", "energy use"),
-        "mood": ("steady", "encouraging", "mixed", "as planned", "better than feared"),
-        "cause": (
-            "mostly thanks to longer opening hours",
-            "after two suppliers changed their terms",
-            "while the new kiln was still being tested",
-            "in line with the estimate of the autumn meeting",
-        ),
-    },
-)
-
-_BRAKE = (
-    (
-        "Before you {act} the parking brake, check that the {part} is {state}.",
-        "If the {part} is not {state}, have the workshop look at it within {time}.",
-        "On a {place}, {act} the parking brake and wait until the {part} is {state}.",
-        "The {part} should be inspected every {time}, more often when the car stands on a {place}.",
-        "Should the lamp stay lit after you {act} the brake, the {part} may not be {state}.",
-        "Never {act} the parking brake at speed: the {part} is not made for it.",
-    ),
-    {
-        "act": ("engage", "release", "test", "adjust"),
-        "part": (
-            "rear cable",
-            "lever",
-            "warning lamp",
-            "brake shoe",
-            "control button",
-            "locking pawl",
-            "return spring",
-        ),
-        "state": ("fully seated", "dry and clean", "free to move", "under tension", "at rest", "cool to the touch"),
-        "time": ("six months", "twelve months", "10,000 miles", "one week", "the next service interval"),
-        "place": ("steep slope", "gravel yard", "ferry deck", "wet ramp", "icy street", "lift platform"),
-    },
-)
 
 
 def _order_details(rng: random.Random) -> dict[str, str]:

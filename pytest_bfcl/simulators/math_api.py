@@ -6,7 +6,7 @@ import decimal
 import math
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
@@ -40,6 +40,22 @@ IMPERIAL_FACTORS = {
 }
 
 
+def _number(value: Any) -> Any:
+    """A number as it is; raises `TypeError` for anything else."""
+    if not _is_number(value):
+        raise TypeError(value)
+    return value
+
+
+def _mean(numbers: Sequence[Any]) -> Any:
+    return sum(numbers) / len(numbers)
+
+
+def _deviation(numbers: Sequence[Any]) -> float:
+    mean = _mean(numbers)
+    return math.sqrt(sum((number - mean) ** 2 for number in numbers) / len(numbers))
+
+
 def _is_number(value: object) -> bool:
     return isinstance(value, (int, float))
 
@@ -60,8 +76,6 @@ def _length(value: object) -> int:
 
 
 _HUGE_EXPONENT = re.compile(r"[e@p][+-]?[\d_]{6,}", re.IGNORECASE)
-_NOT_NUMBERS = "Every input must be a number."
-_EMPTY = "The list is empty."
 
 
 class MathAPI(Simulator):
@@ -70,17 +84,18 @@ class MathAPI(Simulator):
     name = "MathAPI"
     summary = "Calculator: arithmetic, statistics, rounding and unit conversion."
 
-    def _fails(self, place: str, own: str, *values: Any) -> JsonObject:
-        return {"error": self.say(place, own, *values)}
-
-    def _over(self, name: str, function: Any, numbers: Sequence[Any]) -> JsonObject:
-        """A built-in over a list, with the two errors all of them share."""
-        if not numbers:
-            return self._fails(f"{name}.empty", _EMPTY)
+    def _computed(self, name: str, compute: Callable[[], Any]) -> JsonObject:
+        """The bounded result of a computation, or the error that all of them share."""
         try:
-            return _bounded(function(numbers))
+            return _bounded(compute())
         except TypeError:
-            return self._fails(f"{name}.type", _NOT_NUMBERS)
+            return self.fails(f"{name}.type", "Every input must be a number.")
+
+    def _over(self, name: str, function: Callable[[Sequence[Any]], Any], numbers: Sequence[Any]) -> JsonObject:
+        """The same over a list, which must not be empty."""
+        if not numbers:
+            return self.fails(f"{name}.empty", "The list is empty.")
+        return self._computed(name, lambda: function(numbers))
 
     @tool(writes=False)
     def logarithm(self, value: Number, base: Number, precision: int) -> JsonObject:
@@ -103,7 +118,7 @@ class MathAPI(Simulator):
             with _digits_limit_kept():
                 return {"result": context.log(value) / context.log(base)}
         except Exception as error:
-            return self._fails("logarithm.failed", f"This logarithm cannot be computed: {error}", error)
+            return self.fails("logarithm.failed", f"This logarithm cannot be computed: {error}", error)
 
     @tool(writes=False)
     def mean(self, numbers: list[Number]) -> JsonObject:
@@ -115,12 +130,7 @@ class MathAPI(Simulator):
         Returns:
             result (float): The mean.
         """
-        if not numbers:
-            return self._fails("mean.empty", _EMPTY)
-        try:
-            return {"result": sum(numbers) / len(numbers)}
-        except TypeError:
-            return self._fails("mean.type", _NOT_NUMBERS)
+        return self._over("mean", _mean, numbers)
 
     @tool(writes=False)
     def standard_deviation(self, numbers: list[Number]) -> JsonObject:
@@ -132,13 +142,7 @@ class MathAPI(Simulator):
         Returns:
             result (float): The standard deviation.
         """
-        if not numbers:
-            return self._fails("standard_deviation.empty", _EMPTY)
-        try:
-            mean = sum(numbers) / len(numbers)
-            return {"result": math.sqrt(sum((number - mean) ** 2 for number in numbers) / len(numbers))}
-        except TypeError:
-            return self._fails("standard_deviation.type", _NOT_NUMBERS)
+        return self._over("standard_deviation", _deviation, numbers)
 
     @tool(writes=False)
     def si_unit_conversion(self, value: Number, unit_in: str, unit_out: str) -> JsonObject:
@@ -153,9 +157,9 @@ class MathAPI(Simulator):
             result (float): The length in the second unit.
         """
         if not _is_number(value):
-            return self._fails("si_unit_conversion.type", "The value must be a number.")
+            return self.fails("si_unit_conversion.type", "The value must be a number.")
         if unit_in not in SI_METRES or unit_out not in SI_METRES:
-            return self._fails(
+            return self.fails(
                 "si_unit_conversion.unit",
                 f"Cannot convert from {unit_in!r} to {unit_out!r}; units are {', '.join(SI_METRES)}.",
                 unit_in,
@@ -164,7 +168,7 @@ class MathAPI(Simulator):
         try:
             return {"result": value * SI_METRES[unit_in] * (1 / SI_METRES[unit_out])}  # this order, for the last digit
         except OverflowError:
-            return self._fails("si_unit_conversion.large", "The value is too large.")
+            return self.fails("si_unit_conversion.large", "The value is too large.")
 
     @tool(writes=False)
     def imperial_si_conversion(self, value: Number, unit_in: str, unit_out: str) -> JsonObject:
@@ -181,7 +185,7 @@ class MathAPI(Simulator):
             result (float): The number in the second unit.
         """
         if not _is_number(value):
-            return self._fails("imperial_si_conversion.type", "The value must be a number.")
+            return self.fails("imperial_si_conversion.type", "The value must be a number.")
         if unit_in == unit_out:
             return {"result": value}
         try:
@@ -191,7 +195,7 @@ class MathAPI(Simulator):
             if pair == ("fahrenheit", "celsius"):
                 return {"result": (value - 32) * (5 / 9)}
             if pair not in IMPERIAL_FACTORS:
-                return self._fails(
+                return self.fails(
                     "imperial_si_conversion.unit",
                     f"Cannot convert from {unit_in!r} to {unit_out!r}.",
                     unit_in,
@@ -199,7 +203,7 @@ class MathAPI(Simulator):
                 )
             return {"result": value * IMPERIAL_FACTORS[pair]}
         except OverflowError:
-            return self._fails("imperial_si_conversion.large", "The value is too large.")
+            return self.fails("imperial_si_conversion.large", "The value is too large.")
 
     @tool(writes=False)
     def add(self, a: Number, b: Number) -> JsonObject:
@@ -214,10 +218,7 @@ class MathAPI(Simulator):
         """
         if _length(a) + _length(b) > MAX_ITEMS:
             raise Oversized("the result is too large")
-        try:
-            return _bounded(a + b)
-        except TypeError:
-            return self._fails("add.type", _NOT_NUMBERS)
+        return self._computed("add", lambda: a + b)
 
     @tool(writes=False)
     def subtract(self, a: Number, b: Number) -> JsonObject:
@@ -230,10 +231,7 @@ class MathAPI(Simulator):
         Returns:
             result (float): The difference.
         """
-        try:
-            return _bounded(a - b)
-        except TypeError:
-            return self._fails("subtract.type", _NOT_NUMBERS)
+        return self._computed("subtract", lambda: a - b)
 
     @tool(writes=False)
     def multiply(self, a: Number, b: Number) -> JsonObject:
@@ -246,9 +244,7 @@ class MathAPI(Simulator):
         Returns:
             result (float): The product.
         """
-        if not (_is_number(a) and _is_number(b)):
-            return self._fails("multiply.type", _NOT_NUMBERS)
-        return _bounded(a * b)
+        return self._computed("multiply", lambda: _number(a) * _number(b))
 
     @tool(writes=False)
     def divide(self, a: Number, b: Number) -> JsonObject:
@@ -261,12 +257,9 @@ class MathAPI(Simulator):
         Returns:
             result (float): The quotient.
         """
-        try:
-            if b == 0:
-                return self._fails("divide.zero", "Division by zero.")
-            return {"result": a / b}
-        except TypeError:
-            return self._fails("divide.type", _NOT_NUMBERS)
+        if b == 0:
+            return self.fails("divide.zero", "Division by zero.")
+        return self._computed("divide", lambda: a / b)
 
     @tool(writes=False)
     def power(self, base: Number, exponent: Number) -> JsonObject:
@@ -279,11 +272,8 @@ class MathAPI(Simulator):
         Returns:
             result (float): The number raised to the power.
         """
-        try:
-            _check_power(base, exponent)
-            return _bounded(base**exponent)
-        except TypeError:
-            return self._fails("power.type", _NOT_NUMBERS)
+        _check_power(base, exponent)
+        return self._computed("power", lambda: base**exponent)
 
     @tool(writes=False)
     def square_root(self, number: Number, precision: int) -> Parsed:
@@ -298,13 +288,13 @@ class MathAPI(Simulator):
         """
         try:
             if number < 0:
-                return self._fails("square_root.negative", "A negative number has no real square root.")
+                return self.fails("square_root.negative", "A negative number has no real square root.")
             _check_precision(precision)
             with decimal.localcontext() as context:
                 context.prec = precision
                 return {"result": decimal.Decimal(number).sqrt()}
         except (TypeError, decimal.InvalidOperation):
-            return self._fails("square_root.type", _NOT_NUMBERS)
+            return self.fails("square_root.type", "Every input must be a number.")
 
     @tool(writes=False)
     def absolute_value(self, number: Number) -> JsonObject:
@@ -316,10 +306,7 @@ class MathAPI(Simulator):
         Returns:
             result (float): The number without its sign.
         """
-        try:
-            return {"result": abs(number)}
-        except TypeError:
-            return self._fails("absolute_value.type", _NOT_NUMBERS)
+        return self._computed("absolute_value", lambda: abs(number))
 
     @tool(writes=False)
     def round_number(self, number: Number, decimal_places: int = 0) -> JsonObject:
@@ -336,10 +323,7 @@ class MathAPI(Simulator):
             if type(number) is not int:
                 raise Oversized("too many decimal places")
             return {"result": number if decimal_places > 0 else 0}  # as Python's, without the power of ten
-        try:
-            return {"result": round(number, decimal_places)}
-        except TypeError:
-            return self._fails("round_number.type", _NOT_NUMBERS)
+        return self._computed("round_number", lambda: round(number, decimal_places))
 
     @tool(writes=False)
     def percentage(self, part: Number, whole: Number) -> JsonObject:
@@ -352,12 +336,9 @@ class MathAPI(Simulator):
         Returns:
             result (float): The percentage.
         """
-        try:
-            if whole == 0:
-                return self._fails("percentage.zero", "The whole must not be zero.")
-            return {"result": (part / whole) * 100}
-        except TypeError:
-            return self._fails("percentage.type", _NOT_NUMBERS)
+        if whole == 0:
+            return self.fails("percentage.zero", "The whole must not be zero.")
+        return self._computed("percentage", lambda: (part / whole) * 100)
 
     @tool(writes=False)
     def min_value(self, numbers: list[Number]) -> JsonObject:

@@ -68,7 +68,7 @@ class MessageAPI(Simulator):
             user_id (string): Id of the user, for instance `USR001`.
         """
         if user not in self.user_map:
-            return {"error": self.say("get_user_id.unknown", f"There is no user called {user!r}.", user)}
+            return self.fails("get_user_id.unknown", f"There is no user called {user!r}.", user)
         return {"user_id": self.user_map[user]}
 
     @tool(writes=True)
@@ -113,9 +113,9 @@ class MessageAPI(Simulator):
             message (string): What happened.
         """
         if not self.current_user:
-            return {"error": self.say("send_message.logged_out", "Nobody is logged in.")}
+            return self.fails("send_message.logged_out", "Nobody is logged in.")
         if receiver_id not in self.user_map.values():
-            return {"error": self.say("send_message.unknown", f"No user has the id '{receiver_id}'.", receiver_id)}
+            return self.fails("send_message.unknown", f"No user has the id '{receiver_id}'.", receiver_id)
         drawn = self._draw_id()
         self.inbox.append({receiver_id: message})
         self.message_count += 1
@@ -138,7 +138,7 @@ class MessageAPI(Simulator):
             message (string): What happened.
         """
         if not self.current_user:
-            return {"error": self.say("send_message.logged_out", "Nobody is logged in.")}
+            return self.fails("send_message.logged_out", "Nobody is logged in.")
         for item in reversed(self.inbox):
             if _first(item)[0] == receiver_id:
                 self.inbox.remove(item)
@@ -149,7 +149,7 @@ class MessageAPI(Simulator):
                         "delete_message.done", f"The latest message to '{receiver_id}' is deleted.", receiver_id
                     ),
                 }
-        return {"error": self.say("delete_message.unknown", f"There is no message to '{receiver_id}'.", receiver_id)}
+        return self.fails("delete_message.unknown", f"There is no message to '{receiver_id}'.", receiver_id)
 
     @tool(writes=False)
     def view_messages_sent(self) -> JsonObject:
@@ -159,7 +159,7 @@ class MessageAPI(Simulator):
             messages (dict): Receiver id and the list of that receiver's messages, oldest first.
         """
         if not self.current_user:
-            return {"error": self.say("send_message.logged_out", "Nobody is logged in.")}
+            return self.fails("send_message.logged_out", "Nobody is logged in.")
         grouped: dict[str, list[Any]] = {}
         for receiver, text in map(_first, self.inbox):
             grouped.setdefault(receiver, []).append(text)
@@ -178,11 +178,11 @@ class MessageAPI(Simulator):
             message (string): What happened.
         """
         if user_name in self.user_map:
-            return {"error": self.say("add_contact.name", f"There is already a user called '{user_name}'.", user_name)}
+            return self.fails("add_contact.name", f"There is already a user called '{user_name}'.", user_name)
         self.user_count += 1
         user_id = f"USR{self.user_count:03d}"
         if user_id in self.user_map.values():
-            return {"error": self.say("add_contact.id", f"The id {user_id} is already taken.", user_id)}
+            return self.fails("add_contact.id", f"The id {user_id} is already taken.", user_id)
         self.user_map[user_name] = user_id
         return {
             "added_status": True,
@@ -201,7 +201,7 @@ class MessageAPI(Simulator):
             results (array): Objects with `receiver_id` and `message`, oldest first.
         """
         if not self.current_user:
-            return {"error": self.say("send_message.logged_out", "Nobody is logged in.")}
+            return self.fails("send_message.logged_out", "Nobody is logged in.")
         wanted = keyword.lower()
         found = [(receiver, text) for receiver, text in map(_first, self.inbox) if wanted in text.lower()]
         return {"results": [{"receiver_id": receiver, "message": text} for receiver, text in found]}
@@ -214,7 +214,7 @@ class MessageAPI(Simulator):
             stats (dict): `received_count`, all messages, and `total_contacts`, different receivers.
         """
         if not self.current_user:
-            return {"error": self.say("send_message.logged_out", "Nobody is logged in.")}
+            return self.fails("send_message.logged_out", "Nobody is logged in.")
         receivers = {receiver for receiver, _ in map(_first, self.inbox)}
         return {"stats": {"received_count": len(self.inbox), "total_contacts": len(receivers)}}
 

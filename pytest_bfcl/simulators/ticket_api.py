@@ -34,7 +34,7 @@ class TicketAPI(Simulator):
         return None
 
     def _unknown(self, ticket_id: int) -> JsonObject:
-        return {"error": self.say("get_ticket.unknown", f"There is no ticket with the id {ticket_id}.", ticket_id)}
+        return self.fails("get_ticket.unknown", f"There is no ticket with the id {ticket_id}.", ticket_id)
 
     @tool(writes=True)
     def create_ticket(self, title: str, description: str = "", priority: int = 1) -> JsonObject:
@@ -54,13 +54,11 @@ class TicketAPI(Simulator):
             created_by (string): The user who opened the ticket.
         """
         if not self.current_user:
-            return {"error": self.say("create_ticket.logged_out", "Only a user who is logged in can open tickets.")}
+            return self.fails("create_ticket.logged_out", "Only a user who is logged in can open tickets.")
         if priority < LOWEST_PRIORITY or priority > HIGHEST_PRIORITY:
-            return {
-                "error": self.say(
-                    "create_ticket.priority", f"The priority must be between {LOWEST_PRIORITY} and {HIGHEST_PRIORITY}."
-                )
-            }
+            return self.fails(
+                "create_ticket.priority", f"The priority must be between {LOWEST_PRIORITY} and {HIGHEST_PRIORITY}."
+            )
         ticket: JsonObject = {
             "id": self.ticket_counter,
             "title": title,
@@ -105,7 +103,7 @@ class TicketAPI(Simulator):
         if ticket is None:
             return self._unknown(ticket_id)
         if ticket["status"] == "Closed":
-            return {"error": self.say("close_ticket.again", f"Ticket {ticket_id} had been closed before.", ticket_id)}
+            return self.fails("close_ticket.again", f"Ticket {ticket_id} had been closed before.", ticket_id)
         ticket["status"] = "Closed"
         return {"status": self.say("close_ticket.done", f"Ticket {ticket_id} is now closed.", ticket_id)}
 
@@ -124,9 +122,7 @@ class TicketAPI(Simulator):
         if ticket is None:
             return self._unknown(ticket_id)
         if ticket["status"] == "Resolved":
-            return {
-                "error": self.say("resolve_ticket.again", f"Ticket {ticket_id} had been resolved before.", ticket_id)
-            }
+            return self.fails("resolve_ticket.again", f"Ticket {ticket_id} had been resolved before.", ticket_id)
         ticket["status"] = "Resolved"
         ticket["resolution"] = resolution
         return {"status": self.say("resolve_ticket.done", f"Ticket {ticket_id} is now resolved.", ticket_id)}
@@ -148,11 +144,9 @@ class TicketAPI(Simulator):
             return self._unknown(ticket_id)
         unknown = [key for key in updates.keys() if key not in EDITABLE]  # noqa: SIM118 - anything but a mapping raises
         if unknown:
-            return {
-                "error": self.say(
-                    "edit_ticket.fields", f"These fields cannot be changed: {', '.join(unknown)}.", ", ".join(unknown)
-                )
-            }
+            return self.fails(
+                "edit_ticket.fields", f"These fields cannot be changed: {', '.join(unknown)}.", ", ".join(unknown)
+            )
         ticket.update({key: value for key, value in updates.items() if value is not None})
         return {"status": self.say("edit_ticket.done", f"Ticket {ticket_id} is now changed.", ticket_id)}
 
@@ -204,9 +198,7 @@ class TicketAPI(Simulator):
             tickets (array): The tickets, each with its id, title, description, status, priority and created_by.
         """
         if not self.current_user:
-            return [
-                {"error": self.say("get_user_tickets.logged_out", "Only a user who is logged in has tickets to list.")}
-            ]
+            return [self.fails("get_user_tickets.logged_out", "Only a user who is logged in has tickets to list.")]
         own = [ticket for ticket in self.ticket_queue if ticket["created_by"] == self.current_user]
         if status:
             own = [ticket for ticket in own if ticket["status"].lower() == status.lower()]

@@ -107,6 +107,10 @@ class Simulator:
         template = self._sentences.get(place)
         return own if template is None else template.format(*values)
 
+    def fails(self, place: str, own: str, *values: Any, **more: JsonValue) -> JsonObject:
+        """The result of a refused call: ``more``, then the text of `say` under ``error``."""
+        return {**more, "error": self.say(place, own, *values)}
+
     @property
     def speaks_otherwise(self) -> bool:
         """Whether results have a data set's sentences: calls are then read as that data's reference reads them."""

@@ -46,7 +46,7 @@ class TradingBot(Simulator):
         self.long_context = long_context
 
     def _locked(self, tool_name: str) -> JsonObject:
-        return {"error": self.say(f"{tool_name}.logged_out", "This needs a login; log in first.")}
+        return self.fails(f"{tool_name}.logged_out", "This needs a login; log in first.")
 
     def _stamp(self) -> str:
         return str(NOW + timedelta(seconds=self._random.randint(0, DAY_SECONDS)))
@@ -88,7 +88,7 @@ class TradingBot(Simulator):
         """
         if symbol not in self.stocks:
             own = f"There is no stock with the symbol {symbol!r}."
-            return {"error": self.say("get_stock_info.unknown", own, symbol)}
+            return self.fails("get_stock_info.unknown", own, symbol)
         stock = self.stocks[symbol]
         if not self.long_context:
             return stock
@@ -123,7 +123,7 @@ class TradingBot(Simulator):
 
     def _no_order(self, tool_name: str, order_id: int) -> JsonObject:
         own = f"There is no order {order_id}; orders are {', '.join(map(str, self.orders))}."
-        return {"error": self.say(f"{tool_name}.unknown", own, order_id, list(self.orders))}
+        return self.fails(f"{tool_name}.unknown", own, order_id, list(self.orders))
 
     @tool(writes=True)
     def cancel_order(self, order_id: int) -> JsonObject:
@@ -140,11 +140,9 @@ class TradingBot(Simulator):
             return self._no_order("cancel_order", order_id)
         order = self.orders[order_id]
         if order["status"] == "Completed":
-            return {
-                "error": self.say(
-                    "cancel_order.completed", f"Order {order_id} is completed and cannot be cancelled.", order_id
-                )
-            }
+            return self.fails(
+                "cancel_order.completed", f"Order {order_id} is completed and cannot be cancelled.", order_id
+            )
         order["status"] = "Cancelled"
         return {"order_id": order_id, "status": "Cancelled"}
 
@@ -169,15 +167,15 @@ class TradingBot(Simulator):
             return self._locked("place_order")
         if symbol not in self.stocks:
             own = f"There is no stock with the symbol {symbol!r}."
-            return {"error": self.say("place_order.unknown", own, symbol)}
+            return self.fails("place_order.unknown", own, symbol)
         if price <= 0 or amount <= 0:
-            return {"error": self.say("place_order.positive", "Price and amount must be positive.")}
+            return self.fails("place_order.positive", "Price and amount must be positive.")
         buys = order_type.lower() == "buy"
         price = float(price)
         cost, balance = price * int(amount) if buys else 0.0, self.account_info.get("balance", 0)
         if buys and cost > balance:
             own = "The balance does not cover this order."
-            return {"error": self.say("place_order.balance", own, cost, balance)}
+            return self.fails("place_order.balance", own, cost, balance)
         order_id = self.order_counter
         self.orders[order_id] = {
             "id": order_id,
@@ -208,11 +206,11 @@ class TradingBot(Simulator):
         if not self.authenticated:
             return self._locked("withdraw_funds")
         if self.market_status != "Open":
-            return {"error": self.say("withdraw_funds.closed", "Withdrawals need an open market.")}
+            return self.fails("withdraw_funds.closed", "Withdrawals need an open market.")
         if amount <= 0:
-            return {"error": self.say("withdraw_funds.positive", "The amount must be positive.")}
+            return self.fails("withdraw_funds.positive", "The amount must be positive.")
         if amount > self.account_info["balance"]:
-            return {"error": self.say("withdraw_funds.balance", "The balance does not cover this withdrawal.")}
+            return self.fails("withdraw_funds.balance", "The balance does not cover this withdrawal.")
         self._book("withdrawal", amount, -amount)
         return {
             "status": self.say("withdraw_funds.done", "The money is withdrawn"),
@@ -233,7 +231,7 @@ class TradingBot(Simulator):
         if not self.authenticated:
             return self._locked("fund_account")
         if amount <= 0:
-            return {"error": self.say("fund_account.positive", "The amount must be positive.")}
+            return self.fails("fund_account.positive", "The amount must be positive.")
         self._book("deposit", amount, amount)
         return {
             "status": self.say("fund_account.done", "The money is in the account"),
@@ -301,11 +299,7 @@ class TradingBot(Simulator):
         if not self.authenticated:
             return self._locked("remove_stock_from_watchlist")
         if symbol not in self.watch_list:
-            return {
-                "error": self.say(
-                    "remove_stock_from_watchlist.unknown", f"{symbol!r} is not on the watch list.", symbol
-                )
-            }
+            return self.fails("remove_stock_from_watchlist.unknown", f"{symbol!r} is not on the watch list.", symbol)
         self.watch_list.remove(symbol)
         return {"status": self.say("remove_stock_from_watchlist.done", f"{symbol} is off the watch list.", symbol)}
 

@@ -143,12 +143,11 @@ class TravelAPI(Simulator):
             card_id (string): Id of the card, by which other functions know it.
         """
         if self.token_expires_in is None:
-            return {"error": self.say("register_credit_card.login", "There is no access token; log in first.")}
-        problem = self._token_problem(access_token)
-        if problem:
+            return self.fails("register_credit_card.login", "There is no access token; log in first.")
+        if problem := self._token_problem(access_token):
             return {"error": problem}
         if card_number in self.credit_card_list:
-            return {"error": self.say("register_credit_card.again", "This card is registered already.")}
+            return self.fails("register_credit_card.again", "This card is registered already.")
         card_id = self._draw(12)
         self.credit_card_list[card_id] = {
             "card_number": card_number,
@@ -193,17 +192,14 @@ class TravelAPI(Simulator):
         Returns:
             card_balance (float): The balance in US dollars.
         """
-        problem = self._token_problem(access_token)
-        if problem:
+        if problem := self._token_problem(access_token):
             return {"error": problem}
         if card_id not in self.credit_card_list:
-            return {
-                "error": self.say(
-                    "get_credit_card_balance.unknown",
-                    f"There is no card {card_id!r}; cards are {', '.join(self.credit_card_list)}.",
-                    list(self.credit_card_list),
-                )
-            }
+            return self.fails(
+                "get_credit_card_balance.unknown",
+                f"There is no card {card_id!r}; cards are {', '.join(self.credit_card_list)}.",
+                list(self.credit_card_list),
+            )
         return {"card_balance": self.credit_card_list[card_id]["balance"]}
 
     @tool(writes=True)
@@ -226,25 +222,22 @@ class TravelAPI(Simulator):
             booking_status (boolean): Whether the flight is booked.
             booking_history (dict): Earlier bookings, where they are shown.
         """
-        problem = self._booking_problem(access_token, card_id, travel_date, travel_from, travel_to)
-        if problem:
+        if problem := self._booking_problem(access_token, card_id, travel_date, travel_from, travel_to):
             return {"booking_status": False, "error": problem}
         if travel_class not in CLASS_FACTORS or (travel_from, travel_to) not in FARES:
             own = "There is no such flight or travel class."
             place = "get_flight_cost.route" if travel_class in CLASS_FACTORS else "book_flight.class"
-            return {"booking_status": False, "error": self.say(place, own, set(CLASS_FACTORS))}
+            return self.fails(place, own, set(CLASS_FACTORS), booking_status=False)
         cost = FARES[travel_from, travel_to] * _fare_factor(travel_date, travel_class)
         card = self.credit_card_list[card_id]
         if card["balance"] < cost:
-            return {
-                "booking_status": False,
-                "error": self.say("book_flight.funds", "The card's balance does not cover the flight."),
-            }
+            return self.fails(
+                "book_flight.funds", "The card's balance does not cover the flight.", booking_status=False
+            )
         if self.budget_limit is not None and card["balance"] < self.budget_limit:
-            return {
-                "booking_status": False,
-                "error": self.say("book_flight.budget", "The card's balance is below the budget limit."),
-            }
+            return self.fails(
+                "book_flight.budget", "The card's balance is below the budget limit.", booking_status=False
+            )
         card["balance"] -= cost
         booking_id, transaction_id = self._draw(7), self._draw(8)
         self.booking_record[booking_id] = {
@@ -267,8 +260,7 @@ class TravelAPI(Simulator):
         self, access_token: str, card_id: str, travel_date: str, travel_from: str, travel_to: str
     ) -> str | None:
         """Why nothing can be booked, apart from what the flight costs."""
-        problem = self._token_problem(access_token)
-        if problem:
+        if problem := self._token_problem(access_token):
             return problem
         if card_id not in self.credit_card_list:
             return self.say("book_flight.card", f"There is no card {card_id!r}.")
@@ -296,11 +288,10 @@ class TravelAPI(Simulator):
             invoice (dict): `booking_id`, `travel_date`, `travel_from`, `travel_to`, `travel_class`, `travel_cost` and
                 `transaction_id` of the booking.
         """
-        problem = self._token_problem(access_token)
-        if problem:
+        if problem := self._token_problem(access_token):
             return {"error": problem}
         if booking_id not in self.booking_record:
-            return {"error": self.say("retrieve_invoice.unknown", f"There is no booking {booking_id!r}.")}
+            return self.fails("retrieve_invoice.unknown", f"There is no booking {booking_id!r}.")
         booking = self.booking_record[booking_id]
         return {"invoice": {"booking_id": booking_id, **{key: booking[key] for key in INVOICE_KEYS}}}
 
@@ -337,14 +328,10 @@ class TravelAPI(Simulator):
         Returns:
             cancel_status (boolean): Whether the booking is cancelled.
         """
-        problem = self._token_problem(access_token)
-        if problem:
+        if problem := self._token_problem(access_token):
             return {"cancel_status": False, "error": problem}
         if booking_id not in self.booking_record:
-            return {
-                "cancel_status": False,
-                "error": self.say("retrieve_invoice.unknown", f"There is no booking {booking_id!r}."),
-            }
+            return self.fails("retrieve_invoice.unknown", f"There is no booking {booking_id!r}.", cancel_status=False)
         booking = self.booking_record[booking_id]
         self.credit_card_list[booking["card_id"]]["balance"] += booking["travel_cost"]
         del self.booking_record[booking_id]
@@ -429,8 +416,7 @@ class TravelAPI(Simulator):
         Returns:
             budget_limit (float): The limit in US dollars.
         """
-        problem = self._token_problem(access_token)
-        if problem:
+        if problem := self._token_problem(access_token):
             return {"error": problem}
         self.budget_limit = float(budget_limit)
         return {"budget_limit": self.budget_limit}
@@ -488,7 +474,7 @@ class TravelAPI(Simulator):
             customer_support_message (string): Answer of the customer support.
         """
         if booking_id not in self.booking_record:
-            return {"error": self.say("retrieve_invoice.unknown", f"There is no booking {booking_id!r}.")}
+            return self.fails("retrieve_invoice.unknown", f"There is no booking {booking_id!r}.")
         return {
             "customer_support_message": self.say(
                 "contact_customer_support.done",

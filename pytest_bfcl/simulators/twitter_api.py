@@ -34,10 +34,10 @@ class TwitterAPI(Simulator):
         self.tweet_counter: int = config.get("tweet_counter", 0)
 
     def _locked(self, tool_name: str) -> JsonObject:
-        return {"error": self.say(f"{tool_name}.logged_out", "This needs a login; authenticate first.")}
+        return self.fails(f"{tool_name}.logged_out", "This needs a login; authenticate first.")
 
     def _unknown(self, tweet_id: int) -> JsonObject:
-        return {"error": self.say("retweet.unknown", f"There is no tweet with the id {tweet_id}.", tweet_id)}
+        return self.fails("retweet.unknown", f"There is no tweet with the id {tweet_id}.", tweet_id)
 
     @tool(writes=True)
     def authenticate_twitter(self, username: str, password: str) -> JsonObject:

@@ -81,25 +81,19 @@ class VehicleControlAPI(Simulator):
             self.engine_state = "stopped"
         if self.remainingUnlockedDoors > 0:
             unlocked = [door for door, status in self.doorStatus.items() if status == "unlocked"]
-            return {
-                "error": self.say(
-                    "startEngine.doors",
-                    f"All doors must be locked first; unlocked: {', '.join(unlocked)}.",
-                    ", ".join(unlocked),
-                )
-            }
+            return self.fails(
+                "startEngine.doors",
+                f"All doors must be locked first; unlocked: {', '.join(unlocked)}.",
+                ", ".join(unlocked),
+            )
         if self.brakePedalStatus != "pressed":
-            return {"error": self.say("startEngine.brake", "The brake pedal must be pressed first.")}
+            return self.fails("startEngine.brake", "The brake pedal must be pressed first.")
         if self._brakePedalForce != FULL_FORCE:
-            return {"error": self.say("startEngine.force", "The brake pedal must be fully pressed first.")}
+            return self.fails("startEngine.force", "The brake pedal must be fully pressed first.")
         if self.fuelLevel < 0:
-            return {"error": self.say("startEngine.fuel", "The tank is empty.")}
+            return self.fails("startEngine.fuel", "The tank is empty.")
         if ignitionMode != "START":
-            return {
-                "error": self.say(
-                    "startEngine.mode", f"The engine does not start with the ignition mode {ignitionMode!r}."
-                )
-            }
+            return self.fails("startEngine.mode", f"The engine does not start with the ignition mode {ignitionMode!r}.")
         self.engine_state = "running"
         return {"engineState": self.engine_state, "fuelLevel": self.fuelLevel, "batteryVoltage": self.batteryVoltage}
 
@@ -114,12 +108,12 @@ class VehicleControlAPI(Simulator):
             fuelLevel (float): Fuel in the tank afterwards, in gallons.
         """
         if fuelAmount < 0:
-            return {"error": self.say("fillFuelTank.negative", "The amount of fuel must not be negative.")}
+            return self.fails("fillFuelTank.negative", "The amount of fuel must not be negative.")
         filled = self.fuelLevel + fuelAmount
         if filled > TANK_GALLONS:
-            return {"error": self.say("fillFuelTank.capacity", f"The tank holds no more than {TANK_GALLONS} gallons.")}
+            return self.fails("fillFuelTank.capacity", f"The tank holds no more than {TANK_GALLONS} gallons.")
         if filled < 0:
-            return {"error": self.say("fillFuelTank.empty", "The tank cannot hold less than nothing.")}
+            return self.fails("fillFuelTank.empty", "The tank cannot hold less than nothing.")
         self.fuelLevel = filled
         return {"fuelLevel": self.fuelLevel}
 
@@ -160,7 +154,7 @@ class VehicleControlAPI(Simulator):
             humidityLevel (float): Humidity in the car, in percent.
         """
         if not 0 <= fanSpeed <= 100:
-            return {"error": self.say("adjustClimateControl.fan", "The fan speed must be between 0 and 100.")}
+            return self.fails("adjustClimateControl.fan", "The fan speed must be between 0 and 100.")
         self.acTemperature = temperature
         if unit == "fahrenheit":
             self.acTemperature = (temperature - 32) * 5 / 9
@@ -198,11 +192,9 @@ class VehicleControlAPI(Simulator):
             headlightStatus (string): `on` or `off`.
         """
         if mode not in ["on", "off", "auto"]:
-            return {
-                "error": self.say(
-                    "setHeadlights.mode", f"The headlights have no mode {mode!r}; modes are on, off and auto."
-                )
-            }
+            return self.fails(
+                "setHeadlights.mode", f"The headlights have no mode {mode!r}; modes are on, off and auto."
+            )
         self.headLightStatus = "on" if mode == "on" else "off"
         return {"headlightStatus": self.headLightStatus}
 
@@ -278,12 +270,9 @@ class VehicleControlAPI(Simulator):
             _slopeAngle (float): Slope of the ground, in degrees.
         """
         if mode not in ["engage", "release"]:
-            return {
-                "error": self.say(
-                    "activateParkingBrake.mode",
-                    f"The parking brake has no mode {mode!r}; modes are engage and release.",
-                )
-            }
+            return self.fails(
+                "activateParkingBrake.mode", f"The parking brake has no mode {mode!r}; modes are engage and release."
+            )
         engaged = mode == "engage"
         self.parkingBrakeStatus = "engaged" if engaged else "released"
         self._parkingBrakeForce = PARKING_FORCE if engaged else 0.0
@@ -307,7 +296,7 @@ class VehicleControlAPI(Simulator):
             brakePedalForce (float): Force on the pedal in newtons.
         """
         if not 0 <= pedalPosition <= 1:
-            return {"error": self.say("pressBrakePedal.position", "The pedal's position must be between 0 and 1.")}
+            return self.fails("pressBrakePedal.position", "The pedal's position must be between 0 and 1.")
         if pedalPosition == 0:
             return self.releaseBrakePedal()
         self.brakePedalStatus = "pressed"
@@ -342,14 +331,12 @@ class VehicleControlAPI(Simulator):
         """
         distance, wanted = float(distanceToNextVehicle), float(speed)
         if self.engine_state == "stopped":
-            return {"error": self.say("setCruiseControl.engine", "The engine must be running first.")}
+            return self.fails("setCruiseControl.engine", "The engine must be running first.")
         self.distanceToNextVehicle = distance
         if activate and (not 0 <= wanted <= TOP_SPEED or wanted % SPEED_STEP != 0):
-            return {
-                "error": self.say(
-                    "setCruiseControl.speed", f"The speed must be a multiple of {SPEED_STEP} from 0 to {TOP_SPEED}."
-                )
-            }
+            return self.fails(
+                "setCruiseControl.speed", f"The speed must be a multiple of {SPEED_STEP} from 0 to {TOP_SPEED}."
+            )
         self.cruiseStatus = "active" if activate else "inactive"
         return {"cruiseStatus": self.cruiseStatus, "currentSpeed": wanted, "distanceToNextVehicle": distance}
 
@@ -424,9 +411,9 @@ class VehicleControlAPI(Simulator):
         """
         known = isinstance(cityA, str) and isinstance(cityB, str)
         distance = DISTANCES.get(frozenset((cityA, cityB))) if known else None
-        found: Parsed = {
-            "error": self.say("estimate_distance.unknown", "The distance between these two zip codes is not known.")
-        }
+        found: Parsed = self.fails(
+            "estimate_distance.unknown", "The distance between these two zip codes is not known."
+        )
         if distance is not None:
             found = {"distance": distance}
         return {**found, **self._long("intermediaryCities", "INTERMEDIARY_CITIES")}

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from pytest_bfcl.fetching.places import FILES, PLACES
-from pytest_bfcl.fetching.sentences import extract_sentences, sentences
+from pytest_bfcl.fetching.sentences import FILES, PLACES, extract_sentences, sentences
 
 SOURCE = '''
 class Kettle:
