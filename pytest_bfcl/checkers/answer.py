@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_bfcl.checkers import reasons
 from pytest_bfcl.checkers.corrected import OFFICIAL, RuleSet
 from pytest_bfcl.checkers.details import AnswerDetails, TroubleDetails
-from pytest_bfcl.checkers.steps import step_calls
+from pytest_bfcl.checkers.entries import step_calls
 from pytest_bfcl.failures import HarnessError, Verdict
 from pytest_bfcl.python_text import read_literal
 from pytest_bfcl.troubles import HarnessTrouble

@@ -6,11 +6,10 @@ from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from typing import Any, NamedTuple
 
 from pytest_bfcl.checkers import java, javascript, reasons
-from pytest_bfcl.checkers.broken import BrokenRule, BrokenValue
 from pytest_bfcl.checkers.corrected import OFFICIAL, RuleSet
 from pytest_bfcl.checkers.details import Attempt, CallDetails, CountDetails, MatchDetails, ValueDetails
 from pytest_bfcl.checkers.json_calls import check_json_call
-from pytest_bfcl.checkers.types import ParameterType, parameter_type
+from pytest_bfcl.checkers.types import BrokenRule, BrokenValue, ParameterType, parameter_type
 from pytest_bfcl.checkers.values import MARKER, check_prepared, check_python
 from pytest_bfcl.failures import HarnessError, Reason, Verdict
 from pytest_bfcl.json_types import Fields, Parsed

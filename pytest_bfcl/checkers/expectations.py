@@ -18,7 +18,7 @@ from pytest_bfcl.checkers.answer import contains_answer, last_message
 from pytest_bfcl.checkers.ast import augment
 from pytest_bfcl.checkers.corrected import RuleSet
 from pytest_bfcl.checkers.details import AnswerDetails, ServerDetails
-from pytest_bfcl.checkers.steps import is_error, step_calls
+from pytest_bfcl.checkers.entries import is_error, step_calls
 from pytest_bfcl.dataset.expectation import ABSENT, LISTS, argument_rule
 from pytest_bfcl.dataset.served_entry import portable_name
 from pytest_bfcl.failures import Reason, Verdict

@@ -20,12 +20,11 @@ from pytest_bfcl.checkers.corrected import (
     deciding_rules,
     rule_set,
 )
-from pytest_bfcl.checkers.details import TriedDetails, TroubleDetails, UnreadDetails
+from pytest_bfcl.checkers.details import TriedDetails, TroubleDetails, UndueDetails, UnreadDetails
 from pytest_bfcl.checkers.ends import Ends
 from pytest_bfcl.checkers.entries import language_of, reply_of, single_turn_decoder, stored_calls
 from pytest_bfcl.checkers.exact import all_exactly_right
 from pytest_bfcl.checkers.plugged import category_group, check_plugged, own_checker
-from pytest_bfcl.checkers.relevance import check_irrelevance, check_relevance
 from pytest_bfcl.checkers.served import check_served
 from pytest_bfcl.checkers.state import Kind, StateRecord, replay
 from pytest_bfcl.dataset.categories import CATEGORIES, ELSEWHERE
@@ -118,8 +117,13 @@ class _Judge:
                 raise HarnessError(
                     HarnessTrouble.CHECKER, f"nothing judges entries of category {self.entry.category!r}"
                 )
-            own = own_checker(self.entry)
-            found = check_plugged(own, self.entry, self.transcript) if own else _CHECKS[row.checker](self, rules)
+            check, trouble = _CHECKS[row.checker]
+            if own := own_checker(self.entry):
+                found = check_plugged(own, self.entry, self.transcript)
+            elif (said := self.transcript.inference_error) is not None:
+                found = Verdict.wrong(trouble, TroubleDetails(error=said[:500]))
+            else:
+                found = check(self, rules)
             verdict = ends.weighed(found, quiet=row.checker == "irrelevance")
             self.right_under_all = self._right is not None and self._right is self._native and not ends.worst
         except BenchmarkError as error:
@@ -156,8 +160,6 @@ class _Judge:
 
     def _calls_against_answers(self, rules: RuleSet) -> Verdict:
         entry, transcript = self.entry, self.transcript
-        if transcript.inference_error is not None:
-            return _inference_error(reasons.ADAPTER_INFERENCE, transcript)
         try:
             calls = self._calls(rules)
         except DecodeError as error:
@@ -193,16 +195,20 @@ class _Judge:
         return self._decoder.calls(rules)
 
     def _no_call_due(self, rules: RuleSet) -> Verdict:
-        if self.transcript.inference_error is not None:
-            return _inference_error(reasons.ADAPTER_INFERENCE, self.transcript)
+        """Irrelevance: right when there is no call; names and arguments do not matter (ast_checker spec §9, C8)."""
         reply = reply_of(self.transcript)
-        return check_irrelevance(reply, self._any_call(reply), self._attempts, rules)
+        if calls := self._any_call(reply).calls_if_any(rules):
+            return Verdict.wrong(reasons.UNDUE_CALL, UndueDetails(expected="no call", called=calls))
+        if "C8" in rules and self._attempts():
+            return Verdict.wrong(reasons.UNDUE_ATTEMPT, UndueDetails(expected="no call", called=reply.output))
+        return Verdict.passed()
 
     def _call_due(self, rules: RuleSet) -> Verdict:
-        if self.transcript.inference_error is not None:
-            return _inference_error(reasons.ADAPTER_INFERENCE, self.transcript)
+        """Relevance: right when there is a call, whichever it is."""
         reply = reply_of(self.transcript)
-        return check_relevance(reply, self._any_call(reply), rules)
+        if self._any_call(reply).calls_if_any(rules):
+            return Verdict.passed()
+        return Verdict.wrong(reasons.NO_CALL, UnreadDetails(expected="a call", called=reply.output))
 
     def _any_call(self, reply: Reply) -> ReplyDecoder:
         """What reads the reply where any call will do: Python or native calls, whatever the entry's format."""
@@ -220,20 +226,14 @@ class _Judge:
         return self._attempted
 
     def _state(self, rules: RuleSet) -> Verdict:
-        if self.transcript.inference_error is not None:
-            return _inference_error(reasons.MULTI_TURN_INFERENCE, self.transcript)
         if self._record is None:
             self._record = replay(self.entry, self.transcript, self.simulators)
         return self._record.verdict(rules)
 
     def _answer(self, rules: RuleSet) -> Verdict:
-        if self.transcript.inference_error is not None:
-            return _inference_error(reasons.AGENTIC_INFERENCE, self.transcript)
         return check_answer(self.entry, self.transcript, rules)
 
     def _served(self, rules: RuleSet) -> Verdict:
-        if self.transcript.inference_error is not None:
-            return _inference_error(reasons.AGENTIC_INFERENCE, self.transcript)
         return check_served(self.entry, self.transcript, rules)
 
     def _elsewhere(self, rules: RuleSet) -> Verdict:
@@ -241,27 +241,25 @@ class _Judge:
         row = self.entry.row
         if row.checker == "sql" and self.entry.tables is None:
             return self._calls_against_answers(rules)
-        if self.transcript.inference_error is not None:
-            return _inference_error(reasons.ADAPTER_INFERENCE, self.transcript)
         return category_group(row.group).check(self.entry, self.transcript)
 
     def _nothing(self, rules: RuleSet) -> Verdict:
-        """Write stages are not scored; an inference error still is one."""
-        if self.transcript.inference_error is not None:
-            return _inference_error(reasons.AGENTIC_INFERENCE, self.transcript)
+        """Write stages are not scored."""
         return Verdict.passed()
 
 
-_CHECKS: dict[str, Callable[[_Judge, RuleSet], Verdict]] = {
-    "ast": _Judge._calls_against_answers,
-    "irrelevance": _Judge._no_call_due,
-    "relevance": _Judge._call_due,
-    "state": _Judge._state,
-    "answer": _Judge._answer,
-    "none": _Judge._nothing,
-    "served": _Judge._served,
-    **dict.fromkeys(ELSEWHERE, _Judge._elsewhere),
+_Check = Callable[[_Judge, RuleSet], Verdict]
+_CHECKS: dict[str, tuple[_Check, Reason]] = {
+    "ast": (_Judge._calls_against_answers, reasons.ADAPTER_INFERENCE),
+    "irrelevance": (_Judge._no_call_due, reasons.ADAPTER_INFERENCE),
+    "relevance": (_Judge._call_due, reasons.ADAPTER_INFERENCE),
+    "state": (_Judge._state, reasons.MULTI_TURN_INFERENCE),
+    "answer": (_Judge._answer, reasons.AGENTIC_INFERENCE),
+    "none": (_Judge._nothing, reasons.AGENTIC_INFERENCE),
+    "served": (_Judge._served, reasons.AGENTIC_INFERENCE),
+    **dict.fromkeys(ELSEWHERE, (_Judge._elsewhere, reasons.ADAPTER_INFERENCE)),
 }
+"""Checker → the check, and the reason of an imported line that holds an inference error."""
 
 
 def _undecodable(error: DecodeError, transcript: Transcript) -> Verdict:
@@ -269,10 +267,6 @@ def _undecodable(error: DecodeError, transcript: Transcript) -> Verdict:
         return Verdict.wrong(reasons.WRONG_SHAPE, UnreadDetails(error=str(error)[:500], called=error.decoded))
     details = UnreadDetails(error=str(error)[:500], called=reply_of(transcript).output)
     return Verdict.wrong(reasons.UNREADABLE, details)
-
-
-def _inference_error(reason: Reason, transcript: Transcript) -> Verdict:
-    return Verdict.wrong(reason, TroubleDetails(error=(transcript.inference_error or "")[:500]))
 
 
 def _advice(verdict: Verdict, entry: Entry, transcript: Transcript) -> str | None:

@@ -72,7 +72,7 @@ def recorded_results(entry: Entry, transcript: Transcript, executor: CallExecuto
 
     Raises `HarnessError` (kind ``search``) for a conversation whose results were not kept.
     """
-    from pytest_bfcl.checkers.steps import step_calls
+    from pytest_bfcl.checkers.entries import step_calls
     from pytest_bfcl.simulators.execution import split_call
 
     found: dict[tuple[str, str], list[str]] = {}

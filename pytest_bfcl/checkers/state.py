@@ -6,18 +6,18 @@ Both run on fresh simulators (multi_turn spec §4); nothing outlives the judgeme
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from pytest_bfcl.checkers import reasons
 from pytest_bfcl.checkers.corrected import OFFICIAL, RuleSet
-from pytest_bfcl.checkers.details import EndDetails, ObtainedDetails, QuietTurnDetails, StateDetails, TurnDetails
-from pytest_bfcl.checkers.differences import state_difference
+from pytest_bfcl.checkers.details import EndDetails, ObtainedDetails, QuietTurnDetails, StateDetails, TurnDetails, plain
+from pytest_bfcl.checkers.entries import calls_behind, is_error, missing_results, ran_away, turn_calls, was_forced
 from pytest_bfcl.checkers.recorded_web import WEB, RecordedWeb, recorded_results
-from pytest_bfcl.checkers.steps import calls_behind, is_error, missing_results, ran_away, turn_calls, was_forced
 from pytest_bfcl.failures import BenchmarkError, HarnessError, Reason, UsageError, Verdict
-from pytest_bfcl.json_types import Parsed
+from pytest_bfcl.json_types import Fields, Parsed
+from pytest_bfcl.plain_text import parted
 from pytest_bfcl.transcript import CALLS_A_STEP, wire_name
 from pytest_bfcl.troubles import HarnessTrouble
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry
     from pytest_bfcl.simulators import CallExecutor
     from pytest_bfcl.transcript import Transcript
+
 
 Kind = Literal["own", "reference"]
 Web = Mapping[tuple[str, str], list[str]]
@@ -291,3 +292,75 @@ def executor_of(
                 HarnessTrouble.SIMULATOR, f"{entry.id}: {class_name} could not be loaded: {error}"
             ) from error
     return CallExecutor(simulators, names, entry.renames)
+
+
+MAX_DIFFERENCES = 12
+MAX_DEPTH = 12
+MAX_SHOWN = 300
+"""Characters that are shown of a differing text, around the place where it differs."""
+ABSENT = "(absent)"
+
+
+def state_difference(mine: Fields, wanted: Fields) -> Parsed:
+    """Path → ``{expected, called}`` for every wanted attribute whose value is not equal; empty when all are.
+
+    Only attributes of ``wanted`` are compared, with Python's ``==`` (multi_turn spec §4.2 e). At most
+    `MAX_DIFFERENCES` leaves are shown; ``"…"`` then says how many attributes differ.
+    """
+    differing = [name for name in wanted if not _equal(mine.get(name, ABSENT), wanted[name])]
+    found: Parsed = {}
+    for name in differing:
+        for path, expected, called in _leaves(name, wanted[name], mine.get(name, ABSENT), 0):
+            if len(found) >= MAX_DIFFERENCES:
+                found["…"] = f"{len(differing)} attributes differ: {', '.join(differing[:20])}"
+                return found
+            if isinstance(expected, str) and isinstance(called, str):
+                expected, called = parted(expected, called, MAX_SHOWN)
+            found[path] = {"expected": _short_leaf(expected), "called": _short_leaf(called)}
+    return found
+
+
+def _equal(one: object, other: object) -> bool:
+    try:
+        return bool(one == other)
+    except RecursionError:
+        return False
+
+
+def _leaves(path: str, wanted: object, mine: object, depth: int) -> Iterator[tuple[str, Any, Any]]:
+    """Paths under ``path`` at which the two values part, as ``(path, wanted, mine)``."""
+    wanted, mine = _opened(wanted, mine)
+    if depth < MAX_DEPTH and isinstance(wanted, Mapping) and isinstance(mine, Mapping):
+        for key in [*wanted, *(key for key in mine if key not in wanted)]:
+            one, other = wanted.get(key, ABSENT), mine.get(key, ABSENT)
+            if not _equal(other, one):
+                yield from _leaves(f"{path}.{str(key)[:60]}", one, other, depth + 1)
+        return
+    if depth < MAX_DEPTH and isinstance(wanted, list) and isinstance(mine, list):
+        for index in range(max(len(wanted), len(mine))):
+            one = wanted[index] if index < len(wanted) else ABSENT
+            other = mine[index] if index < len(mine) else ABSENT
+            if not _equal(other, one):
+                yield from _leaves(f"{path}[{index}]", one, other, depth + 1)
+        return
+    yield path, wanted, mine
+
+
+def _opened(wanted: object, mine: object) -> tuple[Any, Any]:
+    """Objects of one class as their public attributes, where these show the difference."""
+    if type(wanted) is type(mine) and hasattr(wanted, "__dict__"):
+        parts = [{k.lstrip("_"): v for k, v in vars(each).items() if k != "parent"} for each in (wanted, mine)]
+        if not _equal(parts[1], parts[0]):
+            return parts[0], parts[1]
+    return wanted, mine
+
+
+def _short_leaf(value: object) -> Any:
+    """A leaf for people: plain values as they are (shortened), anything else as short text."""
+    if hasattr(value, "__dict__") and not isinstance(value, type):
+        try:
+            return str(value)[:MAX_SHOWN]
+        except RecursionError:
+            return f"<{type(value).__name__}>"
+    shown = plain(value)
+    return shown if not isinstance(shown, str) or len(shown) <= MAX_SHOWN else shown[:MAX_SHOWN] + "…"

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import NamedTuple
 
+from pytest_bfcl.checkers.details import CallDetails, ValueDetails
+from pytest_bfcl.failures import Reason
 from pytest_bfcl.json_types import Fields
 
 PYTHON_CLASSES: dict[str, type] = {
@@ -96,3 +99,23 @@ def parameter_type(schema: object, language: str = "python") -> ParameterType:
         items = schema.get("items")
         element = class_of(items.get("type"), language) if isinstance(items, Mapping) else None
     return ParameterType(word if isinstance(word, str) else "any", expected, element, schema)
+
+
+@dataclass(slots=True)
+class BrokenRule:
+    """One broken rule; its details are filled in from the inside out: value, argument, call.
+
+    ``raises`` marks input on which the reference itself raises (it gives no verdict there); under official rules such
+    an entry fails as a whole.
+    """
+
+    reason: Reason
+    details: CallDetails
+    raises: bool = False
+
+
+@dataclass(slots=True)
+class BrokenValue(BrokenRule):
+    """A broken rule about one argument's value."""
+
+    details: ValueDetails

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_bfcl.checkers import reasons
 from pytest_bfcl.checkers.ast import CallRules, check_value, same_name
-from pytest_bfcl.checkers.broken import BrokenValue
 from pytest_bfcl.checkers.corrected import CORRECTED, OFFICIAL
 from pytest_bfcl.checkers.details import CallDetails, Details, MatchDetails, TriedDetails, value_of
 from pytest_bfcl.checkers.entries import language_of, single_turn_calls
-from pytest_bfcl.checkers.types import ParameterType, parameter_type
+from pytest_bfcl.checkers.types import BrokenValue, ParameterType, parameter_type
 from pytest_bfcl.checkers.values import MARKER
 from pytest_bfcl.decoding import DecodeError
 from pytest_bfcl.explaining.notation import allowed_text, value_text

@@ -27,8 +27,8 @@ from pytest_bfcl.checkers.details import (
     UnreadDetails,
     value_of,
 )
-from pytest_bfcl.checkers.differences import ABSENT
 from pytest_bfcl.checkers.reasons import details_of, rule_of
+from pytest_bfcl.checkers.state import ABSENT
 from pytest_bfcl.explaining.calls import CallRow, Compared, call_rows, calls_of, compared, other_attempts
 from pytest_bfcl.explaining.headlines import headline
 from pytest_bfcl.explaining.notation import allowed_text, answer_text, call_text, value_text

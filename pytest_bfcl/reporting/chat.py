@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pytest_bfcl.checkers.steps import is_error
+from pytest_bfcl.checkers.entries import is_error
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.explaining.notation import call_text
 from pytest_bfcl.json_types import Fields

@@ -41,7 +41,7 @@ def results_again(record: Fields, entry: Entry | None) -> Results | None:
 
 def _by_step(transcript: Transcript, number: int, results: list[str]) -> Iterator[list[str]]:
     """The results of one turn, dealt out to the steps that made the calls."""
-    from pytest_bfcl.checkers.steps import step_calls
+    from pytest_bfcl.checkers.entries import step_calls
 
     left = iter(results)
     for step in transcript.turns[number].steps:

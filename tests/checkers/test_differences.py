@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_bfcl.checkers.differences import MAX_DIFFERENCES, state_difference
 from pytest_bfcl.checkers.json_calls import is_accepted
 from pytest_bfcl.checkers.reasons import rule_of
+from pytest_bfcl.checkers.state import MAX_DIFFERENCES, state_difference
 
 
 @pytest.mark.parametrize(("count", "more"), [(MAX_DIFFERENCES, False), (MAX_DIFFERENCES + 1, True)])

@@ -12,8 +12,8 @@ from pytest_bfcl.checkers import reasons
 from pytest_bfcl.checkers.answer import contains_answer
 from pytest_bfcl.checkers.corrected import rule_set
 from pytest_bfcl.checkers.details import plain
-from pytest_bfcl.checkers.differences import ABSENT, state_difference
 from pytest_bfcl.checkers.judge import judge
+from pytest_bfcl.checkers.state import ABSENT, state_difference
 from pytest_bfcl.dataset.expectation import Expectation, unknown_names
 from pytest_bfcl.explaining.notation import allowed_text, value_text
 from pytest_bfcl.explaining.terminal import failure_text

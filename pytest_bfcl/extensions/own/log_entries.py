@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
-from pytest_bfcl.checkers.steps import is_error
+from pytest_bfcl.checkers.entries import is_error
 from pytest_bfcl.dataset.expectation import Values
 from pytest_bfcl.dataset.served_entry import portable_name
 from pytest_bfcl.extensions.own.logs.conversation import Conversation

@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from pytest_bfcl.checkers.entries import is_error
 from pytest_bfcl.checkers.state import executor_of
-from pytest_bfcl.checkers.steps import is_error
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.extensions.lab.auditing.literals import Pool, literals, texts_in
 from pytest_bfcl.extensions.lab.auditing.rules import Defect

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from pytest_bfcl.checkers.steps import is_error
+from pytest_bfcl.checkers.entries import is_error
 from pytest_bfcl.extensions.training.generating import requests
 from pytest_bfcl.extensions.training.generating.domains import DOMAINS
 from pytest_bfcl.extensions.training.generating.language import capital, spoken

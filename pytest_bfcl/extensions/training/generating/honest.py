@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, NamedTuple
 
-from pytest_bfcl.checkers.steps import is_error
+from pytest_bfcl.checkers.entries import is_error
 from pytest_bfcl.extensions.lab.auditing.literals import dates
 from pytest_bfcl.extensions.training.generating import requests
 from pytest_bfcl.extensions.training.generating.conditions import CHOSEN, FRAMES, LOWER, ConditionKind, suits

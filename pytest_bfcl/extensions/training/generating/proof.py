@@ -12,8 +12,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.checkers import judge, judge_both
+from pytest_bfcl.checkers.entries import is_error
 from pytest_bfcl.checkers.state import executor_of
-from pytest_bfcl.checkers.steps import is_error
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.decoding.ground_truth import ground_truth_calls, turn_ground_truth_calls
 from pytest_bfcl.extensions.training.content import sayings_of, turns_of

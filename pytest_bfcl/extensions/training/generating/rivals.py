@@ -8,7 +8,7 @@ from itertools import islice, product
 from random import Random
 from typing import Any, NamedTuple
 
-from pytest_bfcl.checkers.steps import is_error, missing_results
+from pytest_bfcl.checkers.entries import is_error, missing_results
 from pytest_bfcl.dataset.entry import FunctionDoc
 from pytest_bfcl.extensions.training.generating.reach import choices, parts, value_of
 from pytest_bfcl.json_types import Fields
