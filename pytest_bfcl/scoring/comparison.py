@@ -13,8 +13,7 @@ from pytest_bfcl.runs.comparability import ENTRIES, Comparability, Purpose, comp
 from pytest_bfcl.runs.damage import ALLOW, IncompleteError
 from pytest_bfcl.scoring import aggregate
 from pytest_bfcl.scoring.aggregate import Term
-from pytest_bfcl.scoring.changes import Change, Changes
-from pytest_bfcl.scoring.comparison_rows import Row, paired_row, row_name, rows_apart
+from pytest_bfcl.scoring.comparison_rows import Change, Changes, Row, paired_row, row_name, rows_apart
 from pytest_bfcl.scoring.measurements import Judged, Key, Measurement
 from pytest_bfcl.scoring.statistics import (
     PairTally,

@@ -43,25 +43,24 @@ class Usage:
     first_tokens: list[int | float] = field(default_factory=list)
 
     def add(self, line: ResultLine | ReplayLine) -> None:
-        """Collect from a result line (``latency_s``, ``input_tokens``, ``output_tokens``, and where they were told
-        ``reasoning_tokens``, a part of the output, and ``first_token_s``)."""
-        for found, name in (
-            (self.latencies, "latency_s"),
-            (self.input_tokens, "input_tokens"),
-            (self.output_tokens, "output_tokens"),
-            (self.reasoning_tokens, "reasoning_tokens"),
-            (self.first_tokens, "first_token_s"),
-        ):
-            if (value := line.get(name)) is not None:
-                found.extend(samples(value))
+        """Collect from a result line what its fields in `_FIELDS` tell; the reasoning is a part of the output."""
+        for name, told in _FIELDS:
+            if (value := line.get(told)) is not None:
+                getattr(self, name).extend(samples(value))
 
     def extend(self, other: Usage) -> None:
         """Add the samples of another collection, after these."""
-        self.latencies.extend(other.latencies)
-        self.input_tokens.extend(other.input_tokens)
-        self.output_tokens.extend(other.output_tokens)
-        self.reasoning_tokens.extend(other.reasoning_tokens)
-        self.first_tokens.extend(other.first_tokens)
+        for name, _ in _FIELDS:
+            getattr(self, name).extend(getattr(other, name))
+
+
+_FIELDS = (
+    ("latencies", "latency_s"),
+    ("input_tokens", "input_tokens"),
+    ("output_tokens", "output_tokens"),
+    ("reasoning_tokens", "reasoning_tokens"),
+    ("first_tokens", "first_token_s"),
+)
 
 
 def cost_usd(

@@ -11,7 +11,6 @@ from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.plain_text import clean, cut
 from pytest_bfcl.runs.result_line import ResultLine
-from pytest_bfcl.scoring.both_readings import BothReadings
 
 FEWEST = 2
 """Replies with a call after which it is remarkable that none held two."""
@@ -33,6 +32,33 @@ class ParallelCalls:
 
 def _length(value: object) -> int:
     return len(value) if isinstance(value, list) else 0
+
+
+class BothReadings:
+    """Counts of two readings of one model's replies, where its calls contradict the reference's table."""
+
+    def __init__(self) -> None:
+        self.entries = 0
+        self._right: dict[str, int] = {"leaderboard": 0, "evidence": 0}
+        self._followed: set[str] = set()
+
+    def add(self, passed: bool, other: Fields | None, other_passed: bool) -> None:
+        """Count one judged entry; ``other`` is its line's ``other_reading``."""
+        if other is None or (by := other.get("by")) not in self._right:
+            return
+        self.entries += 1
+        followed = "evidence" if by == "leaderboard" else "leaderboard"
+        self._right[by] += other_passed
+        self._right[followed] += passed
+        self._followed.add(followed)
+
+    def __str__(self) -> str:
+        """Both scores and which one counts, in a sentence; empty where nothing is read in two ways."""
+        if not self.entries:
+            return ""
+        says = [f"the {by} says {100 * right / self.entries:.1f} % ({right} of {self.entries})"
+                for by, right in self._right.items()]  # fmt: skip
+        return f"{', '.join(says)}; these verdicts follow the {' or the '.join(sorted(self._followed))}"
 
 
 @dataclass(slots=True)

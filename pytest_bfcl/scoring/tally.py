@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from pytest_bfcl.dataset.categories import CATEGORIES
+from pytest_bfcl.dataset.expansion import format_configs
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.runs.result_line import ResultLine
 from pytest_bfcl.scoring.conduct import ConductTally, conduct_of
 from pytest_bfcl.scoring.cost import Usage
-from pytest_bfcl.scoring.format_scores import FormatScores, configuration_of
 from pytest_bfcl.scoring.remarks import Remarks, ServedTally
 from pytest_bfcl.scoring.statistics import Tally, cluster_of
 
@@ -85,6 +85,64 @@ class CategoryTally:
     def attempted(self) -> int:
         """Records that are not skipped."""
         return self.total - self.outcomes["skipped"]
+
+
+CONFIGURATIONS: tuple[str, ...] = tuple(str(config) for config in format_configs())
+"""Configuration strings in generation order."""
+
+
+def configuration_of(entry_id: str) -> str | None:
+    """The configuration inside a format-sensitivity id; ``None`` for other ids."""
+    parts = entry_id.split(":")
+    return parts[1] if len(parts) == 3 else None
+
+
+@dataclass(slots=True)
+class FormatScores:
+    """Passed and total per configuration, in order of first appearance.
+
+    Spreads are in percentage points, rounded to two decimals; 0.0 with fewer than two configurations.
+    """
+
+    counts: dict[str, list[int]] = field(default_factory=dict)
+
+    def add(self, configuration: str, passed: bool) -> None:
+        """Count one entry."""
+        count = self.counts.setdefault(configuration, [0, 0])
+        count[0] += passed
+        count[1] += 1
+
+    def accuracy(self, configuration: str) -> float | None:
+        """Accuracy under one configuration; ``None`` when it has no entries."""
+        passed, total = self.counts.get(configuration, (0, 0))
+        return passed / total if total else None
+
+    @property
+    def accuracies(self) -> list[float]:
+        """Accuracies of the configurations present."""
+        return [passed / total for passed, total in self.counts.values() if total]
+
+    @property
+    def max_delta(self) -> float:
+        """Best minus worst configuration."""
+        found = self.accuracies
+        return round((max(found) - min(found)) * 100, 2) if len(found) > 1 else 0.0
+
+    @property
+    def deviation(self) -> float:
+        """Sample standard deviation over configurations."""
+        import statistics
+
+        found = self.accuracies
+        return round(statistics.stdev(found) * 100, 2) if len(found) > 1 else 0.0
+
+    @property
+    def variance(self) -> float:
+        """Sample variance over configurations, in squared percentage points."""
+        import statistics
+
+        found = self.accuracies
+        return round(statistics.variance(found) * 10000, 2) if len(found) > 1 else 0.0
 
 
 @dataclass(slots=True)

@@ -108,7 +108,7 @@ def _tokens(trial: Trial) -> float | None:
 
 def _sizes(categories: Mapping[str, list[Trial]], precision: float) -> Iterator[str]:
     """Entries of each category that give its score within ``precision`` points; repeats of an entry count once."""
-    from pytest_bfcl.scoring.sample_size import entries_needed, half_width
+    from pytest_bfcl.scoring.gate_scope import entries_needed, expected_half_width
     from pytest_bfcl.scoring.statistics import cluster_of
 
     yield f"for ±{precision:g} points (95 %) of what all entries of a category would give:"
@@ -116,5 +116,5 @@ def _sizes(categories: Mapping[str, list[Trial]], precision: float) -> Iterator[
         ids = {trial.entry_id for trial in members}
         entries = len(ids)
         needed = entries_needed(precision / 100, entries)
-        ability = 100 * half_width(list(Counter(cluster_of(each, category) for each in ids).values()))
+        ability = 100 * expected_half_width(list(Counter(cluster_of(each, category) for each in ids).values()))
         yield f"  {category}: {needed} of {entries} entries; all of them tell the ability behind within ±{ability:.1f}"

@@ -11,7 +11,7 @@ import pytest
 from pytest_bfcl import Reply
 from pytest_bfcl.dataset.expansion import FormatConfig, format_configs
 from pytest_bfcl.models.oracle import answer
-from pytest_bfcl.scoring.format_scores import CONFIGURATIONS
+from pytest_bfcl.scoring.tally import CONFIGURATIONS
 from pytest_bfcl.session.evaluation import open_data, run, score_lines
 
 CATEGORY = "format_sensitivity"

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from pytest_bfcl.scoring.both_readings import BothReadings
+from pytest_bfcl.scoring.remarks import BothReadings
 
 
 def test_both_readings_are_counted() -> None:

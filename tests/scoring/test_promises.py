@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 from pytest_bfcl.extensions.boards.stability import smoke_set, stability
+from pytest_bfcl.scoring.gate_scope import half_width
 from pytest_bfcl.scoring.measurements import Judged, Key
-from pytest_bfcl.scoring.sample_size import half_width
 from pytest_bfcl.scoring.statistics import PairTally, Tally, category_interval, interval, paired_spread
 
 ALIKE = (0.0, 0.1, 0.2, 0.3)

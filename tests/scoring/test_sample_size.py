@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from pytest_bfcl.scoring.sample_size import entries_needed, half_width
+from pytest_bfcl.scoring.gate_scope import entries_needed, expected_half_width
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ def test_the_sample_is_as_near_as_promised() -> None:
 
 
 def test_the_width_of_what_was_asked() -> None:
-    assert half_width([1] * 2401) == pytest.approx(0.02, abs=1e-5)
-    assert half_width([]) == half_width([155]) == 1.0
-    assert half_width([31] * 5, alike=0.0) == pytest.approx(2.776445 * 0.5 / 155**0.5, abs=1e-5)
-    assert half_width([31] * 5) == pytest.approx(2.776445 * 0.5 * (7 / 155) ** 0.5, abs=1e-5)
+    assert expected_half_width([1] * 2401) == pytest.approx(0.02, abs=1e-5)
+    assert expected_half_width([]) == expected_half_width([155]) == 1.0
+    assert expected_half_width([31] * 5, alike=0.0) == pytest.approx(2.776445 * 0.5 / 155**0.5, abs=1e-5)
+    assert expected_half_width([31] * 5) == pytest.approx(2.776445 * 0.5 * (7 / 155) ** 0.5, abs=1e-5)

@@ -24,8 +24,8 @@ from pytest_bfcl.scoring.measurements import VERIFIED
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry
-    from pytest_bfcl.scoring.changes import Change
     from pytest_bfcl.scoring.comparison import Comparison
+    from pytest_bfcl.scoring.comparison_rows import Change
     from pytest_bfcl.scoring.measurements import Measurement
 
 Source = Callable[[str], "Entry | None"]

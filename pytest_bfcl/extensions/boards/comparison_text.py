@@ -12,9 +12,8 @@ from pytest_bfcl.reporting.rendering import ANY_VALUE, is_open, percent, signed
 
 if TYPE_CHECKING:
     from pytest_bfcl.extensions.boards.changed import Changed
-    from pytest_bfcl.scoring.changes import Change
     from pytest_bfcl.scoring.comparison import Comparison
-    from pytest_bfcl.scoring.comparison_rows import Row
+    from pytest_bfcl.scoring.comparison_rows import Change, Row
 
 HEAD = ("group", "entries", "before", "after", "difference", "95 % interval", "improved", "regressed", "p")
 SHOWN = 20

@@ -24,8 +24,8 @@ from pytest_bfcl.scoring.cost import (
     mean,
     percentile95,
 )
-from pytest_bfcl.scoring.format_scores import CONFIGURATIONS, FormatScores
 from pytest_bfcl.scoring.model_info import ModelInfo
+from pytest_bfcl.scoring.tally import CONFIGURATIONS, FormatScores
 
 FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 """What spreadsheets take for the beginning of a formula, full-width forms included."""

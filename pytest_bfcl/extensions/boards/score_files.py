@@ -27,7 +27,7 @@ from pytest_bfcl.runs.lines import plain
 from pytest_bfcl.runs.paths import below, write_below
 from pytest_bfcl.runs.replay_lines import read_replay_lines
 from pytest_bfcl.runs.snapshots import damaged_snapshots, folder_name
-from pytest_bfcl.scoring.format_scores import FormatScores, configuration_of
+from pytest_bfcl.scoring.tally import FormatScores, configuration_of
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry

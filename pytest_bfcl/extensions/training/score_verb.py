@@ -304,7 +304,7 @@ class _Progress:
         self.lines = self.errors = self.valid = 0
         self.first_error = ""
         self.unrecorded: list[str] = []
-        from pytest_bfcl.scoring.both_readings import BothReadings
+        from pytest_bfcl.scoring.remarks import BothReadings
 
         self.both = BothReadings()
         self._stream = stream

@@ -24,8 +24,8 @@ from pytest_bfcl.reporting.links import page_name
 from pytest_bfcl.reporting.packing import packed
 from pytest_bfcl.reporting.pages import EntryResult, Neighbours, entry_values, made_or_problem
 from pytest_bfcl.reporting.rendering import embedded_json
-from pytest_bfcl.scoring.changes import Change
 from pytest_bfcl.scoring.comparison import compare_measurements
+from pytest_bfcl.scoring.comparison_rows import Change
 
 if TYPE_CHECKING:
     from markupsafe import Markup

@@ -27,8 +27,8 @@ from pytest_bfcl.scoring.cost import (
     mean,
     percentile95,
 )
-from pytest_bfcl.scoring.format_scores import CONFIGURATIONS, FormatScores
 from pytest_bfcl.scoring.model_info import ModelInfo
+from pytest_bfcl.scoring.tally import CONFIGURATIONS, FormatScores
 from tests.scoring.golden import CASES, Golden
 
 FILES = [

@@ -41,8 +41,8 @@ from pytest_bfcl.runs.damage import LeftOut
 from pytest_bfcl.runs.folder_families import has_calls
 from pytest_bfcl.runs.official_layout import results_of
 from pytest_bfcl.runs.replay_lines import read_replay_lines, transcript_from_line
-from pytest_bfcl.scoring.both_readings import BothReadings
 from pytest_bfcl.scoring.official_scores import ScoreFile, read_scores, reason_of_score
+from pytest_bfcl.scoring.remarks import BothReadings
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.loading import DataSet
