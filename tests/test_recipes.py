@@ -110,9 +110,9 @@ def check_loud(text):
         ),
         Edit(
             "checkers/judge.py",
-            '    "served": _Judge._served,\n',
-            '    "served": _Judge._served,\n'
-            '    "loud": lambda self, rules: check_loud(reply_of(self.transcript).text),\n',
+            '    "served": (_Judge._served, reasons.AGENTIC_INFERENCE),\n',
+            '    "served": (_Judge._served, reasons.AGENTIC_INFERENCE),\n'
+            '    "loud": (lambda self, rules: check_loud(reply_of(self.transcript).text), reasons.ADAPTER_INFERENCE),\n',
         ),
     ),
     """

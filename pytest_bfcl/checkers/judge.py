@@ -131,8 +131,8 @@ class _Judge:
         except UsageError:
             raise
         except Exception as error:  # a defect here must not stop a run, nor be laid at the model's door
-            trouble = TroubleDetails(error=f"{type(error).__name__}: {error}"[:500])
-            return Verdict.wrong(reasons.HARNESS_CHECKER, trouble)
+            details = TroubleDetails(error=f"{type(error).__name__}: {error}"[:500])
+            return Verdict.wrong(reasons.HARNESS_CHECKER, details)
         if verdict.valid:  # of irrelevance: it was the server that held the call back, not the model
             lost = self._lost_call() if row.checker == "irrelevance" else None
             return verdict if lost is None else verdict.with_detail(lost_call=lost)
