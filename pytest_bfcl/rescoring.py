@@ -117,14 +117,14 @@ def open_data(choice: str | Path = "auto") -> DataSet:
 
 
 def data_of_run(measured: Fingerprint, label: str) -> DataSet:
-    """The data a run was asked from. Raises `UsageError` where it is not at hand as it was then."""
+    """The data a run was asked from. Raises `UsageError` when these data are not found unchanged."""
     if measured.dataset in ("official", "bundled", "verified"):
         data = open_data(measured.dataset)
         if data.sha256 == measured.dataset_sha256:
             return data
     raise UsageError(
-        f"{label} was asked from the data {measured.dataset!r} ({measured.dataset_sha256[:8]}), which is not at hand "
-        "as it was then: name it with --data PATH"
+        f"{label} used the data {measured.dataset!r} ({measured.dataset_sha256[:8]}), which are not found unchanged: "
+        "name them with --data PATH"
     )
 
 

@@ -32,7 +32,7 @@ def instead_of(name: str, known: Iterable[str]) -> str:
     """What to say behind "unknown …": names that look like it, else what there is."""
     names = list(dict.fromkeys(known))
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return did_you_mean(name, names) or f"known: {', '.join(names[:_SHOWN])}{more}"
+    return did_you_mean(name, names) or f"known: {', '.join(names[:_SHOWN]) or 'none'}{more}"
 
 
 def _plain(name: str) -> str:

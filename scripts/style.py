@@ -24,7 +24,7 @@ _CODE = re.compile(r"``[^`]*``|`[^`]*`")
 _LISTED = re.compile(r"Code(?:, (?:and |or )?Code)+")
 """Names one after the other count as one word."""
 _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
-_SENTENCE = re.compile(r"(?<=[.!?])[\"')\]*_]*\s+(?=[A-Z0-9`(\"*\[])|\n\s*\n")
+_SENTENCE = re.compile(r"(?<=[.!?])[\"')\]*_]*\s+(?=[A-Z0-9`(\"*\[-])|\n\s*\n")
 _MARKUP = re.compile(r"\{[%#].*?[%#]\}|\{\{.*?\}\}|<(script|style)\b.*?</\1>", re.DOTALL)
 _WORD = re.compile(r"[A-Za-z0-9][\w'./%-]*")
 _FIELD = re.compile(r"^\s*(?:Args|Returns|Raises|Yields):\s*$", re.MULTILINE)

@@ -93,6 +93,6 @@ class WebSearchAPI(Simulator):
     def _outside(self) -> Outside:
         if self._provider is None:
             raise HarnessError(
-                HarnessTrouble.SEARCH, "there is no search provider", advice="choose one with --bfcl-search"
+                HarnessTrouble.SEARCH, "there is no search provider", advice="select one with --bfcl-search"
             )
         return self._provider

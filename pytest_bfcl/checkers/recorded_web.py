@@ -86,7 +86,7 @@ def recorded_results(entry: Entry, transcript: Transcript, executor: CallExecuto
                 raise HarnessError(
                     HarnessTrouble.SEARCH,
                     f"{entry.id}: the results of its searches are not recorded, so it cannot be judged",
-                    advice="give the line its tool_results",
+                    advice="add tool_results to the line",
                 )
             arguments = _bound(tool, call.args, call.kwargs)
             if arguments is not None:

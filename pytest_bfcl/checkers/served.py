@@ -64,6 +64,6 @@ def _observed_at(entry: Entry, transcript: Transcript, number: int, place: int) 
     except (LookupError, TypeError):
         raise HarnessError(
             HarnessTrouble.MCP,
-            f"{entry.id}: what its server told of the state is not recorded, so it cannot be judged",
-            advice="hold the conversation again, with --bfcl-mcp",
+            f"{entry.id}: the server's report of its state is not recorded, so it cannot be judged",
+            advice="run the entry again with --bfcl-mcp",
         ) from None

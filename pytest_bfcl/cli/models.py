@@ -1,8 +1,8 @@
-"""List the providers a model spec (provider:name[@fc|@prompt]) can name, and what each needs.
+"""List the providers of a model spec (provider:name[@fc|@prompt]) and what each needs.
 
-Keys are read from the environment; here only their names and whether they are set are shown. With --model one spec is
-looked at closely: adapter, mode, price. With --family the row of the table of model families: how such models write
-calls and thoughts, and the flags that make a server parse them.
+Keys are read from the environment. The list shows the variables and whether they are set, never a value. --model shows
+adapter, mode and price of one spec. --family shows how a model family writes calls and thoughts, and which flags make
+a server parse them.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from pytest_bfcl.settings import Settings
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The verb's options."""
-    parser.add_argument("--model", metavar="SPEC", help="look at one model instead of listing providers")
-    parser.add_argument("--family", metavar="NAME", help="how a family of models, or a served model, writes calls")
+    parser.add_argument("--model", metavar="SPEC", help="show one model: adapter, mode, price")
+    parser.add_argument("--family", metavar="NAME", help="show how a model family writes calls, and its server flags")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 

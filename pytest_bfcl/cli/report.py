@@ -1,7 +1,6 @@
 """Write the HTML report of a run again: index.html and the pages of entries.
 
-Use it for runs without a report, without pages (--bfcl-report) or without their data set at their end. Use it also
-for runs made by the library, and after an update of this program.
+Use it for a run without a report or without pages (--bfcl-report), for a run of the library, or after an update.
 """
 
 from __future__ import annotations
@@ -17,11 +16,14 @@ SUMMARY = "write the HTML report of a run again"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the verb."""
     parser.add_argument("run", type=Path, help="a run directory")
-    parser.add_argument("--data", metavar="PATH", help="the data set of the run, when it is your own")
+    parser.add_argument("--data", metavar="PATH", help="data of the run, if they are your own entries")
     parser.add_argument(
-        "--level", choices=("index", "full"), default="full", help="summary and list only, or every entry's page too"
+        "--level",
+        choices=("index", "full"),
+        default="full",
+        help="index: summary and list; full: also a page for every entry",
     )
-    parser.add_argument("--markdown", action="store_true", help="print the summary as Markdown, too")
+    parser.add_argument("--markdown", action="store_true", help="also print the summary as Markdown")
 
 
 def run(args: argparse.Namespace) -> int:

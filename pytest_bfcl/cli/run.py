@@ -1,9 +1,10 @@
-"""Run models over entries without pytest: in this process, or on a cluster (--ray).
+"""Run models over entries without pytest, in this process or on a cluster (--ray).
 
-The same conversations, lines, run directory, gates and report as `pytest --model …`; options are spelled as there, with
-or without bfcl- in front. Naming an existing run directory (-o) resumes it and sends no answered request again. Exit
-code 0 all passed, or all gates met; 1 something failed or ended in an error without a gate, or a gate was missed;
-2 stopped (Ctrl-C, budget, endpoint down; results are kept) or usage; 5 nothing selected.
+The run directory, scores, gates and report equal those of `pytest --model …`. Options have the same names, with or
+without bfcl- in front. If -o names an existing run, the command resumes it and sends no answered request again.
+
+Exit code 0: all passed, or all gates met; 1: without a gate an entry failed or ended in an error, or a gate was missed;
+2: stopped (Ctrl-C, budget, endpoint down; results are kept) or usage; 5: nothing selected.
 """
 
 from __future__ import annotations
@@ -45,9 +46,7 @@ SAME_SIGNAL_S = 0.3
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The verb's arguments."""
 
-    parser.add_argument(
-        "files", nargs="*", type=Path, metavar="FILE.jsonl", help="entries of your own, instead of --data"
-    )
+    parser.add_argument("files", nargs="*", type=Path, metavar="FILE.jsonl", help="your own entries, instead of --data")
     add_run_options(parser)
 
 
@@ -60,7 +59,7 @@ def add_run_options(parser: argparse.ArgumentParser, *, model_needed: bool = Tru
             _add(group, option, model_needed)
     group.add_argument(
         "-o", "--out", "--bfcl-out", type=Path, metavar="DIR",
-        help="run directory (default: reports/<time>-<model>); an existing run is continued",
+        help="run directory (default: reports/<time>-<model>); an existing run is resumed",
     )  # fmt: skip
     for feeder in feeders().values():
         feeder.add_arguments(parser, _kind)
@@ -100,7 +99,7 @@ def _kind(option: Option) -> Callable[[str], Any]:
         try:
             return option.convert(text)
         except ValueError as error:
-            raise argparse.ArgumentTypeError(f"{text!r} does not fit: {error}") from None
+            raise argparse.ArgumentTypeError(f"{text!r} is not valid: {error}") from None
 
     return read
 
@@ -128,7 +127,7 @@ def run(args: argparse.Namespace) -> int:
     gates = gates_of(values)
     values = unfolded(values)
     if args.files and "bfcl_data" in given:
-        raise UsageError(f"{args.files[0]} runs in place of --data {given['bfcl_data']}: name one of them")
+        raise UsageError(f"entries are named twice: {args.files[0]} and --data {given['bfcl_data']}; leave one out")
     data = _data(args.files, values, gates)
     asked: Parsed = {"settings": settings, "gates": gates, "model_info": model_info_of(values["model-info"])}
     asked |= _selection(values, data)
@@ -147,7 +146,7 @@ def run(args: argparse.Namespace) -> int:
             _print_result(stop.result, data, values | {"report": "none"}, gates)  # whoever pressed Ctrl-C waits
         except KeyboardInterrupt:  # before the first request, or after the last
             known = f"; what was answered is kept in {out}" if is_run(out) else ""
-            say(f"stopped: interrupted{known}; to go on: the same command with -o {shlex.quote(str(out))}")
+            say(f"stopped: interrupted{known}; to resume: the same command with -o {shlex.quote(str(out))}")
         return 2
 
 
@@ -221,7 +220,7 @@ def _place(args: argparse.Namespace) -> Place | None:
     """Where conversations are held; ``None``: here. Raises `UsageError`."""
     places = [place for feeder in feeders().values() if (place := feeder.place_of(args)) is not None]
     if len(places) > 1:
-        raise UsageError("conversations are held in one place: leave out all but one")
+        raise UsageError("a run has one cluster: name one of them")
     return places[0] if places else None
 
 
@@ -270,7 +269,7 @@ def _print_result(result: RunResult, data: DataSet, values: Parsed, gates: GateO
         printer.line(text, "yellow")
     printer.line(f"run: {result.path}")
     if result.stopped or outcomes["error"]:
-        printer.line(f"to ask for what is missing: the same command with -o {shlex.quote(str(result.path))}")
+        printer.line(f"to resume: the same command with -o {shlex.quote(str(result.path))}")
     return _print_gates(printer, result, gates, values["write-expected"])
 
 

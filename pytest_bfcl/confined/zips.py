@@ -175,7 +175,7 @@ def _of_plain_names(members: list[tuple[str, int]]) -> Parsed:
         if _PLAIN.fullmatch(name.removeprefix("./")) is None:
             odd.append(name[-200:])
         elif name in found:
-            raise ValueError(f"{name} stands in it twice")
+            raise ValueError(f"it contains {name} twice")
         else:
             found[name] = size
     return {"members": found, "odd": odd[:MOST_ODD]}

@@ -174,7 +174,7 @@ def _simulator(
             raise HarnessError(
                 HarnessTrouble.SEARCH,
                 f"{entry.id}: there is no search provider",
-                advice="choose one with --bfcl-search",
+                advice="select one with --bfcl-search",
             )
         config = {"show_snippet": entry.category != "web_search_no_snippet", **(config or {})}
         context["provider"] = search

@@ -16,6 +16,9 @@ from pytest_bfcl.dataset.schemas import Finding, answer_findings, check_function
 from pytest_bfcl.dataset.served_entry import check_path, portable_name
 from pytest_bfcl.python_text import parse_expression
 
+NO_FUNCTION = 'no function is offered: "function" is a list of function documents or tools'
+"""What an entry without tools has to be given."""
+
 _ROLES = ("system", "user", "assistant", "tool")
 
 
@@ -78,7 +81,7 @@ def _offer_findings(entry: Entry) -> Iterator[Finding]:
     if entry.all_functions or entry.involved_classes or checker in ("chat", "none", "answer", "state", "served"):
         return
     if checker != "irrelevance" or "function" not in entry.model_fields_set:
-        yield Finding("no function is offered: give a list of function documents or tools", field="function")
+        yield Finding(NO_FUNCTION, field="function")
 
 
 def _answer_findings(entry: Entry) -> Iterator[Finding]:
@@ -208,7 +211,7 @@ def _text_findings(entry: Entry) -> Iterator[Finding]:
     field = "possible_answer"
     if not answers:
         yield Finding(
-            "no possible_answer: give a list of texts, one of which the final answer must contain", field=field
+            "no possible_answer: give a list of texts; the final answer must contain one of them", field=field
         )
     elif any(not isinstance(text, str) or not text.strip() for text in answers):
         yield Finding("an acceptable answer is a non-empty text", field=field)
@@ -233,7 +236,9 @@ def _served_findings(entry: Entry) -> Iterator[Finding]:
 def _server_findings(entry: Entry) -> Iterator[Finding]:
     """Entries on a user's MCP server: which one, and what lies in its directory."""
     if not entry.mcp:
-        yield Finding('no mcp: name the server, and say where it is with --bfcl-mcp NAME="COMMAND or URL"', field="mcp")
+        yield Finding(
+            'no mcp: name the server, and give its command or URL with --bfcl-mcp NAME="COMMAND or URL"', field="mcp"
+        )
     if entry.results:
         yield Finding('only entries of the category "recorded" have results', field="results")
     for name in entry.files:
@@ -247,7 +252,7 @@ def _recorded_findings(entry: Entry) -> Iterator[Finding]:
     """Recorded entries: results of tools that are offered, and nothing expected of a state that is not there."""
     offered = {portable_name(str(doc.get("name"))) for doc in entry.function}
     if not entry.function:
-        yield Finding("no function is offered: give a list of function documents or tools", field="function")
+        yield Finding(NO_FUNCTION, field="function")
     for number, result in enumerate(entry.results):
         if portable_name(result.call) not in offered:
             yield Finding(f"{result.call!r} is not offered", field=f"results[{number}].call")

@@ -149,7 +149,7 @@ class State(BaseModel):
     def _one_place(self) -> State:
         asked = [name for name in ("call", "resource", "file", "files") if getattr(self, name) is not None]
         if len(asked) != 1 or (self.sql is not None and self.file is None):
-            raise ValueError("a state is one of call, resource, file, files; sql is asked of a file")
+            raise ValueError("a state has one of call, resource, file, files; sql goes with file")
         if self.file is not None:
             check_path(self.file)
         if self.files is not None:
@@ -248,7 +248,7 @@ class Expectation(Values):
         if self.only is not None and kind not in ("call", "resource", "state"):
             raise ValueError("only belongs to a look at the state: call, resource or state")
         if any(each.any_of is not None for each in self.any_of or ()):
-            raise ValueError("any_of stands in no any_of")
+            raise ValueError("any_of cannot contain any_of")
         return self
 
     @property

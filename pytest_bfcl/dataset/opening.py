@@ -54,7 +54,7 @@ def open_files(paths: Sequence[Path], documents: Callable[[str], list[FunctionDo
         raise UsageError(f"no data at {missing}: name .jsonl files")
     layout = FilesLayout(tuple(map(FileLayout, unique)))
     if clash := layout.clash():
-        raise UsageError(f"{clash}: results are kept by id, so give one of them another")
+        raise UsageError(f"{clash}: results are stored by id, so change one of the two")
     stems = sorted(path.stem for path in unique)  # the order of arguments changes nothing
     name = "+".join(stems) if len(stems) <= 3 else f"{stems[0]}+{len(stems) - 1} more"
     return DataSet(layout, name=name, version="", texts=Texts.own(), documents=documents)
@@ -110,27 +110,25 @@ def _open_path(path: Path, documents: Callable[[str], list[FunctionDoc]] | None)
         kinds = "name auto, bundled, official, a directory or a .jsonl file"
         slashes = str(path).replace("\\", "/")
         if re.match(r"https?:", str(path)):
-            raise UsageError("--bfcl-data reads no address: download the file, then name it")
+            raise UsageError("--bfcl-data takes no web address: download the file, then name it")
         turned = f"write {slashes}" if "\\" in str(path) and Path(slashes).exists() else None
         raise UsageError(f"no data at {path}: {turned or _set_hint(path) or _name_hint(path) or kinds}")
     path = path.resolve()
     if path.is_file():
         if path.name == "results.jsonl" and path.with_name("run.json").is_file():
-            raise UsageError(
-                f"{path} holds results of a run, not data: what was asked stands in its run.json (dataset)"
-            )
+            raise UsageError(f"{path} holds results of a run, not entries; run.json beside it names the data (dataset)")
         layout: Layout = FileLayout(path)
         return DataSet(layout, name=path.stem, version="", texts=Texts.own(), documents=documents)
     for folder in (path, path / "data", path / "bfcl_eval" / "data"):
         if any(folder.glob("BFCL_v4_*.json")):
             return _open_official_path(folder, path.name, documents)
     if (path / "run.json").is_file():
-        raise UsageError(f"{path} is a run directory, not data: what was asked stands in its run.json (dataset)")
+        raise UsageError(f"{path} is a run directory, not data; its run.json names the data (dataset)")
     if found := sorted(each.name for each in path.glob("*.jsonl")):
         if not any(name in category_files() for name in found) and not (path / "memory_prereq").is_dir():
             raise UsageError(
-                f"{path} holds {_few(found)}, and no file of a folder of data is called so: there a file is named "
-                f"after its category (simple_python.jsonl). Name a file of your own itself: {path / found[0]}"
+                f"{path} holds {_few(found)}, but files in a data folder are named after their category "
+                f"(simple_python.jsonl). To run your own file, name the file: {path / found[0]}"
             )
         layout = BundledLayout(path)
         unused = _unused(path, "*.jsonl", category_files() | {"format_sensitivity.json"})
@@ -154,7 +152,9 @@ def _set_hint(path: Path) -> str:
     else:
         stem = path.name.partition(".")[0]
     if (stem in CATEGORIES or stem in GROUPS) and path.suffix in ("", ".json", ".jsonl"):
-        return f"{stem} is a part of a set: name the set (bundled, official) and choose with --bfcl-categories {stem}"
+        return (
+            f"{stem} is a category or group: name the set (bundled, official) and select with --bfcl-categories {stem}"
+        )
     return ""
 
 

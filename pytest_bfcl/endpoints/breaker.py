@@ -119,7 +119,7 @@ class Breaker:
     def check(self) -> None:
         """Raise `AdapterError` ``circuit_open`` when open."""
         if self.reason is not None:
-            raise AdapterError(AdapterTrouble.CIRCUIT_OPEN, f"not asked: {self.reason}", advice=self.advice)
+            raise AdapterError(AdapterTrouble.CIRCUIT_OPEN, f"not sent: {self.reason}", advice=self.advice)
 
     def success(self) -> None:
         """An answer arrived (also an error answer of a living server)."""
@@ -156,7 +156,7 @@ class Breaker:
         self._alike = self._alike + 1 if sign == self._last_sign else 1
         self._last_sign = sign
         if self._alike >= self._alike_needed:
-            self._suspect(error, f"has answered nothing but this ({self._alike} times)", passing=False)
+            self._suspect(error, f"gave the same error {self._alike} times and no answer", passing=False)
 
     def failure(self, error: AdapterError, started: float | None = None) -> None:
         """One request failed for good; ``started`` is its begin on the monotonic clock.
@@ -193,9 +193,10 @@ class Breaker:
 
     def give_up(self, error: AdapterError, what: str | None = None) -> None:
         """Open for good."""
-        what = what or (self.suspicion.what if self.suspicion else "cannot be asked")
-        absent = self.is_absent(error)
-        self.reason = error.message if absent else f"{self.endpoint or 'the endpoint'} {what}: {error.message}"
+        what = what or (self.suspicion.what if self.suspicion else "does not answer")
+        named = not self.endpoint or self.endpoint in error.message
+        where = "the endpoint" if named else self.endpoint
+        self.reason = error.message if self.is_absent(error) else f"{where} {what}: {error.message}"
         self.advice = error.advice
         self.suspicion = None
 
@@ -226,4 +227,4 @@ def stop_reason(model: object) -> str | None:
     breaker = getattr(model, "breaker", None)
     if not isinstance(breaker, Breaker) or breaker.reason is None:
         return None
-    return f"{breaker.reason} ({breaker.advice})" if breaker.advice else breaker.reason
+    return f"{breaker.reason}; {breaker.advice}" if breaker.advice else breaker.reason

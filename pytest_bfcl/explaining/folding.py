@@ -9,7 +9,7 @@ from typing import TypeVar
 from pytest_bfcl.json_types import Fields
 
 ALIKE = 3
-"""Errors alike that are still shown one by one."""
+"""Failures of one reason that are still listed one by one."""
 NAMED = 3
 """Entries that are named beside the first."""
 

@@ -33,7 +33,7 @@ class TextReading:
         if name is None:
             near = ", ".join(nearest_families(model))
             raise UsageError(
-                f"nothing says how {model or 'this model'} writes calls: name a decoder, not auto "
+                f"the call format of {model or 'this model'} is not known: name a decoder, not auto "
                 f"(nearest families: {near}; pytest-bfcl models --family NAME shows one)"
             )
         return name

@@ -68,9 +68,7 @@ def read(said: object, *, raw_arguments: Sequence[str | None] | None = None, end
     """
     given = whole(said, raw_arguments=raw_arguments, ending=ending)
     if given.failure is None and given.reply.finish_reason is None and given.reply.problem is None:
-        raise UsageError(
-            f"{type(said).__name__} does not say how the reply ended: pass ending='stop', or the word the API gave"
-        )
+        raise UsageError(f"{type(said).__name__} has no ending: pass ending='stop', or the finish reason of the API")
     return given
 
 

@@ -24,7 +24,7 @@ def fixture_error(error: Exception, *, users: bool = False) -> AdapterError | No
         return None
     said = hide(str(error), environment_secrets())
     text = f"the model fixture raised {type(error).__name__}: {said}"
-    advice = f"mend {place}" if place else ""
+    advice = f"fix {place}" if place else ""
     return AdapterError(AdapterTrouble.FIXTURE, f"{text} ({place})" if place else text, advice=advice)
 
 

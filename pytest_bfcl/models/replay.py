@@ -158,7 +158,7 @@ def _of_model(lines: list[Line], chosen: str | None, path: Path) -> list[Line]:
             raise UsageError(f"{path} has no model {chosen!r}; it has: {', '.join(models) or 'none named'}")
         return kept
     if len({_without_mode(model) for model in models}) > 1:
-        raise UsageError(f"{path} holds several models: choose one with replay:{path}#MODEL among {', '.join(models)}")
+        raise UsageError(f"{path} holds several models: select one with replay:{path}#MODEL: {', '.join(models)}")
     return lines
 
 
@@ -186,10 +186,10 @@ def _mode(lines: list[Line], mode: Mode | None, path: Path) -> Mode:
             raise UsageError(f"{path} holds no replies in mode {mode}")
         return mode
     if len(recorded) > 1:
-        raise UsageError(f"{path} holds both modes: say which, replay:{path}@fc or replay:{path}@prompt")
+        raise UsageError(f"{path} holds both modes: select one with replay:{path}@fc or replay:{path}@prompt")
     if not recorded:
         raise UsageError(
-            f"{path}: nothing says whether its texts answer native tools or a prompt: replay:{path}@fc, "
+            f"{path}: the mode of its texts is not known: write replay:{path}@fc, "
             f'replay:{path}@prompt, or "mode" in its lines'
         )
     return cast(Mode, recorded.pop())

@@ -107,7 +107,7 @@ class Conversations:
                 self._transcripts[item] = self._transcript(item, model, loop, source)
             except AdapterError as error:
                 if error.kind == AdapterTrouble.FIXTURE and not source.own and not error.advice:
-                    error.advice = f"mend {self._place(source)}; {self._way_out(item)}"
+                    error.advice = f"fix {self._place(source)}; {self._way_out(item)}"
                 raise
         return self._transcripts[item]
 
@@ -210,13 +210,13 @@ class Conversations:
         try:
             lent = item.contender.lent(model, kept=source.shared)
         except UsageError as error:
-            text = f"the fixture {item.file.model_fixture} of {self._place(source)} cannot be asked: {error}"
+            text = f"the fixture {item.file.model_fixture} of {self._place(source)} cannot be used: {error}"
             raise UsageError(f"{text}\n{self._way_out(item)}") from None
         spec = item.contender.spec
         if spec is not None and spec.provider != "fixture" and not _wraps(source):
             name = item.file.model_fixture
             self._notices.note(
-                f"asked is the fixture {name} of {self._place(source)}, --model {spec.text} only names it"
+                f"the fixture {name} of {self._place(source)} answers; --model {spec.text} only names it in the results"
             )
         return lent
 

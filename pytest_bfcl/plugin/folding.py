@@ -72,14 +72,14 @@ def folded(reports: Sequence[Any]) -> list[Any]:
     """The reports with those of entries that ended in the same error, the ids aside, told by the first of them."""
     kept: list[Any] = []
     for group in alike(reports, _sign):
-        kept += [_folded_report(group)] if len(group) > ALIKE else group
+        kept += [_folded_report(group)] if len(group) > 1 else group
     return kept
 
 
 def _folded_report(group: Sequence[Any]) -> Any:
     first = copy.copy(group[0])
     others = ids_text([_entry_id(report) for report in group[1:]])
-    text = f"{first.longrepr.text}\n  {len(group):,} entries ended so: this one, {others}"
+    text = f"{first.longrepr.text}\n  {len(group):,} entries ended with this error: this one, {others}"
     message = f"{first.longrepr.reprcrash.message} ({len(group):,} entries)"
     first.longrepr = FailureRepr(text, message, place_of(first.longrepr))
     return first

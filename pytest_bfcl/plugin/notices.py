@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 NOTES = "bfcl_notes"
 """Key of a worker's last message to the controller."""
+STOPPED = "the run stopped, the summary above has the reason"
+"""pytest's last line of a stopped session; the whole reason would be printed a second time."""
 
 
 class Notices:
@@ -82,8 +84,12 @@ class Notices:
         if hasattr(self._config, "workeroutput"):
             self._config.workeroutput[NOTES] = list(self.notes)
 
-    def stop(self, why: str) -> None:
-        """Let the run stop after the current item: exit code 2, everything so far is kept."""
+    def stop(self, why: str, *, summarised: bool = True) -> None:
+        """Let the run stop after the current item: exit code 2, everything so far is kept.
+
+        ``summarised``: whether a summary will print the reason; otherwise pytest's last line does.
+        """
         why = printable(why)
         self.stopped = self.stopped or why
-        pytest_internals.stop_session(self._config, why)
+        travels = hasattr(self._config, "workerinput")  # a worker's reason reaches the controller in this text
+        pytest_internals.stop_session(self._config, why if travels or not summarised else STOPPED)

@@ -105,7 +105,7 @@ def read(config: pytest.Config, option: Option) -> Any:
     try:
         converted = option.convert(value)
     except ValueError as error:
-        raise pytest.UsageError(f"{name}: {value!r} does not fit: {error}") from None
+        raise pytest.UsageError(f"{name}: {value!r} is not valid: {error}") from None
     return converted
 
 

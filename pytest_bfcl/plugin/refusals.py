@@ -47,7 +47,7 @@ def refuse_others_words(parser: pytest.Parser, args: Sequence[str], names: Itera
     from pytest_bfcl.run_options.refusals import written_here
 
     if "-model" in args:  # pytest takes it for -m odel
-        raise pytest.UsageError("-model asks for the mark 'odel'; write --model, with two dashes")
+        raise pytest.UsageError("-model selects the mark 'odel' (pytest's -m); write --model, with two dashes")
     _, unknown = parser.parse_known_and_unknown_args(list(args))
     for word in (each.partition("=")[0] for each in unknown if each.startswith("--")):
         if other := written_here(word, list(names)):
@@ -66,7 +66,7 @@ def refuse_without_model(config: pytest.Config) -> None:
     if named and not hasattr(config, "workerinput"):
         several = "are" if len(named) > 1 else "is"
         raise pytest.UsageError(
-            f"{', '.join(named[:3])} {several} given, but no model, so nothing would be asked: "
+            f"{', '.join(named[:3])} {several} given, but no model: "
             "add --model provider:name (--model oracle: tries the set-up without one)"
         )
 
@@ -87,7 +87,7 @@ def refuse_ineffective(config: pytest.Config) -> None:
     configured = {option.name: value for option in OPTIONS if (value := config.getini(option.key))}
     gates = [f"--bfcl-{option.name}" for option in OPTIONS if option.asks_verdict and typed[option.name] is not None]
     if gates and config.option.collectonly:
-        raise pytest.UsageError(f"--collect-only asks no model, so no gate can be judged: leave out {gates[0]}")
+        raise pytest.UsageError(f"--collect-only runs no entry, so no gate can be judged: leave out {gates[0]}")
     try:
         refusals.refuse_ineffective(typed, configured, config.invocation_params.dir)
     except UsageError as error:

@@ -108,7 +108,7 @@ class Results:
         variants = {variant.label: variant for variant in self.variants}
         contender, repeat, _ = variants.get(label, self.variants[0])
         verdict = HarnessError(
-            HarnessTrouble.WORKER_CRASH, str(report.longrepr), advice="continue the run to ask again"
+            HarnessTrouble.WORKER_CRASH, str(report.longrepr), advice="resume the run to retry it"
         ).verdict
         return error_record(
             entry_id_of(report.nodeid), category, *contender.identity, verdict,

@@ -113,7 +113,7 @@ class Terminal:
         terminalreporter.write_line(f"run: {self._run.folder}")
         if self._notices.stopped or self._run.counts["error"]:
             where = shlex.quote(str(self._run.folder))
-            terminalreporter.write_line(f"to ask for what is missing: the same command with --bfcl-out {where}")
+            terminalreporter.write_line(f"to resume: the same command with --bfcl-out {where}")
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_sessionfinish(self) -> Generator[None, None, None]:

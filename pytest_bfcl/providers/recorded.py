@@ -54,7 +54,7 @@ class Recording:
             raise AdapterError(
                 AdapterTrouble.NOT_RECORDED,
                 f"{self.what} {call[0]}: {str(call[1])[:200]!r} is not in the recording {self.folder}",
-                advice="replay with the model and parameters of the recorded run, or ask live",
+                advice="replay with the model and parameters of the recorded run, or use a live provider",
             )
         return self._keep(self._key(call), call, ask())
 

@@ -15,10 +15,7 @@ from pytest_bfcl.replies.parts import kind_of
 from pytest_bfcl.replies.shapes import MAX_DEPTH, UnknownShape, fields_of, plain, sequence, unknown, why_unreadable
 from pytest_bfcl.transcript import Call, Reply, ToolCall
 
-KNOWN = (
-    "text, a Reply, a list of calls, a message or a completion of OpenAI (chat, Responses), Anthropic, litellm, "
-    "LangChain, pydantic-ai, smolagents, LlamaIndex or Gemini, or a list of messages"
-)
+KNOWN = "text, a Reply, a list of calls, or an object of a supported library (docs/outputs.md lists them)"
 _MESSAGE_FIELDS = ("content", "tool_calls", "blocks", "parts")
 _ITEMS = CALL_KINDS | {"message", "reasoning", "redacted_thinking", "text", "output_text", "thinking"}
 

@@ -134,5 +134,5 @@ def _value(where: str, option: Option, value: object, folder: Path) -> Any:
     try:
         converted = option.convert(text)
     except ValueError as error:
-        raise UsageError(f"{where}: {option.name}: {text!r:.80} does not fit: {error}") from None
+        raise UsageError(f"{where}: {option.name}: {text!r:.80} is not valid: {error}") from None
     return converted

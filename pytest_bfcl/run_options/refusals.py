@@ -64,7 +64,7 @@ def _refuse_two_modes(typed: Mapping[str, Any], configured: Mapping[str, Any]) -
     mode = typed.get("mode") or (None if typed.get("model") else configured.get("mode"))
     for text in typed.get("model") or configured.get("model") or () if mode in ("fc", "prompt") else ():
         if (asked := parse_spec(text).mode) not in (None, mode):
-            raise UsageError(f"--model {text} asks for mode {asked}, --bfcl-mode for {mode}: leave one of them out")
+            raise UsageError(f"--model {text} sets mode {asked}, --bfcl-mode sets {mode}: leave one of them out")
 
 
 _OFFICIAL = re.compile(r"(?:.*/)?(?:BFCL_v\d_)?(?P<name>\w+)(?:\.jsonl?)?", re.IGNORECASE)
@@ -94,7 +94,7 @@ def missing_hint(argument: str, *, active: bool) -> str | None:
     if stem in CATEGORIES and (path.endswith((".json", ".jsonl")) or colons):
         return f"entries are named bfcl/CATEGORY.jsonl[::ID]: write {command}bfcl/{stem}.jsonl{colons}{name}"
     if active and (stem in CATEGORIES or stem in GROUPS):
-        return f"{stem} is no file: choose with -m {stem}"
+        return f"{stem} is no file: select with -m {stem}"
     if active and path.rstrip("/") == "bfcl":
         return "leave bfcl/ out: without a path all entries run, -m and -k choose among them"
     return None
@@ -106,7 +106,7 @@ def run_hint(path: Path) -> str | None:
     if not all((run / name).is_file() for name in _RUN_FILES[:2]) or not (path.is_dir() or path.name in _RUN_FILES):
         return None
     return (
-        f"{path} belongs to a run and holds no entries: --bfcl-out {run} goes on with it, "
+        f"{path} belongs to a run and holds no entries: --bfcl-out {run} resumes it, "
         f"--model replay:{run} judges it again, pytest-bfcl view {run} shows it"
     )
 
@@ -140,8 +140,8 @@ OTHER_WORDS = {
     "--partial-eval": "nothing: what did not run is said, and not counted",
     "--temperature": "--bfcl-temperature T",
     "--models": "--model SPEC, once for each",
-    "--resume": "--bfcl-out DIR of the run to go on with",
-    "--continue": "--bfcl-out DIR of the run to go on with",
+    "--resume": "--bfcl-out DIR of the run to resume",
+    "--continue": "--bfcl-out DIR of the run to resume",
     "--threads": "--bfcl-concurrency N",
     "--workers": "--bfcl-concurrency N (or pytest's -n N for processes)",
     "--limit": "--bfcl-sample N",

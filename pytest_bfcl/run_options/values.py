@@ -161,7 +161,7 @@ def parameter(text: str) -> tuple[str, Any]:
 
     name, equals, value = text.partition("=")
     if not equals:
-        raise ValueError(f"{text!r} does not fit: NAME=VALUE, for instance top_p=0.95")
+        raise ValueError(f"{text!r} is not valid: NAME=VALUE, for instance top_p=0.95")
     name = name.strip()
     check_parameter(name)
     try:

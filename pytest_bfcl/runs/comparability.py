@@ -51,6 +51,10 @@ _REFUSED: Mapping[Purpose, frozenset[str]] = {
 }
 
 
+LISTED = 4
+"""Lines that a message spends on differences."""
+
+
 @dataclass(frozen=True, slots=True)
 class Difference:
     """One thing that two measurements do not share; ``effect``: what it may do to the number."""
@@ -83,8 +87,10 @@ class Comparability:
         return f"the same but for {'; '.join(map(str, self.noted))}" if self.noted else "the same measurement"
 
     def listed(self) -> str:
-        """The refused differences, a line each."""
-        return "\n".join(f"  {each}" for each in self.refused)
+        """The refused differences, one a line; a message has at most five lines, so the fourth line names the rest."""
+        whole = self.refused if len(self.refused) <= LISTED else self.refused[: LISTED - 1]
+        rest = ", ".join(each.text.partition(":")[0] for each in self.refused[len(whole) :])
+        return "\n".join(f"  {each}" for each in [*whole, *([f"also: {rest}"] if rest else [])])
 
 
 def comparability(

@@ -132,9 +132,9 @@ class RunDirectory:
     def create(cls, path: Path, fingerprint: Fingerprint) -> RunDirectory:
         """Start a run in a folder without one. Raises `UsageError` when the folder holds a run or other files."""
         if is_run(path):
-            raise UsageError(f"{path} already holds a run; name it to continue it, or choose another folder")
+            raise UsageError(f"{path} already holds a run; name it to continue it, or name another folder")
         if path.exists() and (not path.is_dir() or any(child.name != LOCK_FILE for child in path.iterdir())):
-            raise UsageError(f"{path} is not empty and not a run directory; choose another --bfcl-out")
+            raise UsageError(f"{path} is not empty and not a run directory; name another --bfcl-out")
         return cls._begin(path, fingerprint)
 
     @classmethod
@@ -150,7 +150,7 @@ class RunDirectory:
         if found.refused:
             raise UsageError(
                 f"cannot continue {path}: it measured something else\n{found.listed()}\n"
-                "choose another --bfcl-out, or use the same settings as the existing run"
+                "name another --bfcl-out, or use the same settings as the existing run"
             )
         run = cls._begin(path, _joined(earlier, fingerprint))
         run.continued = True
@@ -169,9 +169,7 @@ class RunDirectory:
             lock = FileLock(path / LOCK_FILE)
             lock.acquire(timeout=0)
         except Timeout:
-            raise UsageError(
-                f"another process is writing to {path}; wait for it or choose another --bfcl-out"
-            ) from None
+            raise UsageError(f"another process is writing to {path}; wait for it or name another --bfcl-out") from None
         except OSError as error:
             raise UsageError(f"cannot create the run directory {path}: {error.strerror or error}") from error
         run = cls(path, fingerprint, lock)
@@ -348,7 +346,7 @@ def _read_fingerprint(path: Path) -> Fingerprint:
         raise UsageError(f"{file} is damaged or unreadable: {error}") from error
     if problem := problem_of_run(values):
         raise UsageError(
-            f"{file} does not describe a run: {problem}; choose another folder, or restore the file"
+            f"{file} does not describe a run: {problem}; name another folder, or restore the file"
         ) from None
     refuse_links_out(path)
     return Fingerprint.from_dict(values)

@@ -35,12 +35,18 @@ class Field(NamedTuple):
     wanted: str
 
 
+_HOLDS_REPLY = frozenset(("output", "trajectory", "result", "outcome", "valid"))
+"""Fields of replies, results and verdicts; an entry has none of them."""
+
+
 def problem_of(line: Fields, required: Iterable[str] = RESULT) -> str | None:
     """What is wrong with a line, in a few words; ``None`` when every field is as it has to be.
 
     Optional fields may be missing or null.
     """
     get = line.get
+    if "question" in line and not _HOLDS_REPLY & line.keys():
+        return "this is an entry without a reply: `pytest FILE.jsonl --model PROVIDER:NAME` runs entries"
     for name in required:
         if get(name) is None:
             return f"{name} is missing"

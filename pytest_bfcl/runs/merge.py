@@ -35,7 +35,7 @@ def merge_runs(runs: Sequence[Path], out: Path, on_damaged: OnDamaged | None = N
     if not runs:
         raise UsageError("nothing to merge: name at least one run directory")
     if out.exists() and any(path.resolve() == out.resolve() for path in runs):
-        raise UsageError(f"{out} is one of the runs to merge; choose another folder")
+        raise UsageError(f"{out} is one of the runs to merge; name another folder")
     opened = [RunDirectory.open(path) for path in runs]
     for run in opened[1:]:
         _refuse_unfit(opened[0], run)
@@ -60,7 +60,7 @@ def _refuse_unfit(first: RunDirectory, other: RunDirectory) -> None:
     found = comparability(first.fingerprint, other.fingerprint, Purpose.SHARDS)
     if found.refused:
         raise UnfitError(
-            f"{first.path} and {other.path} are not parts of one run: nothing was merged\n{found.listed()}"
+            f"{first.path} and {other.path} are not parts of one run, nothing was merged:\n{found.listed()}"
         )
 
 

@@ -61,6 +61,12 @@ def model_folder(root: Path, file: Path) -> str:
     return parts[-2]
 
 
+def _without_results(path: Path) -> str:
+    if next(path.rglob("BFCL_v*_score.json"), None) or next(path.glob("data_*.csv"), None):
+        return f"{path} holds scores of bfcl-eval, not replies: name the result/ folder beside it"
+    return f"{path} holds neither results.jsonl nor BFCL_v*_result.json files: name a run directory or a result/ folder"
+
+
 def import_official(
     path: Path,
     *,
@@ -80,7 +86,7 @@ def import_official(
     """
     files = result_files(path)
     if not files:
-        raise UsageError(f"{path} holds neither results.jsonl nor BFCL_v*_result.json files")
+        raise UsageError(_without_results(path))
     readings: dict[str, Reading] = {}
     for folder, said, file in files:
         category = EARLIER.get(said, said)

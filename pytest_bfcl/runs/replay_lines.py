@@ -162,7 +162,7 @@ def _mode(transcript: Transcript, told: Mode | None) -> Mode:
     read = transcript.decoded or transcript.decoder is not None or transcript.category == "format_sensitivity"
     if not read and transcript.inference_error is None and any(reply.text for reply in replies):
         raise UsageError(
-            f"{transcript.entry_id}: nothing says whether this text answers native tools or a prompt: "
+            f"{transcript.entry_id}: the mode of this text is not known: "
             'give the line "mode": "fc" or "prompt", or say it for all lines (score --mode, replay:PATH@prompt)'
         )
     return "prompt"

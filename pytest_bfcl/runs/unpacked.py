@@ -154,4 +154,4 @@ def _opened(source: Path, folder: Path, name: str, written: int) -> IO[bytes]:
     try:
         return target.open("xb")
     except FileExistsError:
-        raise UsageError(f"{source}: {name} stands in it twice") from None
+        raise UsageError(f"{source}: it contains {name} twice") from None

@@ -164,7 +164,7 @@ def compare_models(
 def comparison_notes(before: Measurement, after: Measurement, *, shared: bool = False) -> list[str]:
     """What a reader must know before comparing two measurements; `UsageError` when it must not be done."""
     notes = [
-        f"{measurement.label} does not say what it measured: that data and rules are the same is taken on trust"
+        f"{measurement.label} does not record its data and rules: the comparison assumes that they are the same"
         for measurement in (before, after)
         if measurement.fingerprint is None
     ]
@@ -173,7 +173,7 @@ def comparison_notes(before: Measurement, after: Measurement, *, shared: bool = 
     # Verdicts under both rule sets are in every line, whichever led the run; entries are compared in pairs.
     led = replace(after.fingerprint, rules=before.fingerprint.rules)
     if led.rules != after.fingerprint.rules:
-        notes.append("the runs were led by different rules; both are read under the same ones here")
+        notes.append("the runs used different rules; both are compared under the same rules here")
     found = comparability(before.fingerprint, led, Purpose.MODELS, accept={ENTRIES})
     if found.noted:
         notes.append(found.sentence if not found.refused else Comparability((), found.noted).sentence)
@@ -184,7 +184,7 @@ def comparison_notes(before: Measurement, after: Measurement, *, shared: bool = 
     if unrelated or not shared:
         advice = "these sets share ids, not questions" if unrelated else "--shared compares the entries both have"
         raise UsageError(
-            f"{before.label} and {after.label} cannot be compared: they differ in\n{found.listed()}\n({advice})"
+            f"{before.label} and {after.label} cannot be compared ({advice}); they differ in\n{found.listed()}"
         )
     differ = "; ".join(map(str, found.refused))
     return [*notes, f"NOT the same test, only entries of the same id are compared: they differ in {differ}"]

@@ -66,7 +66,7 @@ class Expectations:
             return
         data = run.to_dict()["dataset"]
         if self._content.get("dataset", data) != data:
-            raise UsageError("--bfcl-expected was written for another data set; write it anew with this one")
+            raise UsageError("--bfcl-expected was written for another data set; write it again with this one")
         if self._content.get("rules", run.rules) != run.rules:
             raise UsageError(
                 f"--bfcl-expected was written under {self._content['rules']} rules, this run has {run.rules}"

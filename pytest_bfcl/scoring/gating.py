@@ -176,11 +176,13 @@ class Gates:
             return  # the session's own code says that there was nothing
         skipped = {name: reason for name in judged if (reason := skip_reason(name)) is not None}
         if len(skipped) == len(judged):
-            raise UsageError(f"a gate is asked for, and every entry would be skipped: {next(iter(skipped.values()))}")
+            raise UsageError(
+                f"the gate would measure nothing, because every entry would be skipped: {next(iter(skipped.values()))}"
+            )
         measurable = sum(count for name, count in judged.items() if name not in skipped)
         if measurable < (self.options.min_entries or 0):
             raise UsageError(
-                f"--bfcl-fail-under n={self.options.min_entries} cannot be met, nothing was asked: "
+                f"--bfcl-fail-under n={self.options.min_entries} cannot be met, nothing was sent: "
                 f"{measurable} entries are selected"
             )
         told = unreachable(
@@ -193,7 +195,7 @@ class Gates:
         )
         if told:
             listed = "\n".join(f"  {text}" for text in told[:4])
-            raise UsageError(f"--bfcl-fail-under cannot be met, nothing was asked:\n{listed}")
+            raise UsageError(f"--bfcl-fail-under cannot be met, nothing was sent:\n{listed}")
         self._refuse_too_few({name for name, category in entries.items() if category not in skipped})
 
     def _refuse_too_few(self, ids: Collection[str]) -> None:
@@ -213,9 +215,9 @@ class Gates:
                 )
             for margin in self.margins:
                 if told := next(filter(None, (too_few(each, margin) for each in found)), None):
-                    raise UsageError(f"--bfcl-noninferior {margin} cannot be met, nothing was asked: {told}")
+                    raise UsageError(f"--bfcl-noninferior {margin} cannot be met, nothing was sent: {told}")
         if self.verify is not None and (told := self.verify.unreachable(ids)):
-            raise UsageError(f"--bfcl-verify cannot be met, nothing was asked: {told}")
+            raise UsageError(f"--bfcl-verify cannot be met, nothing was sent: {told}")
 
     def _refuse_itself(self, directory: Path, models: Sequence[str], out: Path | None) -> None:
         """Refuse a baseline that is this run, a copy of it, or what its answers are replayed from."""
@@ -367,4 +369,4 @@ def _margin(text: str) -> Margin:
     try:
         return parse_margin(text)
     except ValueError as error:
-        raise UsageError(f"--bfcl-noninferior: {text!r} does not fit: {error}") from None
+        raise UsageError(f"--bfcl-noninferior: {text!r} is not valid: {error}") from None

@@ -106,8 +106,8 @@ class Measurement:
         found = self.read(rules)
         if rules == "verified" and not any(j.reason == VERIFIED for judged in found.values() for j in judged.values()):
             raise UsageError(
-                f"{self.label} has no verdict by the verified data: only runs of the official data have them, "
-                "where an entry that was reviewed is among theirs (take --rules official)"
+                f"{self.label} has no verdicts by the verified data: only runs on official data with a reviewed entry "
+                "have them; use --rules official"
             )
         return found
 
@@ -217,7 +217,7 @@ def _of_scores(root: Path, dataset: DataSet | None, rules: str) -> dict[str, dic
     if rules != "official":
         raise UsageError(f"{root}: an official score folder has verdicts under official rules only")
     if dataset is None:
-        raise UsageError(f"{root}: the data is needed to tell which entries passed (--data official)")
+        raise UsageError(f"{root}: name the data with --data official: score files list failures only")
     data = dataset
 
     def verdicts(file: ScoreFile, category: str) -> Iterator[Judged]:
@@ -225,12 +225,12 @@ def _of_scores(root: Path, dataset: DataSet | None, rules: str) -> dict[str, dic
         if len(ids) != file.total or not file.failed.keys() <= set(ids):
             raise UsageError(
                 f"{file.path}: {file.total} entries were evaluated, the {data.name} data has {len(ids)}: "
-                "which of them passed cannot be told"
+                "it is not known which of them passed"
             )
         if file.counted_failures not in (None, len(file.failed)):
             raise UsageError(
                 f"{file.path}:1: {file.counted_failures} of {file.total} failed, the file has lines of "
-                f"{len(file.failed)}: which of them passed cannot be told"
+                f"{len(file.failed)}: it is not known which of them passed"
             )
         for entry_id in ids:
             failed = file.failed.get(entry_id)

@@ -50,5 +50,5 @@ class JointData:
             other = chosen.find(ref.id)
             if other is not None:
                 places = f"{other.path}:{other.line} and in {ref.path}:{ref.line}"
-                return f"the id {ref.id!r} stands in {places}: results are kept by id, so give one of them another"
+                return f"the id {ref.id!r} occurs in {places}: results are stored by id, so change one of the two"
         return None

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.dataset.transforms import is_transformed
 from pytest_bfcl.session.earlier import base_of
+from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.loading import DataSet
@@ -144,8 +145,11 @@ def handed_over(directory: RunDirectory) -> Sequence[ResultLine]:
     return found if len(found) <= HELD_RECORDS else directory.stored_records()
 
 
+_UNUSABLE = f"harness:{HarnessTrouble.DATA}"
+
+
 def got_an_answer(line: ResultLine) -> bool:
-    """Whether anything came back for a line, or nothing was asked."""
+    """Whether anything came back for a line, or nothing was sent: a skipped entry, a line that cannot be used."""
     from pytest_bfcl.scoring.tally import is_answered
 
-    return is_answered(line) or line["outcome"] == "skipped"
+    return is_answered(line) or line["outcome"] == "skipped" or line["reason"] == _UNUSABLE

@@ -202,7 +202,7 @@ class Contender:
 
     def check_key(self) -> None:
         """Raise `UsageError` when its endpoint needs a key and there is none: no request would get an answer."""
-        check = getattr(getattr(self.model, "server", None), "check_key", None)
+        check = getattr(getattr(self.model, "server", self.model), "check_key", None)
         try:
             if check is not None:
                 check()
@@ -303,7 +303,7 @@ def check_contenders(contenders: Sequence[Contender], settings: Settings) -> Non
             raise UsageError(f"{named[name]} and {contender.label} are one model in results: {name}")
         named[name] = contender.label
     if settings.budget_usd is not None and not any(contender.price for contender in contenders):
-        raise UsageError("--bfcl-budget needs a price: no list knows this model's (--bfcl-price IN,OUT)")
+        raise UsageError("--bfcl-budget needs a price, and no price list has this model: add --bfcl-price IN,OUT")
 
 
 def variant_label(contender: Contender, repeat: int, *, several: bool) -> str | None:

@@ -42,7 +42,7 @@ class Estimate:
         money = "no price known (--bfcl-price IN,OUT)" if self.usd is None else f"about {self.usd:.2f} USD"
         stages = f" and {self.stages:,} write stages" if self.stages else ""
         return (
-            f"{self.model}: {self.entries:,} entries{stages}, about {self.calls:,.0f} calls, "
+            f"{self.entries:,} entries{stages} with {self.model}, about {self.calls:,.0f} requests, "
             f"{self.input_tokens:,.0f} tokens in, {self.output_tokens:,.0f} out, {money}"
         )
 

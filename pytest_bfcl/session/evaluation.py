@@ -64,6 +64,7 @@ def run(
 
     Ctrl-C ends it in order, and raises `RunInterrupted` with the result.
     """
+    __tracebackhide__ = True
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -71,13 +72,16 @@ def run(
     else:
         raise UsageError("an event loop is running here (a notebook, an async function): await pytest_bfcl.arun(...)")
     with fewer_collections():  # for the time of this call, which is all that the thread does
-        selection = _selection(categories, ids, sample, shard)
-        whole = _whole_run(entries, model, settings or Settings(), out, selection, gates, model_info)
-        whole.open_runner(search, _place(cluster))
+        whole = None
         try:
+            selection = _selection(categories, ids, sample, shard)
+            whole = _whole_run(entries, model, settings or Settings(), out, selection, gates, model_info)
+            whole.open_runner(search, _place(cluster))
             return asyncio.run(whole.carry_out(progress, said or (lambda text: None)))
+        except UsageError as error:
+            raise error.with_traceback(None) from None  # the caller's line counts, not ours
         except KeyboardInterrupt:
-            if whole.result is None:
+            if whole is None or whole.result is None:
                 raise
             raise RunInterrupted(whole.result) from None
 
@@ -158,7 +162,7 @@ def _selection(
     try:
         part = shard if shard is None else read_shard(shard if isinstance(shard, str) else "{}/{}".format(*shard))
     except (ValueError, IndexError) as error:
-        raise UsageError(f"the shard {shard!r} does not fit: {error}") from None
+        raise UsageError(f"the shard {shard!r} is not valid: {error}") from None
     names, wanted = (None if given is None else list(given) for given in (categories, ids))
     return Selection(names, wanted, sample, part)
 

@@ -123,4 +123,4 @@ def _placed(verdict: Verdict, place: str | None) -> Verdict:
     """A verdict about broken data says where to fix it."""
     if place is None or verdict.reason != "harness:data" or "advice" in verdict.detail:
         return verdict
-    return replace(verdict, detail={**verdict.detail, "advice": f"mend {place}"})
+    return replace(verdict, detail={**verdict.detail, "advice": f"fix {place}"})

@@ -160,7 +160,7 @@ class Runner:
     async def hold(self, trial: Trial) -> Transcript:
         """The conversation held now: the look-ahead's, or beside it for a model that lives for one trial only."""
         if len(self.contenders) > 1 and (why := trial.contender.broken()):
-            raise AdapterError(AdapterTrouble.CIRCUIT_OPEN, f"not asked: {why}")
+            raise AdapterError(AdapterTrouble.CIRCUIT_OPEN, f"not sent: {why}")
         entry = self.entry(trial)
 
         executed = bool(entry.involved_classes)

@@ -20,7 +20,7 @@ def skips_ahead(
     """Before the first request: which entries will be skipped, and whether the Overall score can be claimed.
 
     ``categories``: one an entry; ``why``: why a category is skipped, with the command that changes it; ``part``:
-    whether other parts of the run ask the rest. Nothing is said of Overall for people's own data.
+    whether other parts of the run ask the rest. Only runs on official data can claim Overall.
     """
     counts = Counter(categories)
     reasons: dict[str, list[str]] = {}
@@ -32,9 +32,7 @@ def skips_ahead(
     for reason, names in reasons.items():
         lost = " and Overall will not be claimed" if whole and needed.intersection(names) else ""
         yield f"{_entries(sum(counts[name] for name in names))} will be skipped{lost} ({', '.join(names)}): {reason}"
-    if counts and data.name == "bundled":
-        yield "Overall will not be claimed on bundled data: `pytest-bfcl fetch` once, then --bfcl-data official"
-    elif counts and data.official and not whole and not part:
+    if counts and data.official and not whole and not part:
         chosen = f"{len(needed & counts.keys())} of its {len(needed)} categories are selected"
         yield f"Overall will not be claimed, {chosen}: leave out -m, -k, ids, paths and --bfcl-categories to select all"
 

@@ -34,4 +34,4 @@ class UsersModelTrouble:
         self._alike = self._alike + 1 if sign == self._sign else 1
         self._sign = sign
         if self._alike >= (LATER if self._answered else AT_START) and self.reason is None:
-            self.reason = f"{error.message}; {self._alike} entries in a row ended so"
+            self.reason = f"{error.message}; {self._alike} entries in a row ended with this error"

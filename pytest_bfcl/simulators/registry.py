@@ -72,8 +72,8 @@ def simulator_class(class_name: str) -> type[Simulator]:
     if (point := entry_points.find("simulators", class_name)) is not None:
         return _plugged(point)
     raise UsageError(
-        f"no simulator is called {class_name!r}; {instead_of(class_name, simulator_names())}. Register your own with "
-        f"pytest_bfcl.simulators.register_simulator or the entry point group 'pytest_bfcl.simulators'."
+        f"no simulator is called {class_name!r}; {instead_of(class_name, simulator_names())} "
+        "(register_simulator or the entry point group pytest_bfcl.simulators adds your own)"
     )
 
 

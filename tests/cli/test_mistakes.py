@@ -73,7 +73,7 @@ def test_a_file_in_the_way_of_a_folder(folder: Path, capsys: pytest.CaptureFixtu
 
 def test_a_leaderboard_does_not_replace_a_runs_report(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["leaderboard", str(folder / "good"), "-o", str(folder / "good")]) == 2
-    assert "choose another folder" in capsys.readouterr().err
+    assert "name another folder" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("verb", ["compare", "leaderboard", "merge", "export report"])
@@ -139,7 +139,7 @@ TABLE: list[tuple[str, int, str]] = [
     ("score wide.jsonl --data bundled", 2, "this is UTF-16, JSON lines are UTF-8"),
     ("score null.jsonl --data bundled", 2, "this is no text"),
     ("score blank.jsonl --data bundled", 2, "holds no lines to judge"),
-    ("score own.jsonl --data bundled", 1, "a replay line needs output or trajectory"),
+    ("score own.jsonl --data bundled", 1, "this is an entry without a reply"),
     ("validate wide.jsonl", 1, "this is UTF-16"),
     ("validate blank.jsonl", 1, "the file holds no entries"),
     ("validate own.jsonl nosuch.jsonl", 2, "no data at"),
@@ -164,6 +164,30 @@ TABLE: list[tuple[str, int, str]] = [
     ("new split", 2, "required: DATA"),
     ("fetch --version 1.2", 2, "version 1.2 is not known to this release"),
     ("doctor --modle x", 2, "did you mean '--model'?"),
+    ("doctor --model gpt-4o", 2, "for instance openai:gpt-4o"),
+    ("doctor --model opnai:gpt-4o", 2, "did you mean 'openai'?"),
+    ("mcp", 2, "name either a simulated system"),
+    ("mcp TradingBott", 2, "did you mean 'TradingBot'?"),
+    ("mcp TradingBot --entry simple_java_0", 2, "name either a simulated system"),
+    ("mcp --entry nosuch_0 --data own.jsonl", 2, "has no entry 'nosuch_0'"),
+    ("new entry --from-openapi own.jsonl", 2, "own.jsonl"),
+    ("score own.jsonl good -o made", 1, "2 lines"),
+    ("compare own.jsonl good", 1, "this is an entry without a reply"),
+    ("merge good strange -o made", 2, "strange"),
+    ("explain good#gpt", 2, "gpt"),
+    ("leaderboard good -o made --board nosuch.csv", 2, "No such file or directory; name a published data_overall.csv"),
+    ("view own.jsonl --no-open", 2, "own.jsonl is a file: name its folder"),
+    ("view nosuch --no-open", 2, "nosuch does not exist"),
+    ("verify good", 2, "name the run to compare with: --reference RUN"),
+    ("verify good --reference good", 2, "is the same run"),
+    ("score prove nosuch", 2, "nosuch does not exist"),
+    ("comment good --post", 2, "leave out --post to print the comment"),
+    ("new split own.jsonl --train 80 -o x", 2, "between 0 and 1"),
+    ("new tasks --n 5 -o t --simulators Trading", 2, "did you mean 'TradingBot'?"),
+    ("run --model oracle: good", 2, "is a run directory, not data"),
+    ("run --model gemini:m --data own.jsonl", 2, "GEMINI_API_KEY is not set"),
+    ("run --model oracle: --sample 0", 2, "'0' is not valid: a whole number of at least 1"),
+    ("run --model oracle: --budget 5 own.jsonl", 2, "no price list has this model"),
     ("evaluate --model gpt-4o", 2, "outputs you have: pytest-bfcl score PATH"),
     ("scores", 2, "pytest-bfcl leaderboard"),
     ("test-categories", 2, "pytest --markers"),
@@ -174,7 +198,7 @@ TABLE: list[tuple[str, int, str]] = [
     ("run --model nobody:x", 2, "unknown provider"),
     ("run --model oracle: --param x", 2, "NAME=VALUE"),
     ("run --model oracle: --concurrency 0", 2, "from 1 to"),
-    ("run --model oracle: --price x", 2, "does not fit"),
+    ("run --model oracle: --price x", 2, "is not valid"),
     ("run --model oracle: --modle x", 2, "did you mean"),
     ("run", 2, "--model"),
     ("run --model oracle: --ids nowhere.txt --data bundled", 2, "cannot read the ids"),
@@ -182,9 +206,9 @@ TABLE: list[tuple[str, int, str]] = [
     ("run --model oracle: --model-info nowhere.toml", 2, "--bfcl-model-info: cannot read"),
     ("run --model oracle: nowhere.jsonl", 2, "no data at"),
     ("run oracle:", 2, "for instance --model openai:gpt-4o"),
-    ("run --model oracle: --data bundled -m live", 2, "--categories NAMES chooses here"),
+    ("run --model oracle: --data bundled -m live", 2, "--categories NAMES selects here"),
     ("run --model oracle: --data bundled -n 4", 2, "--concurrency N"),
-    ("run --model oracle: simple_java", 2, "choose with --bfcl-categories simple_java"),
+    ("run --model oracle: simple_java", 2, "select with --bfcl-categories simple_java"),
     ("compare --baseline good good", 2, "pytest-bfcl compare BEFORE AFTER"),
     ("compare good/run.json good", 2, "is a file of a run: name its directory"),
     ("compare run.zip good", 2, "is an archive: unpack it"),
@@ -192,23 +216,23 @@ TABLE: list[tuple[str, int, str]] = [
     ("explain good --against odd", 2, "pytest-bfcl compare BEFORE AFTER --causes"),
     ("compare good good", 2, "is compared with itself"),
     ("explain good/run.json", 2, "is a file of a run: name its directory"),
-    ("explain good --cause dates", 2, "has no cause dates; it has none"),
+    ("explain good --cause dates", 2, "has no cause 'dates'; its causes: none"),
     ("export report good good", 2, "pytest-bfcl compare A B"),
     ("export report good -o x", 2, "view site writes elsewhere"),
     ("export report good/results.jsonl", 2, "is a file: name the run's directory"),
     ("score --model gpt-4o", 2, "pytest --model SPEC asks a model"),
-    ("score good", 2, "which is not at hand as it was then: name it with --data PATH"),
-    ("models gpt-4o", 2, "--model PROVIDER:NAME tells about one"),
+    ("score good", 2, "not found unchanged: name them with --data PATH"),
+    ("models gpt-4o", 2, "--model PROVIDER:NAME shows one"),
     ("score good -o good/results.jsonl", 2, "would overwrite a file of a run"),
     ("score lines.jsonl --data bundled -o lines.jsonl", 2, "would overwrite what is read"),
     ("compare good odd --json good/run.json --allow-missing", 2, "would overwrite a file of a run"),
     ("compare good good/", 2, "is compared with itself"),
-    ("run --model oracle: own.jsonl --data bundled", 2, "own.jsonl runs in place of --data bundled"),
+    ("run --model oracle: own.jsonl --data bundled", 2, "entries are named twice: own.jsonl and --data bundled"),
     ("run --model oracle: --data bundled --api grpc", 2, "one of chat, responses"),
     ("validate own.jsonl --data bundled", 2, "own.jsonl is checked in place of --data bundled"),
-    ("explain own.jsonl", 2, "name a run, or a file of replies"),
+    ("explain own.jsonl", 2, "this is an entry without a reply"),
     ("doctor gpt-4o", 2, "--model PROVIDER:NAME names the model"),
-    ("explain official", 2, "holds neither results.jsonl nor"),
+    ("explain official", 2, "holds scores of bfcl-eval, not replies"),
     ("leaderboard official -o made", 2, "makes a run of the replies"),
     ("new entry --from-python tools.py:nothing", 2, "tools has no function 'nothing'"),
     ("doctor http://localhost:1", 2, "--base-url URL"),
@@ -233,6 +257,8 @@ def test_a_mistake_is_one_message(
     monkeypatch.chdir(folder)
     for variable in ("HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "PYTEST_BFCL_CACHE"):
         monkeypatch.setenv(variable, str(folder / "nowhere"))
+    for variable in ("GEMINI_API_KEY", "GOOGLE_API_KEY", "CI_API_V4_URL", "GITHUB_ACTIONS", "GITLAB_CI"):
+        monkeypatch.delenv(variable, raising=False)
     folder.joinpath("pretty.jsonl").write_text(json.dumps([{"id": "a"}, {"id": "b"}], indent=1), encoding="utf-8")
     folder.joinpath("wide.jsonl").write_text('{"id": "a"}\n' * 9, encoding="utf-16")
     folder.joinpath("null.jsonl").write_bytes(b"\0" * 99)

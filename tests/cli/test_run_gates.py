@@ -159,7 +159,7 @@ def test_a_dry_run_in_python(place: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert len(found.lines) == 4
     with pytest.raises(UsageError, match="a gate needs to know its data"):
         dry_run("auto", "oracle:", gates=GateOptions(fail_under=["all=1"]))
-    with pytest.raises(UsageError, match="the shard '0/2' does not fit"):
+    with pytest.raises(UsageError, match="the shard '0/2' is not valid"):
         dry_run("bench", "oracle:", shard="0/2")
 
 
@@ -188,7 +188,7 @@ def test_gates_and_parts_in_python(place: Path, tmp_path: Path, monkeypatch: pyt
     assert (kept.exit_code, held.exit_code) == (1, 1)
     parts = [run("bench", MODEL, shard=(index, 2)).records for index in (1, 2)]
     assert sorted(line["id"] for part in parts for line in part) == sorted(line["id"] for line in held.records)
-    with pytest.raises(UsageError, match="cannot be met, nothing was asked"):
+    with pytest.raises(UsageError, match="cannot be met, nothing was sent"):
         run("bench", MODEL, shard="1/2", gates=GateOptions(fail_under=["overall=1"]))
 
 
@@ -210,7 +210,7 @@ def test_a_scheduler_that_ends_the_job_loses_nothing(place: Path) -> None:
         job.terminate()
         said, _ = job.communicate(timeout=30)
     assert job.returncode == 2, said
-    assert "to ask for what is missing: the same command with -o ended" in said
+    assert "to resume: the same command with -o ended" in said
     assert json.loads((place / "ended" / "run.json").read_text())["state"] == "stopped:interrupted"
     assert 0 < len(stored(place / "ended")) < 40
     done = in_subprocess(place, "pytest_bfcl", "run", *words, "--fail-under", "all=100", "--concurrency", "64")

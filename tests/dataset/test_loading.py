@@ -340,10 +340,10 @@ def test_choices_that_name_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     files = [write(tmp_path / "named" / f"{name}.jsonl", line(f"{name}_0")) for name in "abcd"]
     with pytest.raises(UsageError, match=r"no data at .*absent\.jsonl: name \.jsonl files"):
         open_files([files[0], tmp_path / "absent.jsonl"])
-    with pytest.raises(UsageError, match=r"holds a\.jsonl, b\.jsonl, c\.jsonl and 1 more, and no file of a folder"):
+    with pytest.raises(UsageError, match=r"holds a\.jsonl, b\.jsonl, c\.jsonl and 1 more, but files in a data folder"):
         open_dataset(tmp_path / "named")
     files[3].unlink()
-    with pytest.raises(UsageError, match=r"holds a\.jsonl, b\.jsonl, c\.jsonl, and no file"):
+    with pytest.raises(UsageError, match=r"holds a\.jsonl, b\.jsonl, c\.jsonl, but files"):
         open_dataset(tmp_path / "named")
 
 

@@ -157,7 +157,7 @@ def test_what_does_not_count():
     assert breaker.reason == "the endpoint drops every connection (10 requests in a row): x"
     other = Breaker("there")
     other.give_up(AdapterError("server", "z"))
-    assert other.reason == "there cannot be asked: z"
+    assert other.reason == "there does not answer: z"
 
 
 @pytest.mark.parametrize(("began", "counted"), [(None, True), (99.9, False), (100.0, True), (100.1, True)])
@@ -200,14 +200,14 @@ def test_nothing_but_the_same_error_is_suspicious(errors, answered, suspected):
     assert (breaker.suspicion is not None) is suspected
     if suspected:
         error, what, passing = breaker.suspicion
-        assert (error, what, passing) == (errors[-1], "has answered nothing but this (5 times)", False)
+        assert (error, what, passing) == (errors[-1], "gave the same error 5 times and no answer", False)
         breaker.recovered(answered=False)
         assert (breaker.suspicion, breaker.answered) == (None, False)
         for _ in range(9):  # twice as many are needed now
             breaker.attempt(BAD)
         assert breaker.suspicion is None
         breaker.attempt(BAD)
-        assert breaker.suspicion.what == "has answered nothing but this (10 times)"
+        assert breaker.suspicion.what == "gave the same error 10 times and no answer"
         breaker.recovered(answered=True)
         assert breaker.answered
 
@@ -279,9 +279,9 @@ def test_what_stops_a_run_is_that_of_the_models_breaker():
         model.breaker.attempt(BUSY)
     assert trouble(model) == "here fails every request, trying again: busy"
     model.breaker.give_up(BUSY)
-    assert stop_reason(model) == "here cannot be asked: busy"
+    assert stop_reason(model) == "here does not answer: busy"
     model.breaker.advice = "wait"
-    assert stop_reason(model) == "here cannot be asked: busy (wait)"
+    assert stop_reason(model) == "here does not answer: busy; wait"
 
 
 @pytest.mark.parametrize(

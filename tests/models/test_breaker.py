@@ -209,7 +209,7 @@ def test_nobody_listens():
 
     found = run(work())
     assert time.monotonic() - began < 3  # nine retries take ten
-    assert {str(each).removeprefix("not asked: ") for each in found} == {"no server listens at http://127.0.0.1:1/v1"}
+    assert {str(each).removeprefix("not sent: ") for each in found} == {"no server listens at http://127.0.0.1:1/v1"}
     assert model.breaker.reason == "no server listens at http://127.0.0.1:1/v1"
     assert model.breaker.advice == "start it, or check the port"
 

@@ -343,7 +343,7 @@ def test_places_in_the_users_code() -> None:
     assert found is not None
     assert found.message.startswith("the model fixture raised ValueError: odd (tests/models/test_endpoint.py:")
     assert found.message.endswith(", in broken)")
-    assert found.advice.startswith("mend tests/models/test_endpoint.py:")
+    assert found.advice.startswith("fix tests/models/test_endpoint.py:")
     elsewhere = ValueError("odd")
     assert fixture_error(elsewhere) is None
     users = fixture_error(elsewhere, users=True)

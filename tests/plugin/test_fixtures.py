@@ -216,7 +216,7 @@ def test_a_fixture_that_replaces_the_named_model_is_said(project: Project) -> No
     )
     result = project.run("-m", "multiple")
     result.assert_outcomes(passed=2)
-    said = "bfcl: asked is the fixture model of conftest.py:*, --model scripted:script.json only names it"
+    said = "bfcl: the fixture model of conftest.py:* answers; --model scripted:script.json only names it in the results"
     result.stdout.fnmatch_lines([said])
 
 
@@ -233,4 +233,4 @@ def test_a_broken_function_of_the_users_is_named(project: Project) -> None:
     )
     result = project.run("-m", "multiple", model="fixture:mine")
     result.assert_outcomes(errors=2)
-    assert project.records()[0]["detail"]["advice"].startswith("mend conftest.py:")
+    assert project.records()[0]["detail"]["advice"].startswith("fix conftest.py:")

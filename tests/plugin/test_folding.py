@@ -38,7 +38,7 @@ def test_errors_alike_are_told_once(tmp_path: Path, more: tuple[str, ...]) -> No
     )
     done = subprocess.run(asked, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.stdout.count("no such field") == 1, done.stdout
-    assert done.stdout.count("10 entries ended so: this one, ") == 1
+    assert done.stdout.count("10 entries ended with this error: this one, ") == 1
     assert done.stdout.count("quite another") == 1
     assert "11 errors" in done.stdout
     lines = tmp_path.joinpath("run", "results.jsonl").read_text(encoding="utf-8").splitlines()

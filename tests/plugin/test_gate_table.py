@@ -15,7 +15,7 @@ FILES = "bfcl/simple_python.jsonl bfcl/multiple.jsonl"
 ALONE = "-m simple_python"
 WHOLE = "[[]n = {}, all of the full set, smallest *]"
 NO_ENTRY = "*a gate is asked for, and no entry was collected that it could judge: *"
-NOTHING = "*cannot be met, nothing was asked:*"
+NOTHING = "*cannot be met, nothing was sent:*"
 SHORT = {
     "-U": "--bfcl-fail-under", "--allow": "--bfcl-allow-missing", "WEB": "--bfcl-data web --bfcl-search replay",
 }  # fmt: skip
@@ -83,7 +83,7 @@ TABLE: list[tuple[str, int, str]] = [
     # -- conditions of a run: they excuse no failed entry
     ("-U n=11", 1, "gates: met, but 1 entry did not pass, which no gate allows"),
     ("-m multiple -U n=2", 0, "gate met: 2 entries were measured, at least 2 asked for *"),
-    ("-m multiple -U n=3", 4, "*--bfcl-fail-under n=3 cannot be met, nothing was asked: 2 entries are *"),
+    ("-m multiple -U n=3", 4, "*--bfcl-fail-under n=3 cannot be met, nothing was sent: 2 entries are *"),
     ("-U n=11 -U simple_python=75", 0, "gates: PASSED, 3 of 3 met"),
     ("-m multiple --bfcl-max-errors 5", 0, "gate met: 0 of 2 entries ended in an error (0.0 %, allowed 5 %) *"),
     ("--bfcl-max-errors 5", 1, "gates: met, but 1 entry did not pass, which no gate allows"),

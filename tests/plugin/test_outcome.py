@@ -57,7 +57,7 @@ def test_a_refused_key_stops_the_run_with_one_message(project: Project) -> None:
 
 def test_the_dry_run_sends_nothing(project: Project) -> None:
     result = project.run("--bfcl-dry-run", "--bfcl-price", "1,2", "-n2")
-    result.stdout.fnmatch_lines(["dry run: scripted:script.json: 11 entries, about 11 calls*nothing was sent"])
+    result.stdout.fnmatch_lines(["dry run: 11 entries with scripted:script.json, about 11 requests*nothing was sent"])
     assert not (project.path / "run").exists()
 
 

@@ -127,7 +127,7 @@ def test_what_a_run_will_cost_is_told_before_the_first_request(project: Project,
     words = ("-m", "multiple", "--bfcl-price", "1000,2000", *workers)
     result = project.run(*words)
     lines = [line for line in result.outlines if "estimated: " in line or line.startswith("bfcl/")]
-    assert lines[0].startswith("bfcl: estimated: scripted:script.json: 2 entries, about 2 calls, ")
+    assert lines[0].startswith("bfcl: estimated: 2 entries with scripted:script.json, about 2 requests, ")
     assert lines[0].endswith(" USD")
     assert sum("estimated" in line for line in lines) == 1
     assert "estimated" not in project.run(*words).stdout.str(), "nothing is left to ask"

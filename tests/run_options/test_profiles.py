@@ -30,8 +30,8 @@ def test_each_has_its_source_in_the_docs(name: str) -> None:
     [
         ("[options]\nsampel = 3\n", "no option 'sampel'.*did you mean.*sample"),
         ('[options]\nmodel = "x:y"\n', "no option 'model' here"),
-        ('[options]\nsample = "many"\n', "sample: 'many' does not fit"),
-        ('[options]\nmode = "loud"\n', "mode: 'loud' does not fit: one of auto, fc, prompt"),
+        ('[options]\nsample = "many"\n', "sample: 'many' is not valid"),
+        ('[options]\nmode = "loud"\n', "mode: 'loud' is not valid: one of auto, fc, prompt"),
         ('[options]\ncategories = "multi_turn"\n', "categories takes a list of texts"),
         ('[options]\nstream = "yes"\n', "stream is true or false"),
         ("[options]\nsample = [1]\n", "sample takes a text"),

@@ -122,7 +122,10 @@ def test_a_users_model_that_always_fails_alike(answered: bool, needed: int) -> N
         trouble.failed(fixture_trouble(kind="timeout"))
     assert trouble.reason is None
     trouble.failed(fixture_trouble())
-    assert trouble.reason == f"the model fixture raised ValueError: line 3; {needed} entries in a row ended so"
+    assert (
+        trouble.reason
+        == f"the model fixture raised ValueError: line 3; {needed} entries in a row ended with this error"
+    )
     trouble.failed(fixture_trouble())
     assert str(needed) in trouble.reason
 
@@ -173,7 +176,7 @@ def test_what_a_process_keeps(tmp_path: Path) -> None:
 
 def test_broken_data_says_where_to_mend_it() -> None:
     broken, other = HarnessError("data", "odd").verdict, HarnessError("storage", "full").verdict
-    assert _placed(broken, "a.jsonl, line 3").detail["advice"] == "mend a.jsonl, line 3"
+    assert _placed(broken, "a.jsonl, line 3").detail["advice"] == "fix a.jsonl, line 3"
     assert _placed(broken, None) is broken
     assert _placed(other, "x") is other
     advised = HarnessError("data", "odd", advice="look").verdict

@@ -78,7 +78,7 @@ def test_models_are_told_apart_and_money_where_it_is_known(tmp_path: Path) -> No
     assert shown[0].endswith(" out, about 0.00 USD; nothing was sent")
     assert shown[1].endswith(" out, no price known (--bfcl-price IN,OUT); nothing was sent")
     (costs,) = cost_lines(asked)
-    assert costs.startswith("estimated: openai:a: 3 entries, about 3 calls, ")
+    assert costs.startswith("estimated: 3 entries with openai:a, about 3 requests, ")
     assert not list(cost_lines(trials(data, "multiple", Settings(price=Price(0.0, 0.0)))))
 
 
@@ -110,7 +110,7 @@ LACKING = {"web_search_base": "set KEY", "web_search_no_snippet": "set KEY", "me
         ),
         ("official", ["simple_java"], {}, False, [f"{OFF}, 1 of its 21 categories are selected: *"]),
         ("official", ["simple_java"], {}, True, []),
-        ("bundled", NEEDED, {}, False, [f"{OFF} on bundled data: `pytest-bfcl fetch` *"]),
+        ("bundled", NEEDED, {}, False, []),  # the summary says it
         ("own", ["memory_vector"], LACKING, False, ["1 entry will be skipped (memory_vector): install it"]),
         ("official", [], {}, False, []),
     ],

@@ -488,7 +488,7 @@ def test_what_is_selected():
     assert parts[0] == parts[1] == parts[2]
     assert (parts[0].categories, parts[0].ids, parts[0].sample) == (["a"], ["b"], 3)
     for odd in ("x", (1,), "3/2"):
-        with pytest.raises(UsageError, match=r"the shard .* does not fit"):
+        with pytest.raises(UsageError, match=r"the shard .* is not valid"):
             _selection(None, None, None, odd)
 
 
@@ -500,3 +500,9 @@ def test_a_part_of_a_split_is_chosen():
     selection = _selection(["simple_python"], None, None, None)
     for given, chosen in ((Settings(split=split), 3), (Settings(), 5)):
         assert len(_chosen(entries, selection, given)[1]) == chosen
+
+
+def test_a_wrong_argument_shows_the_callers_line_alone() -> None:
+    with pytest.raises(UsageError, match="names no provider") as caught:
+        run("bundled", "gpt-4o")
+    assert len(caught.traceback) == 2  # this test and the public function

@@ -47,7 +47,9 @@ def test_a_dry_run_sends_nothing(bench: Bench, session) -> None:
     server = bench.with_conversations(2).serve()
     result = session("-q", "--bfcl-dry-run", "--bfcl-price=1000,2000")
     (line,) = [line for line in result.outlines if line.startswith("dry run:")]
-    found = re.search(r"42 entries, about (\d+) calls, ([\d,]+) tokens in, ([\d,]+) out, about ([\d.]+) USD", line)
+    found = re.search(
+        r"42 entries with \S+ about (\d+) requests, ([\d,]+) tokens in, ([\d,]+) out, about ([\d.]+) USD", line
+    )
     assert found, line
     calls, tokens_in, tokens_out = (int(found[n].replace(",", "")) for n in (1, 2, 3))
     assert calls > ALL + 2

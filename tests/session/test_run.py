@@ -138,7 +138,7 @@ def test_money_and_skips_are_counted() -> None:
 
 def test_refusals_come_before_the_first_line(tmp_path: Path) -> None:
     run = run_at(tmp_path, fail_under=["live=1"])
-    with pytest.raises(UsageError, match="cannot be met, nothing was asked"):
+    with pytest.raises(UsageError, match="cannot be met, nothing was sent"):
         run.refuse_unreachable(dict.fromkeys(IDS, "simple_python"), lambda category: None)
     assert not (tmp_path / "run.json").exists()
     filled(run_at(tmp_path), *map(line, IDS))
@@ -174,3 +174,10 @@ def test_the_summary_is_ready_with_the_last_line(tmp_path: Path, monkeypatch: py
     twice = filled(run_at(tmp_path / "twice"), line(IDS[0], passed=False), *map(line, IDS))
     assert twice.summary is not None
     assert twice.summary["models"][MODEL]["categories"]["simple_python"]["passed"] == 4
+
+
+def test_lines_that_cannot_be_used_do_not_stop_a_run(tmp_path: Path) -> None:
+    """Nothing was sent for them, so no endpoint failed: the exit code is that of errors."""
+    unusable = {**line(IDS[0]), "outcome": "error", "tag": "HARNESS_ERROR", "reason": "harness:data"}
+    run = filled(run_at(tmp_path), unusable)
+    assert run.fingerprint().state == "finished"

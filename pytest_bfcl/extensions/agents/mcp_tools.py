@@ -40,7 +40,7 @@ def documents_of_server(where: str, *, timeout_s: float = TIMEOUT_S) -> list[Fun
         raise
     except Exception as error:
         said = hide(_first(error), process_secrets(where))
-        raise UsageError(f"the MCP server {public_address(where)} cannot be asked: {said}") from None
+        raise UsageError(f"the MCP server {public_address(where)} cannot be used: {said}") from None
 
 
 async def list_tools(server: Any) -> list[FunctionDoc]:
@@ -156,4 +156,6 @@ def _first(error: BaseException) -> str:
     """What an error says; of a group of them the first one."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
     return (str(error) or type(error).__name__).partition("\n")[0][:300]

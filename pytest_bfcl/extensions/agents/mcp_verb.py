@@ -6,9 +6,9 @@
   pytest-bfcl mcp --entry memory_kv_0-student-0 --memory kept --judge
   pytest-bfcl mcp TradingBot --config start.json
 
-Without --http the server speaks over standard input and output. The user's messages come by the prompt
-`next_user_message`. With --judge the verdict and what differs are printed to standard error at the end (exit code 1:
-failed).
+Without --http the server uses standard input and output. The client reads the user's messages with the prompt
+`next_user_message`. With --judge the server prints the verdict and the differences to standard error at the end. Exit
+code 1 when the entry failed.
 """
 
 from __future__ import annotations
@@ -32,11 +32,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--entry", metavar="ID", help="the entry to be played")
     parser.add_argument("--data", default="auto", help="auto, bundled, official or PATH (default: %(default)s)")
     parser.add_argument("--config", metavar="FILE", help="JSON file: the state the simulated system begins in")
-    parser.add_argument("--http", type=int, metavar="PORT", help="streamable HTTP on 127.0.0.1; 0 takes a free port")
-    parser.add_argument("--turn-tool", action="store_true", help="a tool for the user's messages, beside the prompt")
+    parser.add_argument("--http", type=int, metavar="PORT", help="streamable HTTP on 127.0.0.1; 0 selects a free port")
+    parser.add_argument(
+        "--turn-tool", action="store_true", help="offer the user's messages as a tool too, for clients without prompts"
+    )
     parser.add_argument("--judge", action="store_true", help="print the verdict at the end")
     parser.add_argument("--memory", metavar="DIR",
-                        help="memory entries: where write stages keep it and questions find it, or a run")  # fmt: skip
+                        help="folder of the memory that write stages fill and questions read, or a run")  # fmt: skip
     parser.add_argument("--search", default="auto", metavar="SOURCE",
                         help="web search: auto, local, serpapi, replay:RUN (default: %(default)s)")  # fmt: skip
     parser.add_argument("--rules", choices=["official", "corrected"], default="official")
@@ -45,9 +47,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Serve until the client goes, the entry is over, or the process gets a signal to end."""
     if (args.simulator is None) == (args.entry is None):
-        raise UsageError("name a simulated system or --entry ID")
+        raise UsageError("name either a simulated system (for instance TradingBot) or an entry (--entry ID)")
     if args.judge and args.entry is None:
-        raise UsageError("--judge needs --entry: a system alone has no right answer")
+        raise UsageError("--judge needs --entry: a simulated system has no ground truth")
     return asyncio.run(_serve_entry(args) if args.entry else _serve_simulator(args))
 
 

@@ -120,7 +120,7 @@ class _Worker:
             raise UsageError(f"agent:{self._name} was not imported within {START_SECONDS:g} s") from None
         if first is None or "ready" not in first:
             self.end()
-            why = str(first["failed"]) if first else f"its process ended; it last said: {self._last}"
+            why = str(first["failed"]) if first else f"its process ended; its last output: {self._last}"
             raise UsageError(f"agent:{self._name} cannot be imported: {clean(why)}")
         return self
 
@@ -168,7 +168,7 @@ class _Worker:
         status = self._process.returncode
         how = f"was ended by signal {-status}" if status is not None and status < 0 else f"ended with status {status}"
         return AdapterError(
-            AdapterTrouble.FIXTURE, f"the agent's process {how} in an entry; it last said: {self._last}"
+            AdapterTrouble.FIXTURE, f"the agent's process {how} in an entry; its last output: {self._last}"
         )
 
     async def _carry_out(self, conversation: PlayedConversation, message: Parsed) -> None:

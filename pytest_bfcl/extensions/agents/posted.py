@@ -97,7 +97,7 @@ class PostedAgent(Agent):
         except (aiohttp.ClientError, OSError, ValueError) as error:
             raise AdapterError(
                 AdapterTrouble.CONNECTION,
-                f"the agent cannot be asked: {hide(str(error), url_secrets(self._url))[:300]}",
+                f"the agent does not answer: {hide(str(error), url_secrets(self._url))[:300]}",
             ) from None
         if response.status != 200:
             raise AdapterError(AdapterTrouble.FIXTURE, f"the agent answered a turn with status {response.status}")

@@ -1,8 +1,8 @@
-"""Compare runs entry by entry: what improved, what regressed, and whether that could be chance.
+"""Compare runs entry by entry: what improved, what regressed, and whether chance can explain it.
 
-What is compared is a run directory, a results.jsonl, verdicts of `pytest-bfcl score`, or an official score/ folder;
-PATH#MODEL picks one of several models. The first is the baseline of all others; one run with several models is
-compared within itself. --causes says why the score changed. Exit code 1 with --fail and a significant regression.
+RUN is a run directory, a results.jsonl, verdicts of `pytest-bfcl score`, or an official score/ folder; PATH#MODEL
+selects one of several models. The first run is the baseline of all others. The models of one run are compared with
+each other. --causes explains why the score changed. Exit code 0; 1 with --fail when there is a significant regression.
 """
 
 from __future__ import annotations
@@ -29,11 +29,13 @@ SUMMARY = "compare two runs, with error bars"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the verb."""
     parser.add_argument("measurements", nargs="+", metavar="RUN", help="the baseline, then what is compared with it")
-    parser.add_argument("--shared", action="store_true", help="compare runs of other data or rules on shared ids, too")
+    parser.add_argument(
+        "--shared", action="store_true", help="also compare runs of different data or rules, on the ids that they share"
+    )
     parser.add_argument("--allow-missing", action="store_true", help="compare results with gaps, too")
     parser.add_argument(
         "--rules", choices=("official", "corrected", "verified"), default="official",
-        help="whose verdicts; verified: official rules, corrected answers of the verified data",
+        help="verdicts to compare; verified: official rules on the verified data",
     )  # fmt: skip
     parser.add_argument("--fail", action="store_true", help="exit code 1 on a significant regression")
     parser.add_argument("--margin", type=float, default=0.0, metavar="PTS", help="points of loss --fail accepts")
@@ -41,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="write Markdown")
     parser.add_argument("--html", type=Path, metavar="FILE", help="write a page with both answers side by side")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write everything for programs")
-    parser.add_argument("--data", help="the data measured (default: what the run says; official for score folders)")
+    parser.add_argument("--data", help="data of the runs (default: as recorded in the run; official for score folders)")
 
 
 def run(args: argparse.Namespace) -> int:

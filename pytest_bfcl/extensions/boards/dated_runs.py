@@ -130,11 +130,11 @@ def _read(path: Path, allow_missing: bool) -> ReadRun:
         summary = None
     state = run.fingerprint.state
     if state != "finished" and not allow_missing:
-        raise UsageError(f"{path} is not finished ({state}); --allow-missing takes it as it is")
+        raise UsageError(f"{path} is not finished ({state}); --allow-missing accepts it")
     if summary is None or state != "finished":
         gaps = run.gaps()
         if gaps and not allow_missing:
-            raise UsageError(f"{path} has gaps: {gaps[0]}; --allow-missing takes it as it is")
+            raise UsageError(f"{path} has gaps: {gaps[0]}; --allow-missing accepts it")
         summary = summarise(run.records(), fingerprint=run.fingerprint.to_dict())
     if not summary["models"]:
         raise UsageError(f"{path} has no results")

@@ -1,9 +1,8 @@
-"""Write runs in the layout of the reference, only its six leaderboard CSV files, or one flat table.
+"""Export runs: in the reference's layout, as its six leaderboard CSV files, as one flat table, or in another format.
 
-A run is a run directory, a results.jsonl, an official result/ folder (judged here, as the reference's `evaluate`
-does) or an official score/ folder. Without --official the CSV files leave errors out, quote fields and show N/A where a
-category was not run; with it they are written as the reference does: errors count as answers, categories not run as
-zero, byte for byte.
+RUN is a run directory, a results.jsonl, an official result/ folder (judged first) or an official score/ folder.
+Without --official the CSV files leave out errors, quote fields and show N/A for categories that were not run. With
+--official they equal the reference's byte for byte: errors count as answers, categories that were not run as zero.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--table", type=Path, metavar="FILE", help="write one flat table, a row an entry and request: .parquet or .csv"
     )
-    parser.add_argument("--format", metavar="NAME", help="write DIR in a format of others: " + _formats())
+    parser.add_argument("--format", metavar="NAME", help="write DIR in another tool's format: " + _formats())
     parser.add_argument(
         "--layout", choices=("official", "csv"), default="official", help="result/ and score/, or only the CSV files"
     )
@@ -48,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--official", action="store_true", help="the reference's arithmetic and CSV format, exactly")
     parser.add_argument(
         "--as", dest="names", action="append", default=[], metavar="[MODEL=]NAME",
-        help="the name a model is registered under at the reference; MODEL= when there are several models",
+        help="name of the model in the reference's registry; with several models MODEL=NAME",
     )  # fmt: skip
     parser.add_argument(
         "--names", dest="spelling", choices=NAMES, default="auto", help="native names in result folders"
@@ -195,7 +194,7 @@ def _write_table(args: argparse.Namespace) -> int:
     sources = [_Source(path, args.data, args.spelling, args.decoder) for path in args.runs]
     scores = next((source.path for source in sources if source.is_scores), None)
     if scores is not None:
-        raise UsageError(f"{scores} has scores alone: a table is made of answers, name the result/ folder")
+        raise UsageError(f"{scores} has scores only, and a table needs replies: name the result/ folder")
     rows = write_table(
         args.table,
         (

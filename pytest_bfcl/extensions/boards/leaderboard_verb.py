@@ -1,13 +1,13 @@
-"""Rank runs in one static page, with the six leaderboard CSV files beside it.
+"""Rank runs on one static page, and write the six leaderboard CSV files.
 
-Every rank has its interval. Neighbours whose difference is within the noise are ties. The page shows which entries
-decide between two neighbours and how many pairs change their order from official to corrected to verified scores.
+Every rank has its interval. A difference within the noise is a tie. The page shows which entries decide between two
+neighbours, and how the order changes by corrected rules and verified data.
 
-All runs must have measured the same data by the same rules. With --official the reference's arithmetic is used: errors
-count as answers and categories not run as zero, in page and files.
+All runs must have measured the same data by the same rules. --official uses the reference's arithmetic: errors count
+as answers, and categories that were not run as zero.
 
---history shows the runs over time instead: a line for each score with its interval, as history.html, history.csv and
-text. Runs are dated by their beginning and named by their folder.
+--history shows the runs over time instead: one line for each score with its interval, as history.html, history.csv
+and text. Runs are sorted by their start and named after their folder.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("runs", nargs="+", type=Path, help="run directories, or folders holding them")
     parser.add_argument("-o", "--out", required=True, type=Path, metavar="DIR", help="where to write")
     parser.add_argument("--allow-missing", action="store_true", help="rank results with gaps, too")
-    parser.add_argument("--shared", action="store_true", help="accept runs of other entries: rank those that all have")
+    parser.add_argument(
+        "--shared", action="store_true", help="accept runs of different entries; rank on the entries that all share"
+    )
     parser.add_argument("--official", action="store_true", help="the reference's arithmetic and CSV format")
     parser.add_argument("--history", action="store_true", help="scores over dated runs instead of a ranking")
     parser.add_argument("--board", type=Path, metavar="FILE.csv", help="show the rows of a published data_overall.csv")
@@ -43,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     from pytest_bfcl.scoring.model_info import read_model_info
 
     if is_run(args.out):
-        raise UsageError(f"{args.out} is a run directory: the board would replace its report; choose another folder")
+        raise UsageError(f"{args.out} is a run directory: the board would replace its report; name another folder")
     if args.history:
         return _history(args)
     infos = read_model_info(args.model_info) if args.model_info else {}

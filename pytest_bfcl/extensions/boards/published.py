@@ -169,7 +169,7 @@ class Shown:
         if not self.refused:
             return self
         told = "\n".join(f"  {mark}" for mark in self.marks)
-        raise UsageError(f"not to be shown beside {self.board.description}\n{told}\n{ADVICE}")
+        raise UsageError(f"cannot be compared with {self.board.description}\n{told}\n{ADVICE}")
 
 
 ADVICE = "run whole categories of --bfcl-data official by the official settings, or leave the board out"
@@ -236,7 +236,9 @@ def read_board(path: Path) -> PublishedBoard:
         day = datetime.fromtimestamp(path.stat().st_mtime, UTC).date().isoformat()
         lines = list(csv.DictReader(io.StringIO(content.decode("utf-8-sig"))))
     except (OSError, UnicodeError, csv.Error) as error:
-        raise UsageError(f"cannot read {path}: {error}; a published data_overall.csv is wanted") from None
+        raise UsageError(
+            f"cannot read {path}: {getattr(error, 'strerror', None) or error}; name a published data_overall.csv"
+        ) from None
     known = set(lines[0]) & set(COLUMNS) if lines else set()
     if not known or not {"Model", "Overall Acc"} <= set(lines[0]):
         raise UsageError(f"{path} is no data_overall.csv: it lacks Model, Overall Acc or the columns of categories")

@@ -98,7 +98,7 @@ def verify_runs(served: ServedRun, references: Sequence[ServedRun], margin: floa
     notes: list[str] = []
     for reference in references:
         if _is_itself(served, reference):
-            raise UsageError(f"{reference.label} is the run itself, which serves the model as it does: name another")
+            raise UsageError(f"{reference.label} is the same run: name a reference run of the model on another server")
         notes += comparison_notes(reference.measurement, served.measurement)
         modes = [each.model.rpartition("@")[2] for each in (reference, served)]
         if modes[0] != modes[1]:
@@ -143,7 +143,7 @@ class ServedGate:
     def _open(self, text: str, run: Fingerprint, data: DataSet, directory: Path, out: Path | None) -> ServedRun:
         found = open_served(str(directory / text), lambda measurement: data.entry)
         if out is not None and same_results(out, directory / text.partition("#")[0]):
-            raise UsageError(f"--bfcl-verify {text} is the run itself: name a run of the model elsewhere")
+            raise UsageError(f"--bfcl-verify {text} is the same run: name a run of the model on another server")
         try:
             self.notes += comparison_notes(found.measurement, Measurement("this run", lambda rules: {}, run))
         except UsageError as error:

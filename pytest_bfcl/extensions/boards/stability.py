@@ -124,8 +124,8 @@ def repeat_notes(runs: Sequence[tuple[str, str, Fingerprint | None]]) -> list[st
     for label, other, fingerprint in runs[1:]:
         if other != model:
             raise UsageError(
-                f"{first} is a run of {model}, {label} of {other}: stability is about runs of one model "
-                "(compare puts two models side by side)"
+                f"{first} is a run of {model}, {label} of {other}: stability needs runs of one model; "
+                "`pytest-bfcl compare` compares two models"
             )
         if measured is not None and fingerprint is not None:
             found = comparability(measured, fingerprint, Purpose.REPEATS)
@@ -135,7 +135,7 @@ def repeat_notes(runs: Sequence[tuple[str, str, Fingerprint | None]]) -> list[st
                 notes.append(f"{first} and {label} are {found.sentence}")
         elif (measured is None) != (fingerprint is None):
             raise UsageError(
-                f"only one of {first} and {label} says what it measured: name runs, or official folders, not both"
+                f"only one of {first} and {label} records its data: name run directories only, or official folders only"
             )
     return notes
 

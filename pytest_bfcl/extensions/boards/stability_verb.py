@@ -1,7 +1,7 @@
-"""What many runs of one model say: entries that always pass, flip or never pass, and what difference chance makes.
+"""Compare many runs of one model: which entries always pass, sometimes or never, and how much chance changes a score.
 
-A run is a run directory, a results.jsonl, verdicts of `pytest-bfcl score`, or an official score/ folder; PATH#MODEL
-picks one of several models. Repeats inside a run count as runs.
+RUN is a run directory, a results.jsonl, verdicts of `pytest-bfcl score`, or an official score/ folder; PATH#MODEL
+selects one of several models. Repeats inside a run count as runs.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pytest_bfcl.reporting.rendering import percent, render
 if TYPE_CHECKING:
     from pytest_bfcl.extensions.boards.stability import CategoryStability, SmokeSet, Stability
 
-SUMMARY = "what many runs of one model say"
+SUMMARY = "compare many runs of one model"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="write the entries that never pass, an id a line; .json: as --bfcl-expected reads it",
     )
-    parser.add_argument("--smoke", type=int, metavar="N", help="choose N entries that predict the whole score")
+    parser.add_argument("--smoke", type=int, metavar="N", help="select N entries that predict the whole score")
     parser.add_argument("--smoke-out", type=Path, metavar="FILE", help="write them, for --bfcl-ids")
     parser.add_argument("--seed", type=int, default=0, help="of the smoke set (default: %(default)s)")
     parser.add_argument("--html", type=Path, metavar="FILE", help="write a self-contained page")

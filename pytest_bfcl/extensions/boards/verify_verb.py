@@ -1,10 +1,10 @@
-"""Does this server serve the model as another does? A run against reference runs of the same model.
+"""Test whether a server gives the same model as a reference run.
 
-RUN is a stored run; with --model SPEC the reference's entries are asked of that model first, and every option of
-`pytest-bfcl run` holds. The reference is a run of the same model elsewhere: at its maker's endpoint, or in full
-precision. Several --reference measure the noise floor. --table ranks several runs.
+RUN is a stored run. With --model SPEC the command first runs the reference's entries on that model, with the options
+of `pytest-bfcl run`. The reference is a run of the same model elsewhere, for example at its vendor's endpoint or in
+full precision. Several --reference measure the noise floor. --table ranks several runs.
 
-Exit code 0: the same within the margin; 1: differs; 3: too few requests to tell. With --table 0.
+Exit code 0: the same within the margin; 1: different; 3: too few requests to decide. With --table 0.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--margin", type=float, default=3.0, metavar="PTS",
-        help="points of loss that have to be ruled out before a server is said to serve as the reference does "
+        help="exit code 0 only if a loss of more points than this is ruled out "
         "(default: %(default)g)",
     )  # fmt: skip
     parser.add_argument("--table", action="store_true", help="rank the runs in one table; --reference is optional")
@@ -82,13 +82,13 @@ def _refuse(args: argparse.Namespace) -> None:
     if not 0 < args.margin <= 100:
         raise UsageError("--margin: percentage points above 0, at most 100")
     if models and args.runs:
-        raise UsageError("--model asks and names its run itself: leave the runs out, or --model")
+        raise UsageError("name either stored runs or --model, not both")
     if len(models) > 1:
         raise UsageError("one --model at a time: each server has its own verdict")
     if not args.table and not args.reference:
-        raise UsageError("--reference RUN says what to compare with (--table needs none)")
+        raise UsageError("name the run to compare with: --reference RUN (only --table needs none)")
     if not args.runs and not models:
-        raise UsageError("name a run, or a model to ask: --model SPEC")
+        raise UsageError("name a stored run, or a model with --model SPEC")
     if not args.table and len(args.runs) > 1:
         raise UsageError("one run has one verdict; --table ranks several")
 

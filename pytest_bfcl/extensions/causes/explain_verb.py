@@ -1,12 +1,12 @@
-"""Say why a run lost what it lost: what recurs, undone and judged again, cause by cause; and ask such entries again.
+"""Find out why entries failed: group the failures by cause, and prove each cause by undoing it and judging again.
 
   pytest-bfcl explain reports/RUN
   pytest-bfcl explain reports/RUN --cause name_prefix > ids.txt
   pytest-bfcl explain reports/RUN --recheck name_prefix --decoder auto
   pytest-bfcl explain replies.jsonl
 
---recheck asks the entries of a cause again, with data, address and settings of the run; options of `pytest-bfcl run`
-that are given besides count first. PATH#MODEL picks one of several models. Exit code 0, also when entries failed.
+--recheck sends the entries of a cause again, with data, address and settings of the run. Options of `pytest-bfcl run`
+on this command line override them. PATH#MODEL selects one of several models. Exit code 0, also when entries failed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     parser.add_argument("run", metavar="RUN", help="a run directory, a results.jsonl, or a file of replies")
     parser.add_argument("--cause", metavar="CAUSE", help="print the ids of one cause, for --bfcl-ids FILE")
-    parser.add_argument("--recheck", metavar="CAUSE", help="ask the entries of one cause again, as the run did")
+    parser.add_argument(
+        "--recheck", metavar="CAUSE", help="send the entries of one cause again, with the run's settings"
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write everything for programs")
     add_run_options(parser, model_needed=False)
 
@@ -52,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
                 say("\n".join(row.ids))
         if all(row.name != args.cause for row in known):
             names = ", ".join(row.name for row in known) or "none"
-            raise UsageError(f"{args.run} has no cause {args.cause}; it has {names}")
+            raise UsageError(f"{args.run} has no cause {args.cause!r}; its causes: {names}")
         return 0
     for each in found:
         for line in each.lines(args.run):

@@ -33,14 +33,14 @@ def recheck(args: argparse.Namespace, known: Diagnosis) -> int:
     row = known.row(args.recheck)
     if row is None:
         names = ", ".join(each.name for each in known.rows) or "none"
-        raise UsageError(f"{args.run} has no cause {args.recheck}; it has {names}")
+        raise UsageError(f"{args.run} has no cause {args.recheck!r}; its causes: {names}")
     folder = Path(str(args.run).partition("#")[0])
     if not folder.is_dir():
-        raise UsageError(f"{args.run} is no run directory: nothing says how its replies were asked for")
+        raise UsageError(f"{args.run} is no run directory, so the settings of its requests are not known")
     opened = RunDirectory.open(folder)
     model = next((each for each in opened.fingerprint.models if each.model == known.model), None)
     if model is None:
-        raise UsageError(f"run.json of {folder} does not say how {known.model} was asked")
+        raise UsageError(f"run.json of {folder} does not record the settings of {known.model}")
     with tempfile.TemporaryDirectory() as held:
         ids = Path(held) / "ids.txt"
         ids.write_text("\n".join(row.ids) + "\n", encoding="utf-8")

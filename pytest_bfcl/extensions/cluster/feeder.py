@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.extensions.training.judging import Judging, Tally
     from pytest_bfcl.extensions.training.pieces import Piece
 
-ACTORS = Option("ray-actors", "processes that hold conversations", kinds.whole(1))
+ACTORS = Option("ray-actors", "number of actor processes that run entries", kinds.whole(1))
 CPUS = Option("ray-cpus", "what each reserves", kinds.decimal(0))
 
 
@@ -26,10 +26,14 @@ def add_arguments(parser: argparse.ArgumentParser, kind: Callable[[Option], Call
         "--ray", nargs="?", const="auto", metavar="ADDRESS",
         help="HOST:PORT, auto (the cluster of this machine, or RAY_ADDRESS), or local (one is started for this run)",
     )  # fmt: skip
-    ray.add_argument("--ray-actors", type=kind(ACTORS), metavar="N", help="processes that hold conversations")
-    ray.add_argument("--ray-cpus", type=kind(CPUS), default=1.0, metavar="CPUS", help="what each reserves (1)")
+    ray.add_argument("--ray-actors", type=kind(ACTORS), metavar="N", help="number of actor processes that run entries")
     ray.add_argument(
-        "--ray-own-keys", action="store_true", help="send no API keys: actors find them in their nodes' environment"
+        "--ray-cpus", type=kind(CPUS), default=1.0, metavar="CPUS", help="CPUs that each actor reserves (default: 1)"
+    )
+    ray.add_argument(
+        "--ray-own-keys",
+        action="store_true",
+        help="do not send API keys; actors read them from their nodes' environment",
     )
 
 

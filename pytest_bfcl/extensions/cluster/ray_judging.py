@@ -60,7 +60,7 @@ def _mapped(
         if "No module named 'pytest_bfcl" in str(error):
             raise UsageError(f"a node of the cluster lacks pytest-bfcl: {INSTALL} there, the same version") from None
         raise UsageError(
-            f"Ray gave up: {first_line(error)}\nits files tell more: /tmp/ray/session_latest/logs"
+            f"Ray gave up: {first_line(error)}\nsee its log files in /tmp/ray/session_latest/logs"
         ) from None
 
 

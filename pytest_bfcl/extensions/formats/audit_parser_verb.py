@@ -1,7 +1,7 @@
-"""Hold the parser of an installed vLLM or SGLang against our decoder, and against itself when it streams.
+"""Compare a parser of an installed vLLM, SGLang or LMDeploy with our decoder, and with itself when it streams.
 
-Every text is read by the decoder, by the parser unstreamed, and by the parser under every split of the deltas.
-Exit code 1 when any two differ.
+The decoder and the parser read every text; the parser also reads it streamed, under every split into deltas. Exit
+code 1 when any two results differ.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.extensions.formats.parser_streams import Found, StreamedText
     from pytest_bfcl.formats.decoders import Decoder
 
-SUMMARY = "hold a parser of an installed vLLM or SGLang against itself when it streams"
+SUMMARY = "compare an installed engine's parser with our decoder"
 SHOWN = 10
 WIDTH = 160
 
@@ -77,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
     if not args.json:
         _summary(args.name, decoder, len(texts), differing)
         say(
-            f"streamed in {splits:,} ways: {len(texts) - broken} texts come to the same in all of them, {broken} do not"
+            f"streamed in {splits:,} ways: {len(texts) - broken} texts read alike in all of them, {broken} do not"
             f" ({by_tokens} token by token, as servers stream)"
         )
         say("\n".join(shown))

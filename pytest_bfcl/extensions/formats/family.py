@@ -193,7 +193,7 @@ def _of_hub(path: Path, model: str, decoder: str | None, think: Think) -> Family
     template = read_template(path)
     name = decoder if decoder not in (None, "auto") else guessed_decoder(model or path.name)
     if name is None:
-        raise UsageError(f"nothing says how {model or path} writes calls: name a decoder with --bfcl-decoder")
+        raise UsageError(f"the call format of {model or path} is not known: name a decoder with --bfcl-decoder")
     reads = find_decoder(name)
     row = Format(
         "own-template",
@@ -216,7 +216,7 @@ class Rendered(Completions):
         )
         if not self.family.format.native and self.family.format.mode != mode:
             raise UsageError(
-                f"models of the family {self.family.name} are asked @{self.family.format.mode}: "
+                f"models of the family {self.family.name} run in the mode @{self.family.format.mode} only: "
                 f"write {spec.provider}:{spec.name}@{self.family.format.mode}"
             )
         self.family.check(_variables(settings.parameters))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -44,6 +45,19 @@ NEEDS: Mapping[str, tuple[str, ...]] = {
 """Those that are listed, with the environment variables they need."""
 
 
+def missing_key(provider: str) -> str | None:
+    """The variable of a provider that takes one key, when no variable of the provider holds a key or a token.
+
+    Providers with several variables are left out: their libraries also find credentials elsewhere.
+    """
+    needed = NEEDS.get(provider, ())
+    if len(needed) != 1 or not needed[0].endswith("_API_KEY"):
+        return None
+    own = (needed[0][:5], "GOOGLE") if provider == "gemini" else (needed[0][:5],)
+    held = (name for name, value in os.environ.items() if value and name.startswith(own))
+    return None if any("KEY" in name or "TOKEN" in name for name in held) else needed[0]
+
+
 class LitellmProvider:
     """The entry point ``litellm`` of the group ``pytest_bfcl.models``, which takes others' specs, too."""
 
@@ -55,7 +69,7 @@ class LitellmProvider:
 
     def check(self, spec: ModelSpec, settings: Settings) -> None:
         """Raise `UsageError` where litellm is not installed."""
-        extras.require("litellm", f"{spec.text}, which is asked through litellm,")
+        extras.require("litellm", f"{spec.text}, which uses litellm,")
 
     def __call__(self, spec: ModelSpec, settings: Settings, mode: Mode) -> Model:
         """The adapter. Raises `UsageError` where litellm is not installed or asked for another API."""
@@ -64,7 +78,7 @@ class LitellmProvider:
         self.check(spec, settings)
         if settings.api not in (None, "chat"):
             raise UsageError(
-                f"{spec.text} is asked through litellm, which speaks chat completions only; for the API {settings.api} "
+                f"{spec.text} uses litellm, which has chat completions only; for the API {settings.api} "
                 "write openai:NAME with --bfcl-base-url"
             )
         return LitellmModel(spec, settings, mode)

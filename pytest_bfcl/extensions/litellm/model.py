@@ -23,6 +23,7 @@ from pytest_bfcl.endpoints.breaker import Breaker
 from pytest_bfcl.endpoints.errors import EndpointUnreachable
 from pytest_bfcl.endpoints.faults import error_in, http_fault, is_overflow
 from pytest_bfcl.endpoints.retrying import Caller, RetryPolicy
+from pytest_bfcl.extensions.litellm import missing_key
 from pytest_bfcl.extras import install_command
 from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.json_types import Fields, Parsed
@@ -92,6 +93,14 @@ class LitellmModel:
     def breaker(self) -> Breaker:
         """The circuit breaker; ``breaker.reason`` is set when the run should stop."""
         return self.calls.breaker
+
+    def check_key(self) -> None:
+        """Raise `AdapterError` when the provider's key is not set; loads and sends nothing."""
+        provider = self.route.partition("/")[0]
+        if self.base_url or self.settings.headers or (variable := missing_key(provider)) is None:
+            return
+        what = f"no key for {provider}: the environment variable {variable} is not set"
+        raise AdapterError(AdapterTrouble.AUTH, what, advice=f"export {variable}=…")
 
     async def generate(self, request: Request) -> Reply:
         """Ask once, with retries; raises `AdapterError`."""

@@ -1,9 +1,9 @@
-"""Fetch the main branch's run from GitLab's artefacts, to compare with: the latest successful job of the same name.
+"""Download the default branch's run from GitLab, as a baseline: the latest successful job of the same name.
 
   pytest-bfcl comment baseline -o reports/main
 
-Without one the command reports this and exits with 0; nothing is written. It reads CI_API_V4_URL, CI_PROJECT_ID,
-CI_DEFAULT_BRANCH, CI_JOB_NAME and CI_JOB_TOKEN of the job. On GitHub the action keeps the run in the cache instead.
+If there is no such run, the command reports this, writes nothing and exits with 0. It reads CI_API_V4_URL,
+CI_PROJECT_ID, CI_DEFAULT_BRANCH, CI_JOB_NAME and CI_JOB_TOKEN of the job. On GitHub the action uses its cache instead.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pytest_bfcl.plain_text import say
 if TYPE_CHECKING:
     from pytest_bfcl.confined.zips import Archive
 
-SUMMARY = "fetch the main branch's run from GitLab, to compare with"
+SUMMARY = "download the default branch's run from GitLab"
 FILES = ("run.json", "results.jsonl", "summary.json")
 """What a comparison reads of a run."""
 _NOT_YET = (404,)
@@ -30,7 +30,7 @@ _MOST_BYTES = 2**30
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the verb."""
-    parser.add_argument("-o", "--out", type=Path, required=True, metavar="DIR", help="where the run goes")
+    parser.add_argument("-o", "--out", type=Path, required=True, metavar="DIR", help="folder for the run")
     parser.add_argument("--job", help="the job's name (default: CI_JOB_NAME)")
     parser.add_argument("--branch", help="its branch (default: CI_DEFAULT_BRANCH)")
 

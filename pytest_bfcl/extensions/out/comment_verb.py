@@ -1,11 +1,11 @@
-"""Write what a run came to into its pull request: one comment, kept up to date.
+"""Write one comment with a run's gates, scores and causes into its pull request, and update it.
 
   pytest-bfcl comment reports/pr --against reports/main            print it
   pytest-bfcl comment reports/pr --against reports/main --post     write it, on GitHub or GitLab
 
-The comment has gates, scores with intervals, causes, and differences where the baseline is there; a job that runs again
-writes the same comment anew. GitHub wants GITHUB_TOKEN and `permissions: pull-requests: write`, GitLab GITLAB_TOKEN
-(a project access token with the scope api). Exit code 0; 1 when the forge refused, 2 usage.
+If the baseline exists, the comment also shows the differences. A job that runs again updates the same comment. GitHub
+needs GITHUB_TOKEN and `permissions: pull-requests: write`. GitLab needs GITLAB_TOKEN, a project access token with the
+scope api. Exit code 0; 1 when GitHub or GitLab refused the comment; 2 for usage.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("run", type=Path, metavar="RUN", help="a run directory")
     parser.add_argument("--against", type=Path, metavar="RUN", help="the main branch's run; may be missing")
     parser.add_argument("--post", action="store_true", help="write it into the pull or merge request of this job")
-    parser.add_argument("--key", default="run", help="tells several comments of one request apart (default: run)")
+    parser.add_argument(
+        "--key", default="run", help="name of this comment, when one pull request has several (default: run)"
+    )
     parser.add_argument("-o", "--out", type=Path, metavar="FILE", help="write it to a file, too")
 
 

@@ -86,7 +86,7 @@ def discussion(environment: Environment) -> Discussion | None:
         return _of_github(environment)
     if environment.get("GITLAB_CI"):
         return _of_gitlab(environment)
-    raise UsageError("neither GitHub's nor GitLab's environment is here: without --post the comment is printed")
+    raise UsageError("this is no job of GitHub or GitLab; leave out --post to print the comment")
 
 
 def job_address(environment: Environment) -> str:
@@ -113,7 +113,7 @@ def _of_github(environment: Environment) -> PullRequest | None:
         return None
     token = environment.get("GITHUB_TOKEN") or environment.get("GH_TOKEN")
     if not token:
-        raise UsageError("GITHUB_TOKEN is not set: give the step env: GITHUB_TOKEN: ${{ github.token }}")
+        raise UsageError("GITHUB_TOKEN is not set; add to the step: env: GITHUB_TOKEN: ${{ github.token }}")
     api = Api(environment.get("GITHUB_API_URL") or "https://api.github.com", {"Authorization": f"Bearer {token}"})
     return PullRequest(api, environment.get("GITHUB_REPOSITORY", ""), number)
 

@@ -112,7 +112,7 @@ def _refuse_unknown(documents: Sequence[Fields], answers: Sequence[Fields]) -> N
         for name, parameters in each.items():
             wanted = Expectation(called=name, arguments=dict.fromkeys(parameters))
             if told := next(unknown_names(wanted, tools), None):
-                raise UsageError(f"{told} (the answer is wrong, nothing was judged)")
+                raise UsageError(f"{told} (the error is in the expected calls; nothing was judged)")
             odd = next((parameter for parameter, values in parameters.items() if has_functions(values)), None)
             if odd is not None:
                 raise UsageError(

@@ -143,7 +143,7 @@ class Expected:
         if found.kind in ("call", "resource"):
             raise UsageError(f"{found.kind} needs a server: an output in Python has none; {WHERE}")
         if self._tools is not None and (told := next(unknown_names(found, self._tools), None)):
-            raise UsageError(f"{told} (the expectation is wrong, nothing was judged)")
+            raise UsageError(f"{told} (the error is in the expectation; nothing was judged)")
         return found
 
     def hold(self, each: Expectation) -> None:

@@ -236,13 +236,13 @@ def register_recording(config: pytest.Config, stop: Callable[[str], None] = pyte
     is_worker = hasattr(config, "workerinput")
     plugins.register(AnswersOnReports(), "bfcl-answers-on-reports")
     if asked.mode == "prune" and (is_worker or plugins.hasplugin("dsession")):
-        raise UsageError("--bfcl-record prune= needs one process, which knows all tests: leave out -n")
+        raise UsageError("--bfcl-record prune= needs all tests in one process: leave out -n")
     if not is_worker:
         plugins.register(AnswersKept(asked, stop), "bfcl-answers-kept")
 
 
 def _no_model(request: Request) -> str:
-    raise UsageError("a recording is asked, no model")
+    raise UsageError("replies come from a recording, not from a model")
 
 
 class Asker:

@@ -1,12 +1,12 @@
-"""Turn recorded conversations into entries for review.
+"""Draft entries from recorded conversations, for your review.
 
   pytest-bfcl new log conversations.jsonl -o candidates.jsonl
 
-Reads what APIs, proxies and tracers record: messages and tools, requests and responses (OpenAI, Responses, Anthropic,
-Gemini, litellm, stored completions); spans (OpenTelemetry, Phoenix, OpenLLMetry, Vercel's AI SDK); exports of Langfuse,
-LangSmith, MLflow and Helicone; rows of xLAM and ACEBench. Every answered request becomes an entry whose answer is what
-was called; a conversation with tool results becomes one with recorded results. All are marked as not reviewed:
-what a model once did is not yet what is right.
+It reads messages and tools, and requests with responses (OpenAI, Responses, Anthropic, Gemini, litellm, stored
+completions); spans (OpenTelemetry, Phoenix, OpenLLMetry, Vercel's AI SDK); exports of Langfuse, LangSmith, MLflow and
+Helicone; rows of xLAM and ACEBench. Every answered request becomes an entry, with the recorded calls as the answer. A
+conversation with tool results becomes an entry with recorded results. All entries are marked as not reviewed, because
+a recorded call can be wrong.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SHOWN = 8
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the verb."""
     parser.add_argument("what", nargs="?", choices=["chatlog"], default="chatlog", help="what to read")
-    parser.add_argument("path", help="a .jsonl or .json of conversations, in any of the known formats")
+    parser.add_argument("path", help="a .jsonl or .json file of conversations in a known format")
     parser.add_argument("-o", "--output", metavar="FILE", help="write to this new file instead of printing")
     parser.add_argument("--prefix", default="log", help="what ids begin with (default: %(default)s)")
     parser.add_argument("--turns", choices=["both", "single", "multi"], default="both",

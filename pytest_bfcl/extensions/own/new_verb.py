@@ -1,10 +1,10 @@
-"""Write the beginning of an entry of your own: its tools from what you have, request and answer for you to fill in.
+"""Draft an own entry from your tools. You then fill in the request and the answer.
 
   pytest-bfcl new entry --from-openapi petstore.yaml --tool findPets >> mytools.jsonl
   pytest-bfcl new entry --from-mcp "python my_server.py"
   pytest-bfcl new entry --from-python shop.api:find_order,cancel_order
 
-The entry is marked as not reviewed. `pytest-bfcl validate FILE` says what is still to be done.
+The entry is marked as not reviewed. `pytest-bfcl validate FILE` lists what is missing.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--neighbours", type=_count, metavar="N",
                         help="with --each: offer the N tools nearest to it by their words, too; of --kind irrelevance "
                         "only them (default: 3, of --kind simple 0)")  # fmt: skip
-    parser.add_argument("--request", default="", metavar="TEXT", help="what the user says")
+    parser.add_argument("--request", default="", metavar="TEXT", help="text of the request (default: a TODO)")
     parser.add_argument("--id", default="own_0", help="id of the entry (default: %(default)s; with --each the prefix)")
     parser.add_argument("-o", "--output", metavar="FILE", help="append to this file instead of printing")
 

@@ -115,7 +115,7 @@ def _answered(request: Parsed) -> Parsed:
         try:
             value = yaml.load(request["text"], _loader(yaml))
         except (yaml.YAMLError, ValueError) as wrong:
-            return {"error": f"is neither JSON nor YAML: {str(wrong)[:300]}"}
+            return {"error": f"is neither JSON nor YAML: {' '.join(str(wrong).split())[:300]}"}
     if not isinstance(value, Mapping) or not isinstance(value.get("paths"), Mapping):
         return {"error": 'is no OpenAPI document: it has no "paths"'}
     documents = list(_operations(value))

@@ -1,4 +1,4 @@
-"""Print a JSON Schema, for editors and other programs: of own entries, of results.jsonl, of a run's events."""
+"""Print a JSON Schema for editors and programs: of own entries, of results.jsonl, or of a run's events."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import argparse
 from pytest_bfcl.cli import write_file
 from pytest_bfcl.plain_text import say_data
 
-SUMMARY = "print the JSON Schema of own entries, or of results"
+SUMMARY = "print the JSON Schema of entries, results or events"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -45,7 +45,7 @@ def skeleton(
     count = len(right) + len(others)
     kind = kind or ("simple" if count == 1 else "multiple")
     if kind == "simple" and count != 1:
-        raise UsageError(f"a simple entry offers one tool, not {count}: choose one with --tool, or --kind multiple")
+        raise UsageError(f"a simple entry offers one tool, not {count}: select one with --tool, or use --kind multiple")
     missing = kind == "irrelevance" and bool(others)
     offered = others if missing else _mixed(right, others, entry_id)
     about = (

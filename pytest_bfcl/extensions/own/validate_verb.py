@@ -1,11 +1,11 @@
-"""Check data files before a run: every entry's shape, types and answers.
+"""Check data files before a run: the shape, types and answers of every entry.
 
-Own entries are also tried with a model that knows the ground truth (it must pass), and read for what makes them unfair.
-Unfair are descriptions that say nothing, answers outside the enum, values the request never mentions, tools that look
-the same.
+For own entries it also proves that the ground truth passes. It warns about entries that are unfair to a model: empty
+descriptions, answers outside the enum, values that the request does not contain, tools that cannot be told apart.
 
-The official set's retired categories are looked at when --categories names them (docs/retired.md lists their flaws).
-Prints one line a problem, as FILE:LINE: id: message. Exit code 1 when there are errors; warnings are only printed.
+It checks the official set's retired categories only if --categories names them (docs/retired.md lists their flaws).
+It prints one line a problem, as FILE:LINE: id: message. Exit code 1 when there are errors; warnings do not count
+without --strict.
 """
 
 from __future__ import annotations

@@ -78,7 +78,7 @@ def require() -> None:
     if find_spec("bfcl_eval") is None:
         raise UsageError(
             "--bfcl-simulators reference needs the classes of bfcl-eval, which is not installed: "
-            "pip install bfcl-eval, or choose --bfcl-simulators own"
+            "pip install bfcl-eval, or use --bfcl-simulators own"
         )
 
 
@@ -96,7 +96,7 @@ def simulator(class_name: str, config: Fields | None = None, *, long_context: bo
     except ImportError as error:
         raise UsageError(
             f"reference simulators need an installed bfcl-eval, but {module} cannot be imported ({error}). "
-            "Install it (pip install bfcl-eval) or choose --bfcl-simulators own."
+            "Install it (pip install bfcl-eval) or use --bfcl-simulators own."
         ) from error
     instance = loaded()
     if hasattr(instance, "_load_scenario"):

@@ -1,6 +1,6 @@
-"""Check this installation: data, keys (never printed), optional packages, and with --model whether an endpoint answers.
+"""Check this installation: data, keys (never printed) and extras; with --model also whether the endpoint answers.
 
-Exit code 1 when something asked for does not work.
+Exit code 1 when a required part or the endpoint does not work; 2 for usage.
 """
 
 from __future__ import annotations
@@ -45,7 +45,9 @@ class Finding:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The verb's options."""
     parser.add_argument(
-        "--model", metavar="SPEC", help="ask this model one question: with and without thinking, streamed and not"
+        "--model",
+        metavar="SPEC",
+        help="send this model one request four ways: with and without reasoning, streamed and not",
     )
     parser.add_argument("--base-url", metavar="URL", help="base URL, as --bfcl-base-url")
     parser.add_argument("--timeout", type=float, default=30.0, metavar="S", help="seconds to wait for it (default 30)")
@@ -53,6 +55,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the findings; 1 if there is a problem."""
+    from pytest_bfcl.models.registry import check_provider
+    from pytest_bfcl.models.spec import parse_spec
+    from pytest_bfcl.settings import Settings
+
+    if args.model:  # a misspelt name is refused before the report
+        check_provider(parse_spec(args.model), Settings(base_url=args.base_url))
     bad = False
     for finding in findings(args.model, args.base_url, args.timeout):
         say(finding)

@@ -1,10 +1,11 @@
-"""Look for a benchmark's questions, calls, tools and results in training data, by content.
+"""Search training data for a benchmark's questions, calls, tools and results.
 
   pytest-bfcl validate training train.jsonl --against official
   pytest-bfcl validate training data/ more.parquet --against mine.jsonl --mark contaminated.split.json
 
-TRAIN are JSON lines, JSON, Parquet or Arrow files, or folders of them (saved Hugging Face data sets), with any columns.
-Exit code 0 when no entry's question or calls are found, 1 when some are.
+TRAIN is JSON lines, JSON, Parquet or Arrow files, or folders of them (saved Hugging Face data sets), with any columns.
+The texts are compared, so other names of data sets or columns do not matter. Exit code 0 when no entry's question or
+calls are found, 1 when some are.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pytest_bfcl.cli import write_file
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.plain_text import say
 
-SUMMARY = "find a benchmark's entries in training data, by content"
+SUMMARY = "search training data for a benchmark's entries"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

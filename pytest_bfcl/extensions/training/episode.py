@@ -188,7 +188,7 @@ class Episode(Conversation):
         or wrong.
         """
         if not self.done:
-            raise UsageError(f"the episode of {self.entry.id} has not ended: grades come at the end")
+            raise UsageError(f"the episode of {self.entry.id} has not ended, so it has no grade yet")
         if self._grades is None:
             self._grades = self._graded()
         return self._grades

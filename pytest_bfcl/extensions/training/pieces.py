@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
+from pytest_bfcl.runs.directory import RESULTS_FILE, is_run
 from pytest_bfcl.runs.lines import LONGEST_LINE
 from pytest_bfcl.runs.paths import files_named
 from pytest_bfcl.runs.result_line import ReplayLine
@@ -68,7 +69,9 @@ def _files(text: str) -> list[str]:
     path = text.removeprefix("file://")
     if "://" in path:
         raise UsageError(f"{text}: mount or copy it: files are read where every node finds them under one path")
-    if os.path.isdir(path):
+    if is_run(Path(path)):  # its journal holds the same replies
+        names = [os.path.join(path, RESULTS_FILE)]
+    elif os.path.isdir(path):
         names = sorted(map(str, files_named(Path(path), "*.jsonl", "*.gz", "*.parquet")))
     else:
         names = sorted(glob.glob(path)) if glob.has_magic(path) else [path]

@@ -1,6 +1,8 @@
-"""``pytest-bfcl score``: judge every line of a file of recorded outputs, streaming; no pytest, no model.
+"""Judge every line of a file of recorded outputs, without pytest and without a model.
 
-Exit code 0 when every line could be judged (whatever the verdicts), 1 when one could not, 2 for usage.
+  pytest-bfcl score replies.jsonl --data official -o verdicts.jsonl
+
+Exit code 0 when every line could be judged, whatever the verdicts; 1 when a line could not; 2 for usage.
 """
 
 from __future__ import annotations
@@ -52,35 +54,42 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             help="judge on a cluster: HOST:PORT, auto or local; every node finds the files under the same path",
         )  # fmt: skip
     parser.add_argument(
-        "-n", "--processes", type=_processes, default=1, metavar="N", help="judge in so many processes here, or auto"
+        "-n",
+        "--processes",
+        type=_processes,
+        default=1,
+        metavar="N",
+        help="number of processes on this machine, or auto",
     )
     parser.add_argument(
         "--data",
         default="auto",
-        help="auto, bundled, official or a path (default: what the run says, else auto)",
+        help="auto, bundled, official or a path (default: as recorded in the run, else auto)",
     )
-    parser.add_argument("--rules", choices=("official", "corrected"), default="official", help="which verdict counts")
+    parser.add_argument("--rules", choices=("official", "corrected"), default="official", help="rules of the verdict")
     parser.add_argument(
         "--rest", default="auto", help="recorded requests of retired categories: replay:PATH (default: none)"
     )
     parser.add_argument(
-        "--decoder", metavar="NAME|auto", help="the format of calls in texts: a decoder, or by the model's name"
+        "--decoder",
+        metavar="NAME|auto",
+        help="format of calls in texts: a decoder's name, or auto (by the model's name)",
     )
     parser.add_argument(
         "--mode", choices=("fc", "prompt"),
-        help="how lines were asked that do not say it: by native tools, or by a prompt (native calls prove fc)",
+        help="mode of lines that do not give it; without this option native calls prove fc",
     )  # fmt: skip
     parser.add_argument(
         "--names", choices=NAMES, default="auto",
-        help="native names of lines that do not say it: with dots, with underscores, or as the calls prove it",
+        help="spelling of names in lines that do not give it: dots, underscores, or auto (from the calls)",
     )  # fmt: skip
     parser.add_argument(
         "--think", choices=("auto", "strip", "keep"), default="auto",
-        help="thoughts in texts: as the family's handler does, taken out, or left (default: auto)",
+        help="thoughts in texts: auto (as the model family marks them), strip (remove) or keep (default: auto)",
     )  # fmt: skip
     parser.add_argument(
         "-o", "--out", default=STREAM, metavar="OUT.jsonl",
-        help="where verdicts go (.gz packs them; default: stdout); of several files a folder, by model",
+        help="file for the verdicts (.gz compresses; default: stdout); with several inputs a folder",
     )  # fmt: skip
 
 
@@ -95,7 +104,7 @@ def _processes(text: str) -> int:
     if text == "auto":
         return os.cpu_count() or 1
     if not text.isdecimal() or not 1 <= int(text) <= MOST_PROCESSES:
-        raise argparse.ArgumentTypeError(f"{text} does not fit: auto, or a number from 1 to {MOST_PROCESSES}")
+        raise argparse.ArgumentTypeError(f"{text} is not valid: auto, or a number from 1 to {MOST_PROCESSES}")
     return int(text)
 
 
@@ -178,7 +187,7 @@ def _many(args: argparse.Namespace) -> int:
     from pytest_bfcl.session.feeders import find_feeder
 
     if packed := next((path for path in args.paths if is_packed(Path(path))), None):
-        raise UsageError(f"{packed} is an archive or a revision: those are judged one at a time, without -n and others")
+        raise UsageError(f"{packed} is an archive or a revision: judge archives one at a time, without -n")
     if args.out == STREAM:
         raise UsageError("several files, processes or hosts write a folder of verdicts: name one with -o")
     if Path(args.out).exists() and (not Path(args.out).is_dir() or any(Path(args.out).iterdir())):

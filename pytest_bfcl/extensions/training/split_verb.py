@@ -1,10 +1,10 @@
-"""Split data into entries to train on and entries to test with; what belongs together stays together.
+"""Split data into entries for training and entries for tests. Related entries stay together.
 
   pytest-bfcl new split mine.jsonl --train 0.8 --seed 7 -o mine.split.json
   pytest-bfcl new split bundled -o bundled.split.json
   pytest --model vllm:mine --bfcl-data bundled --bfcl-split bundled.split.json
 
-Entries that share a base, a scenario, a question or a function are one family and go to one part.
+Entries that share a base, a scenario, a question or a function are one family. A family is never divided.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.selection.splits import Split
 
 
-SUMMARY = "part entries to train on from entries to test with"
+SUMMARY = "split entries into a training part and a test part"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

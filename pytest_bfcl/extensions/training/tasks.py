@@ -213,7 +213,7 @@ def _read_by(row: Fields, options: Options) -> Options:
     """The options with what the row says of them. Raises `UsageError` where both say it, and differ, or none does."""
     settled = read_by(key_of(row) or {}, options)
     if not settled.get("mode"):
-        raise UsageError("nothing says how replies are written: give mode='prompt' or 'fc', or make the rows again")
+        raise UsageError("the mode of the replies is not known: pass mode='prompt' or 'fc', or make the rows again")
     return settled  # type: ignore[return-value]
 
 

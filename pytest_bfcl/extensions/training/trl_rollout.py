@@ -143,7 +143,7 @@ class Rollout:
             messages[-1]["content"] = f"{messages[-1]['content']}\n{HANDED_OVER}{documents}"
         _, mark, behind = self._rendered([*_BEFORE, *messages], []).rpartition(_REPLY)
         if not mark:
-            raise UsageError("the chat template leaves replies out: a rollout cannot go on behind one")
+            raise UsageError("the chat template leaves replies out: a rollout cannot continue after a reply")
         end = str(self.tokenizer.eos_token or "")
         return behind.removeprefix(end) if ended else behind
 

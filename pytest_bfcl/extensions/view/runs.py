@@ -216,6 +216,7 @@ def open_runs(folders: Iterable[Path], cache: Path | None = None) -> Runs:
     runs = Runs(folders, cache)
     for folder in runs.folders:
         if not folder.is_dir():
-            raise UsageError(f"there is no folder {folder}")
+            what = "is a file: name its folder" if folder.exists() else "does not exist: name a folder of runs"
+            raise UsageError(f"{folder} {what}")
     runs.look()
     return runs

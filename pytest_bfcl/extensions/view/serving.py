@@ -97,7 +97,7 @@ def _bound(host: str, port: int) -> socket.socket:
     except OSError as error:
         made.close()
         told = error.strerror or error
-        raise UsageError(f"cannot listen on {host}:{port}: {told} (--port 0 takes a free one)") from None
+        raise UsageError(f"cannot listen on {host}:{port}: {told} (--port 0 selects a free one)") from None
     made.listen(128)
     return made
 

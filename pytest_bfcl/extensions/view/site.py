@@ -77,9 +77,9 @@ def write_site(store: Store, out: Path, progress: Callable[[str], None] = lambda
 
 def _emptied(out: Path) -> Path:
     if is_run(out):
-        raise UsageError(f"{out} is a run directory: the site would replace its report; choose another folder")
+        raise UsageError(f"{out} is a run directory: the site would replace its report; name another folder")
     if out.exists() and any(out.iterdir()) and not (out / MARK).is_file():
-        raise UsageError(f"{out} holds other files: choose an empty folder, or one with an earlier site")
+        raise UsageError(f"{out} holds other files: name an empty folder, or one with an earlier site")
     for name in ("run", "compare", "audit", "assets", "data"):
         if (out / name).is_symlink():
             raise UsageError(f"{out / name} is a link: it is not written through; remove it first")

@@ -1,9 +1,9 @@
-"""Write the pages of `pytest-bfcl view` as files: for a CI artefact or a project's site; opens from disk.
+"""Write the pages of `pytest-bfcl view` as files, for a CI artefact or a web site. They also open from disk.
 
   pytest-bfcl view site runs/* -o public/bfcl
 
-Runs, reports, every entry, all answers side by side, comparisons, leaderboard, history, stability and findings. Lists
-and comparisons need no script. Exit code 1 when a run could not be shown.
+The site has runs, reports, every entry with all answers, comparisons, leaderboard, history, stability and findings.
+Lists and comparisons need no script. Exit code 1 when a run could not be shown.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.plain_text import redrawn, say
 
-SUMMARY = "the same pages as files, for an artefact or a site"
+SUMMARY = "write the pages of view as files"
 EVERY_S = 2.0
 """Where no terminal is, progress is said no more often."""
 

@@ -1,10 +1,10 @@
-"""Look at runs in a browser: all of them, one while it goes on, an entry in all of them, two compared.
+"""Show runs in a browser: all runs, a run in progress, one entry in all runs, two runs compared.
 
   pytest-bfcl view                   the runs in reports/
   pytest-bfcl view nightly/ old/run1
 
-A local server (extra `view`) on 127.0.0.1 prints its address, with a token, and opens it. It reads the folders named
-and nothing else, writes nothing into them, and stops with Ctrl-C.
+The command starts a local server (extra `view`) on 127.0.0.1, prints its address with a token, and opens it. The server
+reads the named folders only and writes nothing into them. Ctrl-C stops it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.plain_text import say
 
-SUMMARY = "look at runs in a browser"
+SUMMARY = "show runs in a browser"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,9 +25,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folders", nargs="*", type=Path, metavar="FOLDER",
                         help="run directories, or folders holding them (default: reports)")  # fmt: skip
     parser.add_argument("--host", default="127.0.0.1", help="where to listen (default: %(default)s)")
-    parser.add_argument("--port", type=int, default=0, help="0 takes a free one (default)")
+    parser.add_argument("--port", type=int, default=0, help="0 selects a free port (default)")
     parser.add_argument("--no-open", action="store_true", help="print the address, open no browser")
-    parser.add_argument("--data", metavar="PATH", help="the data set of the runs, when it is your own")
+    parser.add_argument("--data", metavar="PATH", help="data of the runs, if they are your own entries")
     parser.add_argument("--board", type=Path, metavar="FILE.csv", help="show the rows of a published data_overall.csv")
 
 

@@ -48,7 +48,7 @@ class Place:
         model = create_model(spec, replace(settings, api="chat") if rendered else settings)
         if not isinstance(model, OpenAIModel):
             raise UsageError(
-                f"the wire checks need an endpoint that is asked over HTTP by ourselves, not {spec.text}: "
+                f"the wire checks need an HTTP endpoint, not {spec.text}: "
                 "write openai:NAME with --bfcl-base-url URL, or vllm:NAME, sglang:NAME, llamacpp:NAME, …"
             )
         return cls(model.server, model.name, "completions" if rendered else model.api.name, model.settings.parameters)

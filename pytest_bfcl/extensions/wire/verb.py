@@ -1,9 +1,9 @@
-"""Explain the wire checks (--list), write the page of a run again, or cut a streaming parser's texts everywhere.
+"""List the wire checks (--list), write the wire page of a run again, or test a streaming parser (--parser).
 
---parser module:callable takes any callable from deltas of a text to events (docs/wire.md), vllm:NAME and sglang:NAME
-the parsers of an installed engine. Exit code 1 when a rule is broken.
+--parser module:callable takes any callable from deltas of a text to events (docs/wire.md); vllm:NAME and sglang:NAME
+take the parsers of an installed engine. The texts are cut at every place. Exit code 1 when a rule is broken.
 
-Checks are run by pytest: pytest --model openai:NAME --bfcl-base-url URL -m wire
+pytest runs the checks: pytest --model openai:NAME --bfcl-base-url URL -m wire
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 SHOWN = 30
 """Deltas of a finding that are printed."""
-SUMMARY = "explain the checks of a server, write their page again"
+SUMMARY = "list the wire checks, or write their page again"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -113,7 +113,7 @@ def cut_everywhere(name: str, format_name: str | None, lines: str | None) -> int
         for cut in examined(target, texts):
             broken += 1
             _tell(cut)
-    say(f"rules broken: {broken}" if broken else "every split comes to the same")
+    say(f"rules broken: {broken}" if broken else "every split gives the same result")
     return int(bool(broken))
 
 

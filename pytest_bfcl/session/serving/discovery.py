@@ -56,7 +56,7 @@ def only_model(servers: Sequence[FoundServer], name: str = "") -> tuple[FoundSer
         what = f"no model like {name!r}" if name and servers else "no server"
         raise UsageError(
             f"auto: found {what} on this machine (asked ports {ports}); start one, "
-            "name it (--model vllm:NAME --bfcl-base-url URL), or let it be started (--bfcl-serve)"
+            "name it (--model vllm:NAME --bfcl-base-url URL), or start it with the run (--bfcl-serve)"
         )
     shown = [f"{model} at {server.base_url} ({server.usual})" for server, model in offers[:6]]
     more = f", and {len(offers) - 6} more" if len(offers) > 6 else ""

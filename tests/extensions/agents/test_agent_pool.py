@@ -45,7 +45,7 @@ def test_it_plays_as_in_this_process(workers: int) -> None:
     [
         ("exiting", "the agent raised SystemExit: 3"),
         ("cancelling", "the agent raised CancelledError"),
-        ("dying", "the agent's process ended with status 7 in an entry; it last said: out of paper"),
+        ("dying", "the agent's process ended with status 7 in an entry; its last output: out of paper"),
         pytest.param("eating", "MemoryError", marks=pytest.mark.skipif(sys.platform != "linux", reason="RLIMIT_DATA")),
     ],
 )

@@ -149,7 +149,7 @@ def test_other_rules_have_their_own_words(tmp_path: Path, capsys: pytest.Capture
     assert "corrected answer of the verified data" in found("verified")["parallel_2"]
     capsys.readouterr()
     assert main(["compare", str(tmp_path / "right"), str(tmp_path / "wrong2"), "--rules", "verified"]) == 2
-    assert "has no verdict by the verified data" in capsys.readouterr().err
+    assert "has no verdicts by the verified data" in capsys.readouterr().err
 
 
 def test_score_folders_are_judged_again_where_their_results_are(tmp_path: Path) -> None:

@@ -98,7 +98,7 @@ def test_the_verb_writes_what_it_is_asked_for(tmp_path: Path, capsys: pytest.Cap
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ({"model": "openai:b@fc"}, "stability is about runs of one model"),
+        ({"model": "openai:b@fc"}, "stability needs runs of one model"),
         ({"sha256": "cd" * 32}, "are not runs of one model on one test\n  data SHA-256"),
         ({"dataset": "bundled"}, "are not runs of one model on one test\n  data set"),
     ],

@@ -133,18 +133,18 @@ def test_the_gate_of_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert main([*words, "oracle:@fc", "--sample", "400", *gate, str(tmp_path / "few")]) == 2
     assert "400 entries cannot show that two servers are alike, even when they are: 465 can" in capsys.readouterr().err
     assert main([*words, "oracle:@fc", *gate, reference]) == 2
-    assert "is the run itself" in capsys.readouterr().err
+    assert "is the same run" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["RUN"], "--reference RUN says what to compare with"),
-        (["--reference", "RUN"], "name a run, or a model to ask: --model SPEC"),
+        (["RUN"], "name the run to compare with: --reference RUN"),
+        (["--reference", "RUN"], "name a stored run, or a model with --model SPEC"),
         (["RUN", "OTHER", "--reference", "RUN"], "one run has one verdict; --table ranks several"),
-        (["RUN", "--model", "oracle:", "--reference", "RUN"], "--model asks and names its run itself"),
+        (["RUN", "--model", "oracle:", "--reference", "RUN"], "name either stored runs or --model, not both"),
         (["--model", "oracle:", "--model", "lexical:", "--reference", "RUN"], "one --model at a time"),
-        (["RUN", "--reference", "RUN"], "is the run itself"),
+        (["RUN", "--reference", "RUN"], "is the same run"),
         (["RUN", "--reference", "nowhere"], "nowhere does not exist"),
         (["RUN", "--reference", "OTHER", "--margin", "0"], "--margin: percentage points above 0"),
     ],

@@ -125,4 +125,4 @@ def test_every_cause_has_a_next_step() -> None:
 def test_a_cause_that_the_run_does_not_have_is_refused(words: list[str], ask: Ask, capsys: Any) -> None:
     path = ask(FAULTS["prefix"], ["simple_python"])
     assert cli.main(["explain", str(path), *words]) == 2
-    assert "it has name_prefix" in capsys.readouterr().err
+    assert "its causes: name_prefix" in capsys.readouterr().err

@@ -364,7 +364,7 @@ def test_what_goes_on_with_a_cut_reply_is_left_out_with_it(tmp_path: Path, capsy
     path = log(tmp_path / "log.jsonl", chat("length"), later, chat("error"), chat("error"))
     assert main(["new", "log", str(path), "--skip", "-o", str(tmp_path / "made.jsonl")]) == 1
     told = capsys.readouterr().err
-    assert "it goes on with the reply of" in told
+    assert "it continues the reply of" in told
     assert "ended with 'error' (ending) (2 times, first" in told
 
 

@@ -105,7 +105,7 @@ def test_links_that_lead_out_are_refused(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_is_not_there_is_a_mistake(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="there is no folder"):
+    with pytest.raises(UsageError, match="does not exist: name a folder of runs"):
         open_runs([tmp_path / "none"])
 
 

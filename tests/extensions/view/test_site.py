@@ -152,5 +152,5 @@ def test_the_verb(
     assert main(["view", "site", str(folder / "night-1"), "-o", str(tmp_path / "one")]) == 0
     assert main(["view", "site", str(folder / "foreign"), "-o", str(tmp_path / "none")]) == 2
     assert main(["view", "site", str(folder / "nowhere"), "-o", str(tmp_path / "none")]) == 2
-    assert "no folder" in capsys.readouterr().err
+    assert "nowhere does not exist" in capsys.readouterr().err
     assert main(["view", "--no-open", "--port", "99999"]) == 2

@@ -202,7 +202,7 @@ def test_mistakes_are_told(pytester: pytest.Pytester) -> None:
     unknown = run(pytester, url, "bfcl/wire.jsonl::nothing")
     unknown.stderr.fnmatch_lines(["*not found: bfcl/wire.jsonl::nothing; pytest-bfcl doctor wire --list*"])
     wrong = run(pytester, url, "-m", "wire", model="oracle:")
-    wrong.stderr.fnmatch_lines(["*the wire checks need an endpoint*not oracle:*"])
+    wrong.stderr.fnmatch_lines(["*the wire checks need an HTTP endpoint, not oracle:*"])
     assert unknown.ret == wrong.ret == 4
 
 

@@ -35,7 +35,7 @@ _READ = "read the entry; correct it where it is wrong"
 _ROWS: tuple[Rule, ...] = (
     # The entry as it stands.
     Rule("malformed", "the entry cannot be used as it is", "a shape the loader or the checkers do not know",
-         "mend the field named", "unpassable"),
+         "fix the field named", "unpassable"),
     Rule("no_answer", "there is no answer", "nothing can be right", "write the answer", "unpassable"),
     Rule("bad_message", "a message has no content or no known role", "a model cannot be asked this",
          "write the message", "unpassable"),
@@ -121,7 +121,7 @@ _ROWS: tuple[Rule, ...] = (
     Rule("function_fits", "no call is due, yet a function seems to fit",
          "the request uses most words of a function's name and description", _READ, "ambiguous", "reading"),
     # Ground truth of stateful entries.
-    Rule("config_unusable", "the initial state cannot be loaded", "the simulators refuse it", "mend the configuration",
+    Rule("config_unusable", "the initial state cannot be loaded", "the simulators refuse it", "fix the configuration",
          "unpassable"),
     Rule("call_error", "a call of the ground truth ends in an error", "the expected way does not work", _FIX_ANSWER,
          "wrong_answer"),

@@ -1,9 +1,8 @@
-"""Find data defects and prove each: impossible answers, calls that fail, texts that stand nowhere, disagreements.
+"""Find data defects and prove each: impossible answers, calls that fail, values without a source, contradictions.
 
-Defects are proved by the entry itself; readings are listed for a person and judge nothing. With --runs, it also lists
-entries that no run passed, and entries where the runs agree on another answer. Option -o writes a page per finding and
-rows for the list of known issues; `pytest-bfcl view` shows what is in such a folder. Exit code 1 when there are
-defects.
+The entry itself proves a defect. Doubtful readings are listed for a person and do not count. With --runs it also lists
+entries that no run passed, and entries for which the runs agree on another answer. -o writes a page for each finding,
+and rows for the list of known issues; `pytest-bfcl view` shows such a folder. Exit code 1 when there are defects.
 """
 
 from __future__ import annotations
@@ -105,7 +104,7 @@ def _write(folder: Path, dataset: DataSet, found: Sequence[Defect], runs: Sequen
     from pytest_bfcl.runs.paths import write_here
 
     if is_run(folder):
-        raise UsageError(f"{folder} is a run directory: the pages would replace its report; choose another folder")
+        raise UsageError(f"{folder} is a run directory: the pages would replace its report; name another folder")
     entries: dict[str, Entry] = {}
     for entry_id in {name for defect in found for name in (defect.id, *defect.others)}:
         ref = dataset.find(entry_id)

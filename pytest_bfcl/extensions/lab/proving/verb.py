@@ -1,13 +1,13 @@
-"""Judge the answers of official folders again and compare every verdict with the one in their score files.
+"""Judge an official result folder again and compare every verdict with the folder's score files.
 
   pytest-bfcl score prove bfcl-run/ -o proof.md
 
-A folder holds result/ and score/ as BFCL writes them, of any release. One result file next to its score/ is enough.
-Archives (.zip, .tar, .tar.gz, .tar.bz2, .tar.xz) and revisions of a git repository are unpacked meanwhile. A revision
-is REPO@REVISION, or REPO alone for the newest commit with results.
+The folder has result/ and score/ of any BFCL release. One result file next to its score/ is enough. Archives (.zip,
+.tar, .tar.gz, .tar.bz2, .tar.xz) and revisions of a git repository work too: REPO@REVISION, or REPO for the newest
+commit with results.
 
-Printed is what was compared, how much of it is equal, and each difference with its cause. Exit code 0 when every
-difference has a known cause, 1 otherwise.
+It prints what was compared, how much is equal, and each difference with its cause. Exit code 0 when every difference
+has a known cause, 1 otherwise.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pytest_bfcl.plain_text import say
 if TYPE_CHECKING:
     from pytest_bfcl.extensions.lab.proving.proof import Part
 
-SUMMARY = "judge an official folder again and hold it against its scores"
+SUMMARY = "judge an official folder again and compare with its scores"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "folders", nargs="+", type=Path, metavar="FOLDER",
         help="holds result/ and score/; also one result file, a .zip or .tar.*, or REPO@REVISION of a git history",
     )  # fmt: skip
-    parser.add_argument("--data", default="official", help="the data that was asked (default: %(default)s)")
+    parser.add_argument("--data", default="official", help="data of the folder (default: %(default)s)")
     parser.add_argument(
         "--names", choices=NAMES, default="auto",
         help="native names in the results: with dots, with underscores, or as the calls prove it",
@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
 
     for folder in args.folders:
         if not folder.exists() and not is_packed(folder):
-            raise UsageError(f"{folder} is not there: name a folder with result/ and score/, an archive, or REPO@REV")
+            raise UsageError(f"{folder} does not exist: name a folder with result/ and score/, an archive, or REPO@REV")
     data = open_data(args.data)
     parts: list[Part] = []
     left_out = LeftOut()

@@ -35,7 +35,7 @@ class Threads:
         if previous is None:
             return ()
         if previous not in self._by_id:
-            raise UnknownShape(f"it goes on with the response {previous!r}, which is not in this log")
+            raise UnknownShape(f"it continues the response {previous!r}, which is not in this log")
         return self._by_id[previous]
 
     def keep(self, response: object, said: tuple[Said, ...]) -> None:

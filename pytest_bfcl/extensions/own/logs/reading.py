@@ -54,7 +54,7 @@ def _goes_on(each: Conversation, spoilt: Mapping[str, str], leave_out: Callable[
     """Whether a conversation holds a reply that is no truth, from another line of the log."""
     place = next((spoilt[mark] for mark in _marks(each.said) if mark in spoilt), None) if spoilt else None
     if place is not None:
-        _refuse(f"{each.place}: it goes on with the reply of {place}, which is left out", leave_out)
+        _refuse(f"{each.place}: it continues the reply of {place}, which is left out", leave_out)
     return place is not None
 
 

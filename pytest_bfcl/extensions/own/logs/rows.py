@@ -84,8 +84,10 @@ class AceAnswers:
                 lines = self._path.read_text(encoding="utf-8-sig").splitlines()
                 found = [json.loads(line) for line in lines if line.strip()]
                 self._by_id = {str(each["id"]): each["ground_truth"] for each in found}
-            except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-                raise UnknownShape(f"its answer is not in {self._path}: {error}") from None
+            except (OSError, ValueError, KeyError, TypeError, RecursionError):
+                raise UnknownShape(
+                    f"it is an entry, not a conversation (a row of ACEBench has its answer in {self._path})"
+                ) from None
         if str(row["id"]) not in self._by_id:
             raise UnknownShape(f"{self._path} has no answer to {row['id']!r}")
         return self._by_id[str(row["id"])]

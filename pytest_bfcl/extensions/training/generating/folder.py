@@ -107,7 +107,7 @@ class Folder:
                     if number:
                         self._take(told)
                 except (ValueError, KeyError, TypeError):
-                    raise UsageError(f"{journal}:{number + 1} is damaged: delete {self.path} and begin anew") from None
+                    raise UsageError(f"{journal}:{number + 1} is damaged: delete {self.path} and start again") from None
                 whole += len(line)
         os.truncate(journal, whole)
         for name, end in self._ends.items():

@@ -1,13 +1,13 @@
-"""Make tasks to train on: worlds, calls that feed each other, and requests, each one proved.
+"""Generate training tasks with a proved answer: a start state, calls that use each other's results, and a request.
 
   pytest-bfcl new tasks --simulators TradingBot,TravelAPI --n 1000 --seed 7 -o tasks
   pytest-bfcl new tasks --n 10000 --seed 7 -o tasks --processes auto
   pytest-bfcl new tasks --from-openapi petstore.yaml --n 200 --seed 7 -o tasks
-  pytest-bfcl new tasks --n 500 --seed 7 -o tasks --model openai:gpt-4o-mini   # requests in its words, recorded
+  pytest-bfcl new tasks --n 500 --seed 7 -o tasks --model openai:gpt-4o-mini   # this model rephrases the requests
 
-The same options give the same bytes, with any number of processes. Tasks are written as they are made; the same
-command resumes an unfinished set. The folder is data like any other:
-`pytest --model … --bfcl-data tasks`, `--bfcl-ids tasks/curriculum.txt` for the order from easy to hard.
+The same options give the same bytes, with any number of processes. If the command is stopped, the same command resumes
+it. Run the folder like other data: `pytest --model … --bfcl-data tasks`. `--bfcl-ids tasks/curriculum.txt` orders the
+tasks from easy to hard.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from pytest_bfcl.plain_text import say
 if TYPE_CHECKING:
     from pytest_bfcl.extensions.training.generating.making import Place, Recipe
 
-SUMMARY = "make proved tasks to train on, from simulators or tools of your own"
+SUMMARY = "generate training tasks with proved answers"
 ALL = "all"
 EVERY_S = 5.0
 """Seconds between two words on how far it is."""
@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--model", metavar="SPEC", help="put requests into this model's words; replies are recorded")
     parser.add_argument("--base-url", metavar="URL", help="where that model is, for providers that need it")
-    parser.add_argument("--processes", type=_processes, default=1, metavar="N", help="make in so many, or auto")
+    parser.add_argument("--processes", type=_processes, default=1, metavar="N", help="number of processes, or auto")
 
 
 def _count(text: str) -> int:

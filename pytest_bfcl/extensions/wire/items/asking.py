@@ -93,7 +93,8 @@ class WireChecks:
         if isinstance(error, AdapterError) and error.kind in (AdapterTrouble.CONNECTION, AdapterTrouble.AUTH):
             self._unreached += 1
             if self._unreached >= GIVE_UP:
-                self._session.notices.stop(f"{place.server.shown}: {place.hidden(error.message)}")
+                reason = f"{place.server.shown}: {place.hidden(error.message)}"
+                self._session.notices.stop(reason, summarised=False)
         else:
             self._unreached = None
 

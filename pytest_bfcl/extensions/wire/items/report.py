@@ -53,7 +53,7 @@ class WireReport:
                 file.write(f"{line}\n")
         except OSError as error:
             trouble = HarnessError(HarnessTrouble.STORAGE, f"{run.path / LINES_FILE}: {error.strerror or error}")
-            self._session.notices.stop(trouble.message)
+            self._session.notices.stop(trouble.message, summarised=False)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
