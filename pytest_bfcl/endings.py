@@ -212,7 +212,8 @@ def problem_of(reply: Reply) -> str | None:
     """
     if reply.problem or reply.finish_reason is None:
         return reply.problem
-    return _problem(reply, _kind_of(reply.finish_reason[:WORD_LIMIT], "any"))
+    kind = _kind_of(reply.finish_reason[:WORD_LIMIT], "any")
+    return None if kind is Ending.CALLS and reply.tool_calls else _problem(reply, kind)
 
 
 def has_answer(reply: Reply) -> bool:

@@ -184,13 +184,15 @@ class Step:
 
     ``calls`` are the decoded calls: call texts such as ``cd(folder='a')`` in conversations that execute calls, `Call`
     for single-turn entries; ``None`` when the reply did not decode (then ``error`` says why). ``results`` are the
-    result texts the model saw, one per call.
+    result texts the model saw, one per call. ``native`` is the reply whose native calls ``calls`` are, as they came:
+    a judge need not read this reply again.
     """
 
     reply: Reply
     calls: list[str] | list[Call] | None = None
     results: list[str] = field(default_factory=list)
     error: str | None = None
+    native: Reply | None = field(default=None, compare=False, repr=False)
 
     @property
     def call_texts(self) -> list[str]:
@@ -233,7 +235,10 @@ class OtherReading(NamedTuple):
 
     def of(self, transcript: Transcript) -> Transcript:
         """The conversation read so, to be judged."""
-        turns = [replace(turn, steps=[replace(step, calls=None) for step in turn.steps]) for turn in transcript.turns]
+        turns = [
+            replace(turn, steps=[replace(step, calls=None, native=None) for step in turn.steps])
+            for turn in transcript.turns
+        ]
         return replace(
             transcript, mode=self.mode, underscore_names=self.underscore_names, decoder=self.decoder, turns=turns,
             other_reading=None,

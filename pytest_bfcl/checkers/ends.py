@@ -41,10 +41,12 @@ class Ends:
         self.begun: list[Reply] = []
         for number, turn in enumerate(transcript.turns):
             for step in turn.steps:
-                if problem := _problem_of(step.reply):
-                    self.places.append((number, problem, step.reply))
-                if step.reply.tool_calls and step.reply.finish_reason:
-                    self.begun.append(step.reply)
+                reply = step.reply
+                problem = problem_of(reply) if reply.finish_reason or reply.problem else None
+                if problem or (reply.text and (problem := _silent(reply))):
+                    self.places.append((number, problem, reply))
+                if reply.tool_calls and reply.finish_reason:
+                    self.begun.append(reply)
         self.worst = self._worst() if self.places else None
 
     def weighed(self, verdict: Verdict, *, quiet: bool = False) -> Verdict:
@@ -100,11 +102,9 @@ class Ends:
         return verdict.put_down_to(reasons.reply_reason(problem))
 
 
-def _problem_of(reply: Reply) -> str | None:
-    """What speaks against a reply: its ending, or that it holds thoughts and nothing else."""
-    if (reply.finish_reason or reply.problem) and (problem := problem_of(reply)):
-        return problem
-    return None if not reply.text or is_answered(reply) or reply.text.isspace() else NOTHING_SAID
+def _silent(reply: Reply) -> str | None:
+    """What speaks against a reply that ended normally: its text holds thoughts and nothing else."""
+    return None if is_answered(reply) or not reply.text or reply.text.isspace() else NOTHING_SAID
 
 
 def is_answered(reply: Reply) -> bool:

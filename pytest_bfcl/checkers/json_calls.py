@@ -86,10 +86,10 @@ def call_form(functions: Sequence[Fields], output: object, language: Language = 
     if not calls:
         return None
     form: CallForm = {"calls": len(calls)}
-    names = wire_names(functions)
     documents: dict[str | None, Fields] = {}
     for document in functions:
         documents[document.get("name")] = document
+    names = {} if dict(calls).keys() <= documents.keys() else wire_names(functions)
     for name, arguments in calls:
         if (fault := _fault(documents.get(names.get(name, name)), arguments, language)) is not None:
             form[fault] = form.get(fault, 0) + 1
@@ -121,6 +121,6 @@ def _fault(
     if not isinstance(values, dict):
         return "broken"
     sent = document if language == "python" else typed_as_sent([document], language)[0]
-    if not is_native(sent) and surely_fits(sent.get("parameters") or {}, values):
+    if ("dialect" not in sent or not is_native(sent)) and surely_fits(sent.get("parameters") or {}, values):
         return None
     return None if is_valid(compile_tools([sent])[0]["function"]["parameters"], values) else "invalid"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from pytest_bfcl.checkers import advice, reasons
 from pytest_bfcl.checkers.answer import check_answer
@@ -22,7 +22,7 @@ from pytest_bfcl.checkers.corrected import (
 )
 from pytest_bfcl.checkers.details import TriedDetails, TroubleDetails, UndueDetails, UnreadDetails
 from pytest_bfcl.checkers.ends import Ends
-from pytest_bfcl.checkers.entries import language_of, reply_of, single_turn_decoder, stored_calls
+from pytest_bfcl.checkers.entries import reply_of, single_turn_decoder, stored_calls
 from pytest_bfcl.checkers.exact import all_exactly_right
 from pytest_bfcl.checkers.plugged import category_group, check_plugged, own_checker
 from pytest_bfcl.checkers.served import check_served
@@ -81,7 +81,7 @@ def judge_both(entry: Entry, transcript: Transcript, *, simulators: Kind = "own"
     if corrected.outcome != official.outcome:
         mattered = deciding_rules(candidates, lambda names: judged.verdict(names).outcome == corrected.outcome)
         corrected = replace(corrected, detail={**corrected.detail, "corrected_rules": list(mattered)})
-    return Judgement(official, corrected, mattered, judged.extra())
+    return Judgement(official, corrected, mattered, judged.record.extra() if judged.record is not None else {})
 
 
 class _Judge:
@@ -97,9 +97,8 @@ class _Judge:
     _attempted: bool | None = None
     _lost: str | None = None
     _ends: Ends | None = None
-    _record: StateRecord | None = None
-    _pairing: tuple[str, str] | None = None
-    """The language of the type rules, and how calls are paired with answers."""
+    record: StateRecord | None = None
+    """The replay of a conversation that executes calls; it has figures beyond the reference."""
 
     def __init__(self, entry: Entry, transcript: Transcript, simulators: Kind) -> None:
         self.entry = entry
@@ -111,20 +110,21 @@ class _Judge:
         try:
             ends = self._ends = self._ends or Ends(self.transcript)
             if self.right_under_all:
-                return Verdict.passed()
+                return _PASSED
             row = CATEGORIES.get(self.entry.category)
             if row is None:
                 raise HarnessError(
                     HarnessTrouble.CHECKER, f"nothing judges entries of category {self.entry.category!r}"
                 )
             check, trouble = _CHECKS[row.checker]
-            if own := own_checker(self.entry):
-                found = check_plugged(own, self.entry, self.transcript)
+            if "checker" in (self.entry.model_extra or ()) and (own := own_checker(self.entry)):
+                verdict = check_plugged(own, self.entry, self.transcript)
             elif (said := self.transcript.inference_error) is not None:
-                found = Verdict.wrong(trouble, TroubleDetails(error=said[:500]))
+                verdict = Verdict.wrong(trouble, TroubleDetails(error=said[:500]))
             else:
-                found = check(self, rules)
-            verdict = ends.weighed(found, quiet=row.checker == "irrelevance")
+                verdict = check(self, rules)
+            if ends.places or row.checker == "irrelevance":
+                verdict = ends.weighed(verdict, quiet=row.checker == "irrelevance")
             self.right_under_all = self._right is not None and self._right is self._native and not ends.worst
         except BenchmarkError as error:
             return error.verdict
@@ -154,10 +154,6 @@ class _Judge:
                 self._lost = next((name for name, _ in filter(None, found)), "")
         return self._lost or None
 
-    def extra(self) -> Parsed:
-        """Figures beyond the reference; empty unless the entry was replayed."""
-        return self._record.extra() if self._record is not None else {}
-
     def _calls_against_answers(self, rules: RuleSet) -> Verdict:
         entry, transcript = self.entry, self.transcript
         try:
@@ -165,14 +161,13 @@ class _Judge:
         except DecodeError as error:
             return _undecodable(error, transcript)
         answers, functions, underscored = entry.possible_answer, entry.function, transcript.underscore_names
-        if self._pairing is None:
-            self._pairing = language_of(entry), entry.rule or "simple"
-        language, rule = self._pairing
+        language = entry.language if entry.language != "python" else entry.row.language
+        rule = (entry.row.rule if entry.config is None else entry.rule) or "simple"
         if language == "python":
             if calls is not self._right and all_exactly_right(calls, answers, functions, rule, underscored):
                 self._right = calls
             if calls is self._right:
-                return Verdict.passed()
+                return _PASSED
         for each in answers if isinstance(answers, list) else [None]:
             if not isinstance(each, dict) or not each:
                 raise HarnessError(
@@ -188,7 +183,11 @@ class _Judge:
             return stored
         if transcript.mode == "fc" and transcript.decoder is None:
             if self._native is None:
-                self._native = decode_native(reply_of(transcript))
+                step = transcript.turns[0].steps[0] if transcript.turns and transcript.turns[0].steps else None
+                if step is not None and step.calls is not None and step.native is step.reply:
+                    self._native = cast("list[Call]", step.calls)
+                else:
+                    self._native = decode_native(reply_of(transcript))
             return self._native
         if self._decoder is None:
             self._decoder = single_turn_decoder(self.entry, transcript)
@@ -226,9 +225,9 @@ class _Judge:
         return self._attempted
 
     def _state(self, rules: RuleSet) -> Verdict:
-        if self._record is None:
-            self._record = replay(self.entry, self.transcript, self.simulators)
-        return self._record.verdict(rules)
+        if self.record is None:
+            self.record = replay(self.entry, self.transcript, self.simulators)
+        return self.record.verdict(rules)
 
     def _answer(self, rules: RuleSet) -> Verdict:
         return check_answer(self.entry, self.transcript, rules)
@@ -248,6 +247,7 @@ class _Judge:
         return Verdict.passed()
 
 
+_PASSED = Verdict.passed()
 _Check = Callable[[_Judge, RuleSet], Verdict]
 _CHECKS: dict[str, tuple[_Check, Reason]] = {
     "ast": (_Judge._calls_against_answers, reasons.ADAPTER_INFERENCE),

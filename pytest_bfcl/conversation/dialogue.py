@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from pytest_bfcl.conversation import history, prompts
 from pytest_bfcl.conversation.formats import Speech
-from pytest_bfcl.conversation.history import exact_texts, fill_calls
+from pytest_bfcl.conversation.history import exact_texts, read_calls
 from pytest_bfcl.conversation.world import World, open_world
 from pytest_bfcl.dataset.expansion import with_hints
 from pytest_bfcl.models.base import Request
@@ -125,7 +125,7 @@ class Dialogue:
         turns[-1].steps.append(step)
         self.steps += 1
         if not self.entry.row.multi_step:
-            fill_calls(self.entry, self.transcript)
+            read_calls(self.entry, self.transcript, step)
         elif reply.problem != "context_overflow":
             self._read_calls(step)
         return step
@@ -195,12 +195,11 @@ class Dialogue:
         if index and index >= len(self.entry.question):
             self._end()
             return
-        opening = self.opening() if index == 0 else list(self.entry.question[index])
-        self._begin([*opening, *self._hand_over(index)] if index in self.entry.missed_function else opening)
-
-    def _begin(self, messages: list[Message]) -> None:
+        messages = self.opening() if index == 0 else list(self.entry.question[index])
+        if index in self.entry.missed_function:
+            messages += self._hand_over(index)
         if self.speech.family is not None:
-            messages = self.speech.family.opened(messages, not self.transcript.turns)
+            messages = self.speech.family.opened(messages, not index)
         self.transcript.turns.append(Turn(messages=list(messages)))
         self.messages.extend(messages)
 

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pytest_bfcl import entry_points
 from pytest_bfcl.conversation.dialogue import OVERFLOW, Dialogue
+from pytest_bfcl.conversation.history import fill_calls
 from pytest_bfcl.conversation.played import PlayedConversation
 from pytest_bfcl.conversation.requirements import NO_SERVERS
-from pytest_bfcl.conversation.services import Services, is_executed
+from pytest_bfcl.conversation.services import CARRIED_OUT, Services, is_executed
 from pytest_bfcl.endings import TROUBLE, problem_of
 from pytest_bfcl.failures import AdapterError, BenchmarkError, HarnessError
 from pytest_bfcl.models.callable import read_result
@@ -60,7 +61,7 @@ async def converse(
     Raises `AdapterError` when the provider could not be asked, `HarnessError` for defects of data or harness,
     `EntrySkipped` when a retired entry lacks a recording.
     """
-    executed = is_executed(entry)
+    executed = entry.row.checker in CARRIED_OUT and is_executed(entry)
     if executed and services is None:
         with Services.of(settings, official=entry.official) as own:
             return await converse(
@@ -71,8 +72,9 @@ async def converse(
     recorded = getattr(model, "transcript_for", None)
     transcript: Transcript | None = None
     try:
-        transcript = recorded(entry, repeat) if recorded is not None else None
-        if transcript is None:
+        if recorded is not None and (transcript := recorded(entry, repeat)) is not None:
+            fill_calls(entry, transcript)
+        else:
             if called is not None:
                 await asyncio.to_thread(called.require, entry)
             as_listed = model.mode == "fc" and not hasattr(model, "play")  # an agent's tools are Python functions
@@ -134,11 +136,13 @@ async def _ask_through(dialogue: Dialogue, journal: Journal | None, on_reply: Ca
     from pytest_bfcl.runs.requests import Requests
 
     requests = None if journal is None else Requests(dialogue.transcript.started_at)
+    executed = dialogue.entry.row.multi_step
     while not dialogue.ended:
-        reply = OVERFLOW if dialogue.too_long else await _next_reply(dialogue, requests, journal, on_reply)
-        step = dialogue.hear(reply)
-        for text in dialogue.due_calls(step):
-            step.results.append(await dialogue.world.execute(text))
+        too_long = executed and dialogue.too_long
+        step = dialogue.hear(OVERFLOW if too_long else await _next_reply(dialogue, requests, journal, on_reply))
+        if executed:
+            for text in dialogue.due_calls(step):
+                step.results.append(await dialogue.world.execute(text))
         dialogue.go_on(step)
         if step.results and (functions := await dialogue.world.new_functions()) is not None:
             dialogue.offer(functions)
@@ -163,7 +167,7 @@ async def _next_reply(
     if reply is None or problem_of(reply) == TROUBLE:  # such a reply never counts, whoever kept it
         reply = await _live(dialogue, request, on_reply)
         journal.record(key, reply, requests.delta(request.messages, request.functions))
-    requests.answered(reply, turn, step)
+    requests.replies.append((reply, turn, step))
     return reply
 
 

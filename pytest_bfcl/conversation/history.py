@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pytest_bfcl.dataset.served_entry import portable_name
-from pytest_bfcl.decoding import DecodeError, call_texts, decode_reply
+from pytest_bfcl.decoding import DecodeError, call_texts, decode_native, decode_reply
 from pytest_bfcl.json_types import Fields
-from pytest_bfcl.transcript import Call, Message, Mode, Reply, Transcript
+from pytest_bfcl.transcript import Call, Message, Mode, Reply, Step, Transcript
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry
@@ -70,13 +70,20 @@ def fill_calls(entry: Entry, transcript: Transcript) -> Transcript:
     """Set ``calls`` (or ``error``) of every step that has neither; the same transcript comes back."""
     for turn in transcript.turns:
         for step in turn.steps:
-            if step.calls is not None or step.error is not None:
-                continue
-            try:
-                step.calls = _calls(entry, transcript, step.reply)
-            except DecodeError as error:
-                step.error = str(error)
+            if step.calls is None and step.error is None:
+                read_calls(entry, transcript, step)
     return transcript
+
+
+def read_calls(entry: Entry, transcript: Transcript, step: Step) -> None:
+    """Set ``calls`` (or ``error``) of one step."""
+    try:
+        if transcript.mode == "fc" and transcript.decoder is None and not entry.row.multi_step:
+            step.calls, step.native = decode_native(step.reply), step.reply
+        else:
+            step.calls = _calls(entry, transcript, step.reply)
+    except DecodeError as error:
+        step.error = str(error)
 
 
 def exact_texts(reply: Reply, mode: Mode, decoder: str | None, functions: Sequence[Fields]) -> list[str]:

@@ -30,13 +30,8 @@ class Job(Protocol):
     def key(self) -> Hashable:
         """What names it."""
 
-    @property
-    def needs(self) -> Sequence[Hashable]:
-        """Keys of jobs that must have ended before."""
-
-    @property
-    def cost(self) -> float:
-        """The expected number of requests: 1 for a single turn, more for conversations that execute calls."""
+    def demands(self) -> tuple[Sequence[Hashable], float]:
+        """Keys of jobs that must have ended before, and about how many requests it takes: 1 for a single turn."""
 
 
 AnyJob = TypeVar("AnyJob", bound=Job)
@@ -59,9 +54,9 @@ class _Slot(Generic[AnyJob]):
     def __init__(self, job: AnyJob, position: int) -> None:
         self.job = job
         self.key = job.key
-        self.needs = job.needs
+        self.needs, self.cost = job.demands()
+        self.critical = self.cost
         self.position = position
-        self.cost = self.critical = job.cost
         self.blocked_by: set[Hashable] = set()
         self.dependents: list[_Slot[AnyJob]] = []
         self.admitted = False  # counted into the window
@@ -133,8 +128,9 @@ class LookAhead(Generic[AnyJob]):
             self._measure_chains(added)
         for slot in added:
             if slot.dependents:  # a link of a chain: started early, wherever its item stands, outside the window
-                slot.passed = True
-                self._admit(slot)
+                slot.passed = slot.admitted = True
+                if not slot.blocked_by:
+                    self._enqueue(slot)
         self._pump()
 
     def _link(self, slot: _Slot[AnyJob]) -> None:
@@ -279,13 +275,6 @@ class LookAhead(Generic[AnyJob]):
                 self._enqueue(current)
             stack.extend(self._slots[key] for key in current.blocked_by if key in self._slots)
 
-    def _admit(self, slot: _Slot[AnyJob]) -> None:
-        slot.admitted = True
-        if not slot.passed:
-            self._outstanding += 1
-        if not slot.blocked_by:
-            self._enqueue(slot)
-
     def _enqueue(self, slot: _Slot[AnyJob]) -> None:
         """Make a job eligible; one that is demanded goes before all others."""
         order = -math.inf if slot.demanded else slot.position
@@ -302,14 +291,20 @@ class LookAhead(Generic[AnyJob]):
         if self._closed:
             return
         while self._admitted < len(self._planned) and self._outstanding < self._window:
-            self._admit(self._planned[self._admitted])
+            slot = self._planned[self._admitted]
             self._admitted += 1
+            slot.admitted = True
+            self._outstanding += not slot.passed
+            if not slot.blocked_by:
+                self._enqueue(slot)
+        if not self._longest or len(self._running) >= self._concurrency:
+            return
+        if (stopped := self._stop_reason()) is not None:
+            self._refuse(stopped)
+            return
         while self._longest and len(self._running) < self._concurrency:
             following = self._next()
             if following is None:
-                return
-            if (stopped := self._stop_reason()) is not None:
-                self._refuse(stopped)
                 return
             self._start(*following, self._loop)
 

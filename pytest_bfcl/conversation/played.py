@@ -256,7 +256,7 @@ class PlayedConversation(Dialogue):
             for position, step in enumerate(turn.steps):
                 delta = requests.delta(self.messages[: next(before, None)], transcript.functions)
                 self.journal.record(self._key(number, position), step.reply, delta)
-                requests.answered(step.reply, number, position)
+                requests.replies.append((step.reply, number, position))
             if transcript.forced_quit and number + 1 == len(transcript.turns):
                 self.journal.record(self._key(number, len(turn.steps)), Reply(finish_reason=STEP_LIMIT))
 

@@ -6,14 +6,10 @@ Modes are never mixed in a run: the switch happens only while no native request 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
 
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.models.base import Model, Request, ToolsRefused
 from pytest_bfcl.transcript import Mode, Reply, Transcript
-
-if TYPE_CHECKING:
-    from pytest_bfcl.dataset.entry import Entry
 
 
 class ModeSwitch:
@@ -35,7 +31,8 @@ class ModeSwitch:
         self.switched = False
         self._prompting = prompting
         self._on_switch = on_switch
-        self._settled = model.mode != "fc" or prompting is None
+        self.settled = model.mode != "fc" or prompting is None
+        """Whether `model` is asked to the end of the run: nothing is to be watched."""
         self._native = model
         self._holding = 0
 
@@ -44,10 +41,10 @@ class ModeSwitch:
         """The mode requests are made in now."""
         return self.model.mode
 
-    async def converse(self, entry: Entry, hold: Callable[[Model], Awaitable[Transcript]]) -> Transcript:
+    async def converse(self, hold: Callable[[Model], Awaitable[Transcript]]) -> Transcript:
         """``hold(model)`` with the run's model; held again, from its start, when the endpoint refuses tools."""
         model = self.model
-        if self._settled:
+        if self.settled:
             return await hold(model)
         try:
             transcript = await self._native_try(hold)
@@ -75,15 +72,15 @@ class ModeSwitch:
             await self._native.aclose()
 
     def _answered(self) -> None:
-        self._settled = True
+        self.settled = True
 
     def _switch(self, error: AdapterError) -> None:
         """Go over to prompting unless that was done before, or native requests have been answered already."""
-        if self._settled:
+        if self.settled:
             return
         assert self._prompting is not None
         self.model = self._prompting()
-        self.switched = self._settled = True
+        self.switched = self.settled = True
         if self._on_switch is not None:
             self._on_switch(error)
 

@@ -103,8 +103,9 @@ def build_entry(
             if texts.sentences:
                 values["sentences"] = texts.sentences
         _check_shapes(values)
-        _hold_out(values)
-        if category.long_context:
+        held = values.get("missed_function")
+        values["missed_function"] = _held_out(values, held) if held else {}
+        if category.multi_step and category.long_context:
             values["long_context_texts"] = texts.long_context
         return Entry.model_validate(values)
     except (ValueError, TypeError, KeyError, AttributeError) as error:
@@ -186,17 +187,14 @@ def _read_tools(values: Parsed) -> None:
             tools[:] = [read(tool) if isinstance(tool, dict) else tool for tool in tools]
 
 
-def _hold_out(values: Parsed) -> None:
-    """Move the documents named in ``missed_function`` out of ``function`` (data spec §6, point 5).
+def _held_out(values: Parsed, missed: Parsed) -> dict[int, list[FunctionDoc]]:
+    """The documents named in ``missed_function``, moved out of ``function`` (data spec §6, point 5).
 
     Undocumented names are left out (one retired entry has some); `validation` reports them in users' data.
     """
     held: dict[int, list[FunctionDoc]] = {}
-    values_held, values["missed_function"] = values.get("missed_function"), held
-    if not values_held:
-        return
     offered: list[FunctionDoc] = values.get("function") or []
-    for turn, names in values_held.items():
+    for turn, names in missed.items():
         docs: list[FunctionDoc] = []
         for name in names:
             if isinstance(name, dict):
@@ -206,6 +204,7 @@ def _hold_out(values: Parsed) -> None:
             if place is not None:
                 docs.append(offered.pop(place))
         held[int(turn)] = docs
+    return held
 
 
 def in_format(entry: Entry, number: int, config: FormatConfig) -> Entry:
@@ -265,7 +264,7 @@ def with_hints(
     Java and JavaScript parameters become strings that hold source text. ``twice`` appends the hints a second time:
     format-sensitivity documents carry the Python sentence twice (data spec §6, point 6).
     """
-    hinted = [f if is_native(f) else _hinted(f, language, texts) for f in functions]
+    hinted = [f if "dialect" in f and is_native(f) else _hinted(f, language, texts) for f in functions]
     return [_hinted(function, language, texts) for function in hinted] if twice else hinted
 
 

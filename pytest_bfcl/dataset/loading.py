@@ -262,12 +262,15 @@ class DataSet:
             number = int(ref.id.split(":", 1)[0].rpartition("_")[2])
             return expansion.in_format(original, number, expansion.format_configs()[ref.variant])
         category = CATEGORIES[ref.category]
-        part = self._part(ref)
+        parts = self._scans.get(ref.category) or self._scan(ref.category)
+        part = parts[0][0]
+        if part.path is not ref.path:  # paths are compared part by part; a reference nearly always has its part's own
+            part = next(part for part, _ in parts if part.path is ref.path or part.path == ref.path)
         source = f"{ref.path.name}:{ref.line}"
         raw = self._object(ref.path, ref.offset, ref.length, lambda: source)
         if part.calls is not None:
             raw["ground_truth_call"] = self._known_request(part.calls, ref.position)
-        answer = self._answer(part, ref.position)
+        answer = self._answer(part.answers, ref.position) if part.answers is not None else None
         if self.verified and self._verification:
             raw, answer = self._verification.corrected(ref.id, raw, answer)
         entry = self._expanded(ref, category, raw, answer, source)
@@ -384,20 +387,11 @@ class DataSet:
             raise HarnessError(HarnessTrouble.DATA, f"the original entry of {ref.id} is not in the {self.name} data")
         return original
 
-    def _part(self, ref: EntryRef) -> Part:
-        parts = self._scans.get(ref.category) or self._scan(ref.category)
-        if parts[0][0].path is ref.path:
-            return parts[0][0]
-        # Paths are compared part by part; a reference nearly always has its part's own.
-        return next(part for part, _ in parts if part.path is ref.path or part.path == ref.path)
-
-    def _answer(self, part: Part, position: int) -> Parsed | None:
-        """The answer line at a question's position (data spec §7), or ``None`` when answers are inline or absent."""
-        if part.answers is None:
-            return None
-        if part.answers not in self._answer_spans:
-            self._answer_spans[part.answers] = line_spans(part.answers)
-        spans, path = self._answer_spans[part.answers], part.answers
+    def _answer(self, path: Path, position: int) -> Parsed:
+        """The line of a file of answers at a question's position (data spec §7)."""
+        if path not in self._answer_spans:
+            self._answer_spans[path] = line_spans(path)
+        spans = self._answer_spans[path]
 
         def source() -> str:
             return f"{path.parent.name}/{path.name}:{position + 1}"

@@ -39,12 +39,7 @@ def _scalars_digest(parameters: tuple[tuple[str, type, object], ...]) -> bytes:
     return hashlib.sha256(_canonical({name: value for name, _, value in parameters})).digest()
 
 
-def _documents_digest(documents: Sequence[Fields]) -> bytes:
-    """Most of a request's bytes: as they stand in the data, whose hash the run keeps, and by the quickest writer."""
-    return hashlib.sha256(json_line_of_parsed(documents)).digest()
-
-
-_NO_DOCUMENTS = _documents_digest(())
+_NO_DOCUMENTS = hashlib.sha256(json_line_of_parsed(())).digest()
 _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 _QUOTED = json.encoder.encode_basestring_ascii
 _PLAIN_MESSAGE = {"role", "content"}
@@ -97,7 +92,8 @@ class Requests:
         self._documents: tuple[Fields, ...] = ()
         self._functions = _NO_DOCUMENTS
         self._told: list[Fields] = []
-        self._replies: list[tuple[Reply, int, int]] = []
+        self.replies: list[tuple[Reply, int, int]] = []
+        """What answered the requests so far, with turn and step: history from then on. The caller appends."""
         self._passed = 0
         self._offered: Sequence[Fields] = ()
 
@@ -110,18 +106,16 @@ class Requests:
         for message in messages[len(self._seen) :]:
             self._messages.update(_canonical(message))
             self._seen.append(message)
-        self._offered, documents = functions, self._functions_digest(functions)
-        whole = hashlib.sha256(self._messages.digest() + documents + _parameters_digest(parameters or {}))
+        self._offer(functions)
+        whole = hashlib.sha256(self._messages.digest() + self._functions + _parameters_digest(parameters or {}))
         return whole.hexdigest()
 
-    def _functions_digest(self, functions: Sequence[Fields]) -> bytes:
+    def _offer(self, functions: Sequence[Fields]) -> None:
+        self._offered = functions
         if len(functions) != len(self._documents) or any(map(is_not, self._documents, functions)):
-            self._documents, self._functions = tuple(functions), _documents_digest(functions)
-        return self._functions
-
-    def answered(self, reply: Reply, turn: int, step: int) -> None:
-        """A reply to the last request: from now on it is history."""
-        self._replies.append((reply, turn, step))
+            # Most of a request's bytes: as they stand in the data, whose hash the run keeps, by the quickest writer.
+            self._documents = tuple(functions)
+            self._functions = hashlib.sha256(json_line_of_parsed(functions)).digest()
 
     def delta(self, messages: Sequence[Fields], functions: Sequence[Fields]) -> RequestDelta:
         """What this request says beyond those for which this was called before."""
@@ -135,20 +129,21 @@ class Requests:
         told: list[Fields] = []
         for message in messages[kept:]:
             content = message.get("content")
-            as_it_is = not self._replies and (type(content) is not str or len(content) < LONG)
+            as_it_is = not self.replies and (type(content) is not str or len(content) < LONG)
             told.append(message if as_it_is else self._by_reference(message, parts))
-        self._passed = len(self._replies)
+        self._passed = len(self.replies)
         digest = ""
         if functions:
-            documents = self._functions if functions is self._offered else self._functions_digest(functions)
-            digest = documents.hex()
+            if functions is not self._offered:
+                self._offer(functions)
+            digest = self._functions.hex()
             parts[digest] = functions
         return RequestDelta(self._started_at, kept, told, digest, parts)
 
     def _by_reference(self, message: Fields, parts: dict[str, Fields | Sequence[Fields]]) -> Fields:
-        if self._passed < len(self._replies) and message.get("role") == "assistant":
-            for number in range(self._passed, len(self._replies)):
-                reply, turn, step = self._replies[number]
+        if self._passed < len(self.replies) and message.get("role") == "assistant":
+            for number in range(self._passed, len(self.replies)):
+                reply, turn, step = self.replies[number]
                 if message == reply.as_message(turn, step):
                     self._passed = number + 1
                     return {"reply": number}

@@ -36,22 +36,36 @@ def result_record(
     ``corrected_rules`` are the names (``C1`` …) that changed the verdict; they stand in ``corrected_reason`` in
     parentheses. ``rules`` says which verdict is the headline ``outcome``.
     """
-    headline = corrected if rules == "corrected" else official
     model, mode = transcript.model, transcript.mode
     key = Key(id=entry.id, category=entry.category, model=model, mode=mode, repeat=transcript.repeat)
-    verdicts = _verdicts(headline, official, corrected, tuple(corrected_rules), rules)
-    told = {**_about(entry), **transcript.extra, **(extra or {})}
-    return _line(key, headline.outcome, verdicts, transcript, told, cost_usd, worker)
+    about = _about(entry) if entry.row.multi_step else {}
+    told = {**about, **transcript.extra, **(extra or {})}
+    return _line(key, official, corrected, tuple(corrected_rules), rules, transcript, told, cost_usd, worker)
 
 
 def _line(
-    key: Key, outcome: str, verdicts: VerdictFields, transcript: Transcript, extra: Parsed,
-    cost_usd: float | None, worker: str | None,
+    key: Key, official: Verdict, corrected: Verdict, corrected_rules: Sequence[str], rules: str,
+    transcript: Transcript, extra: Parsed, cost_usd: float | None, worker: str | None,
 ) -> ResultLine:  # fmt: skip
+    headline = corrected if rules == "corrected" else official
     row = CATEGORIES.get(key["category"])
+    verdicts: VerdictFields = {
+        "tag": headline.tag.value if headline.tag else None,
+        "reason": headline.reason,
+        "corrected_outcome": corrected.outcome,
+        "corrected_reason": corrected.reason,
+        "corrected_rules": list(corrected_rules),
+        "rules": rules,
+    }
+    if corrected_rules:
+        names = f"({', '.join(corrected_rules)})"
+        verdicts["corrected_reason"] = f"{corrected.reason} {names}" if corrected.reason else names
+    if rules != "official":
+        verdicts["official_outcome"], verdicts["official_reason"] = official.outcome, official.reason
+    verdicts["detail"] = dict(headline.detail)
     return {
         **key,
-        "outcome": outcome,
+        "outcome": headline.outcome,
         **verdicts,
         **conversation_fields(transcript, nested=row is not None and row.stateful),
         "cost_usd": cost_usd,
@@ -86,9 +100,9 @@ def error_record(
 ) -> ResultLine:
     """The line of an entry that ended in an error before anything could be judged; ``transcript`` as far as it got."""
     transcript = transcript or Transcript(entry_id, category, model, cast(Mode, mode), repeat)
-    verdicts = _verdicts(verdict, verdict, verdict, (), rules)
     key = Key(id=entry_id, category=category, model=model, mode=mode, repeat=repeat)
-    return _line(key, verdict.outcome, verdicts, transcript, {**transcript.extra, **(extra or {})}, cost_usd, worker)
+    told = {**transcript.extra, **(extra or {})}
+    return _line(key, verdict, verdict, (), rules, transcript, told, cost_usd, worker)
 
 
 def skipped_record(
@@ -185,26 +199,6 @@ def _stored_calls(step: Step) -> list[str | dict[str, Arguments]] | None:
     if step.calls is None:
         return None
     return [{call.name: call.arguments} if isinstance(call, Call) else call for call in step.calls]
-
-
-def _verdicts(
-    headline: Verdict, official: Verdict, corrected: Verdict, corrected_rules: Sequence[str], rules: str
-) -> VerdictFields:
-    fields: VerdictFields = {
-        "tag": headline.tag.value if headline.tag else None,
-        "reason": headline.reason,
-        "corrected_outcome": corrected.outcome,
-        "corrected_reason": corrected.reason,
-        "corrected_rules": list(corrected_rules),
-        "rules": rules,
-    }
-    if corrected_rules:
-        names = f"({', '.join(corrected_rules)})"
-        fields["corrected_reason"] = f"{corrected.reason} {names}" if corrected.reason else names
-    if rules != "official":
-        fields["official_outcome"], fields["official_reason"] = official.outcome, official.reason
-    fields["detail"] = dict(headline.detail)
-    return fields
 
 
 def record_key(record: ResultLine | ReplayLine) -> EntryKey:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import dataclass, field
 
 from pytest_bfcl.dataset.categories import CATEGORIES
@@ -37,7 +38,8 @@ class CategoryTally:
 
     outcomes: Counter[str] = field(default_factory=Counter)
     headline: Tally = field(default_factory=Tally)
-    official: Tally = field(default_factory=Tally)
+    official: Tally = field(init=False)
+    """The same one where the official rules lead in every line."""
     corrected: Share = field(default_factory=Share)
     without_known_issues: Share = field(default_factory=Share)
     verified: Share = field(default_factory=Share)
@@ -46,8 +48,13 @@ class CategoryTally:
     """Records whose outcome on verified data is another one, or that it leaves out."""
     repeats: dict[str, list[int]] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        self.official = self.headline
+
     def add(self, record: ResultLine, known_issue: bool) -> str:
         """Count one record; its cluster."""
+        if "official_outcome" in record and self.official is self.headline:
+            self.official = deepcopy(self.headline)
         outcome = str(record.get("outcome"))
         self.outcomes[outcome] += 1
         entry_id = str(record["id"])
@@ -64,7 +71,7 @@ class CategoryTally:
                 share.passed += verdict == "passed"
                 share.total += 1
         cluster = cluster_of(entry_id, str(record.get("category")))
-        if official in VERDICTS:
+        if self.official is not self.headline and official in VERDICTS:
             self.official.add(cluster, official == "passed", entry_id)
         if outcome in VERDICTS:
             passed = outcome == "passed"
@@ -238,7 +245,8 @@ class ModelTally:
                 self.trained_on.add(str(record["id"]))
             self.conduct.add(conduct_of(record))
             self.usage.add(record)
-            self.remarks.add(record, category)
+            if (row is not None and row.rule == "parallel") or "other_reading" in record:
+                self.remarks.add(record, category)
             if record.get("outcome") in VERDICTS:
                 self._add_verdict(record, category, cluster)
         self.answered = self.answered or is_answered(record)
@@ -293,11 +301,17 @@ class ModelTally:
             self.turns.setdefault(category, TurnTally()).add(record["extra"])
         if category == "format_sensitivity":
             self.formats.add(configuration_of(str(record["id"])) or "?", passed)
-        turns, with_calls = quiet_turns(record, category)
-        if turns:
-            count = self.hallucination.setdefault(category, [0, 0])
-            count[0] += with_calls
-            count[1] += turns
+        if category in _WITH_QUIET_TURNS:
+            turns, with_calls = quiet_turns(record, category)
+            if turns:
+                count = self.hallucination.setdefault(category, [0, 0])
+                count[0] += with_calls
+                count[1] += turns
+
+
+_WITH_QUIET_TURNS = {name for name, row in CATEGORIES.items() if row.checker == "irrelevance"} | {
+    "multi_turn_miss_func"
+}
 
 
 def is_answered(record: ResultLine) -> bool:

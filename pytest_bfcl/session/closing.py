@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.runs.summary_types import Summary
     from pytest_bfcl.scoring.measurements import Measurement
     from pytest_bfcl.scoring.model_info import ModelInfo
+    from pytest_bfcl.scoring.summary import Tallies
     from pytest_bfcl.settings import Settings
 
 
@@ -49,49 +50,26 @@ def settled_models(
     return tuple(settled), notes
 
 
-class RunningTally:
-    """Lines counted as they are taken, so that the summary of a new run is ready when its last line is.
+def tallies_of(fingerprint: Fingerprint, data: DataSet) -> Tallies:
+    """What counts the lines of a run over this data."""
+    from pytest_bfcl.dataset.known_issues import known_issues
+    from pytest_bfcl.scoring.summary import Tallies
 
-    ``whole`` until an entry has a second line, which counts instead of its first: then the lines have to be read again.
-    """
-
-    def __init__(self, fingerprint: Fingerprint, data: DataSet) -> None:
-        from pytest_bfcl.dataset.known_issues import known_issues
-        from pytest_bfcl.runs.results import record_key
-        from pytest_bfcl.scoring.summary import Tallies
-
-        self.tallies = Tallies(fingerprint.to_dict(), known_issues(data.version))
-        self.whole = True
-        self._key_of = record_key
-        self._keys: set[int] = set()
-
-    def add(self, line: ResultLine) -> None:
-        """Count one line."""
-        key = hash(self._key_of(line))
-        self.whole = self.whole and key not in self._keys
-        if self.whole:
-            self._keys.add(key)
-            self.tallies.add(line)
+    return Tallies(fingerprint.to_dict(), known_issues(data.version))
 
 
 def summarised(
-    lines: Iterable[ResultLine] | RunningTally,
+    tallies: Tallies,
     fingerprint: Fingerprint,
     data: DataSet,
     sizes: Mapping[str, int],
     settings: Settings,
     infos: Mapping[str, ModelInfo],
 ) -> Summary:
-    """The summary of all lines; ``sizes``: entries per category that were to be run."""
+    """The summary of all lines that were counted; ``sizes``: entries per category that were to be run."""
     from pytest_bfcl.scoring.summary import full_sizes
 
-    if isinstance(lines, RunningTally):
-        tally = lines
-    else:
-        tally = RunningTally(fingerprint, data)
-        for line in lines:
-            tally.tallies.add(line)
-    return tally.tallies.summary(
+    return tallies.summary(
         fingerprint.to_dict(),
         sizes=sizes,
         full_sizes=full_sizes(data),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_bfcl.conversation.budget import Budget
@@ -65,7 +66,8 @@ class Contender:
         self._lent: dict[int, Contender] = {}
         self.users_trouble = UsersModelTrouble()
         self._reading = TextReading()
-        self._noted: Model | None = None
+        self.noted: Model | None = None
+        """The adapter of which was said how its texts are read."""
         self.ended: str | None = None
         """Why what waits to be sent must not be sent any more: the run is ending."""
         self.given: object = None
@@ -186,13 +188,12 @@ class Contender:
 
     # -- asking --------------------------------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def switch(self) -> ModeSwitch:
         """The adapter behind the switch that mode ``auto`` needs. Raises `UsageError` when it cannot be made."""
-        if self._switch is None:
-            prompting = (lambda: self._made_in("prompt")) if self._switches else None
-            settled = None if self._switches else self._mode
-            self._switch = ModeSwitch(self._made_in(settled), prompting, on_switch=self._tell_switch)
+        prompting = (lambda: self._made_in("prompt")) if self._switches else None
+        settled = None if self._switches else self._mode
+        self._switch = ModeSwitch(self._made_in(settled), prompting, on_switch=self._tell_switch)
         return self._switch
 
     @property
@@ -234,11 +235,11 @@ class Contender:
         """What its adapters learnt since this was last asked, for people: parameters left out, a fixed key."""
         found: list[str] = []
         asked = self._switch.model if self._switch is not None else None
-        if asked is not self._noted:  # asked for the first time, or in its other mode
-            self._noted = asked
+        if asked is not self.noted:  # asked for the first time, or in its other mode
+            self.noted = asked
             if read := self._read_by():
                 found.append(f"{self.identity.model}: {read}")
-        for model in self._made:
+        for model in (*self._made, *(each for lent in self._lent.values() for each in lent._made)):
             notes = getattr(model, "notes", None)
             if isinstance(notes, list) and notes:
                 found += map(str, notes)
@@ -279,6 +280,7 @@ class Contender:
         """Close the adapters that were made; lent ones are their owners' to close."""
         made, self._made, self._switch = self._made, [], None
         self._lent.clear()
+        vars(self).pop("switch", None)
         for model in made if self._owned else ():
             await model.aclose()
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 from pytest_bfcl.conversation.budget import conversation_cost
-from pytest_bfcl.conversation.history import fill_calls
 from pytest_bfcl.dataset.served_entry import portable_name
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pytest_bfcl.dataset.entry import Entry
     from pytest_bfcl.failures import BenchmarkError, Verdict
-    from pytest_bfcl.json_types import Parsed
+    from pytest_bfcl.json_types import Fields, Parsed
     from pytest_bfcl.models import Model
     from pytest_bfcl.runs.result_line import ResultLine
     from pytest_bfcl.session.trial import Trial
@@ -29,12 +29,11 @@ def judged_record(
     price: Price | None = None,
     worker: str | None = None,
     simulators: Literal["own", "reference"] = "own",
-    place: str | None = None,
 ) -> ResultLine:
-    """The line of one conversation, judged under both rule sets.
+    """The line of one conversation whose calls are read (`fill_calls`), judged under both rule sets.
 
     ``model`` names the conversation when the transcript does not; ``rules`` picks the headline outcome; ``price`` gives
-    the cost; ``place`` is where a person fixes the entry if its data is broken.
+    the cost.
     """
     from pytest_bfcl.checkers.json_calls import call_form
     from pytest_bfcl.checkers.judge import judge, judge_both
@@ -43,11 +42,8 @@ def judged_record(
 
     if model is not None and not transcript.model:
         transcript.model = model.spec
-    fill_calls(entry, transcript)
     judgement = judge_both(entry, transcript, simulators=simulators)
     official, corrected = judgement.official, judgement.corrected
-    if "harness:data" in (official.reason, corrected.reason):
-        official, corrected = _placed(official, place), _placed(corrected, place)
     record = result_record(
         entry,
         transcript,
@@ -56,21 +52,25 @@ def judged_record(
         corrected_rules=judgement.corrected_rules,
         extra=judgement.extra,
         rules=rules,
-        cost_usd=conversation_cost(transcript, price),
+        cost_usd=conversation_cost(transcript, price) if price is not None else None,
         worker=worker,
     )
-    offered = _listed(transcript) if entry.mcp is not None else entry.all_functions
+    if entry.mcp is not None:
+        offered: Sequence[Fields] = _listed(transcript)
+    else:
+        offered = entry.all_functions if entry.missed_function else entry.function
     if (offered or entry.mcp is None) and (form := call_form(offered, record["output"], entry.language)) is not None:
         record["call_form"] = form
     if record["outcome"] == "failed":
         record["facts"] = facts_of(entry, transcript, corrected if rules == "corrected" else official)
-    if not entry.is_reviewed:
+    if "reviewed" in (entry.model_extra or ()) and not entry.is_reviewed:
         record["unreviewed"] = True
     if transcript.other_reading is not None:
         other = judge(entry, transcript.other_reading.of(transcript), rules, simulators=simulators)
         record["other_reading"] = {**transcript.other_reading.fields(), "outcome": other.outcome}
-    verified = _verified_outcome(entry, transcript, judgement.official, simulators)
-    if verified is not None:
+    if entry.verified is not None and (
+        verified := _verified_outcome(entry, transcript, judgement.official, simulators)
+    ):
         record["verified_outcome"] = verified
     return record
 
@@ -86,9 +86,9 @@ def _verified_outcome(
 ) -> str | None:
     """The outcome by the corrected answer (`pytest_bfcl.dataset.verified`), or ``excluded``.
 
-    ``None`` where it says nothing new: entries that are not on the list, the same outcome, errors.
+    ``None`` where it says nothing new: the same outcome, errors.
     """
-    if entry.verified is None or official.outcome not in ("passed", "failed"):
+    if official.outcome not in ("passed", "failed"):
         return None
     from pytest_bfcl.checkers import judge
 
@@ -117,10 +117,3 @@ def skipped_record(trial: Trial, why: str, *, rules: str) -> ResultLine:
 
     model, mode = trial.contender.identity
     return results.skipped_record(trial.entry_id, trial.category, model, mode, why, repeat=trial.repeat, rules=rules)
-
-
-def _placed(verdict: Verdict, place: str | None) -> Verdict:
-    """A verdict about broken data says where to fix it."""
-    if place is None or verdict.reason != "harness:data" or "advice" in verdict.detail:
-        return verdict
-    return replace(verdict, detail={**verdict.detail, "advice": f"fix {place}"})

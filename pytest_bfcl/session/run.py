@@ -18,13 +18,13 @@ from pytest_bfcl.dataset.transforms import is_transformed
 from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.session.closing import (
     HELD_RECORDS,
-    RunningTally,
     got_an_answer,
     handed_over,
     measurement_of,
     settled_models,
     sizes_by_category,
     summarised,
+    tallies_of,
     with_facts,
 )
 from pytest_bfcl.session.earlier import server_facts
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.runs.summary_types import Summary
     from pytest_bfcl.scoring.gating import Gates
     from pytest_bfcl.scoring.model_info import ModelInfo
+    from pytest_bfcl.scoring.summary import Tallies
     from pytest_bfcl.session.contender import Contender
     from pytest_bfcl.session.earlier import EarlierParts
     from pytest_bfcl.session.events import Answered
@@ -104,7 +105,9 @@ class Run:
         self._hands_over = hands_over
         """Whether lines are held for `result`: those of a run that is small so far."""
         self._held: list[ResultLine] = []
-        self._tally: RunningTally | None = None
+        self._tallies: Tallies | None = None
+        """Lines counted as they are taken, so that the summary of a new run is ready when its last line is."""
+        self._keys: set[int] = set()
         self._whole = False
         self._ended: Fingerprint | None = None
         self._began = time.monotonic()
@@ -176,7 +179,7 @@ class Run:
             self.directory = RunDirectory.start(self.path, replace(self.fingerprint(), planned=self.planned))
             self._published = run_board(self._published, self.path, self.notes)
             if self.earlier.fingerprint is None:
-                self._tally = RunningTally(self.directory.fingerprint, self.data.dataset)
+                self._tallies = tallies_of(self.directory.fingerprint, self.data.dataset)
         return self.directory
 
     def withdraw(self) -> None:
@@ -196,8 +199,13 @@ class Run:
             self._held.append(line)
             if directory is not None and len(self._held) > HELD_RECORDS:
                 self._held, self._hands_over = [], False
-        if self._tally is not None:
-            self._tally.add(line)
+        if self._tallies is not None:
+            key = hash((line["model"], line["mode"], line["id"], line["repeat"]))
+            if key in self._keys:  # a second line counts instead of the first: all are read again at the end
+                self._tallies = None
+            else:
+                self._keys.add(key)
+                self._tallies.add(line)
         self.counts[line["outcome"]] += 1
         self.cost_usd += line.get("cost_usd") or 0.0
         if line["outcome"] == "skipped":
@@ -353,8 +361,12 @@ class Run:
             directory.update(replace(directory.fingerprint, models=models, conditions=conditions))
 
     def _summarise(self) -> Summary:
-        lines = self._tally if self._tally is not None and self._tally.whole else self._records()
-        summary = summarised(lines, self.fingerprint(), self.data.dataset, self._sizes(), self.settings, self.infos)
+        tallies = self._tallies
+        if tallies is None:
+            tallies = tallies_of(self.fingerprint(), self.data.dataset)
+            for line in self._records():
+                tallies.add(line)
+        summary = summarised(tallies, self.fingerprint(), self.data.dataset, self._sizes(), self.settings, self.infos)
         if self._published is not None:
             names = self.settings.transforms
             self._published.tell(summary, (each for each in self._records() if not is_transformed(each["id"], names)))

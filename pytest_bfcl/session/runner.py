@@ -7,7 +7,7 @@ starts no event loop: all coroutines belong to the loop its caller runs.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING
@@ -17,6 +17,7 @@ from pytest_bfcl.conversation.lookahead import LookAhead, RunStopped
 from pytest_bfcl.conversation.services import CARRIED_OUT
 from pytest_bfcl.endpoints.descriptors import room_for
 from pytest_bfcl.failures import AdapterError, BenchmarkError, EntrySkipped, HarnessError
+from pytest_bfcl.models.adversaries import AT_RISK
 from pytest_bfcl.selection.splits import is_in
 from pytest_bfcl.session.alone import PlayedAlone
 from pytest_bfcl.session.contender import Contender, is_stored
@@ -89,6 +90,7 @@ class Runner:
         self.on_answer: Callable[[Answered], None] | None = None
         self._ahead: LookAhead[Trial] | None = None
         self._entries: dict[TrialKey, Entry] = {}
+        self._skips = _Skips(self.outside)
         self._unkept: str | None = None
         self._hurried = False
         self._left: set[str] = set()
@@ -159,41 +161,24 @@ class Runner:
 
     async def hold(self, trial: Trial) -> Transcript:
         """The conversation held now: the look-ahead's, or beside it for a model that lives for one trial only."""
-        if len(self.contenders) > 1 and (why := trial.contender.broken()):
+        contender = trial.contender
+        if len(self.contenders) > 1 and (why := contender.broken()):
             raise AdapterError(AdapterTrouble.CIRCUIT_OPEN, f"not sent: {why}")
-        entry = self.entry(trial)
-
-        executed = bool(entry.involved_classes)
-
-        async def with_model(model: Model) -> Transcript:
-            journal = self.store.journal
-            if self.on_answer is not None:
-                journal = _ToldJournal(journal, self.on_answer)
-            held = partial(
-                converse,
-                entry,
-                settings=self.settings,
-                texts=trial.data.texts,
-                repeat=trial.repeat,
-                snapshots=self.store.snapshots(model.spec, trial.repeat) if executed else None,
-                search=self.outside.search(entry, trial.data) if executed and not is_stored(model) else None,
-                services=self.outside.services(trial.data) if entry.row.checker in CARRIED_OUT else None,
-                on_reply=trial.contender.budget.charge,
-            )
-            transcript = await held(model, journal=journal)
-            if hasattr(model, "fresh"):
-                await self._alone.check(entry, transcript, model, held)
-            return transcript
-
+        entry = self._entries.get(trial.key) or self.entry(trial)
         try:
-            if is_at_risk(entry) and trial.contender.is_measured:
+            if entry.row.checker in AT_RISK and is_at_risk(entry) and contender.is_measured:
                 await self._proofs.require(entry, trial.data.texts, self.outside.search(entry, trial.data))
-            async with self._place(trial.contender) if self.settings.paced else _ANYWHERE:
-                transcript = await trial.contender.switch.converse(entry, with_model)
-            trial.contender.users_trouble.answered()
+            async with self._place(contender) if self.settings.paced else _ANYWHERE:
+                switch = contender.switch
+                if switch.settled:
+                    transcript = await self._with_model(trial, entry, switch.model)
+                else:
+                    transcript = await switch.converse(partial(self._with_model, trial, entry))
+            if not contender.users_trouble.calm:
+                contender.users_trouble.answered()
         except AdapterError as error:
-            trial.contender.users_trouble.failed(error)
-            self._leave(trial.contender)
+            contender.users_trouble.failed(error)
+            self._leave(contender)
             raise
         except HarnessError as error:
             if error.kind == HarnessTrouble.STORAGE:  # replies cannot be kept: paying for more would be a waste
@@ -201,9 +186,34 @@ class Runner:
             if error.kind == HarnessTrouble.STOPPED and error.transcript is None:  # it waited, and was not asked
                 raise RunStopped(error.message) from None
             raise
-        finally:
-            for text in trial.contender.take_notes():
-                self._note(text)
+        if contender.noted is not switch.model:  # asked for the first time, or in its other mode
+            self._note_all(contender.take_notes())
+        return transcript
+
+    def _note_all(self, texts: Iterable[str]) -> None:
+        for text in texts:
+            self._note(text)
+
+    async def _with_model(self, trial: Trial, entry: Entry, model: Model) -> Transcript:
+        """The conversation with one adapter of the contender, journaled and charged."""
+        journal = self.store.journal
+        if self.on_answer is not None:
+            journal = _ToldJournal(journal, self.on_answer)
+        executed = bool(entry.involved_classes)
+        held = partial(
+            converse,
+            entry,
+            settings=self.settings,
+            texts=trial.data.texts,
+            repeat=trial.repeat,
+            snapshots=self.store.snapshots(model.spec, trial.repeat) if executed else None,
+            search=self.outside.search(entry, trial.data) if executed and not is_stored(model) else None,
+            services=self.outside.services(trial.data) if entry.row.checker in CARRIED_OUT else None,
+            on_reply=trial.contender.budget.charge if trial.contender.price is not None else None,
+        )
+        transcript = await held(model, journal=journal)
+        if hasattr(model, "fresh"):
+            await self._alone.check(entry, transcript, model, held)
         return transcript
 
     def _leave(self, contender: Contender) -> None:
@@ -227,12 +237,7 @@ class Runner:
         Raises `RunStopped` where the run has to stop: what was answered by then is journaled.
         """
         listed = list(trials)
-        skipped: dict[tuple[str, int, Contender], bool] = {}
-        for trial in listed:
-            kind = (trial.category, trial.key.data, trial.contender)
-            if kind not in skipped:
-                skipped[kind] = self.outside.skip_reason(trial.category, trial.data, trial.contender) is not None
-        await self.plan([t for t in listed if not skipped[t.category, t.key.data, t.contender]])
+        await self.plan([each for each in listed if self._skips[each.category, each.data, each.contender] is None])
         for trial in listed:
             record = await self.record(trial)
             yield record
@@ -248,7 +253,7 @@ class Runner:
 
     async def record(self, trial: Trial) -> ResultLine:
         """The trial's line, whatever came of it. Raises `RunStopped` when the run is stopping."""
-        if why := self.outside.skip_reason(trial.category, trial.data, trial.contender):
+        if why := self._skips[trial.category, trial.data, trial.contender]:
             return self.skipped(trial, why)
         try:
             ahead = self._ahead or self._look_ahead()
@@ -257,20 +262,21 @@ class Runner:
             return self.skipped(trial, skipped.message)
         except BenchmarkError as error:
             return self.errored(trial, error)
-        finally:
-            self.discard(trial)
+        finally:  # the look-ahead has let go of what it handed out
+            self._entries.pop(trial.key, None)
 
     def judged(self, trial: Trial, transcript: Transcript) -> ResultLine:
         """The line of a conversation that is over."""
         line = judged_record(
-            self.entry(trial),
+            self._entries.get(trial.key) or self.entry(trial),
             transcript,
             rules=self.settings.rules,
             price=trial.contender.price,
             worker=self.store.process,
             simulators=self.settings.simulators,
-            place=trial.place,
         )
+        if line["reason"] == "harness:data" and trial.place is not None:
+            line["detail"].setdefault("advice", f"fix {trial.place}")
         if self._trained_on and is_in(self._trained_on, trial.entry_id):
             line["trained_on"] = True
         return line
@@ -336,29 +342,39 @@ class Runner:
         """
         await self.end_conversations(self.settings.grace_s if interrupted else None)
         for contender in self.contenders:
-            if text := self._pace_note(contender):
-                self._note(text)
+            self._note_all([*contender.take_notes(), *self._pace_notes(contender)])
             await contender.aclose()
         self.store.close()
         self.outside.close()
 
-    def _pace_note(self, contender: Contender) -> str | None:
+    def _pace_notes(self, contender: Contender) -> Iterator[str]:
         """How many requests were in flight, where that was found out."""
         gate = contender.gate if self.settings.paced and contender.has_adapter else None
-        if gate is None or not gate.highest:
-            return None
-        where = f" in process {self.store.process}" if self.store.process != "main" else ""
-        refused = f", {gate.pace.refused} refused" if gate.pace.refused else ""
-        return (
-            f"{contender.label}: --bfcl-concurrency auto came to {gate.pace.limit} requests in flight{where} "
-            f"(at most {gate.highest}, bound {gate.pace.most}{refused})"
-        )
+        if gate is not None and gate.highest:
+            where = f" in process {self.store.process}" if self.store.process != "main" else ""
+            refused = f", {gate.pace.refused} refused" if gate.pace.refused else ""
+            yield (
+                f"{contender.label}: --bfcl-concurrency auto came to {gate.pace.limit} requests in flight{where} "
+                f"(at most {gate.highest}, bound {gate.pace.most}{refused})"
+            )
 
     def _switched(self, contender: Contender, error: AdapterError) -> None:
+        self._skips.clear()
         name = contender.spec.base if contender.spec is not None else contender.label
         self._note(f"{name} refuses tools ({error}): the whole run is asked in prompting mode")
         if self._on_switch is not None:
             self._on_switch(contender)
+
+
+class _Skips(dict[tuple[str, "DataSet", Contender], str | None]):
+    """Why the trials of a category, data set and contender cannot be run here; found out at the first of them."""
+
+    def __init__(self, outside: Outside) -> None:
+        self._outside = outside
+
+    def __missing__(self, kind: tuple[str, DataSet, Contender]) -> str | None:
+        why = self[kind] = self._outside.skip_reason(*kind)
+        return why
 
 
 class _ToldJournal:

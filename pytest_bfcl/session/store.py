@@ -6,6 +6,7 @@ Result lines are not its business: the process that reports writes those (`pytes
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,15 +40,16 @@ class Store:
         """Whether replies are kept beyond this process."""
         return self.path is not None
 
-    @property
+    @cached_property
     def journal(self) -> Journal | None:
         """The replies of the run, those of its earlier parts included."""
-        if self._journal is None and self.path is not None:
-            from pytest_bfcl.runs.journal import Journal
+        if self.path is None:
+            return None
+        from pytest_bfcl.runs.journal import Journal
 
-            self._journal = Journal(self.path / "journal", self.process)
-            for line in self._journal.damaged:
-                self._note(f"damaged line: {line}; the reply on it is asked for again")
+        self._journal = Journal(self.path / "journal", self.process)
+        for line in self._journal.damaged:
+            self._note(f"damaged line: {line}; the reply on it is asked for again")
         return self._journal
 
     def snapshots(self, model: str, repeat: int) -> Snapshots:
@@ -73,3 +75,4 @@ class Store:
         if self._journal is not None:
             self._journal.close()
             self._journal = None
+            del self.journal

@@ -84,20 +84,18 @@ class Trial:
         except BenchmarkError:
             return []
 
-    @property
-    def needs(self) -> Sequence[TrialKey]:
-        """Keys of those trials, for the same contender and repeat."""
-        return [self.key_of(stage) for stage in self.depends_on] if CATEGORIES[self.category].backend else ()
-
-    @property
-    def cost(self) -> float:
-        """About how many requests it takes; only the order of starting depends on it."""
+    def demands(self) -> tuple[Sequence[TrialKey], float]:
+        """Keys of those trials, and about how many requests it takes; only the order of starting depends on that."""
+        row = CATEGORIES[self.category]
+        if not row.multi_step:
+            return (), 1.0
         turns: int | None = None
         if self.given is not None:
             turns = len(self.given.question)
-        elif self.ref is not None and CATEGORIES[self.category].checker in ("state", "served"):
+        elif self.ref is not None and row.checker in ("state", "served"):
             turns = self.data.turns(self.ref)
-        return expected_requests(self.category, turns)
+        needs = [self.key_of(stage) for stage in self.depends_on] if row.backend else ()
+        return needs, expected_requests(self.category, turns)
 
     @property
     def place(self) -> str | None:

@@ -17,19 +17,22 @@ class UsersModelTrouble:
 
     def __init__(self) -> None:
         self.reason: str | None = None
+        self.calm = False
+        """Whether the last conversation was held to its end."""
         self._answered = False
         self._sign = ""
         self._alike = 0
 
     def answered(self) -> None:
         """A conversation was held."""
-        self._answered = True
+        self.calm = self._answered = True
         self._alike = 0
 
     def failed(self, error: AdapterError) -> None:
         """A conversation ended in this error."""
         if error.kind != AdapterTrouble.FIXTURE:
             return
+        self.calm = False
         sign = sign_of(error)
         self._alike = self._alike + 1 if sign == self._sign else 1
         self._sign = sign

@@ -24,6 +24,9 @@ class Job:
     needs: tuple[Any, ...] = ()
     cost: float = 1.0
 
+    def demands(self) -> tuple[tuple[Any, ...], float]:
+        return self.needs, self.cost
+
 
 class Held:
     """Conversations that take a given time; notes what was started when, and how many went on at once."""

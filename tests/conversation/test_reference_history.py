@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from pytest_bfcl.conversation import dialogue, prompts
+from pytest_bfcl.conversation import dialogue
 from pytest_bfcl.conversation.engine import converse
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.fetching.texts import Texts

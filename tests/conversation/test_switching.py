@@ -66,7 +66,7 @@ def run_all(*talks: Talk, native: Any = None, prompting: bool = True) -> tuple[l
             await model.generate(talk)
             return model.mode
 
-        return await switch.converse(area_entry(), hold)
+        return await switch.converse(hold)
 
     async def main() -> list[Any]:
         return await asyncio.gather(*map(one, talks), return_exceptions=True)
@@ -120,7 +120,7 @@ def test_what_is_settled_from_the_start(mode: str, prompting: bool) -> None:
 
     model: Any = Endpoint(mode)
     switch = ModeSwitch(model, (lambda: pytest.fail("no switch")) if prompting else None)
-    assert asyncio.run(switch.converse(area_entry(), hold)) is model  # nobody has to be told of its answer
+    assert asyncio.run(switch.converse(hold)) is model  # nobody has to be told of its answer
 
 
 def test_a_watched_model_is_what_it_was() -> None:
@@ -132,7 +132,7 @@ def test_a_watched_model_is_what_it_was() -> None:
     native: Any = Endpoint()
     native.remember = lambda reply, message: (reply, message)
     switch = ModeSwitch(native, lambda: pytest.fail("no switch"))
-    assert asyncio.run(switch.converse(area_entry(), hold)) == ("listed:model", "fc", False, ("r", "m"))  # type: ignore[comparison-overlap]
+    assert asyncio.run(switch.converse(hold)) == ("listed:model", "fc", False, ("r", "m"))  # type: ignore[comparison-overlap]
     assert native.closed == 1
 
 
@@ -140,5 +140,5 @@ def test_a_whole_conversation_is_held_again() -> None:
     prompted = Listed(mode="prompt")
     switch = ModeSwitch(Listed(REFUSED), lambda: prompted)
     entry = area_entry()
-    held = switch.converse(entry, lambda model: converse(entry, model, settings=SETTINGS, texts=TEXTS))
+    held = switch.converse(lambda model: converse(entry, model, settings=SETTINGS, texts=TEXTS))
     assert (asyncio.run(held).mode, len(prompted.requests)) == ("prompt", 1)

@@ -53,7 +53,7 @@ class Held:
         if live:
             asked = self.requests.delta(list(self.messages), tools)
             self.journal.record(self.reply_key(turn, step), reply, asked)
-        self.requests.answered(reply, turn, step)
+        self.requests.replies.append((reply, turn, step))
         self.messages.append(reply.as_message(turn, step))
 
 

@@ -16,7 +16,6 @@ from pytest_bfcl.runs.directory import RunDirectory
 from pytest_bfcl.runs.fingerprint import ModelFingerprint
 from pytest_bfcl.session import closing
 from pytest_bfcl.session.closing import (
-    RunningTally,
     got_an_answer,
     handed_over,
     measurement_of,
@@ -27,7 +26,6 @@ from pytest_bfcl.session.closing import (
 from pytest_bfcl.session.contender import Contender
 from pytest_bfcl.session.evaluation import open_data
 from pytest_bfcl.session.outside import Outside
-from pytest_bfcl.session.records import _placed
 from pytest_bfcl.session.result import RunInterrupted, RunResult
 from pytest_bfcl.session.store import Store
 from pytest_bfcl.session.trial import Trial
@@ -61,17 +59,6 @@ def test_scored_entries_are_counted_by_category() -> None:
 
     plain = [entry for entry, _ in entries if not is_transformed(entry, ("shuffled",))]
     assert sum(sizes_by_category(entries, ("shuffled",)).values()) == len(plain) - 1
-
-
-def test_lines_are_counted_as_they_come_until_one_comes_twice() -> None:
-    tally = RunningTally(fingerprint(), open_dataset("bundled"))
-    for line in (single("simple_python_1"), single("simple_python_1", repeat=2), single("simple_python_2")):
-        tally.add(line)
-        assert tally.whole
-    tally.add(single("simple_python_1"))
-    assert not tally.whole
-    tally.add(single("simple_python_3"))
-    assert not tally.whole
 
 
 @pytest.mark.parametrize(("price", "seconds", "cost"), [(None, 3600.0, None), (2.0, 1800.0, 1.0), (0.0, 10.0, 0.0)])
@@ -174,15 +161,6 @@ def test_what_a_process_keeps(tmp_path: Path) -> None:
     assert Store(tmp_path).snapshots("m", 2).load("kv", "s") == {"x": 1}
 
 
-def test_broken_data_says_where_to_mend_it() -> None:
-    broken, other = HarnessError("data", "odd").verdict, HarnessError("storage", "full").verdict
-    assert _placed(broken, "a.jsonl, line 3").detail["advice"] == "fix a.jsonl, line 3"
-    assert _placed(broken, None) is broken
-    assert _placed(other, "x") is other
-    advised = HarnessError("data", "odd", advice="look").verdict
-    assert _placed(advised, "x") is advised
-
-
 class Data:
     """A data set that does as it is told."""
 
@@ -208,7 +186,7 @@ def trial(item: Any, data: Any) -> Trial:
 def test_trials_of_references_and_of_entries() -> None:
     index = open_dataset("bundled").index
     stateful, memory, plain = (index(name)[0] for name in ("multi_turn_base", "memory_kv", "simple_python"))
-    assert [trial(ref, Data()).cost for ref in (stateful, memory, plain)] == [9.0, 4.0, 1.0]
+    assert [trial(ref, Data()).demands()[1] for ref in (stateful, memory, plain)] == [9.0, 4.0, 1.0]
     assert [trial(ref, Data()).depends_on for ref in (memory, plain)] == [["stage"], []]
     assert trial(memory, Data(HarnessError("data", "x"))).depends_on == []
     assert trial(plain, Data()).place == f"{plain.path}, line {plain.line}"
@@ -222,7 +200,9 @@ def test_trials_of_references_and_of_entries() -> None:
     entry = Entry(id="memory_kv_0-a-0", category="memory_kv", question=[[]], depends_on=["s"])
     given = trial(entry, Data())
     assert (given.load(), given.depends_on, given.place) == (entry, ["s"], None)
-    assert trial(Entry(id="multi_turn_base_0", category="multi_turn_base", question=[[], []]), Data()).cost == 6.0
+    assert (
+        trial(Entry(id="multi_turn_base_0", category="multi_turn_base", question=[[], []]), Data()).demands()[1] == 6.0
+    )
     assert str(given.key) == "memory_kv_0-a-0"
     assert given.key_of("other")[1:3] == ("oracle:", 2)
 

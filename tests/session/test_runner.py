@@ -24,7 +24,7 @@ from pytest_bfcl.session.skips import MOST_REASONS, skip_lines
 from pytest_bfcl.session.store import Store
 from pytest_bfcl.session.trial import Trial
 from pytest_bfcl.settings import Price, Settings
-from pytest_bfcl.transcript import Reply
+from pytest_bfcl.transcript import Reply, Step, Transcript, Turn
 from tests.plugin.conftest import call, question, write_lines
 
 SETTINGS = Settings(concurrency=2, retries=0)
@@ -198,3 +198,17 @@ def test_one_broken_model_at_an_address_stops_that_model_only(data: DataSet) -> 
     assert len([note for note in notes if "own:broken@fc is asked no more" in note and "http://here/v1" in note]) == 1
     with pytest.raises(RunStopped, match="refused the key"):
         asyncio.run(work(Contender.of_adapter(Refused("own:broken@fc"), SETTINGS)))
+
+
+def test_broken_data_says_where_to_mend_it(data: DataSet) -> None:
+    contender, ref = Contender.of_adapter(Answering(), SETTINGS), data.index("simple_python")[0]
+    runner = Runner(data, [contender], SETTINGS)
+    broken = data.load(ref).model_copy(update={"possible_answer": [None]})
+    said = Transcript(broken.id, broken.category, mode="fc", turns=[Turn(steps=[Step(Reply.from_output(call()))])])
+    for trial, advice in (
+        (Trial.of(ref, contender, data), f"fix {ref.path}, line {ref.line}"),
+        (Trial.of(broken, contender, data), None),
+    ):
+        runner._entries[trial.key] = broken
+        line = runner.judged(trial, said)
+        assert (line["reason"], line["detail"].get("advice")) == ("harness:data", advice)

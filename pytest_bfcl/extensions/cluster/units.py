@@ -39,7 +39,7 @@ class Unit:
     @property
     def weight(self) -> float:
         """About how many requests it takes."""
-        return sum(trial.cost for trial in self.trials.values())
+        return sum(trial.demands()[1] for trial in self.trials.values())
 
     def over(self, number: int, outcome: str) -> None:
         """A trial has its line. A write stage that ended in an error runs again if its questions have to."""
@@ -52,7 +52,7 @@ class Unit:
         """What another actor has to hold when this one is gone, in planned order."""
         again = dict(self.trials)
         while True:
-            needed = {key for trial in again.values() for key in trial.needs}
+            needed = {key for trial in again.values() for key in trial.demands()[0]}
             back = {n: stage for n, stage in self.stages.items() if n not in again and stage.key in needed}
             if not back:
                 return dict(sorted(again.items()))
@@ -64,7 +64,7 @@ def units_of(trials: Iterable[Trial]) -> list[Unit]:
     groups = _Groups()
     units: dict[TrialKey, Unit] = {}
     listed = list(trials)
-    chained = [(trial, list(trial.needs)) for trial in listed]
+    chained = [(trial, trial.demands()[0]) for trial in listed]
     for trial, stages in chained:
         for stage in stages:
             groups.join(trial.key, stage)
