@@ -112,7 +112,7 @@ def check_loud(text):
             "checkers/judge.py",
             '    "served": (_Judge._served, reasons.AGENTIC_INFERENCE),\n',
             '    "served": (_Judge._served, reasons.AGENTIC_INFERENCE),\n'
-            '    "loud": (lambda self, rules: check_loud(reply_of(self.transcript).text), reasons.ADAPTER_INFERENCE),\n',
+            '    "loud": (lambda judge, _: check_loud(reply_of(judge.transcript).text), reasons.ADAPTER_INFERENCE),\n',
         ),
     ),
     """
