@@ -134,7 +134,7 @@ def fact_lines(model: ModelSummary) -> Iterator[str]:
         yield f"overall as in v3: {percent(older['value'])}, the {older['label']}"
     if (share := model["hallucination"]["share"]) is not None:
         turns = model["hallucination"]["turns"]
-        yield f"hallucination: {percent(share)} of {turns} turns that should have no call have one"
+        yield f"hallucination: {percent(share)} of {turns} turns that expect no call have one"
     if repeats := model.get("repeats"):
         k = repeats["k"]
         yield (

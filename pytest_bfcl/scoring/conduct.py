@@ -161,13 +161,11 @@ def conduct_line(found: Mapping[str, Any]) -> str:
     """A summary's ``conduct`` in one line for people; empty where there was no native call."""
     if not found["calls"]:
         return ""
-    faults = {"unknown": "of unknown names", "broken": "with broken JSON", "invalid": "invalid under their schema"}
+    faults = {"unknown": "with unknown names", "broken": "with broken JSON", "invalid": "invalid by their schema"}
     told = [f"{found[name]} {words}" for name, words in faults.items() if found[name]]
-    silent = [f"{found[name]} answers {words}" for name, words in _SILENT.items() if found[name]]
-    answered = f"{found['called']} of {found['entries']} entries are answered with a call"
-    return f"native calls: {found['calls']}, {answered}; " + ", ".join(
-        [*(told or ["all valid under their schema"]), *silent]
-    )
+    silent = [f"{found[name]} {words}" for name, words in _SILENT.items() if found[name]]
+    where = f"in {found['called']} of {found['entries']} entries"
+    return f"native calls: {found['calls']} {where}; " + ", ".join([*(told or ["all valid by their schema"]), *silent])
 
 
-_SILENT = {"reasoning_only": "of reasoning only", "empty": "empty"}
+_SILENT = {"reasoning_only": "replies with reasoning only", "empty": "empty replies"}

@@ -55,6 +55,4 @@ def test_a_summary_says_what_calls_were_worth() -> None:
     counts = tally.to_dict()
     assert counts is not None
     assert counts["valid_share"] == 0.75
-    assert conduct_line(counts) == (
-        "native calls: 4, 2 of 3 entries are answered with a call; 1 of unknown names, 1 answers empty"
-    )
+    assert conduct_line(counts) == ("native calls: 4 in 2 of 3 entries; 1 with unknown names, 1 empty replies")

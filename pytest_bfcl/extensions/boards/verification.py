@@ -70,7 +70,7 @@ MEASURES = (
     Measure("called", "are answered with a call", "either", _judged(lambda found: found.called)),
     Measure("unknown", "call a name that was not offered", "more", _fault("unknown")),
     Measure("broken", "have arguments that are no JSON object", "more", _fault("broken")),
-    Measure("invalid", "have arguments invalid under their schema", "more", _fault("invalid")),
+    Measure("invalid", "have arguments invalid by their schema", "more", _fault("invalid")),
     Measure("lost", "have a call left in the text", "more", _judged(lambda found: found.lost)),
     Measure("reasoning_only", "get reasoning and no answer", "more", _judged(lambda found: found.reasoning_only)),
     Measure("empty", "get an empty answer", "more", _judged(lambda found: found.empty)),
