@@ -242,7 +242,7 @@ def _print_dry_run(found: DryRun) -> int:
 
 def _print_result(result: RunResult, data: DataSet, values: Parsed, gates: GateOptions) -> int:
     """Say what came of it, as `pytest --model` does; returns the exit code."""
-    from pytest_bfcl.reporting.annotations import append_step_summary
+    from pytest_bfcl.reporting.markdown import append_step_summary
     from pytest_bfcl.reporting.printing import Printer
     from pytest_bfcl.reporting.report import write_report_and_say
     from pytest_bfcl.reporting.sections import tell_listeners
@@ -291,7 +291,7 @@ def _print_scores(printer: Printer, summary: Summary) -> Counter[str]:
 
 def _print_gates(printer: Printer, result: RunResult, gates: GateOptions, write_expected: str | None) -> int:
     """The last lines: places of the data that cannot be used, the file of expected failures, the gates' verdict."""
-    from pytest_bfcl.reporting.annotations import annotation_lines, are_wanted
+    from pytest_bfcl.reporting.markdown import annotation_lines, are_wanted
     from pytest_bfcl.scoring.expectations import Expectations
     from pytest_bfcl.scoring.gating import gate_lines, wrong_entries
     from pytest_bfcl.session.whole_run import trouble_of

@@ -128,7 +128,7 @@ class SessionEnd:
 
     def _write_step_summary(self, summary: Summary) -> None:
         """The summary as Markdown, where GitHub shows it with a job."""
-        from pytest_bfcl.reporting.annotations import append_step_summary
+        from pytest_bfcl.reporting.markdown import append_step_summary
 
         if trouble := append_step_summary(summary, os.environ):
             self._notices.note(trouble)

@@ -124,7 +124,7 @@ class Terminal:
         if reporter is None or summary is None:
             return result
         reporter = Sink(reporter)
-        from pytest_bfcl.reporting.annotations import annotation_lines, are_wanted
+        from pytest_bfcl.reporting.markdown import annotation_lines, are_wanted
         from pytest_bfcl.scoring.gating import gate_lines, wrong_entries
 
         told = gate_lines(

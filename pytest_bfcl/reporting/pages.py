@@ -19,7 +19,7 @@ from pytest_bfcl.reporting.chat import chat, clipped, timeline
 from pytest_bfcl.reporting.functions import Documentation, as_json
 from pytest_bfcl.reporting.links import rerun_command
 from pytest_bfcl.reporting.listing import total_of
-from pytest_bfcl.reporting.replayed import results_again, stored_memory
+from pytest_bfcl.reporting.sources import results_again, stored_memory
 from pytest_bfcl.runs.results import record_key
 from pytest_bfcl.runs.transcripts import Transcripts
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from pytest_bfcl.dataset.categories import GROUPS
 from pytest_bfcl.json_types import Fields
-from pytest_bfcl.reporting import formulas
 from pytest_bfcl.reporting.printing import aligned
 from pytest_bfcl.reporting.rendering import percent
-from pytest_bfcl.reporting.scores import caveats, headline_basis, lost_calls, spent
+from pytest_bfcl.reporting.scores import caveats, formula_text, group_formula, headline_basis, lost_calls, spent
+from pytest_bfcl.scoring import aggregate
 from pytest_bfcl.scoring.conduct import conduct_line
 from pytest_bfcl.scoring.score_record import ScoreRecord, records_by_name
 
@@ -172,11 +172,11 @@ def detail_lines(model: ModelSummary) -> Iterator[str]:
     for name in (*SHOWN_GROUPS, "irrelevance"):
         found = model["groups"].get(name)
         if found is not None and found["accuracy"] is not None:
-            yield f"{name} {percent(found['accuracy'])} = {formulas.group_formula(name)}"
+            yield f"{name} {percent(found['accuracy'])} = {group_formula(name)}"
             if found["missing"]:
                 yield f"    partial, without {', '.join(found['missing'])}"
     if model["overall"]["value"] is not None:
-        yield f"overall {percent(model['overall']['value'])} = {formulas.overall_formula()}"
+        yield f"overall {percent(model['overall']['value'])} = {formula_text(aggregate.OVERALL)}"
     for kind, cells in model["breakdown"].items():
         told = ", ".join(f"{name} {cell['passed']}/{cell['total']}" for name, cell in cells.items())
         yield f"by {kind.replace('_', ' ')}: {told}"

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from pytest_bfcl.dataset.categories import CATEGORIES
+from pytest_bfcl.dataset.categories import CATEGORIES, GROUPS
 from pytest_bfcl.json_types import Fields
-from pytest_bfcl.reporting import formulas
 from pytest_bfcl.reporting.rendering import percent, seconds
+from pytest_bfcl.scoring import aggregate
+from pytest_bfcl.scoring.aggregate import Mean, Pooled, Term, Weighted
 from pytest_bfcl.scoring.score_record import ScoreRecord, headline_record, records_by_name, score_records
 
 Summary = Fields
@@ -66,19 +67,17 @@ def score_rows(model: Summary, fingerprint: Fields) -> list[ScoreRow]:
     known = records_by_name(model, fingerprint)
     for group, names in sections({"": model}).items():
         if len(names) > 1 and group in model["groups"]:
-            rows.append(_row(group, "group", formulas.group_formula(group), model["groups"][group], known.get(group)))
+            rows.append(_row(group, "group", group_formula(group), model["groups"][group], known.get(group)))
         rows += [_row(name, "category", "", model["categories"][name], known.get(name)) for name in names]
     for group in ACROSS:
         score = model["groups"].get(group)
         if score is not None and score["accuracy"] is not None and len(_members(group, model)) > 1:
             name = "irrelevance detection" if group == "irrelevance" else group
-            rows.append(_row(name, "group", formulas.group_formula(group), score, known.get(group)))
+            rows.append(_row(name, "group", group_formula(group), score, known.get(group)))
     return [*rows, *_overall(model)]
 
 
 def _members(group: str, model: Summary) -> list[str]:
-    from pytest_bfcl.scoring import aggregate
-
     return [name for name in aggregate.categories_in(aggregate.formula(group)) if name in model["categories"]]
 
 
@@ -108,7 +107,7 @@ def _overall(model: Summary) -> list[ScoreRow]:
     """Overall, what there is of it when it is not complete, and the mean of the third version where it can be said."""
     rows = []
     overall, older = model["overall"], model.get("overall_v3") or {}
-    note = formulas.overall_formula()
+    note = formula_text(aggregate.OVERALL)
     if overall["value"] is None:
         note = f"not claimed: {overall.get('why') or 'categories are missing'}"
     if overall["value"] is not None or overall["missing"] or overall.get("why"):
@@ -120,7 +119,7 @@ def _overall(model: Summary) -> list[ScoreRow]:
         note = f"{partial['categories']} of {partial['of']} categories, weights rescaled: {weights}"
         rows.append(_number(PARTIAL, note, partial, None, None))
     if older.get("value") is not None:
-        rows.append(_number("Overall as in v3", formulas.overall_v3_formula(), older, None, None))
+        rows.append(_number("Overall as in v3", formula_text(aggregate.OVERALL_V3), older, None, None))
     return rows
 
 
@@ -272,3 +271,43 @@ def wheel_axes(models: Mapping[str, Summary]) -> tuple[list[str], dict[str, dict
 def _value(model: Summary, part: str, name: str) -> float | None:
     found = model[part].get(name)
     return None if found is None else found["accuracy"]
+
+
+_NAMES: tuple[tuple[Term, str], ...] = (
+    (aggregate.NON_LIVE, "non_live"),
+    (aggregate.LIVE, "live"),
+    (aggregate.MULTI_TURN, "multi_turn"),
+    (aggregate.WEB_SEARCH, "web_search"),
+    (aggregate.MEMORY, "memory"),
+    (aggregate.AGENTIC, "agentic"),
+    (aggregate.IRRELEVANCE, "irrelevance detection"),
+)
+
+
+def formula_text(term: Term, *, whole: bool = True) -> str:
+    """A formula in words; parts that are their own groups are named, the outermost is written out."""
+    if isinstance(term, str):
+        return term
+    if not whole:
+        named = next((name for known, name in _NAMES if known == term), None)
+        if named is not None:
+            return named
+    if isinstance(term, Weighted):
+        return " + ".join(f"{weight:g} % {formula_text(part, whole=False)}" for weight, part in term.weights)
+    if isinstance(term, Pooled):
+        return f"all entries of {', '.join(term.terms)} together" if len(term.terms) > 1 else term.terms[0]
+    return _mean(term)
+
+
+def _mean(term: Mean) -> str:
+    if len(term.terms) == 1:
+        return formula_text(term.terms[0], whole=False)
+    parts = [formula_text(part, whole=False) for part in term.terms]
+    return f"mean of {', '.join(f'({part})' if part.startswith('mean of') else part for part in parts)}"
+
+
+def group_formula(name: str) -> str:
+    """The formula of a group; empty for names that are none."""
+    if name not in aggregate.FORMULAS and name not in GROUPS:
+        return ""
+    return formula_text(aggregate.formula(name))

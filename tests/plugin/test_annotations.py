@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_bfcl.reporting.annotations import annotation_lines
+from pytest_bfcl.reporting.markdown import annotation_lines
 
 
 def test_the_ten_worst_regressions_are_warnings_and_texts_cannot_leave_their_line() -> None:

@@ -9,12 +9,13 @@ import pytest
 
 from pytest_bfcl.checkers.reasons import all_reasons
 from pytest_bfcl.explaining.headlines import headline
-from pytest_bfcl.reporting import charts, formulas, scores
+from pytest_bfcl.reporting import charts, scores
 from pytest_bfcl.reporting.chat import Called, StepView, TurnView, chat, timeline
 from pytest_bfcl.reporting.links import page_name, rerun_command
 from pytest_bfcl.reporting.markdown import write_markdown
 from pytest_bfcl.reporting.overview import notices
 from pytest_bfcl.reporting.rendering import embedded_json, span, usd, visible
+from pytest_bfcl.scoring import aggregate
 from pytest_bfcl.scoring.summary import summarise
 from tests.reporting.samples import record
 
@@ -61,12 +62,12 @@ def test_headlines_say_what_the_model_did() -> None:
 
 
 def test_formulas_in_words() -> None:
-    assert formulas.group_formula("memory") == "mean of memory_kv, memory_vector, memory_rec_sum"
-    assert formulas.group_formula("non_live").startswith("mean of (mean of simple_python, simple_java")
-    assert formulas.overall_formula() == (
+    assert scores.group_formula("memory") == "mean of memory_kv, memory_vector, memory_rec_sum"
+    assert scores.group_formula("non_live").startswith("mean of (mean of simple_python, simple_java")
+    assert scores.formula_text(aggregate.OVERALL) == (
         "10 % non_live + 10 % live + 10 % irrelevance detection + 30 % multi_turn + 40 % agentic"
     )
-    assert formulas.overall_v3_formula() == "mean of non_live, live, multi_turn"
+    assert scores.formula_text(aggregate.OVERALL_V3) == "mean of non_live, live, multi_turn"
 
 
 def test_score_rows_have_groups_formulas_and_both_rules() -> None:

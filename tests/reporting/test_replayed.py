@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_bfcl.reporting.replayed import results_again
 from pytest_bfcl.reporting.report import write_report
+from pytest_bfcl.reporting.sources import results_again
 from pytest_bfcl.session.evaluation import open_data, run
 
 

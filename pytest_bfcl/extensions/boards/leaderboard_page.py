@@ -24,8 +24,9 @@ from pytest_bfcl.extensions.boards.ranking import Pair, Ranking, Reversals, Verd
 from pytest_bfcl.extensions.boards.scatter import Scatter, scatter
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
-from pytest_bfcl.reporting import charts, formulas, rendering
+from pytest_bfcl.reporting import charts, rendering
 from pytest_bfcl.reporting.rendering import signed
+from pytest_bfcl.reporting.scores import formula_text, group_formula
 from pytest_bfcl.runs.comparability import ENTRIES, Purpose, comparability
 from pytest_bfcl.runs.damage import IncompleteError
 from pytest_bfcl.runs.directory import RunDirectory
@@ -294,13 +295,13 @@ def rank(found: Sequence[Contestant], *, official: bool = False) -> tuple[list[P
     needed = NEEDED
     shared = [name for name in needed if found and all(name in each.headline for each in found)]
     if official:
-        basis = f"Overall with the reference's arithmetic (missing counts as zero): {formulas.overall_formula()}"
+        basis = f"Overall with the reference's arithmetic (missing counts as zero): {formula_text(aggregate.OVERALL)}"
     elif len(shared) == len(needed):
-        basis = f"Overall: {formulas.overall_formula()}"
+        basis = f"Overall: {formula_text(aggregate.OVERALL)}"
     else:
         basis = (
             f"Partial score over the {len(shared)} of {len(needed)} categories all runs have, weights rescaled "
-            f"({', '.join(shared) or 'none'}); Overall would be {formulas.overall_formula()}"
+            f"({', '.join(shared) or 'none'}); Overall would be {formula_text(aggregate.OVERALL)}"
         )
     places = [_place(each, shared, official=official) for each in found]
     places.sort(key=lambda place: (place.score is None, -(place.score or 0.0), place.name))
@@ -407,7 +408,7 @@ def board_values(
         "boards": made,
         "trust": {board.title: list(ranking_lines(board)) for board in made},
         "columns": [(number, COLUMNS[number]) for number in shown],
-        "formulas": {name: formulas.group_formula(name) for name in COLUMNS},
+        "formulas": {name: group_formula(name) for name in COLUMNS},
         "has": {name: any(getattr(place, name) for place in places) for name in ("organisation", "licence", "errors")}
         | {name: any(getattr(place, name) is not None for place in places) for name in ("cost", "latency", "delta")},
         "plots": [plot for plot, _ in _plots(places) if plot is not None],
