@@ -222,7 +222,10 @@ def _facts(fields: StepFields, turn: int, step: int) -> str:
 
 
 class TimedStep(NamedTuple):
-    """One step on the time line of an entry: its beginning and length, of `WIDTH`; ``wrong``: a call failed."""
+    """One step on the time line of an entry: its beginning and length, of `WIDTH`.
+
+    ``wrong``: a call failed; ``decided``: it is of the turn that decided a failure.
+    """
 
     turn: int
     step: int
@@ -230,6 +233,7 @@ class TimedStep(NamedTuple):
     width: float
     seconds: str
     wrong: bool
+    decided: bool
 
 
 WIDTH = 1000
@@ -250,6 +254,7 @@ def timeline(record: Fields, turns: Sequence[TurnView]) -> list[TimedStep]:
         width = WIDTH * time / whole
         words = rendering.seconds(time) if timed else ""
         wrong = any(call.failed for call in step.calls)
-        found.append(TimedStep(turn.number, step.number, round(at, 1), round(width, 1), words, wrong))
+        place = round(at, 1), round(width, 1)
+        found.append(TimedStep(turn.number, step.number, *place, words, wrong, turn.broken))
         at += width
     return found

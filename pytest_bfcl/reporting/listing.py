@@ -82,7 +82,7 @@ class Listing:
         self._positions: dict[str, int] = {}
         self._rows: list[list[Any]] = []
         self._alike: dict[tuple[str, str], Alike] = {}
-        self.has_latency = self.has_cost = False
+        self.has_latency = self.has_cost = self.has_differing = False
 
     def __contains__(self, entry_id: object) -> bool:
         return entry_id in self._entries
@@ -103,6 +103,7 @@ class Listing:
         self.has_latency |= latency is not None
         self.has_cost |= cost is not None
         differs = record.get("corrected_outcome") != record.get("outcome")
+        self.has_differing |= differs
         self._rows.append(
             [
                 self._positions[entry_id],

@@ -68,7 +68,12 @@ def content(
         "spent": _spent(models),
         "bars": [chart for chart in made if chart is not None],
         "wheel": wheel,
-        "has": {"latency": listing.has_latency, "cost": listing.has_cost, "pages": listing.pages},
+        "has": {
+            "latency": listing.has_latency,
+            "cost": listing.has_cost,
+            "corrected": listing.has_differing,
+            "pages": listing.pages,
+        },
         "failures": listing.failures(),
         "sections": list(found_sections.values()),
         "documentation": documentation_of("reasons.md"),
@@ -149,7 +154,9 @@ def cards(models: Mapping[str, Summary], machine_cost: float | None = None) -> l
         made.append({"label": "skipped", "value": f"{counts['skipped']:,}", "note": "not run"})
     costs = [model["cost_usd"] for model in models.values() if model["cost_usd"] is not None]
     if costs:
-        made.append({"label": "cost", "value": rendering.usd(sum(costs)), "note": "of the whole run"})
+        each = next(iter(models.values())).get("cost_per_1000_usd") if len(models) == 1 else None
+        note = f"{rendering.usd(each)} for 1,000 requests" if each is not None else "of the whole run"
+        made.append({"label": "cost", "value": rendering.usd(sum(costs)), "note": note})
     if machine_cost is not None:
         made.append({"label": "machine", "value": rendering.usd(machine_cost), "note": "at its hourly price"})
     if len(models) == 1 and model["latency"]["mean"] is not None:
@@ -196,6 +203,7 @@ def _details(name: str, model: Summary, models: int, listing: Listing, fingerpri
             (rule, CORRECTED_RULES.get(rule, ""), count) for rule, count in (model.get("corrected_rules") or {}).items()
         ],
         "extras": list(_extras(model)),
+        "failing": bool(model["failure_counts"] or model["reasons"] or model.get("corrected_rules")),
     }
 
 

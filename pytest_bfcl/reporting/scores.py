@@ -17,7 +17,7 @@ Summary = Fields
 SECTIONS = ("non_live", "live", "multi_turn", "web_search", "memory", "format_sensitivity", "retired", "own")
 ACROSS = ("agentic", "irrelevance")
 UNREVIEWED = '{} of the entries were made by a program, and nobody has read them ("reviewed": false)'
-PARTIAL = "Partial"
+PARTIAL = "Partial overall"
 """Name of the row for an overall that is not complete."""
 WHEEL_GROUPS = ("non_live", "live", "multi_turn", "web_search", "memory", "irrelevance", "relevance")
 

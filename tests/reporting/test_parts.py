@@ -201,7 +201,7 @@ def test_a_first_screen_has_groups_and_what_is_in_none() -> None:
     made = summary(*records)
     (model,) = made["models"].values()
     rows = scores.brief(scores.score_rows(model, made["fingerprint"]))
-    assert [row.name for row in rows] == ["Partial", "non_live", "live_simple"]
+    assert [row.name for row in rows] == ["Partial overall", "non_live", "live_simple"]
     told = {name: (value, judged, members) for name, value, _, judged, members in scores.abilities(model)}
     assert told["several calls at once"] == (1.0, 2, "parallel")
     assert "memory" not in told

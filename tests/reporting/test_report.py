@@ -234,7 +234,7 @@ QUIET = {"quiet_turns": 1, "quiet_turns_with_calls": 1, "calls_in_quiet_turns": 
     [
         ([record(f"parallel_{n}", "parallel", "m@fc", "passed" if n else "failed") for n in range(4)],
          ["Overall not claimed: 20 of the 21 categories it counts were not run",
-          "Partial 1 of 21 categories, weights rescaled: non_live 100 % 75.0 %"]),
+          "Partial overall 1 of 21 categories, weights rescaled: non_live 100 % 75.0 %"]),
         ([record("multi_turn_miss_func_3", "multi_turn_miss_func", "m@fc", "failed", extra=TURNS | QUIET)],
          ["inside multi-turn conversations (in no score)", "multi_turn_miss_func 66.7 % (2 / 3) 3 2.50 1 / 1"]),
     ],

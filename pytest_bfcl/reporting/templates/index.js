@@ -173,7 +173,7 @@
     }
     line(what, "span", row[TEXT] ? value(row, "reason") + (found[2] ? " · asked: " + found[2] : "") : "", "line small soft");
     if (has.model) cell(made, data.models[row[M]], "wide").title = data.models[row[M]];
-    chip(cell(made, null, "wide"), data.outcomes[row[COR]]);
+    if (has.corrected) chip(cell(made, null, "wide"), data.outcomes[row[COR]]);
     if (has.latency) cell(made, row[LAT] === null ? "–" : row[LAT].toFixed(2) + " s", "num wide");
     if (has.cost) cell(made, row[COST] === null ? "–" : "$" + (row[COST] >= 1 ? row[COST].toFixed(2) : Number(row[COST].toPrecision(3))), "num wide");
     return made;

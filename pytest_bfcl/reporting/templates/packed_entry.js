@@ -82,11 +82,14 @@ function bfclEntry(page, documents, links) {
     return made;
   }
   function timeline(steps) {
-    return steps.length ? drawn("svg", { class: "timeline", viewBox: "0 0 1000 26", preserveAspectRatio: "none", role: "img",
+    if (!steps.length) return "";
+    var legend = "Each bar is a step" + (steps[0][4] ? ", as long as the model took" : "") + "; the two colours alternate with the turns" +
+      (steps.some(function (each) { return each[5]; }) ? "; red: a call failed" : "") + ".";
+    return [drawn("svg", { class: "timeline", viewBox: "0 0 1000 26", preserveAspectRatio: "none", role: "img",
       "aria-label": steps.length + " steps in " + turns.length + " turns, as long as the model took" }, steps.map(function (each) {
       var told = drawn("title", {}, ["turn " + each[0] + ", step " + each[1] + (each[4] && ", " + each[4]) + (each[5] ? ", a call failed" : "")]);
       return drawn("rect", { class: each[5] ? "wrong" : "f" + each[0] % 2, x: each[2], y: 3, width: each[3], height: 20 }, [told]);
-    })) : "";
+    })), node("p", "soft small", legend)];
   }
   function parameters(rows) {
     var head = node("tr", "", ["parameter", "type", "description"].map(function (name) { return node("th", "", name); }));
