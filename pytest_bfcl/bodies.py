@@ -245,11 +245,8 @@ def _role_trouble(message: Fields) -> str | None:
 
 def _unread_calls(message: Fields) -> str | None:
     """Calls under a name that no reader knows."""
-    for name, value in message.items():
-        if isinstance(name, str) and name not in _USUAL and name not in _READ_CALLS and value:
-            if _CALLS_NAME.fullmatch(name.replace("_", "").lower()):
-                return name
-    return None
+    names = (name for name, value in message.items() if value and isinstance(name, str) and name not in _READ_CALLS)
+    return next((name for name in names if _CALLS_NAME.fullmatch(name.replace("_", "").lower())), None)
 
 
 def _of_kinds(error: str | None, kinds: list[str], known: frozenset[str]) -> Trouble:

@@ -21,6 +21,9 @@ from pytest_bfcl.troubles import AdapterTrouble
 WORD_LIMIT = 200
 """Characters of an ending's word that are kept."""
 
+UNTOLD = object()
+"""In place of the word of a message that a library keeps without its ending: it is judged by what it is."""
+
 NOTHING_SAID = "nothing_said"
 MALFORMED_CALL = "malformed_call"
 UNFINISHED = "unfinished"
@@ -179,16 +182,17 @@ def ended(
 
     ``reasoned``: the provider tells of thoughts that are not shown. ``filtered``: a filter's mark is next to the
     reply, which says more than any word. ``trouble``: what its body holds that no normal reply has. Raises
-    `UnknownEnding` for trouble.
+    `UnknownEnding` for trouble. A word that is `UNTOLD` speaks for no reply and against none.
     """
     if trouble.error is not None:
         raise UnknownEnding(
             trouble.error, f"the reply holds an error beside its ending ({trouble.error[:WORD_LIMIT]})", reply=reply
         )
-    if trouble.silent is not None and not has_answer(reply) and ending_of(word, api) is Ending.NORMAL:
+    kind = Ending.NORMAL if word is UNTOLD else ending_of(word, api)
+    if trouble.silent is not None and not has_answer(reply) and kind is Ending.NORMAL:
         why = f"the reply is a block of type {trouble.silent[:60]!r}, and nothing is said in it"
         raise UnknownEnding(trouble.silent, why, reply=reply)
-    kind = Ending.FILTERED if filtered else ending_of(word, api)
+    kind = Ending.FILTERED if filtered else kind
     problem = _problem(reply, kind, reasoned=reasoned)
     if problem == TROUBLE:
         raise UnknownEnding(word, reply=reply)

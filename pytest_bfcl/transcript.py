@@ -160,13 +160,26 @@ def _tool_call(item: object) -> ToolCall:
         return item
     if not isinstance(item, Mapping):
         raise TypeError("a call is an object {name, arguments}")
-    if "name" in item and "arguments" in item:
-        name, arguments = item["name"], item["arguments"]
-    elif len(item) == 1:
-        ((name, arguments),) = item.items()
-    else:
+    if item.keys() <= _STORED and "name" in item and "arguments" in item:
+        return ToolCall(str(item["name"]), arguments_text(item["arguments"]), item.get("id"))
+    if len(item) != 1 or not may_be_call(*next(iter(item.items()))):
         raise TypeError("a call is an object {name, arguments}")
-    return ToolCall(str(name), arguments_text(arguments), item.get("id"))
+    ((name, arguments),) = item.items()
+    return ToolCall(str(name), arguments_text(arguments))
+
+
+_STORED = frozenset(("name", "arguments", "id"))
+_NO_FUNCTIONS = frozenset(
+    ("answer", "content", "detail", "error", "generated_text", "id", "message", "name", "output", "response", "result",
+     "text", "type")
+)  # fmt: skip
+"""Single keys that say something else than a function's name, unless an object of arguments follows."""
+
+
+def may_be_call(name: object, arguments: object) -> bool:
+    """Whether ``{name: arguments}`` may be a call, not an object with one field."""
+    written = isinstance(arguments, Mapping) or str(arguments).lstrip().startswith("{")
+    return isinstance(name, str) and arguments is not None and (written or name not in _NO_FUNCTIONS)
 
 
 def arguments_text(arguments: object) -> str:

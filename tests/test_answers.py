@@ -42,6 +42,7 @@ from pytest_bfcl.runs.journal import reply_from_dict, reply_to_dict
 from pytest_bfcl.runs.official_layout import import_official
 from pytest_bfcl.runs.replay_lines import transcript_from_line
 from pytest_bfcl.transcript import Reply, Step, ToolCall, Transcript, Turn
+from tests.replies import recorded
 
 TOOL = {"name": "f", "description": "", "parameters": {"type": "object", "properties": {"x": {"type": "string"}}}}
 QUIET = Entry.model_validate(
@@ -723,6 +724,86 @@ def test_objects_of_the_official_clients_are_read_as_their_bodies() -> None:
     found = {json.dumps(body): (at("fixture", api, of_sdk(api, body)), expected) for api, body, expected in cases}
     assert {body: both for body, both in found.items() if both[0] != both[1]} == {}
     assert len(found) > 90
+
+
+def langchain(content: Any = "No.", **fields: Any) -> Any:
+    return {**recorded.LANGCHAIN, "tool_calls": [], "content": content, **fields}
+
+
+def pydantic_ai(kind: str = "text", words: str = "No.", **fields: Any) -> Any:
+    return {"parts": [{"part_kind": kind, "content": words}], "kind": "response", "usage": {}, **fields}
+
+
+def ollama(content: str = "No.", **fields: Any) -> Any:
+    return {
+        "model": "m",
+        "done": True,
+        "message": {"role": "assistant", "content": content},
+        "done_reason": "stop",
+        **fields,
+    }
+
+
+def bedrock(*content: Any, stop: str = "end_turn") -> Any:
+    return {"stopReason": stop, "output": {"message": {"role": "assistant", "content": list(content)}}}
+
+
+def ended_with(word: str) -> Any:
+    return {"response_metadata": {"finish_reason": word}}
+
+
+THOUGHT = {"type": "thinking", "thinking": "hm", "signature": "s"}
+LIBRARIES: list[tuple[Any, str]] = [
+    (langchain(), "right"),
+    (langchain(**ended_with("abort")), "error"),
+    (langchain("<think>hm", **ended_with("length")), "wrong"),
+    (langchain("", **ended_with("tool_calls")), "error"),
+    (langchain("", additional_kwargs={"reasoning_content": "hm"}), "wrong"),
+    (langchain(response_metadata={"finish_reason": "stop", "error": "x"}), "error"),
+    (
+        langchain(
+            response_metadata={
+                "object": "response",
+                "status": "incomplete",
+                "incomplete_details": {"reason": "max_output_tokens"},
+            }
+        ),
+        "right",
+    ),
+    (langchain(response_metadata={"object": "response", "status": "failed"}), "error"),
+    (langchain([THOUGHT, TEXT], **ended_with("stop")), "right"),
+    (langchain([THOUGHT], **ended_with("stop")), "wrong"),
+    (langchain([THOUGHT]), "wrong"),
+    (pydantic_ai(), "right"),
+    (pydantic_ai(state="complete"), "right"),
+    (pydantic_ai(state="interrupted"), "error"),
+    (pydantic_ai(finish_reason="error"), "error"),
+    (pydantic_ai("thinking", "hm"), "wrong"),
+    (pydantic_ai("file", "hm"), "error"),
+    (ollama(), "right"),
+    (ollama(done_reason="load"), "error"),
+    (ollama("", message={"role": "assistant", "content": "", "thinking": "hm"}), "wrong"),
+    (bedrock({"text": "No."}), "right"),
+    (bedrock({"text": "No."}, stop="tool_use"), "error"),
+    (bedrock({"reasoningContent": {"redactedContent": "eA=="}}), "wrong"),
+    (bedrock({"image": {}}), "error"),
+    ([{"generated_text": "<think>hm"}], "wrong"),
+    ([{"error": "rate limit"}], "error"),
+    ({"role": "assistant", "content": None, "reasoning_content": "hm"}, "wrong"),
+    ({"role": "assistant", "content": "No.", "is_error": True}, "error"),
+    ([recorded.QUESTION, said(), {"role": "assistant", "content": "x", "finish_reason": "error"}], "error"),
+    ([recorded.QUESTION, {"type": "reasoning", "summary": []}, said()], "right"),
+    ([said(status="failed")], "error"),
+    ([{"type": "function_call", "name": "f", "arguments": "{}", "call_id": "c", "status": "incomplete"}], "error"),
+]
+
+
+@pytest.mark.parametrize("door", ["fixture", "rewards", "episode", "score", "assertions", "agent", "replay"])
+def test_messages_of_libraries_are_read_by_the_reader_of_their_api(door: str) -> None:
+    found = {json.dumps(output): (at(door, "chat", output), expected) for output, expected in LIBRARIES}
+    assert {output: both for output, both in found.items() if both[0] != both[1]} == {}
+    if door not in ("score", "replay"):
+        assert all(at(door, "chat", recorded.objects(output)) == expected for output, expected in LIBRARIES)
 
 
 LOST_BY_THE_CLIENT = re.compile(

@@ -17,8 +17,11 @@ THOUGHTS = ("thinking", "redacted_thinking")
 """Blocks of reasoning."""
 
 
-def read_blocks(body: Any) -> Reply:
-    """A message object as a `Reply`; blocks that are not on the list say nothing (`pytest_bfcl.bodies`)."""
+def read_blocks(body: Any, endings: str = "anthropic") -> Reply:
+    """A message object as a `Reply`; blocks that are not on the list say nothing (`pytest_bfcl.bodies`).
+
+    ``endings`` names the table of its words.
+    """
     content = body.get("content") if isinstance(body, Mapping) else None
     if not isinstance(content, list):
         raise AdapterError(AdapterTrouble.MALFORMED_BODY, "the answer has no content blocks", retryable=True)
@@ -44,7 +47,7 @@ def read_blocks(body: Any) -> Reply:
     reasoned = any(block.get("type") in THOUGHTS for block in blocks)
     word = body.get("stop_reason")
     trouble = blocks_trouble(body)
-    return ended(reply, word, "anthropic", reasoned=reasoned, filtered=is_marked(body), trouble=trouble)
+    return ended(reply, word, endings, reasoned=reasoned, filtered=is_marked(body), trouble=trouble)
 
 
 def _texts(blocks: Sequence[Fields], kind: str) -> list[str]:

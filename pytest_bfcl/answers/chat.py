@@ -25,8 +25,8 @@ _OWN_FIELDS = frozenset(("role", "content", "tool_calls", "function_call", "refu
 _OWN_CALL_FIELDS = frozenset(("id", "type", "function", "index", "name", "arguments", "input"))
 
 
-def read_completion(body: Any) -> Reply:
-    """A response object (as parsed JSON) as a `Reply`.
+def read_completion(body: Any, endings: str = "chat") -> Reply:
+    """A response object (as parsed JSON) as a `Reply`; ``endings`` names the table of its words.
 
     Raises a retryable `AdapterError` ``malformed_body`` when there is no choice with a message, or calls that are none:
     they must not pass for a model that called nothing; ``ending`` when it did not end normally. Calls without id get
@@ -53,7 +53,7 @@ def read_completion(body: Any) -> Reply:
         served=served_by(body),
     )
     return ended(
-        reply, last_word(choice), "chat", reasoned=has_thoughts(message), filtered=is_marked(choice, body),
+        reply, last_word(choice), endings, reasoned=has_thoughts(message), filtered=is_marked(choice, body),
         trouble=chat_trouble(body, choice, message),
     )  # fmt: skip
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from pytest_bfcl.answers.figures import check_size, count, identifier, keepable, reasoning_count, served_by
 from pytest_bfcl.bodies import items_trouble
-from pytest_bfcl.endings import Ending, UnknownEnding, ended, ending_of, is_marked, normal_form
+from pytest_bfcl.endings import UNTOLD, Ending, UnknownEnding, ended, ending_of, is_marked, normal_form
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.transcript import ProviderState, Reply, ToolCall, arguments_text
@@ -56,6 +56,8 @@ def read_items(body: Any) -> Reply:
 def last_word(body: Fields) -> object:
     """The status, or why an incomplete response is it. Raises `UnknownEnding` for any other status."""
     status, details = body.get("status"), body.get("incomplete_details")
+    if status is UNTOLD:
+        return status
     known = normal_form(status) if isinstance(status, str) else ""
     reason = details.get("reason") if isinstance(details, Mapping) else None
     if known in ("completed", "incomplete") and ending_of(reason, "responses") in (Ending.CUT, Ending.FILTERED):

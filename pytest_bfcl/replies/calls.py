@@ -9,21 +9,15 @@ the nested ``{function: {name, arguments}}`` (OpenAI chat), ``{function, argumen
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.replies.shapes import UnknownShape, fields_of, plain, unknown, word
-from pytest_bfcl.transcript import Call, ToolCall
+from pytest_bfcl.transcript import Call, ToolCall, may_be_call
 
 _NAMES = ("name", "tool_name")
 _ARGUMENTS = ("arguments", "args", "input", "tool_kwargs", "kwargs", "parameters")
 _IDS = ("call_id", "tool_call_id", "tool_id", "toolUseId", "id")
 _NESTED = ("function", "function_call", "functionCall", "toolUse", "tool_call")
-_NO_FUNCTIONS = frozenset(
-    ("answer", "content", "detail", "error", "id", "message", "name", "output", "response", "result", "text", "type")
-)
-"""Single keys that say something else than a function's name, unless an object of arguments follows."""
-
 CALL_KINDS = frozenset(("custom_tool_call", "function_call", "tool-call", "tool_call", "tool_use"))
 """What parts of a message are called that are calls of functions this side carries out."""
 
@@ -81,11 +75,7 @@ def _single(fields: Fields, item: object) -> ToolCall | None:
     if len(fields) != 1:
         return None
     ((name, arguments),) = fields.items()
-    if not isinstance(name, str) or arguments is None:
-        return None
-    if name in _NO_FUNCTIONS and not isinstance(arguments, Mapping) and not str(arguments).lstrip().startswith("{"):
-        return None
-    return ToolCall(name, _text(arguments, item))
+    return ToolCall(name, _text(arguments, item)) if may_be_call(name, arguments) else None
 
 
 def _text(arguments: object, item: object) -> str:

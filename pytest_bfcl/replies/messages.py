@@ -1,20 +1,23 @@
-"""One message of a model, of any library, → `Reply`."""
+"""One message of a model, of any library, written as the body of its API and read by that API's one reader."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from enum import Enum
+from itertools import islice
+from typing import Any
 
+from pytest_bfcl.answers import read_blocks, read_completion
 from pytest_bfcl.answers.chat import REASONING_FIELDS
 from pytest_bfcl.answers.figures import count
 from pytest_bfcl.answers.items import last_word
-from pytest_bfcl.bodies import Trouble, chat_trouble
-from pytest_bfcl.endings import TROUBLE, UnknownEnding, ended, is_marked
-from pytest_bfcl.json_types import Fields
+from pytest_bfcl.endings import UNTOLD, UnknownEnding
+from pytest_bfcl.failures import AdapterError
+from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.replies.calls import read_call
 from pytest_bfcl.replies.parts import Parts, kind_of
-from pytest_bfcl.replies.shapes import UnknownShape, fields_of, sequence, text_or_none, unknown, word
-from pytest_bfcl.replies.state import state_of_message
+from pytest_bfcl.replies.shapes import UnknownShape, fields_of, plain, sequence, text_or_none, unknown, word
 from pytest_bfcl.transcript import Reply, ToolCall
 
 _MODEL = frozenset(("ai", "aimessage", "aimessagechunk", "assistant", "model", "response"))
@@ -23,8 +26,17 @@ _USER = frozenset(("developer", "human", "humanmessage", "request", "system", "s
 _FIELDS = frozenset(("blocks", "content", "function_call", "parts", "reasoning_content", "refusal", "tool_calls"))
 _HEADERS = frozenset(("id", "kind", "name", "role", "type"))
 _RETURNS = _TOOL | {"retry-prompt", "tool_return"}
+_OF_ANTHROPIC = frozenset(("redacted_thinking", "thinking", "tool_use"))
+"""Types of blocks that tell whose they are."""
+_EXTRAS = ("reasoning_details", "thinking_blocks", "provider_specific_fields", "extra_content")
+"""Further fields of a chat message, or of one of its calls, that providers want to see again."""
 _REASONS = ("finish_reason", "stop_reason", "finishReason", "stopReason", "done_reason")
 _USAGES = ("usage", "usage_metadata")
+_READ = frozenset(
+    (*_FIELDS, *_REASONS, *_USAGES, "additional_kwargs", "choices", "delta", "invalid_tool_calls", "message", "raw",
+     "response_metadata", "role", "text", "thinking", "reasoning")
+)  # fmt: skip
+"""What is read of a message by name, or says nothing of how it ended."""
 _INPUT = ("prompt_tokens", "input_tokens", "prompt_token_count", "inputTokens")
 _OUTPUT = ("completion_tokens", "output_tokens", "candidates_token_count", "outputTokens")
 
@@ -56,10 +68,11 @@ def _is_return(part: object) -> bool:
     return fields is not None and (kind_of(fields) in _RETURNS or "toolResult" in fields)
 
 
-def read_message(fields: Fields, *, strict: bool = False) -> Reply:
+def read_message(fields: Fields, *beside: Fields, strict: bool = False) -> Reply:
     """A model's message. Raises `UnknownShape` when it is another's, or holds nothing that is known.
 
-    ``strict``: also when it holds anything that is not known.
+    ``beside``: the objects around it, which may keep its ending, an error, its tokens. ``strict``: the message may hold
+    nothing that is not known.
     """
     speaker = speaker_of(fields)
     if speaker in ("user", "tool"):
@@ -73,61 +86,109 @@ def read_message(fields: Fields, *, strict: bool = False) -> Reply:
         parts.add_all(listed)
     elif content is not None and not isinstance(content, str | list | tuple):
         raise unknown("a message's content is text or a list of parts, not", content)
-    calls = _listed_calls(fields) or tuple(parts.calls)
-    refusal = text_or_none(fields.get("refusal")) or text_or_none("".join(parts.refusals))
-    text = content if isinstance(content, str) else parts.text
-    if not text and not calls and refusal:
-        text = refusal
-    reply = Reply(
-        text=text,
-        tool_calls=calls,
-        reasoning=_reasoning(fields) or text_or_none("\n".join(filter(None, parts.thoughts))),
-        state=state_of_message(fields),
-    )
-    return closed(reply, fields, message=fields)
+    listed_calls = _listed_calls(fields)
+    ending, usage = _ending([fields, *beside]), _usage([fields, *beside])
+    if listed is not None and not listed_calls and (blocks := _of_anthropic(listed)) is not None:
+        body = {**_around(fields, *beside), "content": blocks, "stop_reason": ending, "usage": usage}
+        return of_api(lambda: read_blocks(body, "any"))
+    message = {
+        "content": content if isinstance(content, str) else parts.text,
+        "refusal": text_or_none(fields.get("refusal")) or "".join(parts.refusals),
+        "tool_calls": listed_calls or [_as_object(call) for call in parts.calls],
+        **_extras(fields),
+        **_reasoning(fields),
+        "_thoughts": parts.thoughts,
+    }
+    choice = {**_around(*_with_metadata([fields])), "message": message, "finish_reason": ending}
+    reply = of_api(lambda: read_completion({**_around(*beside), "choices": [choice], "usage": usage}, "any"))
+    return replace(reply, reasoning=reply.reasoning or text_or_none("\n".join(filter(None, parts.thoughts))))
 
 
-def _listed_calls(fields: Fields) -> tuple[ToolCall, ...]:
+def read_written(fields: Fields) -> Reply:
+    """An object with a text, as engines give it."""
+    choice = {**_around(fields), "message": {"content": fields["text"]}, "finish_reason": _ending([fields])}
+    return of_api(lambda: read_completion({"choices": [choice], "usage": _usage([fields])}, "any"))
+
+
+def of_api(read: Callable[[], Reply]) -> Reply:
+    """What an API's one reader makes of a body; a reply that did not end normally carries that as its problem."""
+    try:
+        return read()
+    except UnknownEnding as error:
+        return error.reply
+    except AdapterError as error:
+        raise UnknownShape(error.message) from None
+
+
+def _around(*places: Fields) -> Parsed:
+    """The fields beside the words, where a provider's status or error may be."""
+    found = {name: value for place in reversed(places) for name, value in place.items() if name not in _READ}
+    return found if found.get("object") != "response" else {**found, "status": None}  # which is read as an ending
+
+
+def _ending(places: Sequence[Fields]) -> Any:
+    """The word by which any of the places says how the reply ended; LangChain keeps that of Responses apart."""
+    places = _with_metadata(places)
+    word = next((text for place in places for name in _REASONS if (text := _text(place.get(name)))), None)
+    metered = next((place for place in places if place.get("object") == "response"), None)
+    return word or (UNTOLD if metered is None else _status(metered))
+
+
+def _status(response: Fields) -> object:
+    try:
+        return last_word(plain(response))
+    except UnknownEnding as error:
+        return error.ending
+
+
+def _usage(places: Sequence[Fields]) -> Parsed:
+    found = (fields_of(place.get(name)) for place in _with_metadata(places) for name in _USAGES)
+    usage = next(filter(None, found), {})
+    return {**usage, "input_tokens": count(usage, *_INPUT), "output_tokens": count(usage, *_OUTPUT)}
+
+
+def _with_metadata(places: Sequence[Fields]) -> list[Fields]:
+    return [*places, *filter(None, (fields_of(place.get("response_metadata")) for place in places))]
+
+
+def _listed_calls(fields: Fields) -> list[Parsed]:
     """Calls in their own field; LangChain keeps those whose arguments are no JSON apart."""
     extras = fields_of(fields.get("additional_kwargs")) or {}
     for source in (fields, extras):
         listed = [*(sequence(source.get("tool_calls")) or ()), *(sequence(source.get("invalid_tool_calls")) or ())]
+        if fields_of(source.get("function_call")) is not None and not listed:
+            listed = [{"function_call": source["function_call"]}]
         if listed:
-            return tuple(map(read_call, listed))
-        if fields_of(source.get("function_call")) is not None:
-            return (read_call({"function_call": source["function_call"]}),)
-    return ()
+            return [{**_extras(fields_of(call) or {}), **_as_object(read_call(call))} for call in listed]
+    return []
 
 
-def _reasoning(fields: Fields) -> str | None:
+def _as_object(call: ToolCall) -> Parsed:
+    return {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+
+
+def _reasoning(fields: Fields) -> Parsed:
     extras = fields_of(fields.get("additional_kwargs")) or {}
-    return next(
-        (text for s in (fields, extras) for name in REASONING_FIELDS if (text := text_or_none(s.get(name)))), None
-    )
+    found = ((name, text) for s in (fields, extras) for name in REASONING_FIELDS if (text := text_or_none(s.get(name))))
+    return dict(islice(found, 1))
 
 
-def closed(reply: Reply, *beside: Fields, message: Fields | None = None) -> Reply:
-    """A library's reply with the tokens, the ending and the error that it keeps beside the words.
-
-    What tells no ending stays as it is. Bodies of an API have their own readers (`pytest_bfcl.answers`).
-    """
-    if reply.problem == TROUBLE:
-        return reply
-    places = [*beside, *(each for place in beside if (each := fields_of(place.get("response_metadata"))) is not None)]
-    word = next((text for place in places for name in _REASONS if (text := _text(place.get(name)))), None)
-    usage = next((u for p in places for name in _USAGES if (u := fields_of(p.get(name))) is not None), {})
-    read, written = count(usage, *_INPUT) or reply.input_tokens, count(usage, *_OUTPUT) or reply.output_tokens
-    reply = replace(reply, input_tokens=read, output_tokens=written)
-    metered = next((place for place in places if place.get("object") == "response"), None)  # LangChain's Responses
-    error = next((found for place in beside if (found := chat_trouble(place, {}, message).error)), None)
-    filtered = is_marked(*places)
-    if word is None and metered is None and error is None and not filtered:
-        return reply
+def _extras(fields: Fields) -> Parsed:
     try:
-        ending = word or (None if metered is None else last_word(metered))
-        return ended(reply, ending, "any", filtered=filtered, trouble=Trouble(error))
-    except UnknownEnding as trouble:
-        return replace(reply, finish_reason=trouble.ending, problem=TROUBLE)
+        return {name: plain(fields[name]) for name in _EXTRAS if fields.get(name)}
+    except UnknownShape:
+        return {}
+
+
+def _of_anthropic(parts: Sequence[object]) -> list[Parsed] | None:
+    """The blocks of a message of Anthropic's; ``None`` where none of them tells that it is one."""
+    views = [fields_of(part) or {} for part in parts]
+    if not all(views) or not any(word(view.get("type")) in _OF_ANTHROPIC for view in views):
+        return None
+    try:
+        return [plain(view) for view in views]
+    except UnknownShape:
+        return None
 
 
 def _text(item: object) -> str | None:

@@ -6,18 +6,19 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pytest_bfcl.answers import read_blocks, read_candidates, read_completion, read_items, read_text
-from pytest_bfcl.endings import UnknownEnding, first_choice
-from pytest_bfcl.failures import AdapterError
+from pytest_bfcl.endings import TROUBLE, UNTOLD, first_choice
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.replies.calls import CALL_KINDS, is_call, read_call
-from pytest_bfcl.replies.messages import closed, read_message, speaker_of
+from pytest_bfcl.replies.messages import of_api, read_message, read_written, speaker_of
 from pytest_bfcl.replies.parts import kind_of
 from pytest_bfcl.replies.shapes import MAX_DEPTH, UnknownShape, fields_of, plain, sequence, unknown, why_unreadable
 from pytest_bfcl.transcript import Call, Reply, ToolCall
 
 KNOWN = "text, a Reply, a list of calls, or an object of a supported library (docs/outputs.md lists them)"
 _MESSAGE_FIELDS = ("content", "tool_calls", "blocks", "parts")
-_ITEMS = CALL_KINDS | {"message", "reasoning", "redacted_thinking", "text", "output_text", "thinking"}
+_ITEMS = frozenset(("custom_tool_call", "function_call", "message", "reasoning"))
+"""Output items of Responses."""
+_PARTS = CALL_KINDS | _ITEMS | {"redacted_thinking", "text", "output_text", "thinking"}
 
 
 def read_reply(output: object) -> Reply:
@@ -60,13 +61,13 @@ def _from_fields(fields: Fields, output: object, depth: int) -> Reply:
         if name in fields and (reply := read(fields, depth)) is not None:
             return reply
     if "stop_reason" in fields and (sequence(fields.get("content")) is not None or fields.get("type") == "message"):
-        return _of_api(read_blocks, fields)
+        return of_api(lambda: read_blocks(plain(fields)))
     if is_call(fields) and "role" not in fields:
         return Reply(tool_calls=(read_call(fields),))
     if speaker_of(fields) or any(name in fields for name in _MESSAGE_FIELDS):
         return read_message(_constructed(fields))
     if isinstance(fields.get("text"), str):
-        return closed(Reply(text=fields["text"]), fields)
+        return read_written(fields)
     if fields.get("error"):
         raise UnknownShape(f"an error instead of an output: {str(fields['error'])[:300]}")
     if reason := why_unreadable(output):
@@ -82,16 +83,6 @@ def _constructed(fields: Fields) -> Fields:
     return inner if inner is not None and "content" in inner else fields
 
 
-def _of_api(read: Callable[[object], Reply], fields: Fields) -> Reply:
-    """The body of an API by its one reader; a reply that did not end normally carries that as its problem."""
-    try:
-        return read(plain(fields))
-    except UnknownEnding as error:
-        return error.reply
-    except AdapterError as error:
-        raise UnknownShape(error.message) from None
-
-
 def _choices(fields: Fields, depth: int) -> Reply | None:
     """``choices`` of chat completions and of text completions."""
     listed = [fields_of(each) for each in sequence(fields["choices"]) or ()]
@@ -104,8 +95,9 @@ def _choices(fields: Fields, depth: int) -> Reply | None:
     if message is None and not isinstance(choice.get("text"), str):
         raise UnknownShape("a completion whose first choice has no message")
     if message is not None and "stop_reason" in choice and "finish_reason" not in choice:  # Inspect's
-        return closed(read_message(message), choice, fields, message=message)
-    return _of_api(read_text if message is None else read_completion, fields)
+        return read_message(message, choice, fields)
+    read = read_text if message is None else read_completion
+    return of_api(lambda: read(plain(fields)))
 
 
 def _output(fields: Fields, depth: int) -> Reply | None:
@@ -113,8 +105,9 @@ def _output(fields: Fields, depth: int) -> Reply | None:
     items = sequence(fields["output"])
     if items is None:
         inner = fields_of(fields["output"])
-        return None if inner is None or "message" not in inner else closed(_read(inner, depth + 1), fields)
-    return _of_api(read_items, fields)
+        message = None if inner is None else fields_of(inner.get("message"))
+        return None if message is None else read_message(message, fields)
+    return of_api(lambda: read_items(plain(fields)))
 
 
 def _message(fields: Fields, depth: int) -> Reply | None:
@@ -124,12 +117,12 @@ def _message(fields: Fields, depth: int) -> Reply | None:
         return None
     if "finish_reason" in fields and "index" in fields:  # one choice of a completion
         return _choices({"choices": [fields]}, depth)
-    return closed(read_message(message), fields, message=message)
+    return read_message(message, fields)
 
 
 def _candidates(fields: Fields, depth: int) -> Reply | None:
     """``candidates`` of Gemini."""
-    return _of_api(read_candidates, fields)
+    return of_api(lambda: read_candidates(plain(fields)))
 
 
 def _generations(fields: Fields, depth: int) -> Reply | None:
@@ -186,9 +179,16 @@ def _without_speakers(items: Sequence[Any], views: Sequence[Fields | None], dept
     envelope = not isinstance(items[0], Mapping) or "generated_text" in items[0]  # lists of vLLM, of transformers
     if len(items) == 1 and envelope and any(name in (views[0] or ()) for name in _ENVELOPES):
         return _read(items[0], depth + 1)
-    if any(view is not None and kind_of(view) in _ITEMS and not isinstance(view, ToolCall) for view in views):
-        return read_message({"content": items})
+    if any(view is not None and kind_of(view) in _PARTS and not isinstance(view, ToolCall) for view in views):
+        return _of_parts(items)
     return Reply(tool_calls=tuple(map(read_call, items)))
+
+
+def _of_parts(items: Sequence[Any]) -> Reply:
+    """Output items of Responses by the reader of that API; parts of a message as one."""
+    if all((view := fields_of(item)) is not None and kind_of(view) in _ITEMS for item in items):
+        return of_api(lambda: read_items({"output": plain(items), "status": UNTOLD}))
+    return read_message({"content": items})
 
 
 def _rollout(items: Sequence[Any], views: Sequence[Fields | None], depth: int) -> Reply:
@@ -201,12 +201,14 @@ def _rollout(items: Sequence[Any], views: Sequence[Fields | None], depth: int) -
             said, answered = [], None
         elif speaker == "tool":
             answered = answered or (said[-1] if said else None)
-        elif view is not None and (speaker == "model" or kind_of(view) in _ITEMS):
-            said.append(_read(item, depth + 1) if speaker else read_message({"content": [item]}))
+        elif view is not None and (speaker == "model" or kind_of(view) in _PARTS):
+            said.append(_read(item, depth + 1) if speaker and kind_of(view) != "message" else _of_parts([item]))
         else:
             raise unknown("a list of messages holds something that is no message", item)
     if not said:
         raise UnknownShape("a list of messages without one of the model after the user's last")
+    if (broken := next((reply for reply in said if reply.problem == TROUBLE), None)) is not None:
+        return broken
     calls = tuple(call for reply in said for call in reply.tool_calls)
     if calls:
         last = said[-1]
