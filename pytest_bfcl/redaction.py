@@ -28,7 +28,7 @@ _SHORTEST_IN_REPLY = 8
 _SURE_IN_REPLY = 16
 _CREDENTIAL = re.compile(
     r"(?:^|[^A-Za-z]|[a-z](?=[A-Z]))(?i:(?:api|access|secret|auth)?[-_]?"
-    r"(?:key|token|secret|sig|signature|auth|authorization|pass|passwd|password|code|credentials?|cookie|session))$"
+    r"(?:key|token|secret|sig|signature|auth|authorization|pass|passwd|password|code|credentials?|cookie|session|bearer|pat|pwd|jwt))$"
 )
 """Names of headers, of parameters of a URL or a body whose values are credentials, by their last word."""
 _HARMLESS = frozenset(
@@ -87,8 +87,11 @@ def hide(text: str, secrets: Iterable[str], instead: str = HIDDEN) -> str:
 
     A secret of a few characters would hide ordinary words and stays.
     """
+    may_be_escaped = any(mark in text for mark in _ESCAPES)
     for secret in sorted({s for s in secrets if len(s) >= _SHORTEST}, key=len, reverse=True):
-        text = _pattern(secret).sub(lambda _: instead, text)
+        escaped = may_be_escaped and any(first in text for first in _first_escapes(secret))
+        if escaped or secret in text or not secret.isalnum():
+            text = _pattern(secret, escaped=escaped).sub(lambda _: instead, text)
         if (at := text.rfind(secret[:_SHORTEST_IN_REPLY], -len(secret))) >= 0 and secret.startswith(text[at:]):
             text = text[:at] + instead  # it was cut
     return text
@@ -145,29 +148,44 @@ def secrets_of(
 
 
 def process_secrets(command: str) -> tuple[str, ...]:
-    """Arguments of a process that may be credentials: variables before its command, values of flags with such a
-    name, and what a URL carries."""
-    if command.startswith(("http://", "https://")):
-        return url_secrets(command)
-    try:
-        words = shlex.split(command)
-    except ValueError:
-        words = command.split()
-    found: list[str] = []
+    """What of a command, or of a server's address, may be a credential.
+
+    Variables before it, values behind a name or flag that is called so, what a URL carries, words that look like a key.
+    """
+    address = command.startswith(("http://", "https://"))
+    found = list(url_secrets(command)) if address else []
     leading = True
-    for number, word in enumerate(words):
+    words = [] if address else _words(command)
+    for flag, word in zip(["", *words], words, strict=False):
         name, equals, value = word.partition("=")
         leading = leading and bool(equals) and name.isidentifier()
-        flag = (
-            words[number - 1] if number and words[number - 1].startswith("-") and "=" not in words[number - 1] else ""
-        )
-        if equals and (leading or _is_credential(name.lstrip("-"))):
+        if leading:
             found.append(value)
-        elif flag and _is_credential(flag.lstrip("-")):
-            found.append(word)
+        elif flag.startswith("-") and "=" not in flag and (flag in _FLAGS or _is_credential(flag.lstrip("-"))):
+            found += [word, *_parts_of(word)]
         if "://" in word:
             found += url_secrets(word)
-    return _written(value for value in found if len(value) >= _SHORTEST_IN_REPLY)
+        for named in _ASSIGNED.finditer(word):
+            if _is_credential(named[1].lstrip("-")):
+                found += [named[2], *_parts_of(named[2])]
+    found += [piece for piece in _PIECES.findall(command) if _KEY_LIKE.fullmatch(piece)]
+    return _written(dict.fromkeys(each for value in found for each in (value, value.rpartition(":")[2])
+                                  if len(each) >= _SHORTEST_IN_REPLY))  # fmt: skip
+
+
+_FLAGS = frozenset(("-u", "-p", "-k", "-H", "--user", "--header"))
+_ASSIGNED = re.compile(r"([\w.-]+)[\"']?\s*[=:]\s*[\"']?((?:(?:bearer|basic|token)\s+)?[^\s\"';,{}]+)", re.IGNORECASE)
+"""A name and its value in one word: of a header, of JSON, of a connection's text."""
+_PIECES = re.compile(r"[A-Za-z0-9_-]+")
+_KEY_LIKE = re.compile(r"(?=.*[a-z])(?=.*[A-Z])(?=.*\d)[A-Za-z0-9_-]{16,}|(?=.*\d)(?=.*[a-f])[0-9a-f-]{24,}", re.DOTALL)
+"""What is no word of a language: letters of both cases and digits, or hexadecimal."""
+
+
+def _words(command: str) -> list[str]:
+    try:
+        return shlex.split(command)
+    except ValueError:
+        return command.split()
 
 
 def environment_secrets() -> tuple[str, ...]:
@@ -177,9 +195,10 @@ def environment_secrets() -> tuple[str, ...]:
 
 
 def _written(secrets: Iterable[str]) -> tuple[str, ...]:
-    """Credentials as they are, unquoted, and in Base64 where they are long enough to be told from words."""
+    """Credentials as they are, unquoted, and in Base64 and hexadecimal where they are long enough to be told from
+    words."""
     texts = dict.fromkeys(form for text in secrets if text for form in (text, unquote(text)))
-    coded = (form for text in texts if len(text) >= _SHORTEST_IN_REPLY for form in _base64(text))
+    coded = (form for text in texts if len(text) >= _SHORTEST_IN_REPLY for form in (*_base64(text), *_inside(text)))
     return tuple(dict.fromkeys((*texts, *coded)))
 
 
@@ -267,10 +286,32 @@ def _base64(text: str) -> tuple[str, ...]:
     return tuple(encoded.decode().rstrip("=") for encoded in (b64encode(raw), urlsafe_b64encode(raw)))
 
 
+def _inside(text: str) -> Iterator[str]:
+    """What a longer text that holds this one has in it, in Base64 at each of three places, or in hexadecimal."""
+    raw = text.encode(errors="surrogatepass")
+    for before in (1, 2) if len(raw) >= _SURE_IN_REPLY else ():
+        for encode in (b64encode, urlsafe_b64encode):
+            coded = encode(bytes(before) + raw).decode()
+            yield coded[before + 1 : len(coded) - 4]
+    yield from (raw.hex(), raw.hex().upper())
+
+
 @lru_cache(maxsize=512)
-def _pattern(secret: str) -> re.Pattern[str]:
-    """Finds a secret in every form; letters and digits are the same in all of them."""
-    return re.compile("".join(c if c.isascii() and c.isalnum() else _forms(c) for c in secret))
+def _pattern(secret: str, *, escaped: bool = False) -> re.Pattern[str]:
+    """Finds a secret in every form; letters and digits are the same in all of them unless everything is escaped."""
+    return re.compile("".join(c if c.isascii() and c.isalnum() and not escaped else _forms(c) for c in secret))
+
+
+_ESCAPES = ("%", "&#", "\\u00", "\\x", "\\1", "\\0")
+
+
+@lru_cache(maxsize=512)
+def _first_escapes(secret: str) -> tuple[str, ...]:
+    """How a text begins in which every character of the secret is escaped, letters and digits, too."""
+    code = ord(secret[0])
+    digits = (f"{code:02x}", f"{code:02X}")
+    marks = ("%{}", "\\u00{}", "\\x{}", "&#x{};", "&#X{};")
+    return (*(mark.format(each) for mark in marks for each in digits), f"&#{code};", f"\\{code:03o}")
 
 
 def _forms(character: str) -> str:
@@ -293,6 +334,7 @@ def _escapes(character: str) -> str:
         rf"(?i:{pairs}|\\+U{code:08x}|\\+x{code:02x})",
         "".join(f"(?i:%(?:25)*{byte:02x})" for byte in raw),
         "".join(rf"(?i:\\+x{byte:02x})" for byte in raw),
+        "".join(rf"\\+{byte:03o}" for byte in raw),
         f"&(?:amp;)*(?:{named}|(?i:#0*{code}|#x0*{code:x}));",
     ]
     if character in " +":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from pytest_bfcl.extensions.litellm.model import LitellmModel
 from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.models import create_model
 from pytest_bfcl.models.spec import parse_spec
-from pytest_bfcl.redaction import discreet, public_url, redact, url_secrets
+from pytest_bfcl.redaction import discreet, hide, process_secrets, public_url, redact, secrets_of, url_secrets
 from pytest_bfcl.settings import Settings
 from pytest_bfcl.transcript import Reply, ToolCall
 
@@ -55,6 +56,36 @@ def test_a_short_secret_stays_in_a_reply() -> None:
 def test_secrets_of_a_url(url: str, secrets: tuple[str, ...]) -> None:
     assert url_secrets(url) == secrets
     assert not any(secret in public_url(url) for secret in secrets)
+
+
+TOKEN = "canary-7Qz9XyT4bL"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        f"API_KEY={TOKEN} python srv.py", f"python srv.py --api-key {TOKEN}", f"docker run -e API_KEY={TOKEN} img",
+        f'mcp-remote https://x --header "Authorization: Bearer {TOKEN}"', f"mcp-remote https://x -H X-Api-Key:{TOKEN}",
+        f"srv --config '{{\"apiKey\": \"{TOKEN}\"}}'", f"sh -c 'API_KEY={TOKEN} cmd'", f"srv postgres://u:{TOKEN}@h/db",
+        f'srv "Server=h;Password={TOKEN};"', f"curl -u user:{TOKEN} x", f"srv --auth=user:{TOKEN}", f"srv {TOKEN}",
+        f"https://h/{TOKEN}/mcp", f"https://u:{TOKEN}@h/mcp", f"https://h/mcp?key={TOKEN}",
+    ],
+)  # fmt: skip
+def test_what_a_process_is_started_with_is_a_credential_of_the_run(command: str) -> None:
+    assert hide(f"env: {TOKEN}", process_secrets(command)) == "env: [hidden]"
+    assert hide("npx server-filesystem /home/me/folder_1", process_secrets(command)).endswith("/folder_1")
+
+
+@pytest.mark.parametrize("before", ["", "u", "us", '{"a": "'])
+def test_a_key_inside_of_what_was_encoded_is_found(before: str) -> None:
+    raw = f"{before}{TOKEN} and more".encode()
+    for form in (base64.b64encode(raw).decode(), base64.urlsafe_b64encode(raw).decode(), raw.hex(), raw.hex().upper()):
+        assert "[hidden]" in hide(form, secrets_of(key=TOKEN)), form
+
+
+@pytest.mark.parametrize("escape", ["%{:02X}", "%{:02x}", "\\u{:04x}", "\\x{:02x}", "\\{:03o}", "&#{};", "&#x{:x};"])
+def test_a_key_of_which_every_letter_is_escaped_is_found(escape: str) -> None:
+    assert hide("".join(escape.format(ord(letter)) for letter in TOKEN), secrets_of(key=TOKEN)) == "[hidden]"
 
 
 @pytest.mark.parametrize("url", ["ftp://h", "http://", "http://h:port", "http://h:0", "http://[::1", "h/v1", ""])
