@@ -32,7 +32,7 @@ def replay(tmp_path, *lines, name="out.jsonl", suffix=""):
 @pytest.mark.parametrize("name", ["out.jsonl", "out.jsonl.gz"])
 def test_a_minimal_line(tmp_path, name):
     line = {"id": "simple_python_0", "category": "simple_python", "output": "[f()]"}
-    with pytest.raises(UsageError, match="native tools or a prompt"):
+    with pytest.raises(UsageError, match="mode of its texts is not known"):
         replay(tmp_path, line, name=name)
     assert replay(tmp_path, line, name=name, suffix="@fc").mode == "fc"
     model = replay(tmp_path, line, name=name, suffix="@prompt")
@@ -201,7 +201,7 @@ def test_names_of_stored_models(tmp_path, lines, suffix, spec):
         ([{"id": "simple_python_0"}], "", "none has output or trajectory"),
         ([LINE], "@fc", "holds no replies in mode fc"),
         ([LINE], "#other", "has no model 'other'; it has: none named"),
-        ([{**LINE, "model": "b"}, {**LINE, "model": "a"}], "", "#MODEL among a, b"),
+        ([{**LINE, "model": "b"}, {**LINE, "model": "a"}], "", "#MODEL: a, b"),
     ],
 )  # fmt: skip
 def test_lines_that_cannot_be_replayed(tmp_path, lines, suffix, said):
