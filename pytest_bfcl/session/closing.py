@@ -86,6 +86,9 @@ def with_facts(summary: Summary, model_info: Fields, settings: Settings, seconds
         summary["model_info"] = described(model_info)
     if settings.gpu_hour_usd is not None:
         summary["machine_cost_usd"] = round(seconds / 3600 * settings.gpu_hour_usd, 6)
+        for model in summary.get("models", {}).values():
+            if model["cost_usd"] is None and (latency := model["latency"]["mean"]) is not None:
+                model["cost_per_1000_usd"] = round(1000 * latency / 3600 * settings.gpu_hour_usd, 6)
     return summary
 
 

@@ -67,6 +67,13 @@ def test_what_the_machine_cost(price: float | None, seconds: float, cost: float 
     assert summary == ({} if cost is None else {"machine_cost_usd": cost})
 
 
+@pytest.mark.parametrize(("cost", "latency", "each"), [(None, 1.8, 1.0), (0.5, 1.8, None), (None, None, None)])
+def test_a_thousand_requests_of_a_machine_cost_their_latency(cost: object, latency: object, each: object) -> None:
+    model = {"cost_usd": cost, "latency": {"mean": latency}}
+    summary: Any = with_facts({"models": {"m": model}}, {}, Settings(gpu_hour_usd=2.0), 10.0)  # type: ignore[typeddict-item, dict-item]
+    assert summary["models"]["m"].get("cost_per_1000_usd") == each
+
+
 def test_lines_are_handed_over_whole_or_as_they_are_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(closing, "HELD_RECORDS", 2)
     with RunDirectory.create(tmp_path / "run", fingerprint()) as run:
