@@ -30,13 +30,12 @@ if TYPE_CHECKING:
     from pytest_bfcl.runs.summary_types import CheckSummary, GateSummary, Summary
 
 
-Summary = Fields
 MAX_REASONS = 8
 
 
-def write_markdown(summary: Summary) -> str:
+def write_markdown(summary: Fields) -> str:
     """``summary.json`` as GitHub Markdown: notices, gates, scores with intervals, failures, cost; ends in a newline."""
-    models: Mapping[str, Summary] = summary["models"]
+    models: Mapping[str, Fields] = summary["models"]
     blocks = [f"### {cell(overview.title(summary))}"]
     blocks += [f"> {cell(notice)}" for notice in overview.notices(summary)]
     blocks += _gates(summary.get("gate") or {})
@@ -62,7 +61,7 @@ def cell(text: object) -> str:
     return plain.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("@", "&#64;")
 
 
-def _gates(gate: Summary) -> list[str]:
+def _gates(gate: Fields) -> list[str]:
     checks = gate.get("checks") or ()
     lines = [f"- {'✅' if check['ok'] else '❌'} {cell(check['why'])}" for check in checks]
     lines += [f"- {cell(note)}" for note in gate.get("notes") or ()]
@@ -121,7 +120,7 @@ def _reason(name: str) -> str:
     return f"{cell(rule)} ({cell(name)})" if rule else cell(name)
 
 
-def _facts(model: Summary, fingerprint: Fields) -> Iterator[str]:
+def _facts(model: Fields, fingerprint: Fields) -> Iterator[str]:
     if basis := headline_basis(model, fingerprint):
         yield cell(basis)
     yield from caveats(model, cell)

@@ -262,7 +262,7 @@ class ModelSummary(TypedDict):
     unpriced: Count
     cost_by: NotRequired[str]
     cost_per_1000_usd: NotRequired[float]
-    """What 1,000 requests cost on the average: where every entry has a cost, or by latency where the machine has one."""
+    """What 1,000 requests cost on the average; only where every entry has a cost, or the machine a price."""
     unreviewed: NotRequired[int]
     """Judged entries that no person has read."""
     info: Parsed | None
