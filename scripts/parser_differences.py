@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from pytest_bfcl.extensions.formats.installed_parser import InstalledParser, pairs_of
+from pytest_bfcl.extensions.wire.cutting import Writing, writings
 from pytest_bfcl.extensions.wire.differences import Wanted
-from pytest_bfcl.extensions.wire.written import WRITINGS, Writing
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.formats.families import families
 from pytest_bfcl.formats.own_calls import own_calls
@@ -93,7 +93,7 @@ class Text:
         if "keyword parameter" in self.features:
             arguments["from"] = "x"
         if "own mark in a value" in self.features:
-            arguments["mark"] = f"a {''.join(ends(WRITINGS[self.format])[::-1]).strip()} b"
+            arguments["mark"] = f"a {''.join(ends(writings()[self.format])[::-1]).strip()} b"
         again = {"two calls", "two blocks", "prose between", "broken beside good"} & self.features
         found = [Wanted(name, {} if "no arguments" in self.features else arguments)]
         return [*found, Wanted("second", {"p0": 1})] if again else found
@@ -109,7 +109,7 @@ class Text:
 
     def written(self) -> str:
         """The text."""
-        writing, calls = WRITINGS[self.format], self.calls()
+        writing, calls = writings()[self.format], self.calls()
         opening, closing = ends(writing)
         if "JSON body" in self.features and writing.element:
             head, _, tail = writing.call.partition("$elements")
@@ -262,7 +262,7 @@ def compared(name: str, count: int, seed: int) -> Comparison:
 def main() -> int:
     """Compare, print, and say whether anything is new."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("formats", nargs="*", default=list(WRITINGS))
+    parser.add_argument("formats", nargs="*", default=list(writings()))
     parser.add_argument("--texts", type=int, default=120)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", type=Path)

@@ -7,11 +7,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
-from pytest_bfcl.extensions.wire.exchange import Exchange
-from pytest_bfcl.extensions.wire.replies import CALLS, LENGTH, STOP, Call, Reader, Reply, Usage, joined_text, text_of
+from pytest_bfcl.extensions.wire.replies import (
+    CALLS,
+    LENGTH,
+    STOP,
+    Call,
+    Exchange,
+    Reader,
+    Reply,
+    Usage,
+    joined_text,
+    objects_in,
+    text_of,
+)
 from pytest_bfcl.extensions.wire.requests import Message, Request, Tool, ToolCalls, ToolResult, Turn, Verbatim
 from pytest_bfcl.json_types import Fields, Parsed
 
@@ -46,7 +56,7 @@ class Chat(Reader):
     def replies_of_stream(self, exchange: Exchange) -> tuple[Reply, ...]:
         """See `Reader`."""
         choices, usage = streamed_choices(exchange)
-        return tuple(_Joined.of(choices[index]).reply(exchange, usage, index) for index in sorted(choices))
+        return tuple(_choice(exchange, _joined(choices[index]), usage, index) for index in sorted(choices))
 
 
 def usage_of(body: Json) -> Usage | None:
@@ -68,15 +78,13 @@ def streamed_choices(exchange: Exchange) -> tuple[dict[int, list[Json]], Usage |
 
 def choices_of(chunk: Json) -> list[Json]:
     """The choices of a chunk that are objects."""
-    found = chunk.get("choices")
-    return [choice for choice in found if isinstance(choice, dict)] if isinstance(found, list) else []
+    return objects_in(chunk.get("choices"))
 
 
 def deltas_of(choice: Json) -> list[Json]:
     """The call deltas of a chunk's choice."""
     delta = choice.get("delta")
-    found = delta.get("tool_calls") if isinstance(delta, dict) else None
-    return [call for call in found if isinstance(call, dict)] if isinstance(found, list) else []
+    return objects_in(delta.get("tool_calls")) if isinstance(delta, dict) else []
 
 
 def call_deltas(exchange: Exchange) -> Iterator[tuple[int, Json]]:
@@ -93,73 +101,56 @@ def function_of(call: Fields) -> Fields:
     return found if isinstance(found, Mapping) else {}
 
 
-@dataclass(slots=True)
-class _Pieces:
-    id: Any = None
-    name: Any = None
-    kind: Any = None
-    arguments: list[Any] = field(default_factory=list)
-
-    def take(self, delta: Json) -> None:
-        function = function_of(delta)
-        self.id = self.id or delta.get("id")
-        self.kind = self.kind or delta.get("type")
-        self.name = self.name or function.get("name")
-        if (piece := function.get("arguments")) is not None:
-            self.arguments.append(piece)
-
-    def call(self) -> Call:
-        if all(isinstance(piece, str) for piece in self.arguments):
-            return Call(self.id, self.name, joined_text(self.arguments), self.kind)
-        return Call(self.id, self.name, self.arguments[0] if len(self.arguments) == 1 else self.arguments, self.kind)
-
-
-@dataclass(slots=True)
-class _Joined:
-    text: list[str] = field(default_factory=list)
-    reasoning: list[Json] = field(default_factory=list)
-    finish: Any = None
-    calls: dict[int, _Pieces] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, choices: Iterable[Json]) -> _Joined:
-        joined = cls()
-        for choice in choices:
-            joined.take(choice)
-        return joined
-
-    def take(self, choice: Json) -> None:
-        delta = choice.get("delta")
+def _joined(parts: Iterable[Json]) -> Json:
+    """The parts of a streamed choice as the choice of an unstreamed answer."""
+    message: dict[str, list[str]] = {"content": []}
+    calls: dict[int, Json] = {}
+    finish = None
+    for part in parts:
+        delta = part.get("delta")
         if isinstance(delta, dict):
-            self.text.append(text_of(delta.get("content")))
-            self.reasoning.append(_reasoning(delta))
-        for call in deltas_of(choice):
-            self.calls.setdefault(self._position(call), _Pieces()).take(call)
-        self.finish = choice.get("finish_reason") or self.finish
+            message["content"].append(text_of(delta.get("content")))
+            for name, piece in _reasoning(delta).items():
+                message.setdefault(name, []).append(piece)
+        for call in deltas_of(part):
+            empty: Json = {"id": None, "type": None, "name": None, "arguments": []}
+            _take(calls.setdefault(_position(call, calls), empty), call)
+        finish = part.get("finish_reason") or finish
+    texts = {name: "".join(pieces) for name, pieces in message.items()}
+    listed = [_whole(calls[position]) for position in sorted(calls)]
+    return {"message": {**texts, "tool_calls": listed}, "finish_reason": finish}
 
-    def _position(self, call: Json) -> int:
-        index = call.get("index")
-        if isinstance(index, int):
-            return index
-        last = max(self.calls, default=-1)  # no index: a name begins a call, everything else goes on with the last
-        return last + 1 if function_of(call).get("name") or last < 0 else last
 
-    def reply(self, exchange: Exchange, usage: Usage | None, index: int) -> Reply:
-        calls = tuple(self.calls[position].call() for position in sorted(self.calls))
-        names = dict.fromkeys(name for found in self.reasoning for name in found)
-        thoughts = {name: "".join(found.get(name, "") for found in self.reasoning) for name in names}
-        return Reply(
-            exchange, calls, "".join(self.text), _said(thoughts), _finish(self.finish), usage, choice=index,
-            thoughts=(thoughts,) if thoughts else (),
-        )  # fmt: skip
+def _position(call: Json, calls: Mapping[int, Json]) -> int:
+    index = call.get("index")
+    if isinstance(index, int):
+        return index
+    last = max(calls, default=-1)  # no index: a name begins a call, everything else goes on with the last
+    return last + 1 if function_of(call).get("name") or last < 0 else last
+
+
+def _take(call: Json, delta: Json) -> None:
+    function = function_of(delta)
+    for name, told in (("id", delta), ("type", delta), ("name", function)):
+        call[name] = call[name] or told.get(name)
+    if (piece := function.get("arguments")) is not None:
+        call["arguments"].append(piece)
+
+
+def _whole(call: Json) -> Json:
+    pieces = call["arguments"]
+    if all(isinstance(piece, str) for piece in pieces):
+        arguments: Any = joined_text(pieces)
+    else:
+        arguments = pieces[0] if len(pieces) == 1 else pieces
+    return {"id": call["id"], "type": call["type"], "function": {"name": call["name"], "arguments": arguments}}
 
 
 def _choice(exchange: Exchange, choice: Any, usage: Usage | None, position: int) -> Reply:
     message = choice.get("message") if isinstance(choice, dict) else None
     if not isinstance(message, dict):
         return Reply(exchange, problem="a choice has no message")
-    listed = message.get("tool_calls")
-    calls = tuple(_call(call) for call in listed if isinstance(call, dict)) if isinstance(listed, list) else ()
+    calls = tuple(map(_call, objects_in(message.get("tool_calls"))))
     index = choice.get("index")
     reasoning = _reasoning(message)
     return Reply(

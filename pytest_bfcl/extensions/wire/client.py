@@ -9,11 +9,11 @@ import itertools
 import json
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from pytest_bfcl.extensions.wire.exchange import Exchange, Trouble
+from pytest_bfcl.extensions.wire.replies import Exchange, Trouble
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.models import create_model
 from pytest_bfcl.models.endpoint import Endpoint
@@ -63,38 +63,61 @@ class Place:
         return hide(text, self.server.secrets)
 
 
-class Incoming(Protocol):
-    """An answer that begins to arrive."""
+@dataclass(frozen=True, slots=True)
+class Incoming:
+    """An answer that begins to arrive; ``chunks``: the body as it comes."""
 
     status: int
     content_type: str
-    retry_after_s: float | None
-
-    def chunks(self) -> AsyncIterator[bytes]:
-        """The body as it comes."""
-        ...
+    chunks: AsyncGenerator[bytes, None]
+    retry_after_s: float | None = None
 
 
-class Transport(Protocol):
-    """Brings bytes to a server and back. Leaving the context closes the connection."""
+class HttpTransport:
+    """The real network, through a model's endpoint: its key, headers, limits and proxies."""
 
-    def open(self, path: str, content: bytes) -> AbstractAsyncContextManager[Incoming]:
-        """Post ``content``; raises `OSError`, `TimeoutError` or the HTTP library's errors."""
-        ...
+    def __init__(self, server: Endpoint) -> None:
+        self.server = server
+
+    @asynccontextmanager
+    async def open(self, path: str, content: bytes) -> AsyncIterator[Incoming]:
+        """Post ``content`` to the endpoint's path; leaving closes the connection.
+
+        Raises `OSError`, `TimeoutError` or aiohttp's errors.
+        """
+        address = self.server.address(path.lstrip("/"))
+        response = await self.server.connected().post(address, data=content, allow_redirects=False)
+        try:
+            headers = response.headers
+            wait_s = _seconds(headers.get("retry-after", ""))
+            yield Incoming(response.status, headers.get("content-type", ""), _pieces(response), wait_s)
+        finally:
+            response.release() if response.content.at_eof() else response.close()
 
     async def aclose(self) -> None:
         """Close all connections."""
-        ...
+        await self.server.aclose()
+
+
+async def _pieces(response: aiohttp.ClientResponse) -> AsyncGenerator[bytes, None]:
+    async for chunk in response.content.iter_any():
+        yield chunk
+
+
+def _seconds(text: str) -> float | None:
+    try:
+        return max(0.0, float(text))
+    except ValueError:
+        return None
 
 
 class WireClient:
     """Asks and keeps. At most ``concurrency`` requests are open at once; an answer is complete within ``limit_s``."""
 
-    def __init__(self, transport: Transport, *, concurrency: int = 32, limit_s: float = 600.0) -> None:
+    def __init__(self, transport: HttpTransport, *, concurrency: int = 32, limit_s: float = 600.0) -> None:
         self.transport = transport
         self.concurrency = concurrency
         self.limit_s = limit_s
-        self.requests = 0
         self._slots = _Slots(concurrency)
 
     async def post(self, path: str, body: object, *, leave_after: int | None = None, depth: int = 0) -> Exchange:
@@ -107,8 +130,51 @@ class WireClient:
         """
         content = body if isinstance(body, bytes) else json.dumps(body).encode()
         async with self._slots.slot(depth):
-            self.requests += 1
-            return await _Reception(path, content).carry(self.transport, self.limit_s, leave_after)
+            return await self._exchange(path, content, leave_after)
+
+    async def _exchange(self, path: str, content: bytes, leave_after: int | None) -> Exchange:
+        import aiohttp
+
+        began, got = time.perf_counter(), _Received()
+        trouble: Trouble | None = None
+        said = ""
+        try:
+            async with asyncio.timeout(self.limit_s), self.transport.open(path, content) as incoming:
+                await got.take(incoming, leave_after)
+        except TimeoutError as error:
+            trouble, said = "timeout", str(error) or f"no complete answer within {self.limit_s:g} s"
+        except (OSError, aiohttp.ClientError) as error:
+            trouble, said = "cut" if got.status else "unreachable", str(error) or type(error).__name__
+        if len(got.data) > BYTES_LIMIT:
+            del got.data[KEPT_OF_TOO_LONG:]
+            trouble, said = "too_long", f"the answer is longer than {BYTES_LIMIT} bytes"
+        now = time.perf_counter()
+        return Exchange(
+            path, content, got.status, got.content_type, bytes(got.data), trouble, redact(said), now - began,
+            (got.first or now) - began, got.retry_after_s,
+        )  # fmt: skip
+
+
+@dataclass(slots=True)
+class _Received:
+    """What has arrived of one answer."""
+
+    status: int = 0
+    content_type: str = ""
+    retry_after_s: float | None = None
+    data: bytearray = field(default_factory=bytearray)
+    first: float | None = None
+
+    async def take(self, incoming: Incoming, leave_after: int | None) -> None:
+        self.status, self.content_type = incoming.status, incoming.content_type
+        self.retry_after_s = incoming.retry_after_s
+        enough = BYTES_LIMIT + 1 if leave_after is None else leave_after
+        async with contextlib.aclosing(incoming.chunks) as chunks:
+            async for chunk in chunks:
+                self.first = self.first or time.perf_counter()
+                self.data += chunk
+                if len(self.data) >= enough:
+                    return
 
 
 class _Slots:
@@ -144,110 +210,3 @@ class _Slots:
                 place.set_result(None)
                 return
         self._free += 1
-
-
-class _Reception:
-    """One exchange while it happens."""
-
-    def __init__(self, path: str, content: bytes) -> None:
-        self.path, self.content = path, content
-        self.status, self.content_type = 0, ""
-        self.retry_after_s: float | None = None
-        self.received = bytearray()
-        self.began = time.perf_counter()
-        self.first: float | None = None
-
-    async def carry(self, transport: Transport, limit_s: float, leave_after: int | None) -> Exchange:
-        try:
-            async with asyncio.timeout(limit_s):
-                return await self._carry(transport, leave_after)
-        except TimeoutError as error:
-            return self._exchange("timeout", str(error) or f"no complete answer within {limit_s:g} s")
-        except OSError as error:
-            return self._exchange("cut" if self.status else "unreachable", _words(error))
-        except Exception as error:
-            if not _of_aiohttp(error):
-                raise
-            return self._exchange("cut" if self.status else "unreachable", _words(error))
-
-    async def _carry(self, transport: Transport, leave_after: int | None) -> Exchange:
-        async with transport.open(self.path, self.content) as incoming:
-            self.status, self.content_type = incoming.status, incoming.content_type
-            self.retry_after_s = incoming.retry_after_s
-            async with contextlib.aclosing(_closable(incoming.chunks())) as chunks:
-                async for chunk in chunks:
-                    self.first = self.first or time.perf_counter()
-                    self.received += chunk
-                    if len(self.received) > BYTES_LIMIT:
-                        del self.received[KEPT_OF_TOO_LONG:]
-                        return self._exchange("too_long", f"the answer is longer than {BYTES_LIMIT} bytes")
-                    if leave_after is not None and len(self.received) >= leave_after:
-                        break
-        return self._exchange(None, "")
-
-    def _exchange(self, trouble: Trouble | None, said: str) -> Exchange:
-        now = time.perf_counter()
-        return Exchange(
-            self.path, self.content, self.status, self.content_type, bytes(self.received), trouble, redact(said),
-            now - self.began, (self.first or now) - self.began, self.retry_after_s,
-        )  # fmt: skip
-
-
-async def _closable(chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
-    """An iterator that can be closed early, whatever it was."""
-    try:
-        async for chunk in chunks:
-            yield chunk
-    finally:
-        close = getattr(chunks, "aclose", None)
-        if close is not None:
-            await close()
-
-
-def _words(error: BaseException) -> str:
-    return str(error) or type(error).__name__
-
-
-def _of_aiohttp(error: Exception) -> bool:
-    import aiohttp
-
-    return isinstance(error, aiohttp.ClientError)
-
-
-class HttpTransport:
-    """The real network, through a model's endpoint: its key, headers, limits and proxies."""
-
-    def __init__(self, server: Endpoint) -> None:
-        self.server = server
-
-    @asynccontextmanager
-    async def open(self, path: str, content: bytes) -> AsyncIterator[Incoming]:
-        """Post to the endpoint's path."""
-        address = self.server.address(path.lstrip("/"))
-        response = await self.server.connected().post(address, data=content, allow_redirects=False)
-        try:
-            yield _HttpIncoming(response)
-        finally:
-            response.release() if response.content.at_eof() else response.close()
-
-    async def aclose(self) -> None:
-        """Close all connections."""
-        await self.server.aclose()
-
-
-class _HttpIncoming:
-    def __init__(self, response: aiohttp.ClientResponse) -> None:
-        self._response = response
-        self.status = response.status
-        self.content_type = response.headers.get("content-type", "")
-        self.retry_after_s = _seconds(response.headers.get("retry-after", ""))
-
-    def chunks(self) -> AsyncIterator[bytes]:
-        return self._response.content.iter_any()
-
-
-def _seconds(text: str) -> float | None:
-    try:
-        return max(0.0, float(text))
-    except ValueError:
-        return None

@@ -1,21 +1,163 @@
-"""A streaming parser under every split of a text: its result must not depend on where deltas end."""
+"""A streaming parser under every split of a text: its result must not depend on where deltas end.
+
+The texts have calls as models write them: one row of ``writings.toml`` a format, one battery of calls for all of them.
+What a format makes of a call is read back by our own decoder of that format; what it cannot hold is left out.
+"""
 
 from __future__ import annotations
 
 import json
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from string import Template
+from typing import Any
 
 from pytest_bfcl.extensions.formats.parser_streams import Cuts, deltas_of, shrunk, splits_of
-from pytest_bfcl.extensions.wire.cells import Cell, Judged
-from pytest_bfcl.extensions.wire.differences import compare
+from pytest_bfcl.extensions.wire.differences import Wanted, compare
 from pytest_bfcl.extensions.wire.parser import Hung, Read, Target
 from pytest_bfcl.extensions.wire.replies import Reply
-from pytest_bfcl.extensions.wire.requests import Request
+from pytest_bfcl.extensions.wire.requests import TEXT, Request, Tool, documents, schema
+from pytest_bfcl.extensions.wire.row import Cell, Judged
 from pytest_bfcl.extensions.wire.rules import ROWS
-from pytest_bfcl.extensions.wire.written import WRITINGS, Written, written_in
+from pytest_bfcl.formats.served import NOTATIONS
+from pytest_bfcl.syntax.limits import DecodeError
+
+LOOK_UP = Tool(
+    "look_up",
+    {
+        "type": "object",
+        "properties": {
+            "key": TEXT, "count": {"type": "integer"}, "rate": {"type": "number"}, "exact": {"type": "boolean"},
+            "tags": {"type": "array", "items": TEXT}, "place": {"type": "object"},
+        },
+        "required": [],
+    },
+    "Looks a key up.",
+)  # fmt: skip
+STATUS = Tool("get_status", schema({}), "Tells the status.")
+TOOLS = (LOOK_UP, STATUS)
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """How a format writes calls: ``call`` once for each, ``between`` them, ``before`` and ``after`` all.
+
+    Templates: ``$name``, ``$number`` (from 0), ``$json`` (the arguments), ``$member`` (an object of name and
+    arguments), ``$python``, ``$signs`` (Gemma's) or ``$elements``. The last has one ``element`` an argument with
+    ``$key``, ``$value`` and whether it is a ``$string``. ``alone``: nothing may come with the calls.
+    """
+
+    call: str
+    before: str = ""
+    after: str = ""
+    between: str = "\n"
+    element: str = ""
+    quote: str = ""
+    alone: bool = False
+
+    def text(self, calls: Sequence[Wanted], *, ascii_only: bool = False) -> str:
+        """The calls as this format has them."""
+
+        def dumps(value: object) -> str:
+            return json.dumps(value, ensure_ascii=ascii_only)
+
+        def written(number: int, call: Wanted) -> str:
+            return Template(self.call).substitute(
+                name=call.name, number=number, json=dumps(call.arguments),
+                member=dumps({"name": call.name, "arguments": call.arguments}),
+                python=f"{call.name}({', '.join(f'{key}={value!r}' for key, value in call.arguments.items())})",
+                signs=f"call:{call.name}{_signs(call.arguments, self.quote)}",
+                elements="".join(self._element(key, value, dumps) for key, value in call.arguments.items()),
+            )  # fmt: skip
+
+        listed = self.between.join(written(number, call) for number, call in enumerate(calls))
+        return f"{self.before}{listed}{self.after}"
+
+    def _element(self, key: str, value: object, dumps: Any) -> str:
+        text = value if isinstance(value, str) else dumps(value)
+        return Template(self.element).substitute(key=key, value=text, string=str(isinstance(value, str)).lower())
+
+
+def _signs(value: object, quote: str) -> str:
+    if isinstance(value, str):
+        return f"{quote}{value}{quote}"
+    if isinstance(value, Mapping):
+        return "{" + ",".join(f"{key}:{_signs(each, quote)}" for key, each in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ",".join(_signs(each, quote) for each in value) + "]"
+    return json.dumps(value)
+
+
+@cache
+def writings() -> Mapping[str, Writing]:
+    """Format → how its calls are written, by the models' chat templates."""
+    listed = tomllib.loads(Path(__file__).with_name("writings.toml").read_text(encoding="utf-8"))
+    return {name: Writing(**said) for name, said in listed.items()}
+
+
+def _look(**arguments: Any) -> Wanted:
+    return Wanted(LOOK_UP.name, arguments)
+
+
+ONE = (_look(key="Oslo"),)
+BATTERY: Mapping[str, tuple[Wanted, ...]] = {
+    "one call": ONE,
+    "no arguments": (Wanted(STATUS.name, {}),),
+    "two calls": (_look(key="Oslo"), _look(key="Rome", count=2)),
+    "numbers": (_look(count=-17, rate=0.5, exact=True),),
+    "nested": (_look(tags=["a", "b"], place={"at": {"x": 1, "names": []}}),),
+    "braces": (_look(key='} ], {"a": "b"}'),),
+    "quotes": (_look(key="she said \"no\" and 'yes' \\ twice"),),
+    "line ends": (_look(key="first\nsecond\tthird"),),
+    "markup": (_look(key="1 < 2 && <b>3</b> > 2"),),
+    "letters": (_look(key="Grüße, 世界 😀👩‍🚀"),),
+}
+SAID = "I look it up. "
+PLAIN = "Is 2 < 3? Yes: f(x) = {1, [2]}, and <b>that</b> is | all."
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A text, what it is about, the calls in it and the prose (``said``); of others' texts neither is ``known``."""
+
+    what: str
+    text: str
+    wanted: tuple[Wanted, ...]
+    said: str = ""
+    tools: tuple[Tool, ...] = TOOLS
+    known: bool = True
+
+
+def written_in(name: str) -> list[Written]:
+    """The battery in one format, from the shortest text to the longest."""
+    return sorted((each for each in _written(writings()[name]) if _reads(name, each)), key=lambda each: len(each.text))
+
+
+def _written(writing: Writing) -> Iterator[Written]:
+    for what, calls in BATTERY.items():
+        yield Written(what, writing.text(calls), calls)
+    for what in ("letters", "quotes"):
+        yield Written(f"{what}, escaped", writing.text(BATTERY[what], ascii_only=True), BATTERY[what])
+    if not writing.alone:
+        yield Written("prose before a call", SAID + writing.text(ONE), ONE, SAID)
+    yield Written("prose alone", PLAIN, (), PLAIN)
+
+
+def _reads(name: str, each: Written) -> bool:
+    """Whether our own decoder finds in a text what it was made of."""
+    try:
+        found = NOTATIONS[name].pairs(each.text, documents(each.tools))
+    except DecodeError:
+        return not each.wanted
+    return found == [(call.name, call.arguments) for call in each.wanted]
+
+
+# -- every split -----------------------------------------------------------------------------------------------------
 
 SHRINK_S = 4.0
 """Longest time for making one finding's text smaller."""
@@ -54,7 +196,7 @@ class Cut:
 
 def formats_of(target: Target) -> list[str]:
     """The formats in which the parser finds a plain call."""
-    return [name for name in WRITINGS if any(_finds(target, each) for each in written_in(name)[:3] if each.wanted)]
+    return [name for name in writings() if any(_finds(target, each) for each in written_in(name)[:3] if each.wanted)]
 
 
 def _finds(target: Target, written: Written) -> bool:

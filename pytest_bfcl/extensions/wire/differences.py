@@ -16,8 +16,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 from urllib.parse import unquote, unquote_plus
 
-from pytest_bfcl.extensions.wire.exchange import loads
-from pytest_bfcl.extensions.wire.replies import Call, Reply
+from pytest_bfcl.extensions.wire.replies import Call, Reply, loads
 from pytest_bfcl.formats.detection import lost_calls, sign_in
 from pytest_bfcl.json_types import Fields, Parsed
 

@@ -9,21 +9,11 @@ from dataclasses import replace
 
 from pytest_bfcl.extensions.wire.checks import checks_for
 from pytest_bfcl.extensions.wire.client import HttpTransport, Place, WireClient
-from pytest_bfcl.extensions.wire.dialects import DIALECTS
-from pytest_bfcl.extensions.wire.outcome import Attempt, Outcome, share_called, summed
-from pytest_bfcl.extensions.wire.probe import (
-    Blocked,
-    Broke,
-    Conduct,
-    Line,
-    NotCalled,
-    NotHeld,
-    Probe,
-    Refused,
-    Suspected,
-)
+from pytest_bfcl.extensions.wire.outcome import Outcome, summed
+from pytest_bfcl.extensions.wire.probe import DIALECTS, Conduct, Line, NotCalled, NotHeld, Probe
 from pytest_bfcl.extensions.wire.row import Check
 from pytest_bfcl.failures import BenchmarkError, HarnessError
+from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.settings import Settings
 from pytest_bfcl.troubles import HarnessTrouble
 
@@ -45,9 +35,7 @@ class Examiner:
         self._floor = _Floor()
 
     async def outcomes(self, names: Iterable[str] | None = None) -> list[Outcome]:
-        """Outcomes of the named checks (default: all), in order; raises `AdapterError` when the endpoint is not
-        there.
-        """
+        """Outcomes of the named checks (default: all), in order."""
         tasks = [self.start(name) for name in (self.checks if names is None else names)]
         await asyncio.gather(*tasks, return_exceptions=True)
         return [task.result() for task in tasks]
@@ -98,44 +86,14 @@ class Examiner:
         self, check: Check, *, alone: bool = False, again: bool = False, unstreamed: bool = False
     ) -> Outcome:
         """``again``: a fault is looked for a second time; ``unstreamed``: in that form only."""
-        probes = [
-            Probe(
-                self.line,
-                check.name,
-                number,
-                optional=check.optional,
-                again=again,
-                unstreamed=unstreamed,
-                chain=check.chain,
-            )
-            for number in range(self.line.conduct.repeat)
-        ]
+        how: Parsed = {"optional": check.optional, "again": again, "unstreamed": unstreamed, "chain": check.chain}
+        probes = [Probe(self.line, check.name, number, **how) for number in range(self.line.conduct.repeat)]
         async with self._floor.place(alone=alone):
             if alone:
-                attempts = [await self._attempt(check, probe) for probe in probes]
+                attempts = [await _attempt(check, probe) for probe in probes]
             else:
-                attempts = await asyncio.gather(*(self._attempt(check, probe) for probe in probes))
-        return summed(check, attempts)
-
-    async def _attempt(self, check: Check, probe: Probe) -> Attempt:
-        try:
-            await check.judge(probe)
-        except Broke as end:
-            return _ended("broke", end, probe)
-        except Refused as end:
-            return _ended("refused" if check.optional else "broke", end, probe)
-        except NotCalled as end:
-            return _ended("not_called", end, probe)
-        except Blocked as end:
-            return replace(_ended("blocked", end, probe), blocked_by=end.by)
-        except BenchmarkError as error:
-            return Attempt("error", error.message, error=error)
-        except Exception as error:  # an answer that no check was written for must not end the others
-            text = f"{check.name}: {type(error).__name__}: {error}"
-            return Attempt("error", text, tuple(probe.exchanges[-1:]), error=HarnessError(HarnessTrouble.WIRE, text))
-        if not probe.called:
-            return _ended("not_called", NotCalled("no answer to this check held a call", *probe.exchanges[:1]), probe)
-        return Attempt("held", called=True, figures=probe.figures)
+                attempts = await asyncio.gather(*(_attempt(check, probe) for probe in probes))
+        return summed(attempts)
 
     async def aclose(self) -> None:
         """Give up what still runs and close the connections."""
@@ -146,24 +104,20 @@ class Examiner:
         await self.line.client.transport.aclose()
 
 
-def trigger_rate(outcomes: Iterable[Outcome]) -> float | None:
-    """Share of attempts in which the model called where it plainly should; ``None`` when nothing was asked."""
-    return share_called((outcome.called, outcome.counts) for outcome in outcomes)
-
-
-def _ended(state: str, end: NotHeld, probe: Probe) -> Attempt:
-    certain, suspected = getattr(end, "certain", True), isinstance(end, Suspected)
-    return Attempt(
-        state,
-        end.why,
-        end.exchanges[:3],
-        end.proof,
-        certain,
-        suspected,
-        probe.called,
-        figures=probe.figures,
-        cells=end.cells,
-    )
+async def _attempt(check: Check, probe: Probe) -> Outcome:
+    try:
+        await check.judge(probe)
+    except NotHeld as end:
+        return Outcome.of(check, end, probe)
+    except BenchmarkError as error:
+        return Outcome(check, "error", {"error": 1}, error.message, error=error)
+    except Exception as found:  # an answer that no check was written for must not end the others
+        text = f"{check.name}: {type(found).__name__}: {found}"
+        trouble = HarnessError(HarnessTrouble.WIRE, text)
+        return Outcome(check, "error", {"error": 1}, text, tuple(probe.exchanges[-1:]), error=trouble)
+    if not probe.called:
+        return Outcome.of(check, NotCalled("no answer to this check held a call", *probe.exchanges[:1]), probe)
+    return Outcome(check, "held", {"held": 1}, called=1, figures=probe.figures)
 
 
 class _Floor:

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from pytest_bfcl.extensions.wire.cells import CELLS, Cell, Judged, request_for
 from pytest_bfcl.extensions.wire.probe import AGAIN, Blocked, Broke, LikelyBroke, NotCalled, Probe, Refused, Suspected
-from pytest_bfcl.extensions.wire.row import Check
-from pytest_bfcl.extensions.wire.rules import GROUPS, ROWS, Finding, Found, Row
+from pytest_bfcl.extensions.wire.row import CELLS, Cell, Check, Finding, Found, Judged, Row, request_for
+from pytest_bfcl.extensions.wire.rules import ROWS
 
 MOST_ASKED_AGAIN = 3
 """Broken cells that are sent again alone."""
@@ -161,23 +160,15 @@ def facet_of(cell: Cell) -> str:
 # -- the checks ------------------------------------------------------------------------------------------------------
 
 
-def checks() -> tuple[Check, ...]:
+def checks() -> Iterator[Check]:
     """A check for every rule."""
-    return tuple(
-        Check(
-            row.name, row.rule, _check(row.name), apis=row.apis, optional=row.optional, group=group,
-            streamed=row.form == "streamed",
-        )
-        for group, rows in GROUPS.items()
-        for row in rows
-    )  # fmt: skip
+    for row in ROWS:
+        judge = partial(_examine, row)
+        streamed = row.form == "streamed"
+        yield Check(row.name, row.rule, judge, apis=row.apis, optional=row.optional, group=row.group, streamed=streamed)
 
 
-def _check(name: str) -> Callable[[Probe], Awaitable[None]]:
-    return partial(_examine, name)
-
-
-async def _examine(name: str, probe: Probe) -> None:
+async def _examine(row: Row, probe: Probe) -> None:
     """Raise unless the rule held over all its cells."""
 
     async def whole() -> Matrix:
@@ -185,46 +176,45 @@ async def _examine(name: str, probe: Probe) -> None:
 
     matrix = await probe.shared(SEED, whole)
     probe.called = matrix.called
-    verdict = matrix.verdicts.get(name, Verdict())
+    verdict = matrix.verdicts.get(row.name, Verdict())
     faults = sorted(verdict.faults, key=lambda fault: (fault.finding.weighed, not fault.finding.certain))
     if probe.again:
-        faults = await _again(probe, name, faults)
+        faults = await _again(probe, faults)
         if not faults:
             return
     for fault in faults:
         if fault.finding.weighed:
             await _weigh(probe, fault)
-        raise _broke(name, fault, faults)
+        raise _broke(row, fault, faults)
     if verdict.spoke and (matrix.called or not verdict.behind):
         return
     plain = matrix.replies[Cell()].reply
     if verdict.behind or plain.problem:
         raise Blocked((*verdict.behind, "answers")[0])
-    if verdict.refused and next(row for row in ROWS if row.name == name).optional:
+    if verdict.refused and row.optional:
         shown = verdict.refused[0].reply
         raise Refused(shown.problem, shown)
     raise NotCalled("the model did not call" if not plain.calls else "no answer was one that this rule is about", plain)
 
 
-def _broke(name: str, fault: Fault, faults: Iterable[Fault]) -> Broke:
+def _broke(row: Row, fault: Fault, faults: Iterable[Fault]) -> Broke:
     finding = fault.finding
     broken = tuple(dict.fromkeys(str(each.cell) for each in faults))
-    rule = f"{fault.row.name}: " if fault.row.name != name else ""
+    rule = f"{fault.row.name}: " if fault.row is not row else ""
     more = f" and {len(broken) - 1} more" if len(broken) > 1 else ""
     kind = Suspected if finding.weighed else Broke if finding.certain else LikelyBroke
     shown = [fault.judged.reply, *([fault.right.reply] if fault.right and finding.weighed else [])]
     return kind(f"{rule}{finding.why} [{fault.cell}{more}]", *shown, proof=finding.proof, cells=broken)
 
 
-async def _again(probe: Probe, name: str, faults: Iterable[Fault]) -> list[Fault]:
+async def _again(probe: Probe, faults: Iterable[Fault]) -> list[Fault]:
     """The faults that are still there when their cells are asked alone."""
     cells = list(dict.fromkeys(fault.cell for fault in faults))[:MOST_ASKED_AGAIN]
-    rows = {fault.row.name: fault.row for fault in faults}
     replies = await fill(probe, cells, at_once=False)
     found: list[Fault] = []
     for fault in faults:
         if fault.cell in cells:
-            said = rows[fault.row.name].judge(replies[fault.cell])
+            said = fault.row.judge(replies[fault.cell])
             if said:
                 found.append(replace(fault, judged=replies[fault.cell], finding=said[0]))
     return found

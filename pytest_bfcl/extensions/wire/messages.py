@@ -7,8 +7,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pytest_bfcl.extensions.wire.exchange import Exchange, loads
-from pytest_bfcl.extensions.wire.replies import CALLS, LENGTH, STOP, Call, Reader, Reply, Usage, joined_text, text_of
+from pytest_bfcl.extensions.wire.replies import (
+    CALLS,
+    LENGTH,
+    STOP,
+    Call,
+    Exchange,
+    Reader,
+    Reply,
+    Usage,
+    joined_text,
+    loads,
+    objects_in,
+    text_of,
+)
 from pytest_bfcl.extensions.wire.requests import Message, Request, Tool, ToolCalls, ToolResult, Turn
 from pytest_bfcl.json_types import Parsed
 
@@ -67,8 +79,7 @@ class Messages(Reader):
 
 def blocks_of(message: Json) -> list[Json]:
     """The content blocks that are objects."""
-    found = message.get("content")
-    return [block for block in found if isinstance(block, dict)] if isinstance(found, list) else []
+    return objects_in(message.get("content"))
 
 
 @dataclass(slots=True)

@@ -1,14 +1,25 @@
-"""What came of a check: attempts, how often it held, and the exchanges that prove a fault."""
+"""What came of a check: attempts, how often it held, the exchanges that prove a fault; and the line that is kept of it.
+
+A line of ``wire.jsonl`` has what a maintainer needs to see the fault again. Keys and passwords are taken out before
+anything is kept; long answers keep their beginning, their end and the bytes that prove the fault.
+"""
 
 from __future__ import annotations
 
+import json
+import shlex
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
 
-from pytest_bfcl.extensions.wire.exchange import Exchange
+from pytest_bfcl.extensions.wire.client import Place
+from pytest_bfcl.extensions.wire.probe import Blocked, NotHeld, Probe, Suspected
+from pytest_bfcl.extensions.wire.replies import Exchange
 from pytest_bfcl.extensions.wire.row import Check
 from pytest_bfcl.failures import BenchmarkError
+from pytest_bfcl.models.anthropic import VERSION
+from pytest_bfcl.plain_text import clean_line
 
 STATES = {
     "held": "the rule held",
@@ -19,28 +30,16 @@ STATES = {
     "error": "the endpoint could not be asked",
 }
 """State of a check → what it means."""
-
-
-@dataclass(frozen=True, slots=True)
-class Attempt:
-    """One attempt of a check; ``called`` tells whether the model called at all."""
-
-    state: str
-    why: str = ""
-    exchanges: tuple[Exchange, ...] = ()
-    proof: bytes = b""
-    certain: bool = True
-    suspected: bool = False
-    called: bool = False
-    error: BenchmarkError | None = None
-    figures: Mapping[str, float | None] = field(default_factory=dict)
-    cells: tuple[str, ...] = ()
-    blocked_by: str = ""
+JUDGED = ("held", "broke", "not_called")
+"""States of attempts in which a call was due."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A check's attempts taken together. ``counts``: state → attempts; ``called``: those in which the model called."""
+    """What one attempt of a check came to, or its attempts taken together.
+
+    ``counts``: state → attempts; ``called``: those in which the model called at all.
+    """
 
     check: Check
     state: str
@@ -56,6 +55,16 @@ class Outcome:
     figures: Mapping[str, float | None] = field(default_factory=dict)
     cells: tuple[str, ...] = ()
 
+    @classmethod
+    def of(cls, check: Check, end: NotHeld, probe: Probe) -> Outcome:
+        """Of an attempt that ended so; where nothing may be refused, a refusal is a fault."""
+        state = "broke" if end.state == "refused" and not check.optional else end.state
+        return cls(
+            check, state, {state: 1}, end.why, end.exchanges[:3], end.proof, getattr(end, "certain", True),
+            isinstance(end, Suspected), int(probe.called), end.by if isinstance(end, Blocked) else "",
+            figures=probe.figures, cells=end.cells,
+        )  # fmt: skip
+
     def blocked(self, by: str) -> Outcome:
         """The same, not judged because another check is broken."""
         return replace(self, state="blocked", blocked_by=by, why=f"not judged: {by} is broken ({self.why})")
@@ -66,24 +75,15 @@ class Outcome:
         counts["not_called"] += counts.pop("broke", 0)
         return replace(self, state="not_called", counts=dict(counts), why=f"{self.why}; not seen again")
 
-    @property
-    def held_text(self) -> str:
-        """How often the rule held: ``3 of 5``."""
-        return f"{self.counts.get('held', 0)} of {sum(self.counts.values())}"
 
-
-def summed(check: Check, attempts: Sequence[Attempt]) -> Outcome:
+def summed(attempts: Sequence[Outcome]) -> Outcome:
     """One fault is a fault; then an error, a rule that held, a refusal, and last a model that never called."""
     counts = Counter(attempt.state for attempt in attempts)
     state = next(name for name in ("broke", "error", "held", "blocked", "refused", "not_called") if counts[name])
     first = next(attempt for attempt in attempts if attempt.state == state)
     names = {name for attempt in attempts for name in attempt.figures}
     figures = {name: _mean([a.figures[name] for a in attempts if name in a.figures]) for name in sorted(names)}
-    return Outcome(
-        check, state, dict(counts), first.why, first.exchanges, first.proof, first.certain, first.suspected,
-        sum(attempt.called for attempt in attempts),
-        first.blocked_by, first.error, figures, first.cells,
-    )  # fmt: skip
+    return replace(first, counts=dict(counts), called=sum(attempt.called for attempt in attempts), figures=figures)
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
@@ -92,12 +92,132 @@ def _mean(values: Sequence[float | None]) -> float | None:
     return sum(told) / len(told) if told else None
 
 
-JUDGED = ("held", "broke", "not_called")
-"""States of attempts in which a call was due."""
-
-
-def share_called(found: Iterable[tuple[int, Mapping[str, int]]]) -> float | None:
-    """The trigger rate from (attempts with a call, state → attempts) of checks; ``None`` when nothing was asked."""
-    pairs = [(called, sum(counts.get(state, 0) for state in JUDGED)) for called, counts in found]
+def trigger_rate(found: Iterable[Outcome | WireRecord]) -> float | None:
+    """Share of attempts in which the model called where it plainly should; ``None`` when nothing was asked."""
+    pairs = [(each.called, sum(each.counts.get(state, 0) for state in JUDGED)) for each in found]
     asked = sum(count for _, count in pairs)
     return sum(min(called, count) for called, count in pairs) / asked if asked else None
+
+
+# -- as it is kept ---------------------------------------------------------------------------------------------------
+
+SENT_LIMIT = 150_000
+"""Longest request kept, in characters."""
+HEAD, TAIL = 12_000, 4_000
+PROOF_LIMIT = 4_000
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """An exchange as people read it. ``curl`` asks the same again, the key left to a variable of the shell."""
+
+    curl: str
+    status: int
+    content_type: str
+    seconds: float
+    received: str
+    trouble: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class WireRecord:
+    """What came of one check of one model. ``counts``: state → attempts; ``certain``: no model could have done this."""
+
+    check: str
+    group: str
+    model: str
+    api: str
+    endpoint: str
+    state: str
+    rule: str
+    where: str
+    counts: Mapping[str, int]
+    why: str = ""
+    certain: bool = True
+    called: int = 0
+    blocked_by: str = ""
+    proof: str = ""
+    exchanges: tuple[Shown, ...] = ()
+    figures: Mapping[str, float | None] = field(default_factory=dict)
+    cells: tuple[str, ...] = ()
+
+    @property
+    def reason(self) -> str:
+        """The reason of a failure."""
+        return f"wire:{self.check}"
+
+    @property
+    def held_text(self) -> str:
+        """How often the rule held: ``3 of 5``."""
+        return f"{self.counts.get('held', 0)} of {sum(self.counts.values())}"
+
+    @property
+    def line(self) -> str:
+        """The record as one line of JSON, without its end."""
+        return json.dumps(asdict(self), ensure_ascii=True, separators=(",", ":"))
+
+
+def record_of(outcome: Outcome, place: Place, model: str) -> WireRecord:
+    """The record of an outcome; ``model`` is the spec as results name it."""
+    check, hidden = outcome.check, place.hidden
+    why = hidden(clean_line(" ".join(outcome.why.split())))
+    return WireRecord(
+        check.name, check.group, model, place.api, place.address, outcome.state, check.rule.text,
+        check.rule.source(place.api), dict(outcome.counts), why, outcome.certain, outcome.called,
+        outcome.blocked_by, hidden(_text(outcome.proof[:PROOF_LIMIT])),
+        tuple(_excerpt(each, place) for each in outcome.exchanges[:2]), dict(outcome.figures), outcome.cells,
+    )  # fmt: skip
+
+
+def read_records(lines: Iterable[str]) -> Iterator[WireRecord]:
+    """The records of ``wire.jsonl``; what is no record (a torn last line) is passed over."""
+    for line in lines:
+        try:
+            yield _read(json.loads(line))
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            continue
+
+
+def newest(records: Iterable[WireRecord]) -> list[WireRecord]:
+    """The last record of each check, model and API, in the order they first came."""
+    return list({(record.model, record.api, record.check): record for record in records}.values())
+
+
+def _read(found: dict[str, Any]) -> WireRecord:
+    shown = tuple(Shown(**each) for each in found.pop("exchanges", ()))
+    record = WireRecord(**{**found, "cells": tuple(map(str, found.get("cells", ())))}, exchanges=shown)
+    if record.state not in STATES or not all(isinstance(count, int) for count in record.counts.values()):
+        raise ValueError(f"no state: {record.state!r}")
+    return record
+
+
+def _excerpt(exchange: Exchange, place: Place) -> Shown:
+    received = _text(exchange.received)
+    if len(received) > HEAD + TAIL:
+        left = len(received) - HEAD - TAIL
+        received = f"{received[:HEAD]}\n… {left} characters left out …\n{received[-TAIL:]}"
+    return Shown(
+        place.hidden(curl(exchange, place)), exchange.status, exchange.content_type[:200],
+        round(exchange.seconds, 3),
+        place.hidden(received), f"{exchange.trouble}: {exchange.said}" if exchange.trouble else "",
+    )  # fmt: skip
+
+
+def curl(exchange: Exchange, place: Place) -> str:
+    """The request for a shell: without the key, and without reading the body's signs."""
+    words = ["curl", "-sS", "-N", shlex.quote(place.address + exchange.path), "-H 'content-type: application/json'"]
+    words += [f"-H {shlex.quote(f'{name}: …')}" for name in place.server.settings.headers]
+    if place.api == "anthropic":
+        words.append(f"-H 'anthropic-version: {VERSION}'")
+    if place.server.has_key:
+        header = "x-api-key: " if place.api == "anthropic" else "authorization: Bearer "
+        words.append(f'-H "{header}${place.server.key_variable}"')
+    body = _text(exchange.sent)
+    if len(body) > SENT_LIMIT:
+        body = f"{body[:SENT_LIMIT]} … {len(body) - SENT_LIMIT} characters left out …"
+    return f"{' '.join(words)} --data-binary @- <<'JSON'\n{body}\nJSON"
+
+
+def _text(data: bytes) -> str:
+    """Bytes as text; what is no UTF-8 becomes ``\\x..``."""
+    return data.decode("utf-8", "backslashreplace")

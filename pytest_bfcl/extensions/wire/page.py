@@ -10,8 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pytest_bfcl.extensions.wire.outcome import STATES, share_called
-from pytest_bfcl.extensions.wire.record import WireRecord, newest, read_records
+from pytest_bfcl.extensions.wire.outcome import STATES, WireRecord, newest, read_records, trigger_rate
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.reporting import rendering
 
@@ -40,7 +39,7 @@ class Server:
         """Share of attempts in which the model called as it was plainly asked; no text completion can."""
         if self.api == "completions":
             return None
-        return share_called((record.called, record.counts) for record in self.records)
+        return trigger_rate(self.records)
 
     @property
     def headline(self) -> str:

@@ -23,10 +23,8 @@ from typing import Any, Protocol
 from pytest_bfcl.extensions.formats.installed_parser import Calls, InstalledParser, installed_parser, is_installed_name
 from pytest_bfcl.extensions.formats.parser_streams import Cuts, deltas_of
 from pytest_bfcl.extensions.wire.chat import Chat
-from pytest_bfcl.extensions.wire.exchange import Exchange
-from pytest_bfcl.extensions.wire.replies import Call, Reply
-from pytest_bfcl.extensions.wire.requests import Tool
-from pytest_bfcl.extensions.wire.written import documents, offered
+from pytest_bfcl.extensions.wire.replies import Call, Exchange, Reply
+from pytest_bfcl.extensions.wire.requests import Tool, documents
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.syntax.limits import DecodeError
@@ -85,7 +83,7 @@ class CallableParser:
 
     def read(self, text: str, tools: Sequence[Tool], splits: Sequence[Cuts]) -> list[Read]:
         """See `Target`."""
-        return [self._read(deltas_of(text, cuts), offered(tools)) for cuts in splits]
+        return [self._read(deltas_of(text, cuts), _offered(tools)) for cuts in splits]
 
     def _read(self, deltas: Sequence[str], tools: list[Parsed]) -> Read:
         try:
@@ -100,6 +98,11 @@ class CallableParser:
         except Exception as error:
             return f"it raises {type(error).__name__}: {error}"[:300]
         return _reply(chunks)
+
+
+def _offered(tools: Sequence[Tool]) -> list[Parsed]:
+    """Tools as chat completions has them."""
+    return [{"type": "function", "function": dict(each)} for each in documents(tools)]
 
 
 class Hung(Exception):

@@ -10,21 +10,30 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from pytest_bfcl.extensions.wire.chat import Chat, Completions
 from pytest_bfcl.extensions.wire.client import WireClient
-from pytest_bfcl.extensions.wire.dialects import Dialect
 from pytest_bfcl.extensions.wire.differences import Match, Wanted, compare
-from pytest_bfcl.extensions.wire.exchange import Exchange
-from pytest_bfcl.extensions.wire.replies import Reply
+from pytest_bfcl.extensions.wire.messages import Messages
+from pytest_bfcl.extensions.wire.replies import Exchange, Reply
 from pytest_bfcl.extensions.wire.requests import Request
+from pytest_bfcl.extensions.wire.responses import Responses
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.troubles import AdapterTrouble
+
+Dialect = Chat | Responses | Messages | Completions
+DIALECTS: Mapping[str, Callable[[], Dialect]] = {
+    dialect.name: dialect for dialect in (Chat, Responses, Messages, Completions)
+}
+"""Name of an API, as ``--bfcl-api`` has it → how to ask and to read."""
 
 
 class NotHeld(Exception):
     """How a check ended other than held. ``exchanges`` prove it; ``proof`` is the part of the bytes that matters;
     ``cells`` names where in the matrix it was so.
     """
+
+    state: str
 
     def __init__(self, why: str, *shown: Reply | Exchange, proof: bytes = b"", cells: tuple[str, ...] = ()) -> None:
         super().__init__(why)
@@ -37,6 +46,7 @@ class NotHeld(Exception):
 class Broke(NotHeld):
     """The server broke the rule. ``certain`` is false where a strange model could have done the same."""
 
+    state = "broke"
     certain = True
 
 
@@ -53,13 +63,19 @@ class Suspected(LikelyBroke):
 class NotCalled(NotHeld):
     """The model did not do what was plainly asked: nothing is said about the server."""
 
+    state = "not_called"
+
 
 class Refused(NotHeld):
     """The server says, with a 4xx, that it does not offer this."""
 
+    state = "refused"
+
 
 class Blocked(NotHeld):
     """Not judged: the rule named ``by`` explains what this one would have found."""
+
+    state = "blocked"
 
     def __init__(self, by: str) -> None:
         super().__init__(f"not judged: {by} is broken")
@@ -171,7 +187,10 @@ class Probe:
         return "".join(self._random.choices(_LETTERS, k=4)) + str(int(900 * self._random.random()) + 100)
 
     async def send(self, body: object, *, leave_after: int | None = None) -> Exchange:
-        """A body as it is, retried when the server is busy; raises `AdapterError` when no server answers."""
+        """A body as it is, retried when the server is busy; any answer is one.
+
+        Raises `AdapterError` for what says nothing of the server's behaviour: nobody there, no key, no quota.
+        """
         for attempt in range(self.conduct.retries + 1):
             exchange = await self.line.client.post(
                 self.line.dialect.path, body, leave_after=leave_after, depth=self.chain + len(self.exchanges)
@@ -181,19 +200,6 @@ class Probe:
             if attempt < self.conduct.retries:
                 await asyncio.sleep(min(exchange.retry_after_s or self.conduct.wait_s * 2**attempt, 30.0))
         _reached(exchange)
-        self.exchanges.append(exchange)
-        return exchange
-
-    async def wrong(self, body: object) -> Exchange:
-        """A request that is wrong on purpose; any status is an answer, but nobody there, no key and a busy server are
-        an `AdapterError`.
-        """
-        for _ in range(self.conduct.retries + 1):
-            exchange = await self.line.client.post(self.line.dialect.path, body)
-            if exchange.trouble != "unreachable":  # an idle connection may have been closed under us
-                break
-        if exchange.trouble == "unreachable" or (exchange.status in (401, 403, *_RETRIED) and not exchange.says_wrong):
-            _reached(exchange)
         self.exchanges.append(exchange)
         return exchange
 
@@ -218,7 +224,7 @@ class Probe:
         problem = next((reply.problem for reply in replies if reply.problem), "")
         if problem:
             exchange = replies[0].exchange
-            if (400 <= exchange.status < 500 or exchange.says_wrong) and self.optional:
+            if exchange.refuses and self.optional:
                 raise Refused(problem, exchange)
             raise Broke(problem, exchange)
         self.called = self.called or any(reply.calls for reply in replies)
@@ -231,10 +237,15 @@ class Probe:
         whole, streamed = await together(self.reply(request, stream=False), self.reply(request, stream=True))
         return whole, streamed
 
-    async def dictated(self, request: Request, wanted: Sequence[Wanted]) -> tuple[Reply, Reply]:
-        """Both forms of an answer to dictated calls, which must be exactly those; see `weigh`."""
+    async def dictated(self, request: Request, wanted: Sequence[Wanted]) -> Reply:
+        """Both forms of an answer to dictated calls, which must be exactly those; the streamed one."""
+        _, streamed = await self.alike(request, lambda reply: compare(wanted, reply))
+        return streamed
+
+    async def alike(self, request: Request, judge: Callable[[Reply], Match]) -> tuple[Reply, Reply]:
+        """Both forms of an answer, and `weigh` them."""
         whole, streamed = await self.both(request)
-        await self.weigh([(request, whole), (request.streamed(), streamed)], lambda reply: compare(wanted, reply))
+        await self.weigh([(request, whole), (request.streamed(), streamed)], judge)
         return whole, streamed
 
     async def weighed(self, requests: Sequence[Request], judge: Callable[[Reply], Match]) -> None:
@@ -246,8 +257,8 @@ class Probe:
         """Whose fault is a difference? Returns when every answer is exact.
 
         Damage is the server's. When one way of asking gives the exact answer and another does not, both are asked
-        again:
-        if the one never comes out right and the other always, the server is suspected. Everything else is the model's.
+        again: if the one never comes out right and the other always, the server is suspected. Everything else is the
+        model's.
         """
         found = [(request, reply, judge(reply)) for request, reply in pairs]
         for _, reply, match in found:

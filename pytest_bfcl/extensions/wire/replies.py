@@ -1,17 +1,160 @@
-"""What came back, in no API's words. Reading is lenient about everything that its own check looks at."""
+"""What came back: the bytes as received, their server-sent events, and what an answer says in no API's words.
+
+Nothing here repairs anything. Event streams are taken apart as the WHATWG HTML standard (§9.2.6) says; what a server
+does differently stays visible. Reading is lenient about everything that its own check looks at.
+"""
 
 from __future__ import annotations
 
+import json
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
-from pytest_bfcl.extensions.wire.exchange import Exchange, loads
 from pytest_bfcl.json_types import Fields, Parsed
 
+Trouble = Literal["timeout", "cut", "too_long", "unreachable"]
+"""Why an answer is not complete: silence, a connection that broke, too many bytes, no server."""
+
+DONE = "[DONE]"
+EVENT_LIMIT = 200_000
+"""Most events of one answer that are looked at."""
 CALLS, STOP, LENGTH = "calls", "stop", "length"
+
+
+def _refuse(word: str) -> Any:
+    raise ValueError(f"{word} is no JSON")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse)
+
+
+def loads(text: str) -> Any:
+    """JSON or ``None``: hostile texts (deep nesting, giant numbers), NaN and Infinity are no JSON either."""
+    try:
+        return _DECODER.decode(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One server-sent event: its ``event:`` line, its joined ``data:`` lines, its bytes; ``ended`` by an empty line."""
+
+    name: str
+    data: str
+    raw: bytes
+    ended: bool = True
+
+    @property
+    def parsed(self) -> Any:
+        """The data as JSON, ``None`` when it is none."""
+        return loads(self.data)
+
+
+def split_events(data: bytes) -> Iterator[Event]:
+    """The events of a stream; comments are skipped, lines may end in LF, CRLF or CR."""
+    name, lines, raw = "", [], b""
+    for count, line in enumerate(data.splitlines(keepends=True)):
+        raw += line
+        text = line.rstrip(b"\r\n").decode("utf-8", "replace")
+        if text:
+            field, _, value = text.partition(":")
+            value = value.removeprefix(" ")
+            if field == "data":
+                lines.append(value)
+            elif field == "event":
+                name = value
+            continue
+        if lines:
+            yield Event(name, "\n".join(lines), raw)
+        name, lines, raw = "", [], b""
+        if count > EVENT_LIMIT:
+            return
+    if lines:
+        yield Event(name, "\n".join(lines), raw, ended=False)
+
+
+_WRONG = re.compile(
+    r"invalid_request|bad.?request|invalid|unprocessable|unsupported|not supported|\b4(?:00|22)\b", re.I
+)
+_TROUBLES: Mapping[Trouble, str] = {
+    "timeout": "no complete answer in time",
+    "cut": "the connection broke",
+    "too_long": "endless answer",
+    "unreachable": "unreachable",
+}
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """One request and everything that came back. ``seconds`` until the end, ``first_s`` until the first byte."""
+
+    path: str
+    sent: bytes
+    status: int = 0
+    content_type: str = ""
+    received: bytes = b""
+    trouble: Trouble | None = None
+    said: str = ""
+    seconds: float = 0.0
+    first_s: float = 0.0
+    retry_after_s: float | None = None
+
+    @cached_property
+    def body(self) -> Any:
+        """The answer as JSON, ``None`` when it is none."""
+        return loads(self.text)
+
+    @cached_property
+    def text(self) -> str:
+        """The answer as text; bytes that are no UTF-8 become replacement characters."""
+        return self.received.decode("utf-8", "replace")
+
+    @cached_property
+    def events(self) -> tuple[Event, ...]:
+        """The answer taken apart as an event stream."""
+        return tuple(split_events(self.received))
+
+    def objects(self, typed: bool = False) -> Iterator[dict[str, Any]]:
+        """The events that are JSON objects (``typed``: those that say their type); all others are skipped."""
+        for event in self.events:
+            parsed = event.parsed
+            if isinstance(parsed, dict) and (not typed or isinstance(parsed.get("type"), str)):
+                yield parsed
+
+    @property
+    def kind(self) -> str:
+        """The content type without its parameters."""
+        return self.content_type.partition(";")[0].strip().lower()
+
+    @property
+    def says_wrong(self) -> bool:
+        """Whether a gateway's 502 hands on what the server behind it says: that the request is wrong."""
+        return self.status == 502 and _WRONG.search(self.text[:4_000]) is not None
+
+    @property
+    def refuses(self) -> bool:
+        """Whether the server says with a 4xx (a gateway: with a 502) that it does not take this request."""
+        return 400 <= self.status < 500 or self.says_wrong
+
+    @property
+    def message(self) -> str:
+        """The error text of an answer that is an error, else its beginning."""
+        error = self.body.get("error", self.body) if isinstance(self.body, dict) else None
+        if isinstance(error, dict):
+            error = error.get("message") or error.get("detail") or error
+        return (error if isinstance(error, str) else json.dumps(error) if error else self.text)[:2_000]
+
+    @property
+    def problem(self) -> str:
+        """What is wrong before the body is looked at, else an empty text."""
+        if self.trouble:
+            return f"{_TROUBLES[self.trouble]}: {self.said}"
+        return "" if self.status == 200 else f"HTTP {self.status}: {self.message}"
 
 
 @dataclass(frozen=True)
@@ -43,11 +186,8 @@ class Usage:
         """Usage from an API's object."""
         if not isinstance(found, Mapping):
             return None
-        return cls(*(_whole(found.get(name)) for name in (input_name, output_name, "total_tokens")))
-
-
-def _whole(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+        counts = (found.get(name) for name in (input_name, output_name, "total_tokens"))
+        return cls(*(count if is_count(count) else None for count in counts))
 
 
 @dataclass(frozen=True)
@@ -79,6 +219,21 @@ class Reply:
         return "streamed" if b'"stream": true' in self.exchange.sent else "unstreamed"
 
 
+def is_text(value: object) -> bool:
+    """A text that is not empty."""
+    return isinstance(value, str) and bool(value)
+
+
+def is_count(value: object) -> bool:
+    """A whole number, and no boolean."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def objects_in(listed: object) -> list[Any]:
+    """The objects in what should be a list of them."""
+    return [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
+
+
 def text_of(value: object) -> str:
     """A text field that may be null, a text or a list of parts."""
     if isinstance(value, str):
@@ -87,17 +242,6 @@ def text_of(value: object) -> str:
         parts = (part.get("text") if isinstance(part, Mapping) else part for part in value)
         return "".join(part for part in parts if isinstance(part, str))
     return ""
-
-
-def transport_problem(exchange: Exchange) -> str:
-    """What is wrong before the body is looked at, else an empty text."""
-    if exchange.trouble:
-        return {
-            "timeout": "no complete answer in time",
-            "cut": "the connection broke",
-            "too_long": "endless answer",
-        }.get(exchange.trouble, exchange.trouble) + f": {exchange.said}"
-    return "" if exchange.status == 200 else f"HTTP {exchange.status}: {exchange.message}"
 
 
 def joined_text(pieces: Iterable[str], errors: str = "surrogatepass") -> str:
@@ -113,16 +257,14 @@ class Reader(ABC):
 
     def read(self, exchange: Exchange) -> tuple[Reply, ...]:
         """An unstreamed answer."""
-        problem, body = transport_problem(exchange), exchange.body
-        found = self.replies_in(exchange, body) if not problem and isinstance(body, dict) else ()
-        return found or (Reply(exchange, problem=problem or self.nothing_whole),)
+        body = exchange.body
+        found = self.replies_in(exchange, body) if not exchange.problem and isinstance(body, dict) else ()
+        return found or (Reply(exchange, problem=exchange.problem or self.nothing_whole),)
 
     def join(self, exchange: Exchange) -> tuple[Reply, ...]:
         """What a stream adds up to."""
-        problem = transport_problem(exchange)
-        return (() if problem else self.replies_of_stream(exchange)) or (
-            Reply(exchange, problem=problem or self.nothing_streamed),
-        )
+        found = () if exchange.problem else self.replies_of_stream(exchange)
+        return found or (Reply(exchange, problem=exchange.problem or self.nothing_streamed),)
 
     @abstractmethod
     def replies_in(self, exchange: Exchange, body: Parsed) -> tuple[Reply, ...]:

@@ -1,16 +1,20 @@
-"""What is asked, in no API's words: turns of a conversation, tools, and the switches of a request."""
+"""What is asked, in no API's words: turns of a conversation, tools, switches, and orders that leave nothing to choose.
+
+Every argument is dictated as JSON on one line, so that any difference in what comes back needs an explanation.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
+from pytest_bfcl.extensions.wire.differences import Wanted
+from pytest_bfcl.extensions.wire.replies import Call, Reply, loads
 from pytest_bfcl.json_types import Fields, Parsed
 
-if TYPE_CHECKING:
-    from pytest_bfcl.extensions.wire.replies import Call, Reply
-
+Json = Parsed
 Role = Literal["system", "developer", "user", "assistant"]
 
 
@@ -107,3 +111,90 @@ class Request:
         if self.limit is not None:
             found[limit_name] = self.limit
         return found
+
+
+# -- how checks talk to a model --------------------------------------------------------------------------------------
+
+
+def schema(properties: Fields, **more: Any) -> Json:
+    """An object schema in which every property is required."""
+    return {"type": "object", "properties": dict(properties), "required": list(properties), **more}
+
+
+TEXT: Json = {"type": "string"}
+NOTE = Tool("save_note", schema({"text": {"type": "string", "description": "The text to keep."}}), "Keeps a text.")
+PING = Tool("ping_server", schema({"host": {"type": "string"}}), "Asks a server whether it is there.")
+LOOK_UP = Tool("look_up", schema({"key": {"type": "string"}}), "Looks a key up and returns what is stored under it.")
+NOTHING = Tool("get_status", {"type": "object", "properties": {}}, "Tells the status. Takes no arguments.")
+HELLO = "Say hello to me in one short sentence."
+"""What needs no call: one that is there all the same was forced."""
+WRITE = "Write exactly this and nothing else: "
+
+
+def note(text: str) -> Wanted:
+    """A dictated call of `NOTE`."""
+    return Wanted(NOTE.name, {"text": text})
+
+
+def line(wanted: Wanted) -> str:
+    """A call as it is dictated."""
+    return f"`{wanted.name}` with exactly these arguments: {json.dumps(wanted.arguments, ensure_ascii=False)}"
+
+
+def order(
+    wanted: Sequence[Wanted], *, before: str = "", after: str = "", think: bool = False, repeat_result: bool = False
+) -> str:
+    """The user's message that dictates calls, and what to write before and after them."""
+    said = ["Think about it first."] if think else []
+    if before:
+        said.append(f"Before any call, write exactly: {json.dumps(before, ensure_ascii=False)}")
+    if len(wanted) == 1:
+        said.append("Call this function once:")
+    else:
+        said.append(f"Make these {len(wanted)} function calls, all of them in one answer and in this order:")
+    said += [f"- {line(each)}" for each in wanted]
+    if after:
+        said.append(f"After the calls, in the same answer, write exactly: {json.dumps(after, ensure_ascii=False)}")
+    said.append("Copy the arguments character by character.")
+    if repeat_result:
+        said.append('When the results are there, write "first:" and the first call\'s result word for word, then')
+        said.append('"second:" and the second call\'s result, and so on, in the order of the calls.')
+    return "\n".join(said)
+
+
+def dictate(*wanted: Wanted, tools: Sequence[Tool] = (NOTE,), **more: Any) -> Request:
+    """One order to make calls; ``before``, ``after``, ``think``, ``repeat_result`` shape it, the rest goes to the
+    request.
+    """
+    shaping = {key: more.pop(key) for key in ("before", "after", "think", "repeat_result") if key in more}
+    return Request.of(order(wanted, **shaping), *tools, **more)
+
+
+def write(text: str, *, tools: Sequence[Tool] = (NOTE,), think: bool = False, **more: Any) -> Request:
+    """One order to write a text and call nothing."""
+    said = f"Call no function. {WRITE}{json.dumps(text, ensure_ascii=False)}"
+    return Request.of("Think about it first.\n" * think + said, *tools, **more)
+
+
+def message_text(request: Request) -> str:
+    """The text that an order by `write` dictates; empty when it dictates none."""
+    turn = request.turns[-1]
+    _, told, text = (
+        turn.text.rpartition(WRITE) if isinstance(turn, Message) and isinstance(turn.text, str) else ("", "", "")
+    )
+    found = loads(text) if told else None
+    return found if isinstance(found, str) else ""
+
+
+CODE_WORD = f"Call this function once:\n- {line(note('CODEWORD'))}\nWrite the code word you were told for CODEWORD."
+"""An order that needs a word told elsewhere."""
+
+
+def told_directly(said: str) -> Request:
+    """The same with the word told in the order itself."""
+    return Request.of(f"{said}\n{CODE_WORD}", NOTE)
+
+
+def documents(tools: Sequence[Tool]) -> list[Fields]:
+    """Tools as decoders take them."""
+    return [{"name": tool.name, "description": tool.description, "parameters": tool.parameters} for tool in tools]

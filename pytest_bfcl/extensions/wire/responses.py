@@ -6,8 +6,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pytest_bfcl.extensions.wire.exchange import Exchange
-from pytest_bfcl.extensions.wire.replies import CALLS, LENGTH, STOP, Call, Reader, Reply, Usage, joined_text, text_of
+from pytest_bfcl.extensions.wire.replies import (
+    CALLS,
+    LENGTH,
+    STOP,
+    Call,
+    Exchange,
+    Reader,
+    Reply,
+    Usage,
+    joined_text,
+    objects_in,
+    text_of,
+)
 from pytest_bfcl.extensions.wire.requests import Message, Request, Tool, ToolCalls, ToolResult, Turn, Verbatim
 from pytest_bfcl.json_types import Parsed
 
@@ -36,7 +47,7 @@ class Responses(Reader):
         output = body.get("output")
         if not isinstance(output, list):
             return ()
-        return (_reply(exchange, [item for item in output if isinstance(item, dict)], body),)
+        return (_reply(exchange, objects_in(output), body),)
 
     def replies_of_stream(self, exchange: Exchange) -> tuple[Reply, ...]:
         """See `Reader`."""

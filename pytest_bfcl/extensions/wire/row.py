@@ -1,4 +1,7 @@
-"""A rule as a row, and ``rules.toml``: what must be so, where it is written, and what judges an answer by it.
+"""Rules and what they judge: the cells of the matrix, answers in them, and every rule of ``rules.toml``.
+
+Cells: who chooses, thinking or not, streamed or not, strict or not, how many calls are expected. Cells of one task
+share their words, so that any two of them differ in nothing but what their names say.
 
 A check asks for itself and raises unless its rule held (`NotHeld`); a row is a plain function from one answer to what
 is wrong with it.
@@ -7,32 +10,156 @@ is wrong with it.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, cached_property
+from itertools import product
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal, get_args
 
-from pytest_bfcl.extensions.wire.cells import Judged
+from pytest_bfcl.extensions.wire.differences import Match, Wanted, compare
 from pytest_bfcl.extensions.wire.probe import Probe
-from pytest_bfcl.json_types import Parsed
+from pytest_bfcl.extensions.wire.replies import LENGTH, Reply
+from pytest_bfcl.extensions.wire.requests import HELLO, NOTE, PING, Request, Tool, dictate, note, schema, write
+from pytest_bfcl.json_types import Fields, Parsed
+
+Choice = Literal["auto", "required", "named", "none"]
+Task = Literal["one", "several", "none due"]
+_BOTH = (False, True)
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One way of asking; the plainest is the default."""
+
+    choice: Choice = "auto"
+    thinking: bool = False
+    streamed: bool = False
+    strict: bool = False
+    task: Task = "one"
+
+    def __str__(self) -> str:
+        said = [f"tool_choice {self.choice}"] if self.choice != "auto" else []
+        said += [name for name in ("thinking", "streamed", "strict") if getattr(self, name)]
+        return ", ".join([*said, {"one": "one call", "several": "two calls"}.get(self.task, "no call due")])
+
+    @property
+    def forced(self) -> bool:
+        """Whether the server has to see to it that there is a call."""
+        return self.choice in ("required", "named")
+
+    @property
+    def due(self) -> int:
+        """Calls a correct answer holds."""
+        if self.choice == "none":
+            return 0
+        return {"one": 1, "several": 1 if self.choice == "named" else 2}.get(self.task, int(self.forced))
+
+    @property
+    def optional(self) -> bool:
+        """Whether a server may refuse it with a 4xx: forced calls and strict are not offered by all."""
+        return self.choice != "auto" or self.strict
+
+    @property
+    def special(self) -> bool:
+        """Whether anything but the form and the task is unusual."""
+        return self.choice != "auto" or self.strict or self.thinking
+
+    def plainer(self) -> Iterator[Cell]:
+        """The cells that are one step plainer, and whose answers hold as much: calls, or none."""
+        if self.choice != "auto":
+            yield replace(self, choice="auto")
+        if self.thinking:
+            yield replace(self, thinking=False)
+        if self.streamed:
+            yield replace(self, streamed=False)
+        if self.strict:
+            yield replace(self, strict=False)
+        if self.choice == "none":
+            if self.task != "none due":
+                yield replace(self, task="none due")
+        elif self.task == "several" or (self.forced and self.task == "none due"):
+            yield replace(self, task="one")
+
+
+CELLS = tuple(Cell(*each) for each in product(get_args(Choice), _BOTH, _BOTH, _BOTH, get_args(Task)))
+
+
+def request_for(cell: Cell, first: str, second: str) -> tuple[Request, tuple[Wanted, ...]]:
+    """A cell's question about two fresh words, and the calls that are dictated and allowed."""
+    both = (note(first), Wanted(PING.name, {"host": second}))
+    dictated = {"one": both[:1], "several": both}.get(cell.task, ())
+    tools = tuple(_strict(tool) if cell.strict else tool for tool in (NOTE, PING))
+    if dictated:
+        request = dictate(*dictated, tools=tools, think=cell.thinking)
+    elif cell.forced:
+        request = Request.of("Think about it first.\n" * cell.thinking + HELLO, *tools)
+    else:
+        request = write(f"The answer is {first}, and then {second}.", tools=tools, think=cell.thinking)
+    named = f"={(dictated[0].name if dictated else PING.name)}"
+    choice = {"auto": None, "named": named}.get(cell.choice, cell.choice)
+    return replace(request, choice=choice, stream=cell.streamed), dictated[: cell.due]
+
+
+def _strict(tool: Tool) -> Tool:
+    return replace(tool, strict=True, parameters={**(tool.parameters or {}), "additionalProperties": False})
+
+
+@dataclass(frozen=True)
+class Judged:
+    """An answer to be judged. ``wanted``: the calls that were dictated; ``twin``: the unstreamed answer to the same
+    question, of a streamed one; ``requested_model``: the name that was asked for.
+    """
+
+    cell: Cell
+    request: Request
+    wanted: tuple[Wanted, ...]
+    reply: Reply
+    api: str
+    requested_model: str = ""
+    twin: Reply | None = None
+
+    @cached_property
+    def match(self) -> Match:
+        """The answer's calls beside the dictated ones."""
+        return compare(self.wanted, self.reply)
+
+    @property
+    def refused(self) -> bool:
+        """Whether the server says with a 4xx (a gateway: with a 502) that it does not offer this, where it may."""
+        return self.cell.optional and self.reply.exchange.refuses
+
+    def parameters(self, name: object) -> Parsed | None:
+        """The schema that was sent with the function of this name; ``None`` when there is no such function."""
+        return next((dict(tool.parameters or schema({})) for tool in self.request.tools if tool.name == name), None)
+
+
+# -- rules -----------------------------------------------------------------------------------------------------------
 
 Api = Literal["chat", "responses", "anthropic", "completions"]
-APIS: tuple[Api, ...] = ("chat", "responses", "anthropic", "completions")
+APIS: tuple[Api, ...] = get_args(Api)
 OPENAI: tuple[Api, ...] = ("chat", "responses")
 """The two that have one set of checks."""
+Form = Literal["unstreamed", "streamed", "both"]
+Judge = Callable[[Probe], Awaitable[None]]
+Judges = Mapping[str, Judge]
+"""What judges a rule, by its name in ``rules.toml``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What must be so, in one or two sentences, and where it is written (a section's name, never a made-up link)."""
+    """What must be so, in one or two sentences, and where it is written (a section's name, never a made-up link).
+
+    ``messages``: where it is written for Anthropic's Messages, of a rule that other APIs have, too.
+    """
 
     text: str
     where: str
+    messages: str = ""
 
-
-Judges = Mapping[str, Callable[[Probe], Awaitable[None]]]
-"""What judges a rule, by its name in ``rules.toml``."""
+    def source(self, api: str) -> str:
+        """Where it is written for an API."""
+        return self.messages or self.where if api == "anthropic" else self.where
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +173,7 @@ class Check:
 
     name: str
     rule: Rule
-    judge: Callable[[Probe], Awaitable[None]]
+    judge: Judge
     after: tuple[str, ...] = ()
     apis: tuple[Api, ...] = OPENAI
     optional: bool = False
@@ -54,14 +181,6 @@ class Check:
     group: str = ""
     streamed: bool = False
     chain: int = 0
-
-    @property
-    def reason(self) -> str:
-        """The reason of a failure."""
-        return f"wire:{self.name}"
-
-
-Form = Literal["unstreamed", "streamed", "both"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +199,29 @@ class Finding:
 
 Found = Sequence[Finding] | None
 """What a rule says of an answer: faults, none (it held), or ``None``: nothing to judge here."""
-
-
-RowJudges = Mapping[str, Callable[[Judged], Found]]
+RowJudge = Callable[[Judged], Found]
+RowJudges = Mapping[str, RowJudge]
 """What judges an answer, by the rule's name in ``rules.toml``."""
+
+
+def wrong(why: str | None, proof: bytes = b"", *, certain: bool = True, weighed: bool = False) -> list[Finding]:
+    """One finding, none without words."""
+    return [Finding(why, proof, certain and not weighed, weighed)] if why else []
+
+
+def readable(judge: RowJudge) -> RowJudge:
+    """A rule about answers that can be read."""
+    return lambda judged: None if judged.reply.problem else judge(judged)
+
+
+def whole(judge: RowJudge) -> RowJudge:
+    """A rule about answers that can be read and were not cut."""
+    return readable(lambda judged: None if judged.reply.finish == LENGTH else judge(judged))
+
+
+def of_calls(judge: RowJudge) -> RowJudge:
+    """A rule about answers with calls."""
+    return lambda judged: judge(judged) if judged.reply.calls else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,25 +234,22 @@ class Row:
 
     name: str
     rule: Rule
-    judge: Callable[[Judged], Found]
+    judge: RowJudge
     form: Form = "unstreamed"
     after: tuple[str, ...] = ()
     apis: tuple[Api, ...] = OPENAI
     optional: bool = False
     gate: bool = False
+    group: str = ""
 
     def applies(self, judged: Judged) -> bool:
         """Whether it is about answers of this API and form."""
         return judged.api in self.apis and self.form in ("both", "streamed" if judged.cell.streamed else "unstreamed")
 
 
-def wrong(why: str | None, proof: bytes = b"", *, certain: bool = True, weighed: bool = False) -> list[Finding]:
-    """One finding, none without words."""
-    return [Finding(why, proof, certain and not weighed, weighed)] if why else []
-
-
 _ROOTS = ("blocks_message", "blocks_fields", "blocks_input")
 _EVENTS = ("blocks_stream", "blocks_order", "blocks_indexes", "blocks_deltas", "blocks_inputs")
+_OWN = ("alone", "streamed", "chain", "form", "gate")
 
 
 @cache
@@ -122,45 +257,32 @@ def _book() -> Parsed:
     return tomllib.loads(Path(__file__).with_name("rules.toml").read_text(encoding="utf-8"))
 
 
-def basics() -> tuple[str, ...]:
-    """What a check about anything finer builds on."""
-    return tuple(_book()["basics"])
+def checks_of(judges: Judges) -> Iterator[Check]:
+    """The checks. Those of the other APIs that Messages has, too, build on its streams as well."""
+    for group, rules in _book()["checks"].items():
+        for name, said in rules.items():
+            given = _given(said)
+            if "messages" in said and "stream_events" in given["after"]:
+                given["after"] += ("blocks_stream",)
+            yield Check(name, judge=judges[name], group=group, **given)
 
 
-def checks_of(group: str, judges: Judges) -> tuple[Check, ...]:
-    """A group's checks. Those of the other APIs that Messages has, too, build on its streams as well."""
-    found = []
-    for name, said in _book()["checks"][group].items():
-        given = _given(said)
-        if "messages" in said and "stream_events" in given["after"]:
-            given["after"] += ("blocks_stream",)
-        more = {key: said[key] for key in ("alone", "streamed", "chain") if key in said}
-        found.append(Check(name, Rule(said["text"], said["where"]), judges[name], group=group, **given, **more))
-    return tuple(found)
+def rows_of(judges: RowJudges) -> Iterator[Row]:
+    """The rows; the same."""
+    for group, rules in _book()["rows"].items():
+        for name, said in rules.items():
+            given = _given(said)
+            if "messages" in said:
+                given["after"] += (*_ROOTS, *(_EVENTS if "form" in said else ()))
+            yield Row(name, judge=judges[name], group=group, **given)
 
 
-def rows_of(group: str, *judges: RowJudges) -> tuple[Row, ...]:
-    """A group's rows; the same."""
-    judging: RowJudges = {name: judge for each in judges for name, judge in each.items()}
-    found = []
-    for name, said in _book()["rows"][group].items():
-        given, form = _given(said), said.get("form", "unstreamed")
-        if "messages" in said:
-            given["after"] += _ROOTS if form == "unstreamed" else (*_ROOTS, *_EVENTS)
-        rule = Rule(said["text"], said["where"])
-        found.append(Row(name, rule, judging[name], form, gate=said.get("gate", False), **given))
-    return tuple(found)
-
-
-def of_messages(check: Check) -> Check:
-    """A check as Messages has it: its rule is written elsewhere."""
-    groups = (group for kind in ("checks", "rows") for group in _book()[kind].values())
-    said: Mapping[str, Any] = next((group[check.name] for group in groups if check.name in group), {})
-    return replace(check, rule=Rule(check.rule.text, said.get("messages", check.rule.where)))
-
-
-def _given(said: Mapping[str, Any]) -> Parsed:
-    listed = (basics() if name == "@basics" else (name,) for name in said.get("after", ()))
+def _given(said: Fields) -> Parsed:
+    """What a line of ``rules.toml`` says of its rule, as both kinds take it."""
+    listed = (_book()["basics"] if name == "@basics" else (name,) for name in said.get("after", ()))
     apis = (*said.get("apis", OPENAI), *(("anthropic",) if "messages" in said else ()))
-    after = tuple(name for each in listed for name in each)
-    return {"after": after, "apis": apis, "optional": said.get("optional", False)}
+    return {
+        "rule": Rule(said["text"], said["where"], said.get("messages", "")),
+        "after": tuple(name for each in listed for name in each), "apis": apis,
+        "optional": said.get("optional", False), **{key: said[key] for key in _OWN if key in said},
+    }  # fmt: skip

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING
 
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields
-from pytest_bfcl.plain_text import say
+from pytest_bfcl.plain_text import say, shortened
 
 if TYPE_CHECKING:
-    from pytest_bfcl.extensions.wire.cutting import Cut
+    from pytest_bfcl.extensions.wire.cutting import Cut, Written
     from pytest_bfcl.extensions.wire.row import Check
-    from pytest_bfcl.extensions.wire.written import Written
 
+WIDTH = 1_000
 SHOWN = 30
 """Deltas of a finding that are printed."""
 SUMMARY = "list the wire checks, or write their page again"
@@ -91,21 +91,22 @@ def _write_again(run: Path) -> int:
 
 def cut_everywhere(name: str, format_name: str | None, lines: str | None) -> int:
     """A parser's texts in every split; 1 when a rule is broken. Raises `UsageError` where nothing is read."""
-    from pytest_bfcl.extensions.wire.cutting import examined, formats_of
+    from pytest_bfcl.extensions.wire.cutting import examined, formats_of, writings, written_in
     from pytest_bfcl.extensions.wire.parser import target_of
-    from pytest_bfcl.extensions.wire.written import WRITINGS, written_in
     from pytest_bfcl.suggestions import instead_of
 
-    if format_name is not None and format_name not in WRITINGS:
-        raise UsageError(f"--format {format_name}: {instead_of(format_name, sorted(WRITINGS))}")
+    if format_name is not None and format_name not in writings():
+        raise UsageError(f"--format {format_name}: {instead_of(format_name, sorted(writings()))}")
     target = target_of(name)
     if lines is not None:
         batteries = {"texts of " + lines: _recorded(Path(lines))}
     else:
         formats = [format_name] if format_name is not None else formats_of(target)
         if not formats:
-            raise UsageError(f"{name} finds no plain call in any of {len(WRITINGS)} formats: name one by --format, or "
-                             "bring texts of its own by --lines FILE")  # fmt: skip
+            raise UsageError(
+                f"{name} finds no plain call in any of {len(writings())} formats: name one by --format, or bring "
+                "texts of its own by --lines FILE"
+            )
         batteries = {each: written_in(each) for each in formats}
     broken = 0
     for what, texts in batteries.items():
@@ -118,10 +119,8 @@ def cut_everywhere(name: str, format_name: str | None, lines: str | None) -> int
 
 
 def _tell(cut: Cut) -> None:
-    from pytest_bfcl.extensions.wire.record import printable
-
     shown = " | ".join(json.dumps(delta, ensure_ascii=False) for delta in cut.deltas[:SHOWN])
-    say(f"  broke {cut.rule}: {printable(cut.why)}")
+    say(f"  broke {cut.rule}: {shortened(cut.why, WIDTH)}")
     say(f"    rule    {cut.rule_text}")
     say(f"    text    {cut.text.what}; {cut.count} of {cut.tried} splits; the smallest found:")
     say(f"    deltas  {shown}{' …' if len(cut.deltas) > SHOWN else ''}")
@@ -129,8 +128,8 @@ def _tell(cut: Cut) -> None:
 
 def _recorded(path: Path) -> list[Written]:
     from pytest_bfcl.extensions.formats.audit_parser_verb import recorded_texts
+    from pytest_bfcl.extensions.wire.cutting import Written
     from pytest_bfcl.extensions.wire.requests import Tool
-    from pytest_bfcl.extensions.wire.written import Written
 
     def tools(functions: list[Fields]) -> tuple[Tool, ...]:
         return tuple(

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pytest_bfcl.extensions.wire.written import WRITINGS
+from pytest_bfcl.extensions.wire.cutting import writings
 from pytest_bfcl.formats.own_calls import own_calls
 from pytest_bfcl.formats.table import find_decoder
 from pytest_bfcl.transcript import Reply
@@ -36,7 +36,7 @@ def test_a_difference_is_made_small_and_named_once() -> None:
     assert comparison.agreed["vllm:wrong"] > comparison.read // 2
 
 
-@pytest.mark.parametrize("name", WRITINGS)
+@pytest.mark.parametrize("name", writings())
 def test_what_is_written_plainly_is_read(name: str) -> None:
     for kind in ("a text", "an integer", "an object"):
         text = SCRIPT["Text"](name, (kind,), frozenset())

@@ -9,10 +9,9 @@ from typing import Any
 
 from pytest_bfcl.extensions.wire.checks import checks_for
 from pytest_bfcl.extensions.wire.client import HttpTransport, Place, WireClient
-from pytest_bfcl.extensions.wire.dialects import DIALECTS
 from pytest_bfcl.extensions.wire.examiner import Examiner
 from pytest_bfcl.extensions.wire.outcome import Outcome
-from pytest_bfcl.extensions.wire.probe import Conduct, Line
+from pytest_bfcl.extensions.wire.probe import DIALECTS, Conduct, Line
 from pytest_bfcl.extensions.wire.row import Api
 from pytest_bfcl.models.endpoint import Endpoint
 from pytest_bfcl.settings import Settings

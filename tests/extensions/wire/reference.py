@@ -2,7 +2,7 @@
 
 Everything is a pipeline of stages, so that a fault can be put at exactly one place: the request as heard, what the
 model
-says, the whole answer, the events of a stream, the bytes. `Served` is what a transport needs; `serving`
+says, the whole answer, the events of a stream, the bytes. `serving`
 puts it
 behind HTTP.
 """
@@ -13,10 +13,12 @@ import asyncio
 import itertools
 import json
 import re
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
+
+from pytest_bfcl.extensions.wire.client import HttpTransport, Incoming
 
 Json = dict[str, Any]
 
@@ -78,17 +80,6 @@ class Message:
     @property
     def text(self) -> str:
         return "\n".join(part for part in (self.before, self.after) if part)
-
-
-@dataclass
-class Served:
-    status: int
-    content_type: str
-    body: AsyncIterator[bytes]
-    retry_after_s: float | None = None
-
-    def chunks(self) -> AsyncIterator[bytes]:
-        return self.body
 
 
 # -- the request -----------------------------------------------------------------------------------------------------
@@ -530,7 +521,7 @@ class Reference:
     def new_id(self) -> str:
         return self.stage("new_id", lambda server, n: f"call_{n:08x}{n * 7919 % 65521:04x}")(self, next(self._ids))
 
-    async def serve(self, path: str, content: bytes) -> Served:
+    async def serve(self, path: str, content: bytes) -> Incoming:
         """An answer that begins."""
         self.asked += 1
         if self.delay_s:
@@ -543,7 +534,7 @@ class Reference:
         except (LookupError, TypeError, AttributeError, ValueError) as error:  # as servers do that check nothing
             return self._json(500, {"error": {"message": f"internal error: {error!r}"}})
         if heard.stream:
-            return Served(200, self.stream_type, self._stream(saids, heard))
+            return Incoming(200, self.stream_type, self._stream(saids, heard))
         async with self.slots:
             await asyncio.sleep(0)
         whole = self.form(api).whole(saids, heard)
@@ -581,13 +572,13 @@ class Reference:
             raise Refusal(f"previous_response_id {earlier} is not known", 404)
         return {**body, "input": [*self.stored[earlier], *body["input"]]}
 
-    def _json(self, status: int, body: Any) -> Served:
-        async def once() -> AsyncIterator[bytes]:
+    def _json(self, status: int, body: Any) -> Incoming:
+        async def once() -> AsyncGenerator[bytes, None]:
             yield self.stage("bytes", lambda data: data)(ENCODE[self.ascii_only](body).encode())
 
-        return Served(status, self.stage("kind", lambda: "application/json")(), once())
+        return Incoming(status, self.stage("kind", lambda: "application/json")(), once())
 
-    async def _stream(self, saids: list[Message], heard: Heard) -> AsyncIterator[bytes]:
+    async def _stream(self, saids: list[Message], heard: Heard) -> AsyncGenerator[bytes, None]:
         form = self.form(heard.api)
         made = form.events(saids, heard, self.size)
         events = self.stage("chunks", lambda events, heard: events)(made, heard)
@@ -607,15 +598,15 @@ class Reference:
             self.stage("release", lambda server, finished: server.slots.release())(self, finished)
 
 
-class Direct:
+class Direct(HttpTransport):
     """A transport that asks a `Reference` without a network."""
 
     def __init__(self, server: Reference) -> None:
-        self.server = server
+        self.reference = server
 
     @asynccontextmanager
-    async def open(self, path: str, content: bytes) -> AsyncIterator[Served]:
-        yield await self.server.serve(path, content)
+    async def open(self, path: str, content: bytes) -> AsyncIterator[Incoming]:
+        yield await self.reference.serve(path, content)
 
     async def aclose(self) -> None:
         """Nothing to close."""

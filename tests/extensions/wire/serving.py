@@ -23,14 +23,14 @@ def handler(server: Reference) -> Handler:
         response = web.StreamResponse(status=served.status, headers={"content-type": served.content_type})
         await response.prepare(request)
         try:
-            async for chunk in served.chunks():
+            async for chunk in served.chunks:
                 await response.write(chunk)
                 await asyncio.sleep(0)
             await response.write_eof()
         except ConnectionError:  # the client had enough
             pass
         finally:
-            await served.body.aclose()  # type: ignore[attr-defined]
+            await served.chunks.aclose()
         return response
 
     return handle

@@ -18,8 +18,7 @@ import pytest
 
 from pytest_bfcl.extensions.wire.checks.sdks import own_reading, requests
 from pytest_bfcl.extensions.wire.client import WireClient
-from pytest_bfcl.extensions.wire.dialects import DIALECTS
-from pytest_bfcl.extensions.wire.probe import Conduct, Line, Probe
+from pytest_bfcl.extensions.wire.probe import DIALECTS, Conduct, Line, Probe
 from pytest_bfcl.extensions.wire.replies import CALLS, LENGTH, STOP, Reply
 from pytest_bfcl.extensions.wire.row import Api
 from tests.extensions.wire.reference import Direct, Reference

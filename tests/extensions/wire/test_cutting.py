@@ -9,9 +9,8 @@ import pytest
 
 from pytest_bfcl.cli import main
 from pytest_bfcl.extensions.wire import parser as parsers
-from pytest_bfcl.extensions.wire.cutting import RULES, Cut, examined, formats_of
+from pytest_bfcl.extensions.wire.cutting import RULES, Cut, examined, formats_of, writings, written_in
 from pytest_bfcl.extensions.wire.parser import target_of
-from pytest_bfcl.extensions.wire.written import WRITINGS, written_in
 from pytest_bfcl.formats.families import families
 from pytest_bfcl.formats.served import server_reading
 from tests.extensions.wire.reference import Heard, Message, chat_chunks
@@ -94,8 +93,8 @@ def test_our_own_reader_of_streams(tmp_path: Path, capsys: pytest.CaptureFixture
 
 def test_every_format_of_a_family_can_be_written() -> None:
     known = {server_reading(row.format) for row in families().values()} - {None}
-    assert known - set(WRITINGS) == {"k2-horizon", "kimi-k3", "minimax-m3", "muse"}
-    for name in WRITINGS:
+    assert known - set(writings()) == {"k2-horizon", "kimi-k3", "minimax-m3", "muse"}
+    for name in writings():
         assert len(written_in(name)) >= 13, name
 
 

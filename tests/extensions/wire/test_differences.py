@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_bfcl.extensions.wire.differences import difference
-from pytest_bfcl.extensions.wire.exchange import loads, split_events
+from pytest_bfcl.extensions.wire.replies import loads, split_events
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=8),

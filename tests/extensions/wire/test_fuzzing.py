@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from pytest_bfcl.extensions.wire.fuzzing import Pair, drawn
+from pytest_bfcl.extensions.wire.checks.schemas import Pair, drawn
 from pytest_bfcl.tools.json_schema import is_valid, schema_problem
 from tests.extensions.wire.examining import examine
 from tests.extensions.wire.planting import refusing, schema_has

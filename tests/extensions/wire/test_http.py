@@ -12,7 +12,7 @@ from aiohttp import web
 
 from pytest_bfcl.extensions.wire.checks import checks_for
 from pytest_bfcl.extensions.wire.client import HttpTransport, Place, WireClient
-from pytest_bfcl.extensions.wire.record import record_of
+from pytest_bfcl.extensions.wire.outcome import record_of
 from pytest_bfcl.extensions.wire.row import APIS, Api
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.models import parse_spec

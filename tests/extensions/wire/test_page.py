@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from pytest_bfcl.extensions.wire.items.report import server_lines
+from pytest_bfcl.extensions.wire.items import server_lines
+from pytest_bfcl.extensions.wire.outcome import WireRecord, read_records, record_of
 from pytest_bfcl.extensions.wire.page import LINES_FILE, PAGE_FILE, measure_lines, read_lines, servers, write_wire_page
-from pytest_bfcl.extensions.wire.record import WireRecord, read_records, record_of
 from tests.extensions.wire.examining import examine, place_of
 from tests.extensions.wire.reference import Reference
 from tests.extensions.wire.variants import CHAT

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import replace
 
 from pytest_bfcl.extensions.wire.chat import Json
 from pytest_bfcl.extensions.wire.checks.calls import called
-from pytest_bfcl.extensions.wire.checks.results import begun, look_up, says
-from pytest_bfcl.extensions.wire.exchange import Exchange
-from pytest_bfcl.extensions.wire.messages import THINKING as THOUGHTS
-from pytest_bfcl.extensions.wire.messages import blocks_of
-from pytest_bfcl.extensions.wire.probe import Broke, LikelyBroke, NotCalled, Probe, Refused
+from pytest_bfcl.extensions.wire.checks.conversations import begun, look_up, returned, says, value
+from pytest_bfcl.extensions.wire.checks.endings import error_object
+from pytest_bfcl.extensions.wire.messages import THINKING, blocks_of
+from pytest_bfcl.extensions.wire.probe import AGAIN, Broke, LikelyBroke, NotCalled, Probe, Refused
 from pytest_bfcl.extensions.wire.replies import LENGTH, STOP, Reply
-from pytest_bfcl.extensions.wire.requests import Request, ToolCalls, ToolResult
-from pytest_bfcl.extensions.wire.row import Judges
-from pytest_bfcl.extensions.wire.tasks import LOOK_UP, dictate, write
+from pytest_bfcl.extensions.wire.requests import LOOK_UP, Request, dictate, order, write
+from pytest_bfcl.extensions.wire.row import Judge, Judges
 
 BUDGET = 1024
 """The smallest budget for thinking that the API takes."""
@@ -48,26 +46,23 @@ async def _thinking_back(probe: Probe) -> None:
     body = probe.line.body(replace(request, extra={"thinking": {"type": "enabled", "budget_tokens": BUDGET}}))
     body.pop("temperature", None)  # the API takes none beside thinking
     reply = await _reply_to(probe, body)
-    thoughts = [block for block in blocks_of(reply.exchange.body) if block.get("type") in THOUGHTS]
+    thoughts = [block for block in blocks_of(reply.exchange.body) if block.get("type") in THINKING]
     if not reply.calls or not thoughts:
         raise NotCalled("the model did not think, or did not call", reply)
     await _reply_to(probe, _given_back(body, reply, _result(reply, "the value is 7")), refusable=False)
 
 
-def _like_a_result(make: Callable[[Reply, str], list[Json]]) -> Callable[[Probe], Awaitable[None]]:
+def _like_a_result(make: Callable[[Reply, str], list[Json]]) -> Judge:
     """A user's message with a result in another form, beside the plain one."""
 
     async def judge(probe: Probe) -> None:
-        request, reply = await begun(probe)
-        word = probe.word()
+        request, reply, word = await begun(probe)
         body = probe.line.body(request)
-        plain = await probe.reply(
-            request.then(ToolCalls.by(reply), ToolResult(str(reply.calls[0].id), f"the value is {word}"))
-        )
+        plain = await probe.reply(returned(request, reply, value(word)))
         other = await _reply_to(probe, _given_back(body, reply, *make(reply, word)))
         if says(word)(plain).kind != "exact":
             raise NotCalled("the model does not repeat results", plain)
-        for _ in range(4):
+        for _ in range(AGAIN):
             if says(word)(other).kind == "exact":
                 return
             other = await _reply_to(probe, _given_back(body, reply, *make(reply, word)))
@@ -114,74 +109,54 @@ async def _limit(probe: Probe) -> None:
             raise NotCalled(f"the answer ends with {reply.finish}", reply)
 
 
-def _refused(make: Callable[[Json], Json], named: str) -> Callable[[Probe], Awaitable[None]]:
+def _refused(named: str, make: Callable[[Json], Json]) -> Judge:
     """A wrong request is refused with a 4xx and the API's error object."""
 
     async def judge(probe: Probe) -> None:
         await called(probe)
-        body = make(probe.line.body(dictate(look_up(probe.word()), tools=(LOOK_UP,))))
-        _is_refusal(await probe.wrong(body), named)
+        exchange = await probe.send(make(probe.line.body(dictate(look_up(probe.word()), tools=(LOOK_UP,)))))
+        if not 400 <= exchange.status < 500:
+            raise Broke(f"{named} is answered with {exchange.status}", exchange)
+        error_object(exchange, typed=True)
 
     return judge
 
 
-def _is_refusal(exchange: Exchange, named: str) -> None:
-    if not 400 <= exchange.status < 500:
-        raise Broke(f"{named} is answered with {exchange.status}", exchange)
-    body = exchange.body
-    error = body.get("error") if isinstance(body, dict) else None
-    whole = isinstance(error, dict) and isinstance(error.get("message"), str) and isinstance(error.get("type"), str)
-    if not whole or not isinstance(body, dict) or body.get("type") != "error":
-        raise Broke("the error is no object of type error with error.type and error.message", exchange,
-                    proof=exchange.received[:400])  # fmt: skip
+_NOBODY = "toolu_01nobody"
 
 
 def _unanswered(body: Json) -> Json:
-    use = {"type": "tool_use", "id": "toolu_01nobody", "name": LOOK_UP.name, "input": {"key": "a"}}
+    use = {"type": "tool_use", "id": _NOBODY, "name": LOOK_UP.name, "input": {"key": "a"}}
     user = {"role": "user", "content": [{"type": "text", "text": "And now?"}]}
     return {**body, "messages": [*body["messages"], {"role": "assistant", "content": [use]}, user]}
 
 
-def _system_as_blocks(word: str) -> list[Json]:
-    text = f"The code word is {word}."
-    return [{"type": "text", "text": "You are exact."}, {"type": "text", "text": text}]
+def _for_no_call(body: Json) -> Json:
+    result = {"type": "tool_result", "tool_use_id": _NOBODY, "content": "7"}
+    return {**body, "messages": [{"role": "user", "content": [result]}]}
 
 
 async def _system(probe: Probe) -> None:
     word = probe.word()
-    request = dictate(look_up("CODEWORD"), tools=(LOOK_UP,))
-    request = Request.of(f"{_text(request)}\nWrite the code word of the system text in place of CODEWORD.", LOOK_UP)
-    reply = await _reply_to(probe, {**probe.line.body(request), "system": _system_as_blocks(word)})
+    said = order([look_up("CODEWORD")])
+    request = Request.of(f"{said}\nWrite the code word of the system text in place of CODEWORD.", LOOK_UP)
+    system = [{"type": "text", "text": text} for text in ("You are exact.", f"The code word is {word}.")]
+    reply = await _reply_to(probe, {**probe.line.body(request), "system": system})
     if not reply.calls or (reply.calls[0].values or {}).get("key") != word:
         raise NotCalled("the model did not use the system text", reply)
 
 
-def _text(request: Request) -> str:
-    return str(getattr(request.turns[0], "text", ""))
-
-
 JUDGES: Judges = {
     "blocks_thinking_back": _thinking_back,
-    "blocks_result_error": _like_a_result(lambda reply, word: [_result(reply, f"the value is {word}", is_error=True)]),
+    "blocks_result_error": _like_a_result(lambda reply, word: [_result(reply, value(word), is_error=True)]),
     "blocks_result_text": _like_a_result(
-        lambda reply, word: [
-            _result(reply, f"the value is {word}"),
-            {"type": "text", "text": "Now write what I asked for."},
-        ]
+        lambda reply, word: [_result(reply, value(word)), {"type": "text", "text": "Now write what I asked for."}]
     ),
     "blocks_system": _system,
     "blocks_paused": _paused,
     "blocks_stop_sequence": _stop_sequence,
     "blocks_limit": _limit,
-    "blocks_error_form": _refused(lambda body: {**body, "messages": "none"}, "a request without messages"),
-    "blocks_missing_result": _refused(_unanswered, "a call without its result"),
-    "blocks_unknown_result": _refused(
-        lambda body: {
-            **body,
-            "messages": [
-                {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "toolu_01nobody", "content": "7"}]}
-            ],
-        },
-        "a result for no call",
-    ),
+    "blocks_error_form": _refused("a request without messages", lambda body: {**body, "messages": "none"}),
+    "blocks_missing_result": _refused("a call without its result", _unanswered),
+    "blocks_unknown_result": _refused("a result for no call", _for_no_call),
 }

@@ -1,22 +1,54 @@
-"""One, two and five calls in an answer, and who decides whether there is one: ``tool_choice``."""
+"""Calls that were dictated arrive: how many and who decides, any values, many tools, unusual names and schemas.
+
+``dictated.json`` has the values and schemas that are data: texts (``{}`` becomes a fresh word), values of other types
+with their properties, parameters of tools with arguments that fit them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import json
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Literal
 
 from pytest_bfcl.extensions.wire.differences import EXACT, Match, Wanted, compare
-from pytest_bfcl.extensions.wire.probe import Broke, NotCalled, Probe
-from pytest_bfcl.extensions.wire.replies import Reply
-from pytest_bfcl.extensions.wire.requests import Tool
-from pytest_bfcl.extensions.wire.row import Judges
-from pytest_bfcl.extensions.wire.tasks import LOOK_UP, NOTE, NOTHING, PING, TEXT, dictate, note, schema
+from pytest_bfcl.extensions.wire.probe import Broke, NotCalled, Probe, together
+from pytest_bfcl.extensions.wire.replies import Exchange, Reply
+from pytest_bfcl.extensions.wire.requests import (
+    LOOK_UP,
+    NOTE,
+    NOTHING,
+    PING,
+    TEXT,
+    Json,
+    Request,
+    Tool,
+    dictate,
+    note,
+    schema,
+)
+from pytest_bfcl.extensions.wire.row import Judge, Judges
+from pytest_bfcl.formats.families import family_of
 from pytest_bfcl.json_types import Fields
-
-Judge = Callable[[Probe], Awaitable[None]]
 
 FIVE = (NOTE, PING, LOOK_UP, Tool("set_name", schema({"name": TEXT}), "Sets a name."),
         Tool("open_door", schema({"door": TEXT}), "Opens a door."))  # fmt: skip
+
+
+@cache
+def _dictated(kind: str) -> Json:
+    found: Json = json.loads(Path(__file__).with_name("dictated.json").read_text(encoding="utf-8"))[kind]
+    return found
+
+
+def forms(request: Request, **more: object) -> list[Request]:
+    """The question in both forms, changed in this way."""
+    return [replace(request, stream=stream, **more) for stream in (False, True)]  # type: ignore[arg-type]
+
+
+# -- how many, and who decides ---------------------------------------------------------------------------------------
 
 
 def parallel(count: int) -> Judge:
@@ -41,41 +73,31 @@ async def _after_empty(probe: Probe) -> None:
         names = [call.name for call in reply.calls]
         return compare([empty, full] if names[:1] == [empty.name] else [full, empty], reply)
 
-    after = dictate(empty, full, tools=(NOTE, NOTHING))
-    requests = [dictate(full, empty, tools=(NOTE, NOTHING)), after, after.streamed()]
-    await probe.weighed(requests, ordered)
+    tools = (NOTE, NOTHING)
+    await probe.weighed([dictate(full, empty, tools=tools), *forms(dictate(empty, full, tools=tools))], ordered)
 
 
-async def _text_before(probe: Probe) -> None:
-    await _text(probe, before=f"I will note this now, {probe.word()}.")
+def text(said: str, where: Literal["before", "after"]) -> Judge:
+    """A text ``before`` or ``after`` a call."""
 
+    async def judge(probe: Probe) -> None:
+        text = f"{said}, {probe.word()}."
 
-async def _text_after(probe: Probe) -> None:
-    await _text(probe, after=f"That was everything, {probe.word()}.")
+        def text_match(reply: Reply) -> Match:
+            if not reply.calls:
+                return Match("none", "no call")
+            return EXACT if text in reply.text else Match("other", f"the text is {ascii(reply.text)[:120]}")
 
+        shaping: Fields = {where: text}
+        await probe.alike(dictate(note(probe.word()), **shaping), text_match)
 
-async def _text(probe: Probe, *, before: str = "", after: str = "") -> None:
-    request = dictate(note(probe.word()), before=before, after=after)
-    whole, streamed = await probe.both(request)
-    text = before or after
-
-    def text_match(reply: Reply) -> Match:
-        if not reply.calls:
-            return Match("none", "no call")
-        return EXACT if text in reply.text else Match("other", f"the text is {ascii(reply.text)[:120]}")
-
-    await probe.weigh([(request, whole), (request.streamed(), streamed)], text_match)
+    return judge
 
 
 async def _auto(probe: Probe) -> None:
     wanted = [note(probe.word())]
     request = dictate(*wanted)
-    requests = [
-        request,
-        request.streamed(),
-        replace(request, choice="auto"),
-        replace(request, choice="auto", stream=True),
-    ]
+    requests = [*forms(request), *forms(request, choice="auto")]
     await probe.weighed(requests, lambda reply: compare(wanted, reply))
 
 
@@ -97,21 +119,15 @@ LISTS = Tool("set_tags", schema({"tags": _TAGS, "sizes": _SIZES}), "Sets tags an
 async def _required_lists(probe: Probe) -> None:
     wanted = [Wanted(LISTS.name, {"tags": [probe.word(), "b"], "sizes": [1, 2]})]
     plain = dictate(*wanted, tools=[LISTS])
-    requests = [plain, *(replace(plain, choice="required", stream=stream) for stream in (False, True))]
-    await probe.weighed(requests, lambda reply: compare(wanted, reply))
+    await probe.weighed([plain, *forms(plain, choice="required")], lambda reply: compare(wanted, reply))
 
 
-JUDGES: Judges = {
-    "calls_one": parallel(1),
-    "calls_five": parallel(5),
-    "calls_same_twice": _same_twice,
-    "calls_after_empty": _after_empty,
-    "text_before": _text_before,
-    "text_after": _text_after,
-    "choice_auto": _auto,
-    "choice_required_lists": _required_lists,
-    "parallel_off": _parallel_off,
-}
+async def called(probe: Probe, *, stream: bool = False) -> Reply:
+    """An answer to one dictated call that holds at least one call."""
+    reply = await probe.reply(dictate(note(probe.word())), stream=stream)
+    if not reply.calls:
+        raise NotCalled("the model did not call", reply)
+    return reply
 
 
 async def thoughts(probe: Probe) -> tuple[Fields, ...]:
@@ -124,9 +140,150 @@ async def thoughts(probe: Probe) -> tuple[Fields, ...]:
     return await probe.shared("thoughts", ask)
 
 
-async def called(probe: Probe, *, stream: bool = False) -> Reply:
-    """An answer to one dictated call that holds at least one call."""
-    reply = await probe.reply(dictate(note(probe.word())), stream=stream)
-    if not reply.calls:
-        raise NotCalled("the model did not call", reply)
-    return reply
+# -- values ----------------------------------------------------------------------------------------------------------
+
+
+async def _each(probe: Probe, asked: Sequence[Wanted]) -> None:
+    """Each call by itself."""
+    await together(*(probe.dictated(dictate(each), [each]) for each in asked))
+
+
+def texts(templates: Sequence[str]) -> Judge:
+    """Each text, with a fresh word in place of ``{}``, is one dictated argument."""
+
+    async def judge(probe: Probe) -> None:
+        await _each(probe, [note(template.replace("{}", probe.word())) for template in templates])
+
+    return judge
+
+
+async def _marks(probe: Probe) -> None:
+    """The marks of the model's own format in a text; of an unknown model's name those of the most models."""
+    family = family_of(probe.line.model)
+    marks = dict.fromkeys((*(family.signs if family is not None else ()), *MARKS))
+    await _each(probe, [note(f"{probe.word()} {mark} end") for mark in marks])
+
+
+MARKS = ("</tool_call>", "<tool_call>", "[TOOL_CALLS]", "</parameter>", "</function>", "</arg_value>", "<|im_end|>")
+
+
+def values(properties: Fields, arguments: Fields) -> Judge:
+    """Arguments of other types, dictated together with a fresh word."""
+    tool = Tool("set_values", schema({"label": TEXT, **properties}), "Sets values.")
+
+    async def judge(probe: Probe) -> None:
+        wanted = Wanted(tool.name, {"label": probe.word(), **arguments})
+        await probe.dictated(dictate(wanted, tools=[tool]), [wanted])
+
+    return judge
+
+
+async def _empty(probe: Probe) -> None:
+    wanted = Wanted(NOTHING.name, {})
+    await probe.dictated(dictate(wanted, tools=[NOTHING]), [wanted])
+
+
+async def _long(probe: Probe) -> None:
+    word = probe.word()
+    lines = [f"Line {number:04} of the report is about {word}." for number in range(520)]
+    await _each(probe, [note(" ".join(lines)[:20_000])])
+
+
+SHIFTS = 8
+
+
+async def _unicode_boundaries(probe: Probe) -> None:
+    await together(*(_whole_characters(probe, "a" * width + "é世😀ß" * 6 + probe.word()) for width in range(SHIFTS)))
+
+
+async def _surrogates(probe: Probe) -> None:
+    await _whole_characters(probe, f"{probe.word()} 😀👩‍🚀𝔘𝕟𝕚 🇳🇴")
+
+
+async def _whole_characters(probe: Probe, text: str) -> None:
+    """The text arrives, and no event holds half a character: neither half a code point's bytes nor half a pair."""
+    exchange: Exchange = (await probe.dictated(dictate(note(text)), [note(text)])).exchange
+    for event in exchange.events:
+        try:
+            event.raw.decode("utf-8")
+        except UnicodeDecodeError:
+            raise Broke("an event's bytes are no UTF-8", exchange, proof=event.raw) from None
+        if any("\ud800" <= c <= "\udfff" for c in json.dumps(event.parsed, ensure_ascii=False)):
+            raise Broke("an event's JSON holds half a surrogate pair", exchange, proof=event.raw)
+
+
+# -- tools -----------------------------------------------------------------------------------------------------------
+
+
+def one_of(count: int) -> Judge:
+    """A call of the last tool among ``count``, beside the same with that tool alone."""
+
+    async def judge(probe: Probe) -> None:
+        tools = [Tool(f"action_{n:03}", schema({"text": TEXT}), f"Carries out action {n}.") for n in range(count)]
+        wanted = Wanted(tools[-1].name, {"text": probe.word()})
+        requests = [dictate(wanted, tools=tools[-1:]), *forms(dictate(wanted, tools=tools))]
+        await probe.weighed(requests, lambda reply: compare([wanted], reply))
+
+    return judge
+
+
+SAID = "Sets something up."
+
+
+async def asked_for_less(probe: Probe, tool: Tool, arguments: Fields, *others: Tool) -> None:
+    """A dictated call of a tool, beside the same under a schema that asks for nothing."""
+    wanted = Wanted(tool.name, arguments)
+    plain = Tool(tool.name, schema({key: {} for key in arguments}), SAID)
+    requests = [
+        dictate(wanted, tools=[*others, plain]), *forms(dictate(wanted, tools=[*others, tool]))
+    ]  # fmt: skip
+    await probe.weighed(requests, lambda reply: compare([wanted], reply))
+
+
+def tool(
+    parameters: Json | None, arguments: Json, *, name: str = "set_up", key: str | None = "label", said: str = SAID
+) -> Judge:
+    """A dictated call of a tool with this schema; ``key`` gets a fresh word."""
+
+    async def judge(probe: Probe) -> None:
+        given = {**arguments, **({key: probe.word()} if key else {})}
+        await asked_for_less(probe, Tool(name, parameters, said), given, NOTE)
+
+    return judge
+
+
+LABEL: Json = schema({"label": TEXT})
+LONG = "Sets something up. " + "The value is kept until it is changed; nothing else happens. " * 130
+NAMES = {
+    "name_dots": "files.v2.save",
+    "name_dashes": "save-the-file",
+    "name_case": "saveHTTPFile",
+    "name_64": "save_" + "a_very_long_name_" * 3 + "12345678",
+}
+"""Check → a tool's name that is unusual but allowed."""
+
+JUDGES: Judges = {
+    "calls_one": parallel(1),
+    "calls_five": parallel(5),
+    "calls_same_twice": _same_twice,
+    "calls_after_empty": _after_empty,
+    "text_before": text("I will note this now", "before"),
+    "text_after": text("That was everything", "after"),
+    "choice_auto": _auto,
+    "choice_required_lists": _required_lists,
+    "parallel_off": _parallel_off,
+    **{name: texts(said) for name, said in _dictated("texts").items()},
+    **{name: values(**said) for name, said in _dictated("values").items()},
+    "arguments_empty": _empty,
+    "arguments_surrogates": _surrogates,
+    "unicode_boundaries": _unicode_boundaries,
+    "arguments_marks": _marks,
+    "arguments_long": _long,
+    **{name: tool(**said) for name, said in _dictated("tools").items()},
+    **{name: tool(LABEL, {}, name=said) for name, said in NAMES.items()},
+    "tools_1": one_of(1),
+    "tools_64": one_of(64),
+    "tools_200": one_of(200),
+    "schema_long_description": tool(LABEL, {}, said=LONG),
+    "schema_none": tool(None, {}, name="get_status", key=None),
+}

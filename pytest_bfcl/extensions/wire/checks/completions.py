@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 from pytest_bfcl.extensions.wire.chat import Json, choices_of
-from pytest_bfcl.extensions.wire.exchange import DONE, loads
+from pytest_bfcl.extensions.wire.checks.endings import error_object
 from pytest_bfcl.extensions.wire.probe import Broke, LikelyBroke, NotCalled, Probe, together
 from pytest_bfcl.extensions.wire.replies import LENGTH, STOP, Reply
 from pytest_bfcl.extensions.wire.requests import Request
-from pytest_bfcl.extensions.wire.row import Judges
+from pytest_bfcl.extensions.wire.row import Cell, Finding, Judge, Judged, Judges, RowJudge, wrong
+from pytest_bfcl.extensions.wire.rules.messages import ends_with_done, event_stream, is_time, json_answer, odd_fields
+from pytest_bfcl.extensions.wire.rules.streams import finish_last
 
 PROMPT = "The numbers in order: one, two, three, four, five,"
-
-
-async def completed(probe: Probe, *, stream: bool = False, limit: int | None = None, **extra: Any) -> Reply:
-    """One completion of a plain prompt."""
-    (reply, *_) = await all_completed(probe, stream=stream, limit=limit, **extra)
-    return reply
 
 
 async def all_completed(
@@ -30,46 +26,75 @@ async def all_completed(
     return replies
 
 
-def _first(said: Iterator[str], reply: Reply) -> None:
-    if why := next(said, None):
-        raise Broke(why, reply)
+async def completed(probe: Probe, **how: Any) -> Reply:
+    """One completion of a plain prompt."""
+    return (await all_completed(probe, **how))[0]
 
 
-def _form(body: Any) -> Iterator[str]:
-    if not isinstance(body.get("id"), str) or not isinstance(body.get("model"), str):
-        yield f"id or model is missing: {body.get('id')!r:.80}, {body.get('model')!r:.80}"
-    if body.get("object") != "text_completion":
-        yield f"object is {body.get('object')!r:.80}, not 'text_completion'"
-    if not isinstance(body.get("created"), int | float):
-        yield f"created is {body.get('created')!r:.80}"
+async def both(probe: Probe, **how: Any) -> AsyncIterator[Reply]:
+    """It in both forms, one after the other."""
+    for stream in (False, True):
+        yield await completed(probe, stream=stream, **how)
+
+
+def is_right(rule: RowJudge, *, stream: bool) -> Judge:
+    """An answer that a rule judges as it stands."""
+
+    async def judge(probe: Probe) -> None:
+        reply = await completed(probe, stream=stream)
+        judged = Judged(Cell(streamed=stream), Request.of(PROMPT), (), reply, probe.api)
+        for finding in rule(judged) or ():
+            raise Broke(finding.why, reply, proof=finding.proof)
+
+    return judge
+
+
+def _fields(body: Any) -> Iterator[str]:
+    yield from odd_fields("", body, id=_is_str, model=_is_str, object="text_completion", created=is_time)
     for position, choice in enumerate(choices_of(body)):
-        if not isinstance(choice.get("text"), str):
-            yield f"choice {position} has the text {choice.get('text')!r:.80}"
+        yield from odd_fields(f"choice {position}: ", choice, text=_is_str, index=position)
         if "message" in choice or "delta" in choice:
             yield f"choice {position} has a message or delta, as chat completions has them"
-        if choice.get("index") != position:
-            yield f"choice {position} has the index {choice.get('index')!r:.80}"
 
 
-async def _replies(probe: Probe) -> None:
-    reply = await completed(probe)
-    kind = reply.exchange.content_type.partition(";")[0].strip().lower()
-    if kind != "application/json":
-        raise Broke(f"the content type is {kind!r:.80}", reply, proof=kind.encode())
-    _first(_form(reply.exchange.body), reply)
+def _is_str(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _answer(judged: Judged) -> list[Finding]:
+    exchange = judged.reply.exchange
+    return json_answer(exchange) or wrong(next(_fields(exchange.body), None))
+
+
+def _usage(judged: Judged) -> list[Finding]:
+    usage = judged.reply.usage
+    if usage is None or usage.input is None or usage.output is None or usage.total is None:
+        return wrong(f"usage is missing or has a field that is no whole number: {usage}")
+    right = usage.total == usage.input + usage.output and usage.input
+    return wrong("" if right else f"{usage.input} prompt tokens and {usage.output} make {usage.total}")
+
+
+def _stream(judged: Judged) -> list[Finding]:
+    return event_stream(judged.reply.exchange) or ends_with_done(judged.reply.exchange)
+
+
+def _chunks(judged: Judged) -> list[Finding]:
+    found = list(judged.reply.exchange.objects())
+    if len({str(chunk.get("id")) for chunk in found}) != 1:
+        return wrong("chunks of one answer have different ids")
+    said = (why for chunk in found for why in _fields({**chunk, "choices": chunk.get("choices") or []}))
+    return wrong(next(said, None))
 
 
 async def _finish(probe: Probe) -> None:
-    for stream in (False, True):
-        reply = await completed(probe, stream=stream)
+    async for reply in both(probe):
         if reply.finish not in (STOP, LENGTH):
             raise Broke(f"{reply.form}: finish_reason is {reply.finish!r:.80}, neither stop nor length", reply)
 
 
 async def _limit(probe: Probe) -> None:
     plain = await completed(probe)
-    for stream in (False, True):
-        reply = await completed(probe, stream=stream, limit=2)
+    async for reply in both(probe, limit=2):
         if reply.usage is not None and reply.usage.output is not None and reply.usage.output > 2:
             raise Broke(f"{reply.form}: max_tokens 2, and {reply.usage.output} tokens", reply)
         if len(reply.text) > 200:
@@ -78,51 +103,6 @@ async def _limit(probe: Probe) -> None:
             raise NotCalled("the model writes something else where less is allowed", reply, plain)
         if reply.finish != LENGTH:
             raise LikelyBroke(f"{reply.form}: cut by max_tokens, and it ends with {reply.finish!r:.80}", reply)
-
-
-async def _usage(probe: Probe) -> None:
-    reply = await completed(probe)
-    usage = reply.usage
-    if usage is None or None in (usage.input, usage.output, usage.total):
-        raise Broke(f"usage is missing or has a field that is no whole number: {usage}", reply)
-    if usage.total != (usage.input or 0) + (usage.output or 0) or not usage.input:
-        raise Broke(f"{usage.input} prompt tokens and {usage.output} make {usage.total}", reply)
-
-
-async def _stream(probe: Probe) -> None:
-    reply = await completed(probe, stream=True)
-    exchange = reply.exchange
-    if not exchange.streamed:
-        raise Broke(f"the content type is {exchange.content_type!r:.80}, not text/event-stream", reply)
-    for event in exchange.events:
-        if not event.ended:
-            raise Broke("the last event has no empty line at its end", reply, proof=event.raw)
-        if event.data.strip() != DONE and not isinstance(loads(event.data), dict):
-            raise Broke("an event's data is no JSON object", reply, proof=event.raw)
-    datas = [event.data.strip() for event in exchange.events]
-    if datas.count(DONE) != 1 or datas[-1] != DONE:
-        raise Broke(f"the stream does not end with data: {DONE}", reply, proof=exchange.received[-200:])
-
-
-async def _chunks(probe: Probe) -> None:
-    reply = await completed(probe, stream=True)
-    found = list(reply.exchange.objects())
-    if len({str(chunk.get("id")) for chunk in found}) != 1:
-        raise Broke("chunks of one answer have different ids", reply)
-    for chunk in found:
-        _first(_form({**chunk, "choices": chunk.get("choices") or []}), reply)
-
-
-async def _finish_last(probe: Probe) -> None:
-    reply = await completed(probe, stream=True)
-    finishes = 0
-    for chunk in reply.exchange.objects():
-        for choice in choices_of(chunk):
-            if finishes and choice.get("text"):
-                raise Broke("text comes after the finish reason", reply, proof=repr(chunk).encode())
-            finishes += choice.get("finish_reason") is not None
-    if finishes != 1:
-        raise Broke(f"the stream has {finishes} finish reasons", reply)
 
 
 async def _stream_usage(probe: Probe) -> None:
@@ -150,8 +130,7 @@ async def _stop(probe: Probe) -> None:
     words = plain.text.split()
     if len(words) < 3 or words[1] in words[0]:
         raise NotCalled("the text is too short to be stopped", plain)
-    for stream in (False, True):
-        reply = await completed(probe, stream=stream, stop=[words[1]])
+    async for reply in both(probe, stop=[words[1]]):
         if words[1] in reply.text:
             raise Broke(f"{reply.form}: the stop sequence {words[1]!a:.40} stands in the text", reply)
         if reply.text and plain.text.startswith(reply.text) and reply.finish != STOP:
@@ -159,8 +138,7 @@ async def _stop(probe: Probe) -> None:
 
 
 async def _echo(probe: Probe) -> None:
-    for stream in (False, True):
-        reply = await completed(probe, stream=stream, echo=True)
+    async for reply in both(probe, echo=True):
         if not reply.text.startswith(PROMPT):
             raise Broke(f"{reply.form}: with echo the text begins with {reply.text!a:.80}", reply)
 
@@ -183,8 +161,7 @@ async def _logprobs(probe: Probe) -> None:
     told = choice.get("logprobs")
     if told is None:
         return  # absent is fine
-    tokens = told.get("tokens") if isinstance(told, dict) else None
-    values = told.get("token_logprobs") if isinstance(told, dict) else None
+    tokens, values = (told.get(name) if isinstance(told, dict) else None for name in ("tokens", "token_logprobs"))
     if not isinstance(tokens, list) or not isinstance(values, list) or len(tokens) != len(values):
         raise Broke("logprobs has no tokens and token_logprobs of one length", reply)
     if any(value is not None and (not isinstance(value, int | float) or value > 1e-6) for value in values):
@@ -194,23 +171,20 @@ async def _logprobs(probe: Probe) -> None:
 
 
 async def _wrong(probe: Probe) -> None:
-    exchange = await probe.wrong({"model": probe.line.model, "prompt": {"text": 7}, "max_tokens": "many"})
+    exchange = await probe.send({"model": probe.line.model, "prompt": {"text": 7}, "max_tokens": "many"})
     probe.called = True
     if not 400 <= exchange.status < 500:
         raise Broke(f"a wrong request is answered with {exchange.status}", exchange)
-    body = exchange.body
-    error = body.get("error") if isinstance(body, dict) else None
-    if not isinstance(error, dict) or not isinstance(error.get("message"), str):
-        raise Broke("the error is no object with error.message", exchange, proof=exchange.received[:400])
+    error_object(exchange)
 
 
 JUDGES: Judges = {
-    "text_answers": _replies,
+    "text_answers": is_right(_answer, stream=False),
     "text_finish": _finish,
-    "text_usage": _usage,
-    "text_stream": _stream,
-    "text_chunks": _chunks,
-    "text_finish_last": _finish_last,
+    "text_usage": is_right(_usage, stream=False),
+    "text_stream": is_right(_stream, stream=True),
+    "text_chunks": is_right(_chunks, stream=True),
+    "text_finish_last": is_right(finish_last, stream=True),
     "text_stream_text": _stream_text,
     "text_stream_usage": _stream_usage,
     "text_limit": _limit,

@@ -1,21 +1,35 @@
-"""Why an answer ended, what it cost, reasoning apart from content, and the parameters that change an answer."""
+"""Why an answer ended, what it cost, the parameters that change an answer; and requests that are wrong.
+
+A wrong request gets a 4xx that names the fault, never a 5xx and never silence.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 from pytest_bfcl.extensions.wire.chat import choices_of
-from pytest_bfcl.extensions.wire.checks.calls import called
+from pytest_bfcl.extensions.wire.checks.calls import called, forms, thoughts
 from pytest_bfcl.extensions.wire.differences import EXACT, Match, compare
 from pytest_bfcl.extensions.wire.probe import AGAIN, Broke, NotCalled, Probe, Suspected, together
-from pytest_bfcl.extensions.wire.replies import LENGTH, STOP, Reply
-from pytest_bfcl.extensions.wire.requests import Request
-from pytest_bfcl.extensions.wire.row import Judges
-from pytest_bfcl.extensions.wire.tasks import dictate, note, write
-from pytest_bfcl.json_types import Parsed
+from pytest_bfcl.extensions.wire.replies import LENGTH, STOP, Call, Exchange, Reply, is_text
+from pytest_bfcl.extensions.wire.requests import (
+    LOOK_UP,
+    NOTE,
+    Message,
+    Request,
+    ToolCalls,
+    ToolResult,
+    dictate,
+    note,
+    write,
+)
+from pytest_bfcl.extensions.wire.row import Judge, Judges
+from pytest_bfcl.json_types import Fields, Parsed
 
-Judge = Callable[[Probe], Awaitable[None]]
+Body = Callable[[Probe, tuple[Fields, ...]], Any]
+"""A wrong request; the reasoning that calls in its history need."""
 
 
 async def _usage_grows(probe: Probe) -> None:
@@ -78,7 +92,7 @@ async def _n(probe: Probe) -> None:
     wanted = [note(probe.word())]
     await called(probe)
     request = dictate(*wanted, extra={"n": 2})
-    whole, streamed = [await _choices(probe, request.streamed(stream)) for stream in (False, True)]
+    whole, streamed = [await _choices(probe, each) for each in forms(request)]
     for replies in (whole, streamed):
         for reply in replies:
             if (match := compare(wanted, reply)).kind == "damaged":
@@ -106,11 +120,10 @@ async def _choices(probe: Probe, request: Request) -> tuple[Reply, ...]:
 
 
 async def _logprobs(probe: Probe) -> None:
-    wanted = [note(probe.word())]
+    wanted, extra = [note(probe.word())], {"logprobs": True, "top_logprobs": 2}
     plain = dictate(*wanted)
-    requests = [plain, *(replace(plain, extra={"logprobs": True, "top_logprobs": 2}, stream=s) for s in (False, True))]
-    await probe.weighed(requests, lambda reply: compare(wanted, reply))
-    for reply in await probe.both(write(f"{probe.word()} {probe.word()}", extra=requests[1].extra)):
+    await probe.weighed([plain, *forms(plain, extra=extra)], lambda reply: compare(wanted, reply))
+    for reply in await probe.both(write(f"{probe.word()} {probe.word()}", extra=extra)):
         bodies = reply.exchange.objects() if reply.form == "streamed" else [reply.exchange.body]
         told = (choice.get("logprobs") for body in bodies for choice in choices_of(body))
         if reply.text and not any(isinstance(each, dict) and each.get("content") for each in told):
@@ -133,6 +146,95 @@ async def _seed(probe: Probe) -> None:
         )
 
 
+# -- wrong requests --------------------------------------------------------------------------------------------------
+
+
+def refused(body: Body, *words: str, or_answered: bool = False) -> Judge:
+    """A 4xx whose message has one of the words; ``or_answered``: taking the request is allowed too."""
+
+    async def judge(probe: Probe) -> None:
+        exchange = await probe.send(body(probe, await thoughts(probe)))
+        fault(exchange)
+        message = exchange.message.lower()
+        if exchange.status < 400 and not or_answered:
+            raise Broke(f"the request is wrong, and the answer is {exchange.status}", exchange)
+        if exchange.status >= 400 and not any(word in message for word in words):
+            raise Broke(f"the refusal does not name the fault: {exchange.message[:200]!r}", exchange)
+        await called(probe)  # a server that never calls passes nothing
+
+    return judge
+
+
+def fault(exchange: Exchange) -> None:
+    """Silence, a broken connection and a 5xx are no answers to a client's mistake."""
+    if exchange.trouble:
+        raise Broke(f"no answer: {exchange.said or exchange.trouble}", exchange)
+    if exchange.status >= 500 and not exchange.says_wrong:  # that it is no 4xx is the rule `error_form`'s matter
+        raise Broke(f"a client's mistake is answered with {exchange.status}: {exchange.message[:200]}", exchange)
+
+
+def error_object(exchange: Exchange, *, typed: bool = False) -> None:
+    """The body of an error is an object with the error's message; ``typed``: and its type, as Messages has it."""
+    body = exchange.body if isinstance(exchange.body, dict) else {}
+    error = body.get("error")
+    fields = ("message", "type") if typed else ("message",)
+    whole = isinstance(error, dict) and all(is_text(error.get(name)) for name in fields)
+    if not whole or (typed and body.get("type") != "error"):
+        form = "{type: error, error: {type, message}}" if typed else "{error: {message}}"
+        raise Broke(f"the body of an error is no object {form}", exchange, proof=exchange.received[:400])
+
+
+def history(*turns: Any) -> Body:
+    """A conversation whose calls have such reasoning as the model's own have."""
+
+    def made(probe: Probe, thought: tuple[Fields, ...]) -> Any:
+        said = (replace(turn, thoughts=thought) if isinstance(turn, ToolCalls) else turn for turn in turns)
+        return probe.line.body(Request((Message("user", "Look up a for me."), *said), (LOOK_UP,)))
+
+    return made
+
+
+MADE, UNKNOWN, BROKEN = (
+    ToolCalls((Call("call_a1", name, arguments),))
+    for name, arguments in ((LOOK_UP.name, '{"key": "a"}'), ("gone_tool", '{"key": "a"}'), (LOOK_UP.name, '{"key": "a'))
+)
+RESULT, FOREIGN = ToolResult("call_a1", "7"), ToolResult("call_zz", "7")
+
+
+def _other_choice(probe: Probe, *_: object) -> Any:
+    return probe.line.body(Request.of("Say hello.", NOTE, choice="=gone_tool"))
+
+
+def _broken_body(probe: Probe, *_: object) -> bytes:
+    return b'{"model": "x", "' + (b"messages" if probe.api == "chat" else b"input") + b'": [{"role": "user", "con'
+
+
+def _broken_tool(probe: Probe, *_: object) -> Any:
+    body = probe.line.body(dictate())
+    body["tools"] = [{"type": "function"}]
+    return body
+
+
+async def _error_form(probe: Probe) -> None:
+    exchange = await probe.send(_broken_body(probe))
+    fault(exchange)
+    if exchange.status >= 500:
+        raise Broke(f"a client's mistake is named, and answered with {exchange.status}", exchange)
+    error_object(exchange)
+    await called(probe)
+
+
+_IDS = (
+    "tool_call",
+    "tool call",
+    "call_id",
+    "call_a1",
+    "output",
+    "result",
+    "respon",
+    "must be followed",
+    "tool message",
+)
 JUDGES: Judges = {
     "usage_grows": _usage_grows,
     "cut_in_call": cut(stream=False),
@@ -142,4 +244,12 @@ JUDGES: Judges = {
     "n": _n,
     "logprobs": _logprobs,
     "seed": _seed,
+    "fault_body": refused(_broken_body, "json", "pars", "decod", "body", "syntax"),
+    "fault_missing_result": refused(history(MADE, Message("user", "Go on.")), *_IDS),
+    "fault_unknown_tool": refused(history(UNKNOWN, RESULT), "gone_tool", "tool", "function", or_answered=True),
+    "fault_history_arguments": refused(history(BROKEN, RESULT), "json", "argument", "pars", "decod", or_answered=True),
+    "fault_unknown_id": refused(history(FOREIGN), "call_zz", *_IDS, or_answered=True),
+    "fault_choice": refused(_other_choice, "gone_tool", "tool_choice", "tool choice", "not found", "tool"),
+    "fault_tool": refused(_broken_tool, "function", "name", "tool"),
+    "error_form": _error_form,
 }

@@ -1,162 +1,288 @@
-"""Many tools, and tools whose names and schemas are unusual but allowed."""
+"""Generated schemas: whatever a schema says, a call that was dictated and fits it arrives.
+
+A schema has what every dialect of tool schemas has in common: the keywords that JSON Schema 2020-12 has and that tools
+of OpenAI and Anthropic may use. It is made around its value, so that the right call is known. Needs the package
+hypothesis (extra ``wire``).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import Any
+import asyncio
+import json
+import random
+import warnings
+from collections.abc import Callable
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
 
+from pytest_bfcl.extensions.wire.checks.calls import SAID, asked_for_less, forms
 from pytest_bfcl.extensions.wire.differences import Wanted, compare
-from pytest_bfcl.extensions.wire.probe import Probe
-from pytest_bfcl.extensions.wire.requests import Tool
+from pytest_bfcl.extensions.wire.probe import Broke, LikelyBroke, NotCalled, Probe, Suspected
+from pytest_bfcl.extensions.wire.requests import Tool, dictate
 from pytest_bfcl.extensions.wire.row import Judges
-from pytest_bfcl.extensions.wire.tasks import NOTE, TEXT, Json, dictate, schema
+from pytest_bfcl.json_types import Parsed
+from pytest_bfcl.tools.json_schema import is_valid
 
-Judge = Callable[[Probe], Awaitable[None]]
+if TYPE_CHECKING:
+    from hypothesis.strategies import DrawFn, SearchStrategy
 
-
-def one_of(count: int) -> Judge:
-    """A call of the last tool among ``count``, beside the same with that tool alone."""
-
-    async def judge(probe: Probe) -> None:
-        tools = [Tool(f"action_{n:03}", schema({"text": TEXT}), f"Carries out action {n}.") for n in range(count)]
-        wanted = Wanted(tools[-1].name, {"text": probe.word()})
-        many = dictate(wanted, tools=tools)
-        requests = [dictate(wanted, tools=tools[-1:]), many, many.streamed()]
-        await probe.weighed(requests, lambda reply: compare([wanted], reply))
-
-    return judge
+Pair = tuple[Parsed, Any]
+"""A schema and a value that is valid under it."""
+NAME = "set_up"
+SUSPECTS = 3
+"""Schemas that went wrong and are weighed, before the model is called weak."""
+SHRINKING = 100
+"""Most schemas that are asked for a smaller one that fails."""
 
 
-def tool(
-    parameters: Json | None, arguments: Json, *, name: str = "set_up", key: str | None = "label", **more: Any
-) -> Judge:
-    """A dictated call of a tool with this schema, beside the same under a schema that asks for nothing; ``key`` gets a
-    fresh word.
+async def _schemas(probe: Probe) -> None:
+    if find_spec("hypothesis") is None:
+        raise NotCalled("needs the package hypothesis: pip install 'pytest-bfcl[wire]'")
+    count, seed = probe.conduct.schemas, f"{probe.conduct.seed}/{probe.attempt}"
+    if not count:
+        raise NotCalled("--bfcl-sample schemas=0")
+    found: list[Pair] = []
+
+    def keep(pair: Pair) -> bool:
+        found.append(pair)
+        return False
+
+    await asyncio.to_thread(drawn, count, seed, keep)
+    right = await asyncio.gather(*(_is_right(probe, pair) for pair in found))
+    odd = [pair for pair, held in zip(found, right, strict=True) if not held]
+    wavered: NotCalled | None = None
+    for pair in odd[:SUSPECTS]:
+        try:
+            await _weigh(probe, pair)
+        except NotCalled as end:
+            wavered = end
+        except Broke as end:
+            raise await _smallest(probe, count, seed, pair, end) from None
+    if wavered is not None and not any(right):
+        raise wavered
+
+
+async def _is_right(probe: Probe, pair: Pair) -> bool:
+    """Whether both forms of the answer hold the call."""
+    parameters, arguments = pair
+    wanted = Wanted(NAME, arguments)
+    requests = forms(dictate(wanted, tools=[Tool(NAME, parameters, SAID)]))
+    replies = [each[0] for each in await asyncio.gather(*map(probe.replies, requests))]
+    probe.called = probe.called or any(reply.calls for reply in replies)
+    return all(not reply.problem and compare([wanted], reply).kind == "exact" for reply in replies)
+
+
+async def _weigh(probe: Probe, pair: Pair) -> None:
+    """Raises unless the call arrives; the server is blamed when it does under a schema that asks for nothing."""
+    parameters, arguments = pair
+    await asked_for_less(probe, Tool(NAME, parameters, SAID), arguments)
+
+
+async def _smallest(probe: Probe, count: int, seed: str, first: Pair, end: Broke) -> Broke:
+    """The fault at the smallest schema that shows it."""
+    loop = asyncio.get_running_loop()
+    known: dict[str, bool] = {}
+    begun = False
+
+    def fails(pair: Pair) -> bool:
+        nonlocal begun
+        begun = begun or pair == first  # whatever was drawn before it was right, or the model's
+        text = json.dumps(pair)
+        if text not in known and begun:
+            asked = len(known) < SHRINKING and pair != first
+            right = asyncio.run_coroutine_threadsafe(_is_right(probe, pair), loop).result() if asked else pair != first
+            known[text] = not right
+        return known.get(text, False)
+
+    pair = await asyncio.to_thread(drawn, count, seed, fails) or first
+    try:
+        await _weigh(probe, pair)
+    except Broke as smaller:
+        first, end = pair, smaller
+    except NotCalled:
+        pass  # the smaller one was the model's mood
+    why = (
+        f"{end.why}; the smallest schema that shows it: {json.dumps(first[0], ensure_ascii=False)[:600]} (seed {seed})"
+    )
+    kind = Suspected if isinstance(end, Suspected) else LikelyBroke if isinstance(end, LikelyBroke) else Broke
+    return kind(why, *end.exchanges, proof=end.proof)
+
+
+# -- what is drawn ---------------------------------------------------------------------------------------------------
+
+KEYS = ("a", "b", "kind", "max-size", "größe", "with blank", "@type", "class", "items", "name")
+LETTERS = "abz AZ09'\"\\{}[]:,<&é世😀"
+PATTERNS = (("^[a-z]+$", "abc"), ("^[A-Z]{2}-[0-9]{3}$", "NO-007"), ("[0-9]", "x 1"), ("^(on|off)$", "off"))
+FORMATS = (
+    ("date", "2026-02-28"),
+    ("date-time", "2026-02-28T12:00:00Z"),
+    ("email", "a@example.org"),
+    ("uuid", "123e4567-e89b-12d3-a456-426614174000"),
+    ("ipv4", "192.0.2.1"),
+)
+OTHERS: dict[str, list[Any]] = {
+    "string": ["other"], "integer": [5], "number": [0.5], "boolean": [False], "null": [None], "array": [], "object": [],
+}  # fmt: skip
+DEEPEST = 3
+MOST = 8
+"""Parameters of a tool: so many that forty schemas hold every keyword several times."""
+
+
+def tasks() -> SearchStrategy[Pair]:
+    """Parameters of a tool and the arguments of a right call."""
+    from hypothesis import strategies as st
+
+    @st.composite
+    def task(draw: DrawFn) -> Pair:
+        parts = _Parts(draw)
+        schema, value = parts.object_(0)
+        return (schema | ({"$defs": parts.defs} if parts.defs else {})), value
+
+    return task().filter(lambda pair: is_valid(*pair))
+
+
+class _Parts:
+    """One schema while it is drawn; simple choices come first, so that a failure shrinks towards them.
+
+    Everything is drawn bit by bit: hypothesis mixes numbers and texts of the loaded modules into what it draws, so that
+    a seed would give other schemas on another day.
     """
 
-    async def judge(probe: Probe) -> None:
-        wanted = Wanted(name, {**arguments, **({key: probe.word()} if key else {})})
-        said = more.get("description", "Sets something up.")
-        plain = Tool(name, schema({key: {} for key in wanted.arguments}), "Sets something up.")
-        request = dictate(wanted, tools=[NOTE, Tool(name, parameters, said)])
-        requests = [dictate(wanted, tools=[NOTE, plain]), request, request.streamed()]
-        await probe.weighed(requests, lambda reply: compare([wanted], reply))
+    def __init__(self, draw: DrawFn) -> None:
+        from hypothesis import strategies as st
 
-    return judge
+        self._bit, self._draw = st.booleans(), draw
+        self.defs: Parsed = {}
+
+    def any_(self, depth: int) -> Pair:
+        kinds = [self.text, self.whole, self.decimal, self.boolean, self.nothing]
+        if depth < DEEPEST:
+            kinds += [lambda: self.list_(depth + 1), lambda: self.object_(depth + 1)]
+        schema, value = self.one(kinds)()
+        return self.one((self._plain, self._described, self._either, self._types, self._among, self._named))(
+            schema, value
+        ), value
+
+    def one(self, choices: Any) -> Any:
+        found = list(choices)
+        return found[self.number(0, len(found) - 1)]
+
+    def maybe(self) -> bool:
+        return bool(self._draw(self._bit))
+
+    def number(self, low: int, high: int) -> int:
+        drawn = 0
+        for _ in range((high - low).bit_length()):
+            drawn = 2 * drawn + self.maybe()
+        return low + drawn % (high - low + 1)
+
+    # -- values --------------------------------------------------------------------------------------------------
+
+    def text(self) -> Pair:
+        kind = self.one(("any", "pattern", "format", "length"))
+        if kind == "pattern":
+            pattern, value = self.one(PATTERNS)
+            return {"type": "string", "pattern": pattern}, value
+        if kind == "format":
+            name, value = self.one(FORMATS)
+            return {"type": "string", "format": name}, value
+        text = "".join(self.one(LETTERS) for _ in range(self.number(0, 7)))
+        limits = {"minLength": len(text), "maxLength": len(text) + self.number(0, 3)} if kind == "length" else {}
+        return {"type": "string", **limits}, text
+
+    def whole(self) -> Pair:
+        value = self.number(0, 10**6) * self.one((1, -1))
+        return {"type": "integer", **self._around(value)}, value
+
+    def decimal(self) -> Pair:
+        value = self.number(0, 8_000) / self.one((8, -8))
+        return {"type": "number", **self._around(value)}, value
+
+    def _around(self, value: float) -> Parsed:
+        kind = self.one(("any", "closed", "open", "multiple"))
+        if kind == "closed":
+            return {"minimum": value, "maximum": value + self.number(0, 9)}
+        if kind == "open":
+            return {"exclusiveMinimum": value - 1, "exclusiveMaximum": value + 1}
+        return {"multipleOf": 1 if isinstance(value, int) else 0.125} if kind == "multiple" else {}
+
+    def boolean(self) -> Pair:
+        return {"type": "boolean"}, self.maybe()
+
+    def nothing(self) -> Pair:
+        return {"type": "null"}, None
+
+    # -- what holds others ---------------------------------------------------------------------------------------
+
+    def list_(self, depth: int) -> Pair:
+        items = [self.any_(depth) for _ in range(self.number(0, 3))]
+        schemas = list({json.dumps(schema, sort_keys=True): schema for schema, _ in items}.values())
+        inner = schemas[0] if len(schemas) == 1 else {"anyOf": schemas} if schemas else {}
+        limits = {"minItems": len(items), "maxItems": len(items) + 1} if self.maybe() else {}
+        return {"type": "array", "items": inner, **limits}, [value for _, value in items]
+
+    def object_(self, depth: int) -> Pair:
+        left, names = list(KEYS), []
+        for _ in range(self.number(not depth, 3 if depth else MOST)):
+            names.append(left.pop(self.number(0, len(left) - 1)))
+        members = {name: self.any_(depth) for name in names}
+        schema: Parsed = {"type": "object", "properties": {name: each for name, (each, _) in members.items()}}
+        value = {name: each for name, (_, each) in members.items()}
+        left_out = self.one((None, *names)) if len(names) > 1 else None
+        schema["required"] = [name for name in names if name != left_out]
+        if left_out is not None and self.maybe():
+            del value[left_out]
+        kind = self.one(("open", "closed", "further"))
+        if kind == "closed":
+            schema["additionalProperties"] = False
+        elif kind == "further":
+            schema["additionalProperties"], value["of one's own"] = self.any_(DEEPEST)
+        return schema, value
+
+    # -- what stands around a schema -----------------------------------------------------------------------------
+
+    def _plain(self, schema: Parsed, value: Any) -> Parsed:
+        return schema
+
+    def _described(self, schema: Parsed, value: Any) -> Parsed:
+        return {**schema, "title": "A title", "description": "What it is for.", "default": value}
+
+    def _either(self, schema: Parsed, value: Any) -> Parsed:
+        other = {"type": self.one(OTHERS)}
+        return {"anyOf": [other, schema]}
+
+    def _types(self, schema: Parsed, value: Any) -> Parsed:
+        other = self.one(name for name in OTHERS if name != schema["type"])
+        return {**schema, "type": [other, schema["type"]]}
+
+    def _among(self, schema: Parsed, value: Any) -> Parsed:
+        if isinstance(value, dict | list) or value is None:
+            return schema
+        return {"enum": [*OTHERS[schema["type"]], value]} if self.maybe() else {"const": value}
+
+    def _named(self, schema: Parsed, value: Any) -> Parsed:
+        name = f"part_{len(self.defs)}"
+        self.defs[name] = schema
+        return {"$ref": f"#/$defs/{name}"}
 
 
-def tool_named(name: str) -> Judge:
-    """A tool with this name."""
-    return tool(schema({"label": TEXT}), {}, name=name)
+def drawn(count: int, seed: str, fails: Callable[[Pair], bool]) -> Pair | None:
+    """Draw ``count`` pairs and ask of each; the smallest pair that fails, ``None`` when none does."""
+    from hypothesis import HealthCheck, Phase, find, settings
+    from hypothesis.errors import HypothesisDeprecationWarning, NoSuchExample
 
-
-def _deep(levels: int) -> tuple[Json, Json]:
-    inner: Json = schema({"value": {"type": "integer"}})
-    value: Json = {"value": 7}
-    for level in range(levels):
-        inner, value = schema({f"level_{level}": inner}), {f"level_{level}": value}
-    return inner, value
-
-
-DEEP_SCHEMA, DEEP = _deep(10)
-RECURSIVE: Json = schema(
-    {"label": TEXT, "tree": {"$ref": "#/$defs/node"}},
-    **{"$defs": {"node": schema({"name": TEXT, "children": {"type": "array", "items": {"$ref": "#/$defs/node"}}})}},
-)
-TREE: Json = {
-    "tree": {"name": "root", "children": [{"name": "leaf", "children": []}, {"name": "twig", "children": []}]}
-}
-ANY_OF: Json = schema(
-    {
-        "label": TEXT,
-        "to": {"anyOf": [schema({"mail": TEXT}), schema({"number": {"type": "integer"}})]},
-        "when": {"anyOf": [{"type": "integer"}, {"type": "string"}, {"type": "null"}]},
-    }
-)
-ENUM: Json = schema(
-    {"label": TEXT, "unit": {"type": "string", "enum": ["°C", "°F", "K / kelvin"]}, "level": {"enum": [1, 2, 3]}}
-)
-ENUM_NUMBERS: Json = schema(
-    {
-        "label": TEXT,
-        "level": {"type": "integer", "enum": [1, 2, 3]},
-        "ratio": {"type": "number", "enum": [0.5, 1.5]},
-        "mixed": {"enum": ["a", 7, None, True]},
-    }
-)
-MANY: Json = {"type": "array", "items": {"type": "integer"}, "minItems": 2, "maxItems": 4}
-CODE: Json = {"type": "string", "pattern": "^[A-Z]{2}-[0-9]{3}$"}
-FURTHER: Json = schema(
-    {"label": TEXT, "counts": {"type": "object", "additionalProperties": {"type": "integer"}}},
-    additionalProperties={"type": "string"},
-)
-TYPE_LISTS: Json = schema(
-    {
-        "label": TEXT,
-        "amount": {"type": ["string", "integer"]},
-        "unit": {"type": ["integer", "string"]},
-        "more": {"type": ["object", "null"]},
-    }
-)
-LIMITS: Json = schema(
-    {
-        "label": TEXT,
-        "hour": {"type": "integer", "minimum": 0, "maximum": 23},
-        "share": {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
-        "step": {"type": "number", "multipleOf": 0.25},
-        "name": {"type": "string", "minLength": 2, "maxLength": 8},
-        "day": {"type": "string", "format": "date"},
-        "kind": {"const": "fixed"},
-    }
-)
-LIMITED: Json = {"hour": 23, "share": 0.125, "step": 1.75, "name": "ab", "day": "2026-02-28", "kind": "fixed"}
-SHARED: Json = schema(
-    {"label": TEXT, "home": {"$ref": "#/$defs/place"}, "work": {"$ref": "#/$defs/place"}},
-    **{"$defs": {"place": schema({"city": TEXT, "floor": {"type": "integer"}})}},
-)
-PLACES: Json = {"home": {"city": "Oslo", "floor": 3}, "work": {"city": "Lima", "floor": 0}}
-NOTES: Json = schema(
-    {
-        "label": TEXT,
-        "size": {"type": "integer", "title": "Size", "default": 3, "examples": [3, 4], "$comment": "in metres"},
-        "name": {"type": "string", "deprecated": True, "readOnly": False},
-    },
-    **{"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "SetUp", "description": "What is set up."},
-)
-COMBINED: Json = schema(
-    {
-        "label": TEXT,
-        "to": {"oneOf": [schema({"mail": TEXT}), schema({"number": {"type": "integer"}})]},
-        "size": {"allOf": [{"type": "integer"}, {"minimum": 1}]},
-    }
-)
-ODD_KEYS: Json = {"@type": "a", "max-size": 3, "größe": 4, "with blank": True, "$id": "b", "class": "c"}
-ODD_SCHEMA: Json = schema({"label": TEXT, **{key: {} for key in ODD_KEYS}})
-LONG = "Sets something up. " + "The value is kept until it is changed; nothing else happens. " * 130
+    # Other threads draw random numbers meanwhile, our strategies do not.
+    warnings.filterwarnings("ignore", ".*`random` module inside strategies", HypothesisDeprecationWarning)
+    conduct = settings(
+        max_examples=count, database=None, deadline=None, phases=[Phase.generate, Phase.shrink],
+        suppress_health_check=list(HealthCheck),
+    )  # fmt: skip
+    try:
+        return find(tasks(), fails, settings=conduct, random=random.Random(seed))
+    except NoSuchExample:
+        return None
 
 
 JUDGES: Judges = {
-    "tools_1": one_of(1),
-    "tools_64": one_of(64),
-    "tools_200": one_of(200),
-    "schema_deep": tool(schema({"label": TEXT, "tree": DEEP_SCHEMA}), {"tree": DEEP}),
-    "schema_recursive": tool(RECURSIVE, TREE),
-    "schema_any_of": tool(ANY_OF, {"to": {"number": 5}, "when": "12"}),
-    "schema_ref": tool(SHARED, PLACES),
-    "schema_enum_numbers": tool(ENUM_NUMBERS, {"level": 3, "ratio": 1.5, "mixed": 7}),
-    "schema_type_lists": tool(TYPE_LISTS, {"amount": 7, "unit": "7", "more": None}),
-    "schema_items": tool(schema({"label": TEXT, "sizes": MANY}), {"sizes": [3, 1, 2]}),
-    "schema_pattern": tool(schema({"label": TEXT, "code": CODE}), {"code": "NO-007"}),
-    "schema_further": tool(FURTHER, {"counts": {"red": 1, "light blue": 2}, "own": "kept"}),
-    "schema_limits": tool(LIMITS, LIMITED),
-    "schema_notes": tool(NOTES, {"size": 4, "name": "a"}),
-    "schema_combined": tool(COMBINED, {"to": {"number": 5}, "size": 2}),
-    "schema_enum": tool(ENUM, {"unit": "K / kelvin", "level": 2}),
-    "schema_long_description": tool(schema({"label": TEXT}), {}, description=LONG),
-    "schema_odd_keys": tool(ODD_SCHEMA, ODD_KEYS),
-    "schema_none": tool(None, {}, name="get_status", key=None),
-    "name_dots": tool_named("files.v2.save"),
-    "name_dashes": tool_named("save-the-file"),
-    "name_case": tool_named("saveHTTPFile"),
-    "name_64": tool_named("save_" + "a_very_long_name_" * 3 + "12345678"),
+    "schemas_generated": _schemas,
 }

@@ -15,13 +15,11 @@ from typing import Any
 
 from pytest_bfcl.extensions.wire.checks.completions import PROMPT
 from pytest_bfcl.extensions.wire.differences import Wanted
-from pytest_bfcl.extensions.wire.exchange import Exchange, loads
 from pytest_bfcl.extensions.wire.messages import ENDS
 from pytest_bfcl.extensions.wire.probe import LikelyBroke, NotCalled, Probe, together
-from pytest_bfcl.extensions.wire.replies import CALLS, STOP, Reply
-from pytest_bfcl.extensions.wire.requests import Request
+from pytest_bfcl.extensions.wire.replies import CALLS, STOP, Exchange, Reply, loads
+from pytest_bfcl.extensions.wire.requests import NOTE, PING, Request, dictate, note, write
 from pytest_bfcl.extensions.wire.row import Judges
-from pytest_bfcl.extensions.wire.tasks import NOTE, PING, dictate, note, write
 from pytest_bfcl.extras import install_command
 
 EXTRA = "sdks"

@@ -5,17 +5,8 @@ To add one: a line there, and a function from `Judged` to findings in the ``JUDG
 
 from __future__ import annotations
 
-from pytest_bfcl.extensions.wire.row import Finding, Form, Found, Row, rows_of
-from pytest_bfcl.extensions.wire.rules import blocks, calls, endings, events, messages, streams, texts
+from pytest_bfcl.extensions.wire.row import Row, RowJudges, rows_of
+from pytest_bfcl.extensions.wire.rules import blocks, calls, messages, streams
 
-GROUPS = {
-    "answers": rows_of("answers", messages.JUDGES, calls.JUDGES, texts.JUDGES),
-    "streams": rows_of("streams", streams.JUDGES),
-    "events": rows_of("events", events.JUDGES),
-    "endings": rows_of("endings", endings.JUDGES),
-    "messages": rows_of("messages", blocks.JUDGES),
-}
-"""Group of the report → its rules."""
-ROWS: tuple[Row, ...] = tuple(row for rows in GROUPS.values() for row in rows)
-
-__all__ = ["GROUPS", "ROWS", "Finding", "Form", "Found", "Row"]
+_JUDGES: RowJudges = {**messages.JUDGES, **calls.JUDGES, **streams.JUDGES, **blocks.JUDGES}
+ROWS: tuple[Row, ...] = tuple(rows_of(_JUDGES))

@@ -5,38 +5,42 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from pytest_bfcl.extensions.wire.cells import Judged
-from pytest_bfcl.extensions.wire.exchange import DONE, loads
 from pytest_bfcl.extensions.wire.messages import DELTAS, ENDS, Json, blocks_of
-from pytest_bfcl.extensions.wire.row import Found, RowJudges, wrong
-from pytest_bfcl.extensions.wire.rules.messages import is_count, is_text
+from pytest_bfcl.extensions.wire.replies import is_count, is_text, loads
+from pytest_bfcl.extensions.wire.row import Found, Judged, RowJudge, RowJudges, readable, wrong
+from pytest_bfcl.extensions.wire.rules.messages import event_stream, odd_fields
+from pytest_bfcl.extensions.wire.rules.streams import named_events
 from pytest_bfcl.json_types import Fields
 
 
-def final(judged: Judged) -> Json | None:
-    """The message of an unstreamed answer."""
-    body = judged.reply.exchange.body
-    return body if isinstance(body, dict) and not judged.reply.problem else None
+def _of_message(said: Callable[[Json], Iterator[str]]) -> RowJudge:
+    """A rule about the message object of an unstreamed answer."""
 
-
-def _of_message(said: Callable[[Json], Iterator[str]]) -> Callable[[Judged], Found]:
-    """A rule about the message object."""
-
+    @readable
     def judge(judged: Judged) -> Found:
-        message = final(judged)
-        return None if message is None else wrong(next(said(message), None))
+        message = judged.reply.exchange.body
+        return wrong(next(said(message), None)) if isinstance(message, dict) else None
 
     return judge
 
 
-def _of_events(said: Callable[[list[Json]], Iterator[str]]) -> Callable[[Judged], Found]:
+def _of_blocks(kind: str, said: Callable[[Json], Iterator[str]]) -> RowJudge:
+    """A rule about the content blocks of a kind."""
+    return _of_message(lambda message: (why for each in _blocks(message, kind) for why in said(each)))
+
+
+def _blocks(message: Json, kind: str) -> list[Json]:
+    return [block for block in blocks_of(message) if block.get("type") == kind]
+
+
+def _of_events(said: Callable[[list[Json]], Iterator[str]]) -> RowJudge:
     """A rule about the events of a stream."""
 
+    @readable
     def judge(judged: Judged) -> Found:
-        found = list(judged.reply.exchange.objects(typed=True))
-        if judged.reply.problem or not found:
-            return None
-        return wrong(next(said(found), None), judged.reply.exchange.received[:4000])
+        exchange = judged.reply.exchange
+        found = list(exchange.objects(typed=True))
+        return wrong(next(said(found), None), exchange.received[:4000]) if found else None
 
     return judge
 
@@ -51,39 +55,26 @@ def _form(message: Json) -> Iterator[str]:
 
 
 def _about(message: Fields) -> Iterator[str]:
-    if not is_text(message.get("id")) or not is_text(message.get("model")):
-        yield f"id or model is missing: {message.get('id')!r:.80}, {message.get('model')!r:.80}"
-    if message.get("type") != "message":
-        yield f"the type is {message.get('type')!r:.80}, not 'message'"
-    if message.get("role") != "assistant":
-        yield f"the role is {message.get('role')!r:.80}, not 'assistant'"
+    return odd_fields("", message, id=is_text, model=is_text, type="message", role="assistant")
 
 
-def _blocks(message: Json) -> Iterator[str]:
-    for block in blocks_of(message):
-        kind = block.get("type")
-        if kind == "text" and not isinstance(block.get("text"), str):
-            yield f"a text block has the text {block.get('text')!r:.80}"
-        if kind == "tool_use" and not (is_text(block.get("id")) and is_text(block.get("name"))):
-            yield f"a tool_use block has id {block.get('id')!r:.80} and name {block.get('name')!r:.80}"
+def _fields(message: Json) -> Iterator[str]:
+    for block in _blocks(message, "text"):
+        yield from odd_fields("a text block's ", block, text=lambda text: isinstance(text, str))
+    for block in _blocks(message, "tool_use"):
+        yield from odd_fields("a tool_use block's ", block, id=is_text, name=is_text)
 
 
-def _input(message: Json) -> Iterator[str]:
-    for block in blocks_of(message):
-        if block.get("type") == "tool_use" and not isinstance(block.get("input"), dict):
-            yield f"a tool_use block's input is no object but {type(block.get('input')).__name__}"
+def _input(block: Json) -> Iterator[str]:
+    if not isinstance(block.get("input"), dict):
+        yield f"a tool_use block's input is no object but {type(block.get('input')).__name__}"
 
 
-def _thinking(message: Json) -> Iterator[str]:
-    for block in blocks_of(message):
-        if block.get("type") == "thinking" and not isinstance(block.get("thinking"), str):
-            yield f"a thinking block has the text {block.get('thinking')!r:.80}"
-        if block.get("type") == "thinking" and not isinstance(block.get("signature"), str):
-            yield "a thinking block has no signature: it cannot be given back"
-
-
-def _usage(message: Json) -> Iterator[str]:
-    yield from _counts(message.get("usage"), "input_tokens", "output_tokens")
+def _thinking(block: Json) -> Iterator[str]:
+    if not isinstance(block.get("thinking"), str):
+        yield f"a thinking block has the text {block.get('thinking')!r:.80}"
+    if not isinstance(block.get("signature"), str):
+        yield "a thinking block has no signature: it cannot be given back"
 
 
 def _counts(usage: object, *names: str) -> Iterator[str]:
@@ -93,42 +84,11 @@ def _counts(usage: object, *names: str) -> Iterator[str]:
             yield f"usage.{name} is {found!r:.80}, no whole number"
 
 
+@readable
 def _words(judged: Judged) -> Found:
     """A reason to stop that the API has."""
-    reply = judged.reply
-    if reply.problem:
-        return None
-    known = set(ENDS.values())
-    return wrong("" if reply.finish in known else f"stop_reason is {reply.finish!r:.80}")
-
-
-def _sse(judged: Judged) -> Found:
-    reply = judged.reply
-    if reply.problem:
-        return wrong(reply.problem)
-    exchange = reply.exchange
-    if not exchange.streamed:
-        return wrong(f"the content type is {exchange.content_type!r:.80}, not text/event-stream")
-    for event in exchange.events:
-        if not event.ended:
-            return wrong("the last event has no empty line at its end", event.raw)
-        data = loads(event.data)
-        if event.data.strip() == DONE:
-            return wrong(f"the stream has {DONE}, which clients of this API do not know", event.raw)
-        if not isinstance(data, dict) or not is_text(data.get("type")):
-            return wrong("an event's data is no JSON object with a type", event.raw)
-    return ()
-
-
-def _names(judged: Judged) -> Found:
-    found = judged.reply.exchange.events
-    if judged.reply.problem or not found:
-        return None
-    odd = next((event for event in found if event.name != (event.parsed or {}).get("type")), None)
-    if odd is None:
-        return ()
-    return wrong(f"the line event: is {odd.name!r:.80}, the type in the data {(odd.parsed or {}).get('type')!r:.80}",
-                 odd.raw)  # fmt: skip
+    finish = judged.reply.finish
+    return wrong("" if finish in ENDS.values() else f"stop_reason is {finish!r:.80}")
 
 
 def _order(found: list[Json]) -> Iterator[str]:
@@ -147,7 +107,7 @@ def _order(found: list[Json]) -> Iterator[str]:
         yield "content comes after message_delta"
 
 
-def _of_blocks(found: list[Json]) -> Iterator[str]:
+def _indexes(found: list[Json]) -> Iterator[str]:
     """Every block is started, filled and stopped before the next; indexes count from 0."""
     open_index: int | None = None
     begun = 0
@@ -207,8 +167,7 @@ def _inputs(found: list[Json]) -> Iterator[str]:
     for event in found:
         block, delta, index = event.get("content_block"), event.get("delta"), event.get("index")
         if event["type"] == "content_block_start" and isinstance(block, dict) and block.get("type") == "tool_use":
-            if not is_text(block.get("id")) or not is_text(block.get("name")):
-                yield f"a tool_use block starts with id {block.get('id')!r:.80} and name {block.get('name')!r:.80}"
+            yield from odd_fields("a starting tool_use block's ", block, id=is_text, name=is_text)
             if block.get("input") not in ({}, None):
                 yield f"a tool_use block starts with the input {block['input']!r:.80}, not {{}}"
             pieces[index] = []
@@ -221,23 +180,13 @@ def _inputs(found: list[Json]) -> Iterator[str]:
 
 
 def _signatures(found: list[Json]) -> Iterator[str]:
-    thinking = [
-        event.get("index")
-        for event in found
-        if event["type"] == "content_block_start"
-        and isinstance(event.get("content_block"), dict)
-        and event["content_block"].get("type") == "thinking"
-    ]
-    for index in thinking:
-        told = [
-            delta
-            for event in found
-            if event.get("index") == index
-            and isinstance(delta := event.get("delta"), dict)
-            and delta.get("type") == "signature_delta"
-        ]
-        if len(told) != 1:
-            yield f"thinking block {index} has {len(told)} signature_delta"
+    for start in found:
+        block, index = start.get("content_block"), start.get("index")
+        if start["type"] == "content_block_start" and isinstance(block, dict) and block.get("type") == "thinking":
+            deltas = [event.get("delta") for event in found if event.get("index") == index]
+            told = sum(isinstance(each, dict) and each.get("type") == "signature_delta" for each in deltas)
+            if told != 1:
+                yield f"thinking block {index} has {told} signature_delta"
 
 
 def _end(found: list[Json]) -> Iterator[str]:
@@ -252,15 +201,15 @@ def _end(found: list[Json]) -> Iterator[str]:
 
 JUDGES: RowJudges = {
     "blocks_message": _of_message(_form),
-    "blocks_fields": _of_message(_blocks),
-    "blocks_input": _of_message(_input),
-    "blocks_thinking": _of_message(_thinking),
-    "blocks_usage": _of_message(_usage),
+    "blocks_fields": _of_message(_fields),
+    "blocks_input": _of_blocks("tool_use", _input),
+    "blocks_thinking": _of_blocks("thinking", _thinking),
+    "blocks_usage": _of_message(lambda message: _counts(message.get("usage"), "input_tokens", "output_tokens")),
     "blocks_stop_reason": _words,
-    "blocks_stream": _sse,
-    "blocks_names": _names,
+    "blocks_stream": lambda judged: wrong(judged.reply.problem) or event_stream(judged.reply.exchange, done=False),
+    "blocks_names": readable(lambda judged: named_events(judged) if judged.reply.exchange.events else None),
     "blocks_order": _of_events(_order),
-    "blocks_indexes": _of_events(_of_blocks),
+    "blocks_indexes": _of_events(_indexes),
     "blocks_start": _of_events(_start),
     "blocks_deltas": _of_events(_deltas),
     "blocks_inputs": _of_events(_inputs),

@@ -1,23 +1,25 @@
-"""The calls in an answer: there, named as offered, with the arguments that were dictated and the schema allows."""
+"""What an answer holds: its calls and their arguments, the text beside them, reasoning apart from both; how it ended.
+
+Calls are there, named as offered, with the arguments that were dictated and the schema allows. Nothing of a call, a
+text or reasoning stands in another's place.
+"""
 
 from __future__ import annotations
 
-from pytest_bfcl.extensions.wire.cells import Judged
+from pytest_bfcl.extensions.wire.chat import REASONING
 from pytest_bfcl.extensions.wire.differences import lost_call, same_but_signs
-from pytest_bfcl.extensions.wire.replies import CALLS, LENGTH, Call, Reply
-from pytest_bfcl.extensions.wire.row import Found, RowJudges, wrong
+from pytest_bfcl.extensions.wire.replies import CALLS, LENGTH, STOP, Call, Reply
+from pytest_bfcl.extensions.wire.requests import message_text
+from pytest_bfcl.extensions.wire.row import Found, Judged, RowJudges, of_calls, readable, whole, wrong
+from pytest_bfcl.formats.detection import sign_in, values_in
 from pytest_bfcl.tools.json_schema import argument_problem
 
 
-def _whole(judged: Judged) -> bool:
-    """Whether the answer can be read and was not cut."""
-    return not judged.reply.problem and judged.reply.finish != LENGTH
-
-
+@whole
 def _there(judged: Judged) -> Found:
     """The dictated calls, by number and name."""
     reply, wanted = judged.reply, judged.wanted
-    if not wanted or not _whole(judged):
+    if not wanted:
         return None
     names, due = [call.name for call in reply.calls], [each.name for each in wanted]
     if names == due:
@@ -48,29 +50,21 @@ def _merged(reply: Reply) -> str:
     return f"broken arguments: {broken.arguments!a:.120}" if broken else ""
 
 
-def _recognised(judged: Judged) -> Found:
-    return _there(judged) if judged.cell.task == "one" else None
-
-
-def _two(judged: Judged) -> Found:
-    return _there(judged) if judged.cell.task == "several" else None
-
-
+@whole
 def _dictated(judged: Judged) -> Found:
     """The arguments of the dictated calls, where the calls are there."""
     match = judged.match
-    if not judged.wanted or not _whole(judged) or len(judged.reply.calls) != len(judged.wanted):
+    if not judged.wanted or len(judged.reply.calls) != len(judged.wanted):
         return None
     if match.kind == "damaged":
         return wrong(match.why, certain=False)
     return wrong(match.why if match.kind != "exact" else "", weighed=True)
 
 
+@readable
+@of_calls
 def _offered(judged: Judged) -> Found:
-    calls = judged.reply.calls
-    if not calls or judged.reply.problem:
-        return None
-    odd = next((call for call in calls if judged.parameters(call.name) is None), None)
+    odd = next((call for call in judged.reply.calls if judged.parameters(call.name) is None), None)
     if odd is None:
         return ()
     promised = judged.cell.forced or judged.cell.strict or _changed(judged, odd)
@@ -83,65 +77,56 @@ def _changed(judged: Judged, call: Call) -> bool:
     return not isinstance(name, str) or any(name and same_but_signs(tool.name, name) for tool in judged.request.tools)
 
 
+@of_calls
 def _text(judged: Judged) -> Found:
-    calls = judged.reply.calls
-    if not calls:
-        return None
-    odd = next((call for call in calls if not isinstance(call.arguments, str)), None)
+    odd = next((call for call in judged.reply.calls if not isinstance(call.arguments, str)), None)
     return wrong(f"the arguments are no text but {type(odd.arguments).__name__}" if odd else "")
 
 
+@whole
+@of_calls
 def _parse(judged: Judged) -> Found:
     calls = judged.reply.calls
-    if not calls or not _whole(judged):
-        return None
     odd = next((call for call in calls if isinstance(call.arguments, str) and call.values is None), None)
     return wrong(f"the arguments are no JSON object: {odd.arguments!a:.200}" if odd else "", certain=False)
 
 
-def _problems(judged: Judged) -> list[str] | None:
-    """What the schemas that were sent have against the arguments; ``None`` when there is nothing to validate."""
-    pairs = [(call.values, judged.parameters(call.name)) for call in judged.reply.calls]
-    valued = [(values, schema) for values, schema in pairs if values is not None and schema is not None]
-    if not valued or not _whole(judged):
-        return None
-    found = (argument_problem(schema, values) for values, schema in valued)
-    return [each[1] for each in found if each]
-
-
-def _strict(judged: Judged) -> Found:
-    problems = _problems(judged) if judged.cell.strict else None
-    if problems is None:
-        return None
-    return wrong(f"strict was accepted, and the schema is not kept: {problems[0]}" if problems else "")
-
-
+@whole
 def _schema(judged: Judged) -> Found:
-    problems = None if judged.cell.strict else _problems(judged)
-    return None if problems is None else wrong(problems[0] if problems else "", weighed=True)
+    """What the schemas that were sent have against the arguments; under ``strict`` the server promised to keep them."""
+    pairs = [(call.values, judged.parameters(call.name)) for call in judged.reply.calls]
+    found = [argument_problem(schema, values) for values, schema in pairs if values is not None and schema is not None]
+    if not found:
+        return None
+    said = next((each[1] for each in found if each), "")
+    if judged.cell.strict:
+        return wrong(f"strict was accepted, and the schema is not kept: {said}" if said else "")
+    return wrong(said, weighed=True)
 
 
+@whole
 def _required(judged: Judged) -> Found:
-    if judged.cell.choice != "required" or not _whole(judged):
+    if judged.cell.choice != "required":
         return None
     lost = lost_call(judged.reply) or "text instead"
     return wrong("" if judged.reply.calls else f"tool_choice required, and no call; {lost}")
 
 
+@whole
 def _named(judged: Judged) -> Found:
-    if judged.cell.choice != "named" or not _whole(judged):
+    if judged.cell.choice != "named":
         return None
     name, calls = str(judged.request.choice)[1:], judged.reply.calls
     if not calls:
         return wrong(f"tool_choice names {name}, and no call; {lost_call(judged.reply) or 'text instead'}")
-    odd = next((call.name for call in calls if call.name != name), None)
-    if odd is not None or any(call.name is None for call in calls):
-        return wrong(f"tool_choice names {name}, and {odd!r:.80} is called")
+    if other := [call.name for call in calls if call.name != name]:
+        return wrong(f"tool_choice names {name}, and {other[0]!r:.80} is called")
     return wrong(f"tool_choice names {name}, and it is called {len(calls)} times" if len(calls) > 1 else "")
 
 
+@readable
 def _none(judged: Judged) -> Found:
-    if judged.cell.choice != "none" or judged.reply.problem:
+    if judged.cell.choice != "none":
         return None
     return wrong("tool_choice none, and yet a call" if judged.reply.calls else "")
 
@@ -153,21 +138,186 @@ def _own_ids(judged: Judged) -> Found:
     return wrong(f"two calls of one answer have the same id {ids[0]:.80}" if len(set(ids)) < len(ids) else "")
 
 
+# -- the text and the reasoning --------------------------------------------------------------------------------------
+
+_DETAILS = "reasoning_details"
+"""Reasoning in its own form, beside a text."""
+THINKS = ("<think>", "</think>", "<thinking>", "<|channel|>analysis", "[THINK]", "<seed:think>", "◁think▷")
+LONGEST = 20_000
+"""Longest text that is searched for copies of calls."""
+
+
+@readable
+def _markers(judged: Judged) -> Found:
+    reply = judged.reply
+    if judged.wanted and not reply.calls:
+        return None
+    if marker := sign_in(reply.text):
+        where = "beside the call" if reply.calls else "though there is no call"
+        return wrong(f"{marker!r} stands in the content {where}", marker.encode())
+    if not reply.calls:
+        return () if reply.text else None
+    if any(_copied(reply.text[:LONGEST], call) for call in reply.calls):
+        return wrong("the call stands in the content too, as JSON", reply.text.encode()[:200], certain=False)
+    if marker := sign_in(reply.reasoning):
+        return wrong(f"{marker!r} stands in the reasoning", marker.encode(), certain=False)
+    return ()
+
+
+def _streamed_markers(judged: Judged) -> Found:
+    found, twin = _markers(judged), judged.twin
+    if found or found is None or twin is None or twin.text or not twin.calls:
+        return found
+    values = [value for each in judged.wanted for value in each.arguments.values() if isinstance(value, str)]
+    copied = next((value for value in values if value in judged.reply.text), None)
+    return wrong(
+        f"the argument {copied!r} stands in the content, unstreamed there is none" if copied else "", weighed=True
+    )
+
+
+def _copied(text: str, call: Call) -> bool:
+    """Whether a call's arguments stand in a text as a JSON object, alone or inside another."""
+    if not call.values or "{" not in text:
+        return False
+    values = (each for value in values_in(text) for each in (value if isinstance(value, list) else [value]))
+    found = (value for value in values if isinstance(value, dict))
+    return any(call.values in (value, value.get("arguments"), value.get("parameters")) for value in found)
+
+
+@readable
+def _apart(judged: Judged) -> Found:
+    reply = judged.reply
+    if mark := next((mark for mark in THINKS if mark in reply.text), None):
+        return wrong(f"reasoning stands in the content, with {mark!r}", mark.encode())
+    if not reply.reasoning:
+        odd = sorted(reply.reasoning_in - {*REASONING, _DETAILS}) if judged.api == "chat" else []
+        return wrong(f"reasoning stands in {odd[0]!r:.60}, where no client looks for it") if odd else None
+    if len(reply.reasoning) > 20 and reply.reasoning.strip() in reply.text:
+        return wrong("the reasoning stands in the content too")
+    if judged.wanted and not reply.calls and reply.finish != LENGTH:
+        lost = lost_call(Reply(reply.exchange, reasoning=reply.reasoning))
+        return wrong(lost, certain=False) if lost else None
+    return ()
+
+
+def _streamed_apart(judged: Judged) -> Found:
+    reply, twin = judged.reply, judged.twin
+    found = _apart(judged)
+    if found or twin is None or twin.problem or reply.problem:
+        return found
+    if not twin.reasoning and not reply.reasoning:
+        return None
+    if len(twin.reasoning) > 20 and twin.reasoning.strip() in reply.text:
+        return wrong("the reasoning of the unstreamed answer stands in the streamed content")
+    if len(twin.text) > 20 and twin.text.strip() in reply.reasoning and twin.text not in twin.reasoning:
+        return wrong("the text of the unstreamed answer stands in the streamed reasoning")
+    if bool(twin.reasoning) != bool(reply.reasoning):
+        one, two = ("unstreamed", "streamed") if twin.reasoning else ("streamed", "unstreamed")
+        return wrong(f"{one} there is reasoning in its own field, {two} there is none", weighed=True)
+    if twin.reasoning_in != reply.reasoning_in:
+        fields = [" and ".join(sorted(each.reasoning_in)) for each in (twin, reply)]
+        return wrong(f"unstreamed the reasoning stands in {fields[0]}, streamed in {fields[1]}")
+    return ()
+
+
+@readable
+def _same_text(judged: Judged) -> Found:
+    reply, twin = judged.reply, judged.twin
+    if judged.cell.task != "none due" or judged.cell.forced or twin is None or reply.calls:
+        return None
+    text = message_text(judged.request)
+    if twin.text.strip() != text:  # the model writes something else
+        return None
+    return wrong("" if reply.text.strip() == text else f"the text is {reply.text!a:.120}", weighed=True)
+
+
+# -- the end and the cost --------------------------------------------------------------------------------------------
+
+
+@of_calls
+def _ends_calls(judged: Judged) -> Found:
+    finish = judged.reply.finish
+    if finish == LENGTH:
+        return None
+    # A call that was forced may end with stop: the guide to structured outputs says so.
+    right = (CALLS, STOP) if judged.cell.forced else (CALLS,)
+    return wrong("" if finish in right else f"the answer has a call and ends with {finish!r}")
+
+
+@whole
+def _ends_text(judged: Judged) -> Found:
+    if judged.reply.calls or judged.wanted:
+        return None
+    finish = judged.reply.finish
+    return wrong("" if finish == STOP else f"the answer is a text and ends with {finish!r}")
+
+
+@readable
+def _usage(judged: Judged) -> Found:
+    usage = judged.reply.usage
+    told = usage is not None and None not in (usage.input, usage.output, usage.total)
+    return wrong("" if told else f"usage is missing or has a field that is no whole number: {usage}")
+
+
+def _sums(judged: Judged) -> Found:
+    usage = judged.reply.usage
+    if usage is None or usage.input is None or usage.output is None:
+        return None
+    said = bool(judged.reply.calls or judged.reply.text)
+    if usage.input <= 0 or (said and usage.output <= 0):
+        return wrong(f"the answer cost {usage.input} tokens in and {usage.output} out")
+    added = usage.input + usage.output
+    return wrong("" if usage.total == added else f"{usage.input} + {usage.output} tokens are not {usage.total}")
+
+
+@readable
+def _stream_usage(judged: Judged) -> Found:
+    reply, twin = judged.reply, judged.twin
+    if reply.usage is None:
+        return wrong("the stream tells no usage, though it was asked for")
+    if odd := _sums(judged):
+        return odd
+    asked = bool(judged.wanted) and judged.match.kind == "exact"  # the same question had the same answer
+    if twin is None or twin.usage is None or not asked:
+        return ()
+    one, two = twin.usage, reply.usage
+    if one.input != two.input:
+        return wrong(f"the same prompt has {one.input} tokens unstreamed and {two.input} streamed")
+    apart = abs((one.output or 0) - (two.output or 0)) > max(2, (one.output or 0) // 5)
+    said = f"the same answer has {one.output} tokens unstreamed and {two.output} streamed"
+    return wrong(said if apart and _said(twin) == _said(reply) else "")
+
+
+def _said(reply: Reply) -> object:
+    return reply.reasoning, reply.text, [(call.name, call.arguments) for call in reply.calls]
+
+
 JUDGES: RowJudges = {
-    "call_recognised": _recognised,
+    "call_recognised": lambda judged: _there(judged) if judged.cell.task == "one" else None,
     "arguments_text": _text,
     "arguments_parse": _parse,
-    "calls_unstreamed": _two,
+    "calls_unstreamed": lambda judged: _there(judged) if judged.cell.task == "several" else None,
     "arguments_dictated": _dictated,
     "stream_calls": _there,
     "stream_arguments": lambda judged: _parse(judged) or _dictated(judged),
     "names_offered": _offered,
-    "arguments_schema": _schema,
-    "strict": _strict,
+    "arguments_schema": lambda judged: None if judged.cell.strict else _schema(judged),
+    "strict": lambda judged: _schema(judged) if judged.cell.strict else None,
     "choice_required": _required,
     "choice_required_stream": _required,
     "choice_function": _named,
     "choice_function_stream": _named,
     "choice_none": _none,
     "ids_in_answer": _own_ids,
+    "content_markers": _markers,
+    "stream_markers": _streamed_markers,
+    "stream_text": _same_text,
+    "reasoning_apart": _apart,
+    "stream_reasoning": _streamed_apart,
+    "finish_calls": _ends_calls,
+    "finish_stop": _ends_text,
+    "stream_finish": readable(lambda judged: _ends_calls(judged) if judged.reply.calls else _ends_text(judged)),
+    "usage_present": _usage,
+    "usage_plausible": _sums,
+    "stream_usage": _stream_usage,
 }

@@ -1,24 +1,14 @@
-"""An unstreamed answer as an object: its fields, as the reference lists them."""
+"""An answer as an object: its fields, as the reference lists them; what streams of all APIs have in common."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from pytest_bfcl.extensions.wire.cells import Judged
 from pytest_bfcl.extensions.wire.chat import choices_of, function_of
-from pytest_bfcl.extensions.wire.row import Found, RowJudges, wrong
+from pytest_bfcl.extensions.wire.replies import DONE, Exchange, is_count, is_text, objects_in
+from pytest_bfcl.extensions.wire.row import Finding, Found, Judged, RowJudges, of_calls, readable, wrong
 from pytest_bfcl.json_types import Fields
-
-
-def is_text(value: object) -> bool:
-    """A text that is not empty."""
-    return isinstance(value, str) and bool(value)
-
-
-def is_count(value: object) -> bool:
-    """A whole number, and no boolean."""
-    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def is_time(value: object) -> bool:
@@ -26,28 +16,65 @@ def is_time(value: object) -> bool:
     return is_count(value) or isinstance(value, float)
 
 
+def odd_fields(what: str, body: Fields, **fields: object) -> Iterator[str]:
+    """The fields of an object that are not as they have to be; ``fields``: the value of each, or what tells it."""
+    for name, right in fields.items():
+        found = body.get(name)
+        if callable(right):
+            if not right(found):
+                yield f"{what}{name} is missing or wrong: {found!r:.80}"
+        elif found != right:
+            yield f"{what}{name} is {found!r:.80}, not {right!r}"
+
+
+def first_odd(said: Callable[..., Iterator[str]], *given: Any) -> list[Finding]:
+    """The first of the things that are wrong."""
+    return wrong(next(said(*given), None))
+
+
+def event_stream(exchange: Exchange, *, done: bool = True) -> list[Finding]:
+    """What is no event stream; ``done``: of OpenAI's APIs, others have types in their data and no ``[DONE]``."""
+    if exchange.kind != "text/event-stream":
+        return wrong(f"the content type is {exchange.content_type!r:.80}, not text/event-stream")
+    for event in exchange.events:
+        if not event.ended:
+            return wrong("the last event has no empty line at its end", event.raw)
+        data = event.parsed
+        if event.data.strip() == DONE:
+            if not done:
+                return wrong(f"the stream has {DONE}, which clients of this API do not know", event.raw)
+        elif not isinstance(data, dict) or not (done or is_text(data.get("type"))):
+            return wrong(f"an event's data is no JSON object{'' if done else ' with a type'}", event.raw)
+    return []
+
+
+def ends_with_done(exchange: Exchange) -> list[Finding]:
+    """A stream that does not end with ``[DONE]``, or has two."""
+    datas = [event.data.strip() for event in exchange.events]
+    right = datas.count(DONE) == 1 and datas[-1] == DONE
+    return wrong("" if right else f"the stream does not end with {DONE}", exchange.received[-200:])
+
+
+def json_answer(exchange: Exchange) -> list[Finding]:
+    """An answer that does not say that it is JSON."""
+    said = "" if exchange.kind == "application/json" else f"the content type is {exchange.kind!r:.80}"
+    return wrong(said, exchange.kind.encode())
+
+
 def _replies(judged: Judged) -> Found:
-    reply = judged.reply
-    if reply.problem:
-        return wrong(reply.problem)
-    kind = reply.exchange.content_type.partition(";")[0].strip().lower()
-    return wrong(f"the content type is {kind!r}" if kind != "application/json" else "", kind.encode())
+    return wrong(judged.reply.problem) or json_answer(judged.reply.exchange)
 
 
+@readable
 def _message_form(judged: Judged) -> Found:
     body = judged.reply.exchange.body
-    if judged.reply.problem or not isinstance(body, dict):
+    if not isinstance(body, dict):
         return None
-    said = _chat_fields(body) if judged.api == "chat" else response_fields(body)
-    return wrong(next(said, None))
+    return first_odd(_chat_fields if judged.api == "chat" else response_fields, body)
 
 
 def _chat_fields(body: Fields) -> Iterator[str]:
-    for name, fits in (("id", is_text), ("created", is_time), ("model", is_text)):
-        if not fits(body.get(name)):
-            yield f"{name} is missing or wrong: {body.get(name)!r:.80}"
-    if body.get("object") != "chat.completion":
-        yield f"object is {body.get('object')!r:.80}, not 'chat.completion'"
+    yield from odd_fields("", body, id=is_text, created=is_time, model=is_text, object="chat.completion")
     for position, choice in enumerate(choices_of(dict(body))):
         if not is_count(choice.get("index")) or choice["index"] != position:
             yield f"choice {position} has the index {choice.get('index')!r:.40}"
@@ -57,8 +84,7 @@ def _chat_fields(body: Fields) -> Iterator[str]:
 
 
 def _message_fields(message: Fields) -> Iterator[str]:
-    if message.get("role") != "assistant":
-        yield f"the message's role is {message.get('role')!r:.40}"
+    yield from odd_fields("the message's ", message, role="assistant")
     if not isinstance(message.get("content"), str | None):
         yield "the content is neither text nor null"
     calls = message.get("tool_calls")
@@ -73,44 +99,33 @@ def _message_fields(message: Fields) -> Iterator[str]:
 
 def response_fields(body: Fields) -> Iterator[str]:
     """What a response object lacks."""
-    for name, fits in (("id", is_text), ("created_at", is_time), ("model", is_text)):
-        if not fits(body.get(name)):
-            yield f"{name} is missing or wrong: {body.get(name)!r:.80}"
-    if body.get("object") != "response":
-        yield f"object is {body.get('object')!r:.80}, not 'response'"
+    yield from odd_fields("", body, id=is_text, created_at=is_time, model=is_text, object="response")
     if body.get("status") == "completed" and body.get("incomplete_details") is not None:
         yield "status is completed, and incomplete_details says otherwise"
-    for item in _items(body):
-        if item.get("type") == "message" and item.get("role") != "assistant":
-            yield "an output message's role is not assistant"
-        parts = item.get("content") if item.get("type") == "message" else []
-        if not isinstance(parts, list) or any(not _is_part(part) for part in parts):
-            yield "an output message's content is no list of output_text parts"
+    for item in objects_in(body.get("output")):
+        if item.get("type") == "message":
+            yield from odd_fields("an output message's ", item, role="assistant")
+            if not isinstance(item.get("content"), list) or not all(map(_is_part, item["content"])):
+                yield "an output message's content is no list of output_text parts"
 
 
 def _is_part(part: object) -> bool:
     if not isinstance(part, dict):
         return False
-    text = part.get({"output_text": "text", "refusal": "refusal"}.get(str(part.get("type")), ""))
-    return isinstance(text, str)
-
-
-def _items(body: object) -> list[Any]:
-    output = body.get("output") if isinstance(body, dict) else None
-    return [item for item in output if isinstance(item, dict)] if isinstance(output, list) else []
+    return isinstance(part.get({"output_text": "text", "refusal": "refusal"}.get(str(part.get("type")), "")), str)
 
 
 def final(judged: Judged) -> Fields:
     """The response object of an answer, streamed or not; empty when there is none."""
+    exchange = judged.reply.exchange
     if not judged.cell.streamed:
-        body = judged.reply.exchange.body
-        return body if isinstance(body, dict) else {}
-    ended = [event.get("response") for event in judged.reply.exchange.objects(typed=True)]
+        return exchange.body if isinstance(exchange.body, dict) else {}
+    ended = [event.get("response") for event in exchange.objects(typed=True)]
     return next((body for body in reversed(ended) if isinstance(body, dict)), {})
 
 
 def _item_ids(judged: Judged) -> Found:
-    items = _items(final(judged))
+    items = objects_in(final(judged).get("output"))
     if not items:
         return None
     ids = [item.get("id") for item in items]
@@ -122,7 +137,7 @@ def _item_ids(judged: Judged) -> Found:
 
 def _item_status(judged: Judged) -> Found:
     body = final(judged)
-    items = [item for item in _items(body) if item.get("type") in ("message", "function_call")]
+    items = [each for each in objects_in(body.get("output")) if each.get("type") in ("message", "function_call")]
     if not items or body.get("status") != "completed":
         return None
     odd = next((item for item in items if item.get("status") != "completed"), None)
@@ -131,16 +146,11 @@ def _item_status(judged: Judged) -> Found:
     )
 
 
+@readable
 def _served_model(judged: Judged) -> Found:
-    if judged.reply.problem:
-        return None
-    if judged.api != "chat":
-        bodies: list[Fields] = [final(judged)]
-    elif judged.cell.streamed:
-        bodies = list(judged.reply.exchange.objects())
-    else:
-        bodies = [judged.reply.exchange.body]
-    told = {body["model"] for body in bodies if isinstance(body, dict) and is_text(body.get("model"))}
+    streamed = judged.api == "chat" and judged.cell.streamed
+    bodies = list(judged.reply.exchange.objects()) if streamed else [final(judged)]
+    told = {body["model"] for body in bodies if is_text(body.get("model"))}
     if not told:
         return None
     other = next((name for name in sorted(told) if not _same_model(judged.requested_model, name)), None)
@@ -153,22 +163,17 @@ def _same_model(asked: str, told: str) -> bool:
     return one.startswith(two) or two.startswith(one) or one.split(":")[0] == two.split(":")[0]
 
 
+@of_calls
 def _call_id(judged: Judged) -> Found:
-    if not judged.reply.calls:
-        return None
-    odd = next((call.id for call in judged.reply.calls if not is_text(call.id)), EVERY)
-    return wrong("" if odd is EVERY else f"a call's id is {odd!r:.80}")
+    odd = [call.id for call in judged.reply.calls if not is_text(call.id)]
+    return wrong(f"a call's id is {odd[0]!r:.80}" if odd else "")
 
 
-EVERY = object()
-
-
+@of_calls
 def _call_type(judged: Judged) -> Found:
-    if not judged.reply.calls:
-        return None
     kind = "function" if judged.api == "chat" else "function_call"
-    odd = next((call for call in judged.reply.calls if call.kind != kind), None)
-    return wrong(f"a call's type is {odd.kind!r:.40}, not {kind!r}" if odd else "")
+    odd = [call.kind for call in judged.reply.calls if call.kind != kind]
+    return wrong(f"a call's type is {odd[0]!r:.40}, not {kind!r}" if odd else "")
 
 
 JUDGES: RowJudges = {

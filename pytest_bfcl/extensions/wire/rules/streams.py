@@ -1,4 +1,8 @@
-"""Chat completions streamed: the events, the chunks in them, and the deltas of calls."""
+"""OpenAI's APIs streamed: chunks and deltas of chat completions, items and events of Responses.
+
+Chat: the events, the chunks in them, the deltas of calls. Responses: items announced, filled and finished, and the same
+answer at the end.
+"""
 
 from __future__ import annotations
 
@@ -6,33 +10,31 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from pytest_bfcl.extensions.wire.cells import Judged
 from pytest_bfcl.extensions.wire.chat import Json, call_deltas, choices_of, deltas_of, function_of
-from pytest_bfcl.extensions.wire.exchange import DONE, loads
-from pytest_bfcl.extensions.wire.row import Found, RowJudges, wrong
-from pytest_bfcl.extensions.wire.rules.messages import is_count, is_text, is_time
+from pytest_bfcl.extensions.wire.replies import DONE, is_count, is_text
+from pytest_bfcl.extensions.wire.responses import ENDS, calls_of
+from pytest_bfcl.extensions.wire.row import Found, Judged, RowJudge, RowJudges, wrong
+from pytest_bfcl.extensions.wire.rules.messages import (
+    ends_with_done,
+    event_stream,
+    is_time,
+    odd_fields,
+    response_fields,
+)
 
 
 def _events(judged: Judged) -> Found:
-    if judged.reply.problem:
-        return wrong(judged.reply.problem)
     exchange = judged.reply.exchange
-    if not exchange.streamed:
-        return wrong(f"the content type is {exchange.content_type!r:.80}, not text/event-stream")
-    for event in exchange.events:
-        if not event.ended:
-            return wrong("the last event has no empty line at its end", event.raw)
-        if event.data.strip() != DONE and not isinstance(loads(event.data), dict):
-            return wrong("an event's data is no JSON object", event.raw)
-    datas = [event.data.strip() for event in exchange.events]
-    end = exchange.received[-200:]
+    if odd := wrong(judged.reply.problem) or event_stream(exchange):
+        return odd
     if judged.api == "chat":
-        return wrong(
-            "" if datas.count(DONE) == 1 and datas[-1] == DONE else f"the stream does not end with {DONE}", end
-        )
-    last = exchange.events[-1].parsed if exchange.events else None
-    ended = DONE in datas or (last or {}).get("type") in ("response.completed", "response.incomplete")
-    return wrong("" if ended else "the stream does not end with response.completed", end)
+        return ends_with_done(exchange)
+    last = (exchange.events[-1].parsed if exchange.events else None) or {}
+    ended = any(event.data.strip() == DONE for event in exchange.events) or last.get("type") in ENDS[:2]
+    return wrong("" if ended else f"the stream does not end with {ENDS[0]}", exchange.received[-200:])
+
+
+# -- chat completions ------------------------------------------------------------------------------------------------
 
 
 def _chunk_form(judged: Judged) -> Found:
@@ -55,11 +57,7 @@ def _preface(chunk: Json) -> bool:
 
 
 def _fields(chunk: Json) -> Iterator[str]:
-    if chunk.get("object") != "chat.completion.chunk":
-        yield f"a chunk's object is {chunk.get('object')!r:.40}, not chat.completion.chunk"
-    for name, fits in (("created", is_time), ("model", is_text)):
-        if not fits(chunk.get(name)):
-            yield f"a chunk's {name} is missing or wrong: {chunk.get(name)!r:.80}"
+    yield from odd_fields("a chunk's ", chunk, object="chat.completion.chunk", created=is_time, model=is_text)
     for choice in choices_of(chunk):
         if not is_count(choice.get("index")):
             yield f"a chunk's choice has the index {choice.get('index')!r:.40}"
@@ -72,11 +70,12 @@ def _delta(choice: Json) -> Json:
     return found if isinstance(found, dict) else {}
 
 
-def _finish_last(judged: Judged) -> Found:
+def finish_last(judged: Judged) -> Found:
+    """One finish reason, and neither text nor calls after it."""
     finishes, found = 0, list(judged.reply.exchange.objects())
     for chunk in found:
         for choice in choices_of(chunk):
-            if finishes and (_delta(choice).get("content") or deltas_of(choice)):
+            if finishes and (_delta(choice).get("content") or choice.get("text") or deltas_of(choice)):
                 return wrong("text or a call comes after the finish reason", repr(chunk).encode())
             finishes += choice.get("finish_reason") is not None
     return wrong("" if finishes == 1 else f"the stream has {finishes} finish reasons") if found else None
@@ -85,7 +84,7 @@ def _finish_last(judged: Judged) -> Found:
 Deltas = list[tuple[int, Json]]
 
 
-def deltas(facts: Callable[[Deltas], str | None]) -> Callable[[Judged], Found]:
+def deltas(facts: Callable[[Deltas], str | None]) -> RowJudge:
     """A rule about the call deltas of a stream: ``facts`` says what is wrong with them."""
 
     def judge(judged: Judged) -> Found:
@@ -115,7 +114,7 @@ def _index(found: Deltas) -> str | None:
     return None
 
 
-def _once(what: str, take: Callable[[Json], Any]) -> Callable[[Judged], Found]:
+def _once(what: str, take: Callable[[Json], Any]) -> RowJudge:
     """The field is in the first delta of each call and in no other."""
 
     def facts(found: Deltas) -> str | None:
@@ -151,14 +150,188 @@ def _usage_last(judged: Judged) -> Found:
     return wrong("" if empty else "the chunk with the usage has choices that are not empty", repr(found[-1]).encode())
 
 
+# -- Responses -------------------------------------------------------------------------------------------------------
+
+Facts = Callable[[list[Json]], str | None]
+ADDED, DONE_ITEM = "response.output_item.added", "response.output_item.done"
+
+
+def _event_rule(facts: Facts) -> RowJudge:
+    """A rule about the events of a stream."""
+
+    def judge(judged: Judged) -> Found:
+        found = list(judged.reply.exchange.objects(typed=True))
+        return wrong(facts(found)) if found else None
+
+    return judge
+
+
+def named_events(judged: Judged) -> Found:
+    """The line ``event:`` of every event is the type in its data."""
+    for event in judged.reply.exchange.events:
+        kind = event.parsed.get("type") if isinstance(event.parsed, dict) else None
+        if kind is not None and event.name != kind:
+            return wrong(f"the line event: says {event.name!r:.80}, the data {kind!r:.80}", event.raw)
+    return ()
+
+
+def _sequence(found: list[Json]) -> str | None:
+    numbers = [event.get("sequence_number") for event in found]
+    odd = next((n for n, number in enumerate(numbers) if number != n), None)
+    return None if odd is None else f"event {odd} has the sequence number {numbers[odd]!r}"
+
+
+def _begin(found: list[Json]) -> str | None:
+    kinds = [event["type"] for event in found]
+    if kinds[0] != "response.created":
+        return f"the first event is {kinds[0]}, not response.created"
+    if sum(kind in ENDS for kind in kinds) != 1 or kinds[-1] not in ENDS:
+        return f"the last event is {kinds[-1]}"
+    return None
+
+
+def _response(found: list[Json]) -> str | None:
+    """The response object in the first and the last event."""
+    bodies = [event["response"] for event in found if isinstance(event.get("response"), dict)]
+    if not bodies:
+        return None
+    ids = {repr(body.get("id")) for body in bodies}
+    if len(ids) != 1:
+        return f"events of one answer tell the response ids {', '.join(sorted(ids)[:3])}"
+    return next(response_fields(bodies[-1]), None)
+
+
+def _items(found: list[Json]) -> str | None:
+    """Every item: added, then its deltas, then done, each index once and in order."""
+    open_: set[Any] = set()
+    seen: list[Any] = []
+    for event in found:
+        index, kind = event.get("output_index"), event["type"]
+        if kind == ADDED:
+            if index in seen:
+                return f"a second item has the output_index {index}"
+            seen.append(index)
+            open_.add(index)
+        elif index is not None and index not in open_:
+            return f"{kind} for output_index {index!r}, which is not open"
+        if kind == DONE_ITEM:
+            open_.discard(index)
+    if open_ or seen != list(range(len(seen))):
+        return f"items have the indexes {seen}; not done: {sorted(map(str, open_))}"
+    return None
+
+
+def _item_ids(found: list[Json]) -> str | None:
+    ids: dict[Any, Any] = {}
+    for event in found:
+        index, item = event.get("output_index"), event.get("item")
+        told_id = item.get("id") if isinstance(item, dict) else event.get("item_id")
+        if index is None:
+            continue
+        if not is_text(told_id):
+            return f"{event['type']} tells no item id"
+        if ids.setdefault(index, told_id) != told_id:
+            return f"item {index} has the ids {ids[index]!r:.80} and {told_id!r:.80}"
+    return "two items have one id" if len(set(ids.values())) != len(ids) else None
+
+
+def _call_ids(found: list[Json]) -> str | None:
+    ids: dict[Any, Any] = {}
+    for event in found:
+        item, index = event.get("item"), event.get("output_index")
+        if isinstance(item, dict) and item.get("type") == "function_call":
+            call_id = item.get("call_id")
+            if not is_text(call_id):
+                return f"a call's call_id is {call_id!r:.80}"
+            if ids.setdefault(index, call_id) != call_id:
+                return f"a call has the call_id {ids[index]!r:.80} and then {call_id!r:.80}"
+    return None
+
+
+def _place(event: Json) -> tuple[Any, Any]:
+    """Item and part that an event is about."""
+    return event.get("output_index"), event.get("content_index")
+
+
+def _joined(what: str, value: str) -> Facts:
+    """The deltas of a kind join to what its done event says, once for each place."""
+
+    def facts(found: list[Json]) -> str | None:
+        joined: dict[Any, str] = {}
+        done: set[Any] = set()
+        for event in found:
+            place, kind = _place(event), event["type"]
+            if kind == f"response.{what}.delta":
+                joined[place] = joined.get(place, "") + str(event.get("delta"))
+            elif kind == f"response.{what}.done":
+                done.add(place)
+                if event.get(value) != joined.get(place, ""):
+                    return f"the deltas join to {joined.get(place, '')!r:.80}, done says {event.get(value)!r:.80}"
+        return None if done >= set(joined) else f"{len(joined)} items have {what} deltas, {len(done)} are done"
+
+    return facts
+
+
+def _arguments(found: list[Json]) -> str | None:
+    if said := _joined("function_call_arguments", "arguments")(found):
+        return said
+    done = sum(event["type"] == "response.function_call_arguments.done" for event in found)
+    calls = len(calls_of(_done_items(found)))
+    return None if done == calls else f"{calls} calls are done, the arguments of {done}"
+
+
+def _done_items(found: list[Json]) -> list[Json]:
+    return [each["item"] for each in found if each["type"] == DONE_ITEM and isinstance(each.get("item"), dict)]
+
+
+def _parts(found: list[Json]) -> str | None:
+    """Every text part: added before its first delta, done after its last, with the whole text."""
+    open_: set[Any] = set()
+    texts: dict[Any, str] = {}
+    for event in found:
+        kind, part, place = event["type"], event.get("part"), _place(event)
+        if kind == "response.content_part.added":
+            open_.add(place)
+        elif kind == "response.output_text.delta":
+            if place not in open_:
+                return "a text has deltas, and no response.content_part.added came before them"
+            texts[place] = texts.get(place, "") + str(event.get("delta"))
+        elif kind == "response.content_part.done":
+            open_.discard(place)
+            whole = part.get("text", "") if isinstance(part, dict) and part.get("type") == "output_text" else None
+            if whole is not None and whole != texts.get(place, ""):
+                return f"a part is done with the text {whole!r:.80}, its deltas join to another"
+    return "a part is added, and no response.content_part.done follows" if open_ else None
+
+
+def _completed(found: list[Json]) -> str | None:
+    items, last = _done_items(found), found[-1].get("response")
+    ended = last.get("output") or [] if isinstance(last, dict) else []
+    if calls_of(items) != calls_of(ended):
+        return f"done items hold {len(calls_of(items))} calls, the final response {len(calls_of(ended))} or others"
+    kinds = [[item.get("type") for item in each if isinstance(item, dict)] for each in (items, ended)]
+    return None if kinds[0] == kinds[1] else f"the items done are {kinds[0]}, those of the final response {kinds[1]}"
+
+
 JUDGES: RowJudges = {
     "stream_events": _events,
     "chunk_form": _chunk_form,
-    "finish_last": _finish_last,
+    "finish_last": finish_last,
     "delta_index": deltas(_index),
     "delta_id": _once("id", lambda delta: delta.get("id")),
     "delta_type": _once("type", lambda delta: delta.get("type")),
     "delta_name": _once("name", lambda delta: function_of(delta).get("name")),
     "delta_arguments": deltas(_pieces),
     "usage_last": _usage_last,
+    "events_names": named_events,
+    "events_sequence": _event_rule(_sequence),
+    "events_begin": _event_rule(_begin),
+    "events_response": _event_rule(_response),
+    "events_items": _event_rule(_items),
+    "events_item_ids": _event_rule(_item_ids),
+    "events_call_ids": _event_rule(_call_ids),
+    "events_arguments": _event_rule(_arguments),
+    "events_parts": _event_rule(_parts),
+    "events_text": _event_rule(_joined("output_text", "text")),
+    "events_completed": _event_rule(_completed),
 }

@@ -1,20 +1,24 @@
-"""Asks the wire checks of a session: beside pytest's own thread, all that this process will run at once."""
+"""Wire checks as nodes of pytest's tree, ``bfcl/wire.jsonl::<check>``, and who asks them.
+
+They are asked beside pytest's own thread, all that this process will run at once.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import threading
-from collections.abc import Coroutine, Generator, Sequence
+from collections.abc import Coroutine, Generator, Iterator, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_bfcl.extensions.wire.items.nodes import RECORD, WireFault, WireItem
 from pytest_bfcl.failures import AdapterError, UsageError
+from pytest_bfcl.plain_text import clean_line, shortened
 from pytest_bfcl.plugin import pytest_internals
+from pytest_bfcl.plugin.check_sets import CheckFile
 from pytest_bfcl.plugin.failure_repr import FailureRepr
 from pytest_bfcl.selection import node_ids
 from pytest_bfcl.troubles import AdapterTrouble
@@ -22,12 +26,16 @@ from pytest_bfcl.troubles import AdapterTrouble
 if TYPE_CHECKING:
     from pytest_bfcl.extensions.wire.client import Place
     from pytest_bfcl.extensions.wire.examiner import Examiner
-    from pytest_bfcl.extensions.wire.outcome import Outcome
+    from pytest_bfcl.extensions.wire.outcome import Outcome, WireRecord
     from pytest_bfcl.failures import BenchmarkError
     from pytest_bfcl.plugin.session import Session
     from pytest_bfcl.session.contender import Contender
     from pytest_bfcl.settings import Settings
 
+NODEID = "bfcl/wire.jsonl"
+RECORD = pytest.StashKey["WireRecord"]()
+SHOWN = 300
+"""Characters of a proof that the terminal shows."""
 SKIPPED = ("not_called", "refused", "blocked")
 GIVE_UP = 2
 """First checks that reach no server before the others are left out."""
@@ -35,8 +43,101 @@ SETTLED = ("held", "broke", "refused")
 """States that a continued run does not ask for again."""
 
 
+class WireFault(AssertionError):
+    """The server broke a rule."""
+
+    def __init__(self, record: WireRecord) -> None:
+        super().__init__(f"WIRE_FAULT: {record.reason}")
+        self.record = record
+
+
 class WireTrouble(pytest.fail.Exception):  # type: ignore[name-defined, misc]
     """The endpoint could not be asked: pytest's ERROR, with a ready text."""
+
+
+class WireFile(CheckFile):
+    """All checks of the session's endpoints: each model with the names of the checks that its API has.
+
+    ``only``: names asked for on the command line, with or without a label; ``None``: all.
+    """
+
+    checks: Sequence[tuple[Contender, Sequence[str]]]
+    asking: WireChecks
+    only: frozenset[str] | None
+
+    @property
+    def ihook(self) -> Any:
+        """Hooks of the user's conftest files."""
+        return self.session.gethookproxy(self.config.invocation_params.dir)
+
+    def collect(self) -> Iterator[WireItem]:
+        """One item per check and model."""
+        for contender, names in self.checks:
+            for name in names:
+                label = contender.label if len(self.checks) > 1 else None
+                if self.only is None or name in self.only or f"{name}[{label}]" in self.only:
+                    yield WireItem.of(self, contender, name, label)
+
+
+class WireItem(pytest.Item):
+    """One check of one model's endpoint: it is asked in setup and judged in the call."""
+
+    contender: Contender
+    check: str
+    asking: WireChecks
+
+    @classmethod
+    def of(cls, parent: WireFile, contender: Contender, check: str, label: str | None) -> WireItem:
+        """The item; its label tells models apart."""
+        item: WireItem = cls.from_parent(parent, name=f"{check}[{label}]" if label else check)
+        if label:
+            pytest_internals.set_label(item, parent, check, label)
+        item.contender, item.check, item.asking = contender, check, parent.asking
+        return item
+
+    @property
+    def ihook(self) -> Any:
+        """As the file's."""
+        assert self.parent is not None
+        return self.parent.ihook
+
+    def setup(self) -> None:
+        """Ask."""
+        self.asking.set_up(self)
+
+    def runtest(self) -> None:
+        """A fault fails; what says nothing about the server is skipped, with its reason."""
+        record = self.stash[RECORD]
+        if record.state == "broke":
+            self.user_properties += [("tag", "WIRE_FAULT"), ("reason", record.reason), ("rule", record.rule)]
+            raise WireFault(record)
+        if record.state in SKIPPED:
+            raise pytest_internals.skipped(f"{record.state.replace('_', ' ')}: {record.why}")
+
+    def repr_failure(self, excinfo: Any, style: Any = None) -> Any:
+        """The rule, what broke it and the proof; anything else as pytest shows it."""
+        if isinstance(excinfo.value, WireFault):
+            record = excinfo.value.record
+            return FailureRepr("\n".join(fault_lines(record)), f"WIRE_FAULT {record.reason}")
+        return super().repr_failure(excinfo)
+
+    def reportinfo(self) -> tuple[Any, int, str]:
+        """The virtual file and the name."""
+        return self.config.rootpath / NODEID, 0, self.name
+
+
+def fault_lines(record: WireRecord) -> Iterator[str]:
+    """A fault for the terminal; the page has request and answer in full."""
+    yield f"WIRE_FAULT: {record.reason}"
+    yield f"  server    {record.endpoint}, {record.api}, held {record.held_text}"
+    yield f"  broke     {record.why}" + ("" if record.certain else "  (likely the server's: no model is known for it)")
+    if record.proof:
+        yield f"  proof     {clean_line(shortened(record.proof, SHOWN))}"
+    elif record.exchanges:
+        answer = record.exchanges[0]
+        yield f"  answer    HTTP {answer.status} {clean_line(shortened(answer.received, SHOWN))}"
+    yield f"  rule      {record.rule}"
+    yield f"  written   {record.where}"
 
 
 class WireChecks:
@@ -65,7 +166,7 @@ class WireChecks:
 
     def set_up(self, item: WireItem) -> None:
         """Wait for the outcome; the first item starts all checks."""
-        from pytest_bfcl.extensions.wire.record import record_of
+        from pytest_bfcl.extensions.wire.outcome import record_of
 
         if (reason := self._session.notices.stopped) is not None:
             raise pytest_internals.skipped(f"not run: {reason}")
@@ -97,15 +198,6 @@ class WireChecks:
                 self._session.notices.stop(reason, summarised=False)
         else:
             self._unreached = None
-
-    def check(self, item: WireItem) -> None:
-        """A fault fails; what says nothing about the server is skipped, with its reason."""
-        record = item.stash[RECORD]
-        if record.state == "broke":
-            item.user_properties += [("tag", "WIRE_FAULT"), ("reason", record.reason), ("rule", record.rule)]
-            raise WireFault(record)
-        if record.state in SKIPPED:
-            raise pytest_internals.skipped(f"{record.state.replace('_', ' ')}: {record.why}")
 
     def _start(self, item: WireItem) -> Future[Outcome]:
         assert self._thread is not None

@@ -1,12 +1,14 @@
-"""What the wire checks came to, on the controller: lines in the run directory, their own table, a page."""
+"""The wire checks of a session (set ``wire``), and what they came to: lines in the run directory, a table, a page."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_bfcl.extensions.wire.asking import NODEID, WireChecks, WireFile, checks_of
 from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.plugin.failure_repr import FailureRepr, place_of, text_of
 from pytest_bfcl.plugin.recording import opened
@@ -14,13 +16,41 @@ from pytest_bfcl.plugin.sink import Sink
 from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:
+    from pytest_bfcl.extensions.wire.outcome import WireRecord
     from pytest_bfcl.extensions.wire.page import Server
-    from pytest_bfcl.extensions.wire.record import WireRecord
     from pytest_bfcl.plugin.session import Session
+    from pytest_bfcl.session.contender import Contender
     from pytest_bfcl.session.run import Run
 
 HEAD: tuple[str, ...] = ("checks of", "held", "broke", "did not call", "refused", "not judged", "errors")
 STATES = ("held", "broke", "not_called", "refused", "blocked", "error")
+
+
+@dataclass(frozen=True)
+class WireSet:
+    """The set ``wire`` of a session (`pytest_bfcl.plugin.check_sets.CheckSet`)."""
+
+    checks: Sequence[tuple[Contender, Sequence[str]]]
+    asking: WireChecks
+    only: frozenset[str] | None
+    plugins: Mapping[str, object]
+
+    def file(self, parent: pytest.Collector) -> WireFile:
+        """``bfcl/wire.jsonl``; there is no such file."""
+        path = parent.config.invocation_params.dir / NODEID
+        node: WireFile = WireFile.from_parent(parent, path=path, nodeid=NODEID, name="wire.jsonl")
+        node.checks, node.asking, node.only = self.checks, self.asking, self.only
+        node.add_marker("wire")
+        return node
+
+
+def wire_checks(session: Session, contenders: Sequence[Contender], run: Run, only: frozenset[str] | None) -> WireSet:
+    """The entry point. Raises `UsageError` for models without their own endpoint, and for unknown checks."""
+    asking = WireChecks(session)
+    plugins: dict[str, object] = {"bfcl-wire": asking}
+    if not session.is_worker:
+        plugins["bfcl-wire-report"] = WireReport(session, run)
+    return WireSet(checks_of(contenders, only, run.folder, session.settings), asking, only, plugins)
 
 
 class WireReport:
@@ -38,8 +68,8 @@ class WireReport:
         line = getattr(report, "bfcl_wire", None)
         if line is None or str(report.outcome) == "rerun":
             return
+        from pytest_bfcl.extensions.wire.outcome import read_records
         from pytest_bfcl.extensions.wire.page import LINES_FILE
-        from pytest_bfcl.extensions.wire.record import read_records
 
         if (shown := text_of(report.longrepr)) is not None:  # as it came from a worker
             message = shown.partition("\n")[0].replace("WIRE_FAULT: ", "WIRE_FAULT ")
