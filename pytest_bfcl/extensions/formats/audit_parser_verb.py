@@ -18,7 +18,7 @@ from pytest_bfcl.json_types import Fields
 from pytest_bfcl.plain_text import say
 
 if TYPE_CHECKING:
-    from pytest_bfcl.extensions.formats.parser_streams import Found, StreamedText
+    from pytest_bfcl.extensions.formats.installed_parser import Found, StreamedText
     from pytest_bfcl.formats.decoders import Decoder
 
 SUMMARY = "compare an installed engine's parser with our decoder"
@@ -52,8 +52,7 @@ class Text:
 
 def run(args: argparse.Namespace) -> int:
     """Read, compare, print."""
-    from pytest_bfcl.extensions.formats.installed_parser import installed_parser, is_installed_name
-    from pytest_bfcl.extensions.formats.parser_streams import under_every_split
+    from pytest_bfcl.extensions.formats.installed_parser import installed_parser, is_installed_name, under_every_split
 
     if not is_installed_name(args.name):
         raise UsageError(f"{args.name} names no engine: vllm:{args.name} or sglang:{args.name}")

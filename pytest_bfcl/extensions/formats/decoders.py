@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from pytest_bfcl.extensions.formats import gemma, json_lists, sources, text_lines
-from pytest_bfcl.extensions.formats import tool_call_tags as tags
-from pytest_bfcl.extensions.formats.installed_parser import STREAMED, installed_parser, pairs_of
-from pytest_bfcl.extensions.formats.parser_streams import token_cuts
+from pytest_bfcl.extensions.formats import json_calls, text_calls
+from pytest_bfcl.extensions.formats.installed_parser import STREAMED, installed_parser, pairs_of, token_cuts
 from pytest_bfcl.formats.decoders import HANDLER, HANDLERS, Decoder, handler_name
 from pytest_bfcl.formats.members import Pair, items, iterated, objects, pair, string_parsed, texts
 from pytest_bfcl.formats.served import calls_of, texts_of
@@ -16,13 +14,18 @@ from pytest_bfcl.json_types import Fields
 from pytest_bfcl.syntax.limits import DecodeError
 from pytest_bfcl.syntax.native import parse_json
 
-Reads = Callable[..., Any]
-
 
 def _handler(
     name: str, texts: Callable[..., list[str]], calls: Callable[..., Any] | None = None, **more: Any
 ) -> Decoder:
     return Decoder(handler_name(name), HANDLERS[name], texts, calls, **more)
+
+
+def _of_pairs(name: str, pairs: Callable[..., list[Pair]], comma: str = ",", **more: Any) -> Decoder:
+    """A handler whose two readings are of the same pairs."""
+    return _handler(
+        name, lambda result: texts(pairs(result), comma), lambda result: objects(pairs(result)), **more
+    )  # fmt: skip
 
 
 def native_calls(result: object) -> list[Any]:
@@ -62,16 +65,6 @@ def cohere_pairs(result: object) -> list[Pair]:
     return list(items(result)) if isinstance(result, list) else []
 
 
-def cohere_calls(result: object) -> list[Any]:
-    """Cohere."""
-    return objects(cohere_pairs(result))
-
-
-def cohere_texts(result: object) -> list[str]:
-    """The same as call texts."""
-    return texts(cohere_pairs(result))
-
-
 def xiaoming_calls(result: object) -> list[Any]:
     """xiaoming: stored as native calls, read as DM-Cito's, so calls never decode."""
     return objects(map(pair, iterated(result)))
@@ -94,33 +87,34 @@ def installed_decoder(name: str) -> Decoder:
 
 
 _PARSED = (
-    _handler("python-fence", sources.phi_texts, source=sources.without_fence),
-    _handler("tool-code", sources.gemini_texts, source=sources.no_tool_code),
-    _handler("toolcall", sources.toolcall_texts, source=sources.toolcall),
-    _handler("gorilla", sources.never, source=sources.bracketed),
-    _handler("nexus", sources.never, source=sources.nexus, read=sources.read_nexus),
+    _handler("python-fence", text_calls.phi_texts, source=text_calls.without_fence),
+    _handler("tool-code", text_calls.gemini_texts, source=text_calls.no_tool_code),
+    _handler("toolcall", text_calls.toolcall_texts, source=text_calls.toolcall),
+    _handler("gorilla", text_calls.never, source=text_calls.bracketed),
+    _handler("nexus", text_calls.never, source=text_calls.nexus, read=text_calls.read_nexus),
 )
+_LISTED = json_calls.listed_texts, json_calls.listed_calls
 _OWN = (
-    _handler("hermes", tags.hermes_texts, tags.hermes_calls, thinking="think"),
-    _handler("hermes-strict", tags.listed_texts, tags.listed_calls, read=tags.read_arch, stored=True),
-    _handler("falcon", tags.falcon_texts, tags.falcon_calls),
-    _handler("granite3", tags.listed_texts, tags.listed_calls, read=tags.read_granite3, stored=True),
-    _handler("phi4-mini", tags.listed_texts, tags.listed_calls, read=tags.read_phi, stored=True),
-    _handler("granite20b", text_lines.granite20b_texts, text_lines.granite20b_calls),
-    _handler("llama3-json", json_lists.llama_texts, json_lists.llama_calls),
-    _handler("hammer", json_lists.hammer_texts, json_lists.hammer_calls),
-    _handler("json-list", json_lists.bitagent_texts, json_lists.bitagent_calls),
-    _handler("xlam", json_lists.xlam_texts, json_lists.xlam_calls),
-    _handler("mistral-json", tags.listed_texts, tags.listed_calls, read=json_lists.read_mistral, stored=True),
-    _handler("thinkagent", json_lists.thinkagent_texts, json_lists.thinkagent_calls),
-    _handler("glm4", text_lines.glm_texts, text_lines.glm_calls),
-    _handler("functiongemma", gemma.gemma_texts, gemma.gemma_calls),
-    _handler("minicpm3", text_lines.minicpm_texts, text_lines.minicpm_calls),
-    _handler("tool-calls-list", json_lists.mining_texts, json_lists.mining_calls, read=json_lists.read_mining),
+    _handler("hermes", json_calls.hermes_texts, json_calls.hermes_calls, thinking="think"),
+    _handler("hermes-strict", *_LISTED, read=json_calls.read_arch, stored=True),
+    _of_pairs("falcon", json_calls.falcon_pairs),
+    _handler("granite3", *_LISTED, read=json_calls.read_granite3, stored=True),
+    _handler("phi4-mini", *_LISTED, read=json_calls.read_phi, stored=True),
+    _handler("granite20b", text_calls.granite20b_texts, text_calls.granite20b_calls),
+    _of_pairs("llama3-json", json_calls.llama_pairs),
+    _handler("hammer", json_calls.hammer_texts, json_calls.hammer_calls),
+    _of_pairs("json-list", json_calls.bitagent_pairs),
+    _of_pairs("xlam", json_calls.xlam_pairs),
+    _handler("mistral-json", *_LISTED, read=json_calls.read_mistral, stored=True),
+    _handler("thinkagent", json_calls.thinkagent_texts, lambda result: objects(json_calls.thinkagent_pairs(result))),
+    _handler("glm4", text_calls.glm_texts, text_calls.glm_calls),
+    _of_pairs("functiongemma", text_calls.gemma_pairs, ", "),
+    _handler("minicpm3", text_calls.minicpm_texts, text_calls.minicpm_calls),
+    _handler("tool-calls-list", json_calls.mining_texts, json_calls.mining_calls, read=json_calls.read_mining),
     _handler("native", native_texts, native_calls),
     _handler("native-or-texts", mixed_texts, mixed_calls, stored=True),
-    _handler("cohere", cohere_texts, cohere_calls, stored=True),
-    _handler("xiaoming", json_lists.mining_texts, xiaoming_calls, stored=True),
+    _of_pairs("cohere", cohere_pairs, stored=True),
+    _handler("xiaoming", json_calls.mining_texts, xiaoming_calls, stored=True),
 )
 
 

@@ -1,24 +1,27 @@
 """A family at work: what ``/v1/completions`` is asked with, and what becomes of the reply.
 
 The one door for adapters and conversations: `Family.render` before a request, `Family.read` after it,
-`Family.results` when calls were executed.
+`Family.results` when calls were executed. What goes back to the model is what the family's handler sends (spec §5).
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pytest_bfcl.extensions.formats import functiongemma, minicpm, prompting, qwen, tool_lists
-from pytest_bfcl.extensions.formats.history import Read, read_reply, result_messages
+from pytest_bfcl.extensions.formats import qwen, stubs, templates
 from pytest_bfcl.extensions.formats.hub import read_template
-from pytest_bfcl.extensions.formats.parts import Prompted, Template
-from pytest_bfcl.extensions.formats.prompting import opened
+from pytest_bfcl.extensions.formats.json_calls import tagged_inside, tagged_values
+from pytest_bfcl.extensions.formats.templates import Prompted, Template, opened
 from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.fetching.format_texts import FormatTexts
 from pytest_bfcl.fetching.official import fetched_folder
+from pytest_bfcl.formats.own_calls import call_ids, decoded_calls
+from pytest_bfcl.formats.schema_types import Documents
 from pytest_bfcl.formats.table import (
     FORMATS,
     Format,
@@ -27,9 +30,12 @@ from pytest_bfcl.formats.table import (
     guessed_decoder,
     registered_format,
 )
+from pytest_bfcl.formats.thinking import Parted, Think, read_thinking
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.models.base import Request
 from pytest_bfcl.models.completions import TEMPLATE_VARIABLES, Completions
+from pytest_bfcl.syntax.limits import DecodeError
+from pytest_bfcl.syntax.native import parse_json
 from pytest_bfcl.transcript import Message, Mode, Reply
 from pytest_bfcl.troubles import AdapterTrouble
 
@@ -39,34 +45,35 @@ if TYPE_CHECKING:
     from pytest_bfcl.models.spec import ModelSpec
     from pytest_bfcl.settings import Settings
 
+
 TEMPLATES: Mapping[str, Template] = {
-    "llama3": prompting.llama3,
-    "llama4": prompting.llama4,
-    "gemma": prompting.gemma,
-    "chatml": prompting.chatml_prompt,
-    "bielik": prompting.bielik,
-    "phi4": prompting.phi4,
-    "phi4mini": prompting.phi4mini,
-    "r1": prompting.r1,
+    "llama3": templates.llama3,
+    "llama4": templates.llama4,
+    "gemma": templates.gemma,
+    "chatml": templates.chatml_prompt,
+    "bielik": templates.bielik,
+    "phi4": templates.phi4,
+    "phi4mini": templates.phi4mini,
+    "r1": templates.r1,
     "qwen3": qwen.qwen3,
     "qwen3-tools": qwen.qwen3_tools,
     "nanbeige": qwen.nanbeige,
     "pelican": qwen.pelican,
     "granite4": qwen.granite4,
     "arch": qwen.arch,
-    "granite3": tool_lists.granite3,
-    "phi4mini-tools": tool_lists.phi4mini_tools,
-    "granite20b": tool_lists.granite20b,
-    "llama31": tool_lists.llama31,
-    "xlam-llama": tool_lists.xlam_llama,
-    "bitagent": tool_lists.bitagent,
-    "xlam-qwen": tool_lists.xlam_qwen,
-    "hammer": tool_lists.hammer,
-    "glm4": tool_lists.glm4,
-    "mistral": tool_lists.mistral,
-    "thinkagent": tool_lists.thinkagent,
-    "functiongemma": functiongemma.functiongemma,
-    "minicpm3": minicpm.minicpm3,
+    "granite3": templates.granite3,
+    "phi4mini-tools": templates.phi4mini_tools,
+    "granite20b": templates.granite20b,
+    "llama31": templates.llama31,
+    "xlam-llama": templates.xlam_llama,
+    "bitagent": partial(templates.xlam_llama, default="bitagent.system"),
+    "xlam-qwen": templates.xlam_qwen,
+    "hammer": templates.hammer,
+    "glm4": templates.glm4,
+    "mistral": templates.mistral,
+    "thinkagent": templates.thinkagent,
+    "functiongemma": stubs.functiongemma,
+    "minicpm3": stubs.minicpm3,
 }
 
 
@@ -188,8 +195,6 @@ def _of_row(row: Format, think: Think) -> Family:
 
 def _of_hub(path: Path, model: str, decoder: str | None, think: Think) -> Family:
     """The family of a template read from disk; its calls are read by ``decoder`` or what the model's name suggests."""
-    from pytest_bfcl.extensions.formats.hub import read_template
-
     template = read_template(path)
     name = decoder if decoder not in (None, "auto") else guessed_decoder(model or path.name)
     if name is None:
@@ -246,3 +251,88 @@ def _variables(parameters: Fields) -> Fields:
 def _as_it_is(reply: Reply, message: Message) -> Message:
     """The family itself says what of a reply stays in the conversation."""
     return message
+
+
+class Read(NamedTuple):
+    """A reply as the family's handler takes it: what is decoded, its reasoning, the messages it appends."""
+
+    answer: str
+    reasoning: str | None
+    messages: list[Message]
+
+
+def read_reply(
+    text: str, family: Format, think: Think = "auto", ids: Sequence[str] = (), functions: Documents = ()
+) -> Read:
+    """Part a raw reply and say what goes back. ``ids`` are those of Mistral's calls (default ``call00001`` …)."""
+    parted = read_thinking(text, think, family.thinking)
+    return Read(parted.answer, parted.reasoning, [_message(text, parted, family, ids, functions)])
+
+
+def _message(text: str, parted: Parted, family: Format, ids: Sequence[str], functions: Documents) -> Message:
+    message: Message = {"role": "assistant", "content": parted.answer}
+    if family.history == "user":  # DeepSeek-R1: the template cuts the thoughts
+        message["content"] = text
+    elif family.history == "mistral":
+        message["content"] = _mistral(parted.answer, ids)
+    elif family.history == "calls":
+        calls = tagged_inside(text) if family.null_content else tagged_values(text)
+        if calls:
+            message = {"role": "assistant", "content": None if family.null_content else "", "tool_calls": calls}
+    elif family.history == "native":
+        message.update(_native(parted, family, ids, functions))
+    if family.history in ("reasoning", "calls") and family.thinking == "think":
+        message["reasoning_content"] = parted.reasoning or ""
+    return message
+
+
+def _native(parted: Parted, family: Format, ids: Sequence[str], functions: Documents) -> Message:
+    """Calls found in the text as OpenAI's messages have them, with arguments parsed, as chat templates want them."""
+    fields: Message = {"reasoning_content": parted.reasoning} if parted.reasoning else {}
+    calls = decoded_calls(parted.answer, family.decoder, functions)
+    if calls:
+        named = zip(call_ids(len(calls), ids), calls, strict=True)
+        fields["content"] = ""
+        fields["tool_calls"] = [
+            {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
+            for call_id, (name, arguments) in named
+        ]
+    return fields
+
+
+def _mistral(answer: str, ids: Sequence[str]) -> str:
+    """Parsed calls with their ids; a reply that did not parse goes back as it came."""
+    try:
+        members = parse_json(answer)
+    except DecodeError:
+        return answer
+    if not isinstance(members, list):
+        return answer if members else f"[TOOL_CALLS]{json.dumps(members)}"
+    named = [
+        {**member, "id": call_id}
+        for member, call_id in zip(members, call_ids(len(members), ids), strict=True)
+        if isinstance(member, dict)
+    ]
+    return f"[TOOL_CALLS]{json.dumps(named)}"
+
+
+def result_messages(
+    family: Format, calls: Sequence[str], results: Sequence[str], ids: Sequence[str] = ()
+) -> list[Message]:
+    """Results of executed calls as the handler shows them; ``calls`` are call texts."""
+    pairs = list(zip(calls, results, strict=False))
+    if family.history == "user":
+        shown = [{"role": "tool", "name": call, "content": result} for call, result in pairs]
+        return [{"role": "user", "content": repr(shown)}]
+    if family.history == "ipython":
+        return [{"role": "ipython", "content": result} for _, result in pairs]
+    if family.history == "mistral":
+        named = zip(call_ids(len(pairs), ids), pairs, strict=True)
+        return [{"role": "tool", "content": result, "tool_call_id": call_id} for call_id, (_, result) in named]
+    if family.history == "native":
+        named = zip(call_ids(len(pairs), ids), pairs, strict=True)
+        return [
+            {"role": "tool", "content": result, "tool_call_id": call_id, "name": call.partition("(")[0]}
+            for call_id, (call, result) in named
+        ]
+    return [{"role": "tool", "name": call, "content": result} for call, result in pairs]

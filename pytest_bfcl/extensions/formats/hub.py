@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pytest_bfcl.confined import Stopped, Worker
 from pytest_bfcl.extensions.formats.hub_worker import SERVICE
-from pytest_bfcl.extensions.formats.parts import Prompted
+from pytest_bfcl.extensions.formats.templates import Prompted
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.plain_text import clean

@@ -6,10 +6,14 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from pytest_bfcl.extensions.formats.parts import CHATML_REPLY, Prompted, chatml, one_line, text_of
+from pytest_bfcl.extensions.formats.templates import CHATML_REPLY, Prompted, chatml, one_line, text_of
 from pytest_bfcl.transcript import Message
 
 RESPONSE, RESPONSE_END = "<tool_response>", "</tool_response>"
+
+
+def _result(content: str) -> str:
+    return f"{RESPONSE}\n{content}\n{RESPONSE_END}"
 
 
 def qwen3(shown: Prompted) -> str:
@@ -37,9 +41,13 @@ def nanbeige(shown: Prompted) -> str:
 
 def _tools(before: str, shown: Prompted) -> str:
     """The system block with tools; its last text ends the message."""
-    listed = "".join(f"\n{one_line(function)}" for function in shown.functions)
     texts = shown.texts
-    return f"<|im_start|>system\n{before}{texts['qwen.tools_head']}{listed}{texts['qwen.tools_tail']}"
+    return f"<|im_start|>system\n{before}{texts['qwen.tools_head']}{_listed(shown)}{texts['qwen.tools_tail']}"
+
+
+def _listed(shown: Prompted) -> str:
+    """The tools, one a line."""
+    return "".join(f"\n{one_line(function)}" for function in shown.functions)
 
 
 def _dialogue(messages: Sequence[Message]) -> str:
@@ -51,7 +59,7 @@ def _dialogue(messages: Sequence[Message]) -> str:
             last = number == len(messages) - 1
             parts.append(_assistant(message, number > last_query, last))
         elif role == "tool":
-            parts.append(_response(messages, number, f"\n{RESPONSE}\n{content}\n{RESPONSE_END}"))
+            parts.append(_response(messages, number, f"\n{_result(content)}"))
         else:
             parts.append(chatml(role, content))
     return "".join(parts)
@@ -83,11 +91,8 @@ def _assistant(message: Message, after_query: bool, last: bool) -> str:
 
 def _calls(message: Message, content: bool) -> str:
     calls = message.get("tool_calls") or []
-    parts = []
-    for call in calls:
-        gap = "\n" if content or call != calls[0] else ""
-        parts.append(f"{gap}{tool_call(call)}")
-    return "".join(parts)
+    written = "\n".join(map(tool_call, calls))
+    return f"\n{written}" if calls and content else written
 
 
 def tool_call(call: Any, ascii_only: bool = True) -> str:
@@ -108,9 +113,10 @@ def _response(messages: Sequence[Message], number: int, written: str, opening: s
 def pelican(shown: Prompted) -> str:
     """Pelican VL: each message its own block, no reasoning."""
     if shown.functions:
-        listed = "".join(f"\n{one_line(function)}" for function in shown.functions)
         before = f"{shown.system}\n\n" if shown.system is not None else ""
-        tools = f"{shown.texts['pelican.tools_head']}\n<tools>{listed}\n</tools>{shown.texts['pelican.tools_tail']}"
+        tools = (
+            f"{shown.texts['pelican.tools_head']}\n<tools>{_listed(shown)}\n</tools>{shown.texts['pelican.tools_tail']}"
+        )
         head = chatml("system", before + tools)
     else:
         head = chatml("system", "You are a helpful assistant." if shown.system is None else shown.system)
@@ -118,7 +124,7 @@ def pelican(shown: Prompted) -> str:
     for message in shown.rest:
         content, role = text_of(message), message["role"]
         if role == "tool":
-            content = f"{RESPONSE}\n{content}\n{RESPONSE_END}"
+            content = _result(content)
         elif role == "assistant":
             content = "".join(tool_call(call, False) for call in message.get("tool_calls") or []) + content
         parts.append(chatml(role, content))
@@ -129,16 +135,15 @@ def arch(shown: Prompted) -> str:
     """Arch-Agent: after Qwen 2.5, always with a system block."""
     system = shown.texts["arch.system"] if shown.system is None else shown.system
     if shown.functions:
-        listed = "".join(f"\n{one_line(function)}" for function in shown.functions)
         tail = shown.texts["arch.tools_tail"]
-        head = f"<|im_start|>system\n{system}{shown.texts['arch.tools_head']}{listed}{tail}"
+        head = f"<|im_start|>system\n{system}{shown.texts['arch.tools_head']}{_listed(shown)}{tail}"
     else:
         head = chatml("system", system)
     parts = [head]
     for number, message in enumerate(shown.rest):
         content, role = text_of(message), message["role"]
         if role == "tool":
-            parts.append(_response(shown.rest, number, f"\n{RESPONSE}\n{content}\n{RESPONSE_END}"))
+            parts.append(_response(shown.rest, number, f"\n{_result(content)}"))
         elif role == "assistant" and message.get("tool_calls"):
             said = f"\n{content}" if content else ""
             written = "".join(f"\n{tool_call(call)}" for call in message["tool_calls"])
@@ -152,8 +157,7 @@ def granite4(shown: Prompted) -> str:
     """Granite 4."""
     texts = shown.texts
     if shown.functions:
-        listed = "".join(f"\n{one_line(function)}" for function in shown.functions)
-        tools = f"{texts['granite4.tools_head']}{listed}{texts['granite4.tools_tail']}"
+        tools = f"{texts['granite4.tools_head']}{_listed(shown)}{texts['granite4.tools_tail']}"
         head = tools if shown.system is None else f"{shown.system}\n\n{tools}"
     else:
         head = texts["granite4.system"] if shown.system is None else shown.system
@@ -161,7 +165,7 @@ def granite4(shown: Prompted) -> str:
     for number, message in enumerate(shown.rest):
         content, role = text_of(message), message["role"]
         if role == "tool":
-            written = f"\n{RESPONSE}\n{content}\n{RESPONSE_END}"
+            written = f"\n{_result(content)}"
             opening, closing = "<|start_of_role|>user<|end_of_role|>", "<|end_of_text|>\n"
             parts.append(_response(shown.rest, number, written, opening, closing))
         elif role == "assistant":

@@ -17,7 +17,7 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from pytest_bfcl.extensions.formats.parser_streams import Cuts, deltas_of, shrunk, splits_of
+from pytest_bfcl.extensions.formats.installed_parser import Cuts, deltas_of, shrunk, splits_of
 from pytest_bfcl.extensions.wire.differences import Wanted, compare
 from pytest_bfcl.extensions.wire.parser import Hung, Read, Target
 from pytest_bfcl.extensions.wire.replies import Reply

@@ -20,8 +20,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
-from pytest_bfcl.extensions.formats.installed_parser import Calls, InstalledParser, installed_parser, is_installed_name
-from pytest_bfcl.extensions.formats.parser_streams import Cuts, deltas_of
+from pytest_bfcl.extensions.formats.installed_parser import (
+    Calls,
+    Cuts,
+    InstalledParser,
+    deltas_of,
+    installed_parser,
+    is_installed_name,
+)
 from pytest_bfcl.extensions.wire.chat import Chat
 from pytest_bfcl.extensions.wire.replies import Call, Exchange, Reply
 from pytest_bfcl.extensions.wire.requests import Tool, documents

@@ -13,7 +13,7 @@ import pytest
 
 from pytest_bfcl.extensions.formats.family import TEMPLATES, Family, open_family
 from pytest_bfcl.extensions.formats.hub import read_template
-from pytest_bfcl.extensions.formats.parts import Prompted
+from pytest_bfcl.extensions.formats.templates import Prompted
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.fetching.format_texts import FormatTexts, extract_format_texts, format_sources
 from pytest_bfcl.formats.table import FORMATS
@@ -182,7 +182,7 @@ def test_ctrl_c_works_while_a_template_computes(tmp_path):
     """As a user has it: the process ends at once, not when the template does."""
     hub(tmp_path, "{{ 9 ** (9 ** 9) }}")
     read = "from pathlib import Path; from pytest_bfcl.extensions.formats.hub import read_template"
-    asked = "from pytest_bfcl.extensions.formats.parts import Prompted; print('asking', flush=True)"
+    asked = "from pytest_bfcl.extensions.formats.templates import Prompted; print('asking', flush=True)"
     program = f"{read}; {asked}; read_template(Path({str(tmp_path)!r}))(Prompted([], [], None))"
     with subprocess.Popen(
         [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -224,8 +224,8 @@ def test_a_folder_needs_to_say_how_calls_are_written(tmp_path):
 
 
 def test_stubs_of_minicpm():
-    from pytest_bfcl.extensions.formats.minicpm import minicpm3
-    from pytest_bfcl.extensions.formats.parts import Prompted
+    from pytest_bfcl.extensions.formats.stubs import minicpm3
+    from pytest_bfcl.extensions.formats.templates import Prompted
 
     texts = FormatTexts({"minicpm3.imports": "IMPORTS\n", "minicpm3.rules": "{tools}RULES {{x}}\n"})
     properties = {

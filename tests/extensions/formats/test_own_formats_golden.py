@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.decoding import DecodeError, WrongShape, call_texts, decode_reply
-from pytest_bfcl.extensions.formats.history import read_reply
+from pytest_bfcl.extensions.formats.family import read_reply
 from pytest_bfcl.formats.table import FORMATS, Format
 from pytest_bfcl.transcript import Reply, ToolCall
 

@@ -194,7 +194,7 @@ def simulators(recorded: Recorded) -> Iterator[Part]:
 
 def replies(recorded: Recorded) -> Iterator[Part]:
     """Raw replies in models' own formats."""
-    from pytest_bfcl.extensions.formats.history import read_reply
+    from pytest_bfcl.extensions.formats.family import read_reply
     from pytest_bfcl.transcript import Reply
     from tests.extensions.formats.test_own_formats_golden import differences, family, native_reply, rows
 

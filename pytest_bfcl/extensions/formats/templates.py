@@ -1,24 +1,170 @@
-"""Templates of families that are shown tools in their own layouts (formats spec §3)."""
+"""Templates of model families: what they are put together from, and those of few lines each (formats spec §3).
+
+JSON as templates print it, messages of ChatML and of Llama's tokens; families that are asked in prompting mode, whose
+tools stand in the system message; families that are shown tools in their own layouts.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
-from pytest_bfcl.extensions.formats.parts import (
-    CHATML_REPLY,
-    LLAMA_REPLY,
-    Prompted,
-    chatml,
-    indented,
-    llama,
-    one_line,
-    text_of,
-)
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.formats.table import Format
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.tools.schemas import compile_tools
+from pytest_bfcl.transcript import Message
+
+if TYPE_CHECKING:
+    from pytest_bfcl.dataset.entry import FunctionDoc
+    from pytest_bfcl.fetching.format_texts import FormatTexts
+
+
+@dataclass(frozen=True, slots=True)
+class Prompted:
+    """What a template renders. ``query`` counts the conversation's requests from 1.
+
+    ``variables`` are names that a model's own template may read besides (``chat_template_kwargs``).
+    """
+
+    messages: Sequence[Message]
+    functions: Sequence[FunctionDoc]
+    texts: FormatTexts
+    query: int = 1
+    variables: Fields = field(default_factory=dict)
+
+    @property
+    def system(self) -> str | None:
+        """The leading system message's text, ``None`` without one."""
+        first = self.messages[0] if self.messages else {}
+        return text_of(first) if first.get("role") == "system" else None
+
+    @property
+    def rest(self) -> Sequence[Message]:
+        """The messages behind a leading system message."""
+        return self.messages if self.system is None else self.messages[1:]
+
+
+Template = Callable[[Prompted], str]
+"""A family's template: what to show → the prompt."""
+
+
+def text_of(message: Fields) -> str:
+    """A message's content; null is the empty text."""
+    content = message.get("content")
+    return content if isinstance(content, str) else "" if content is None else str(content)
+
+
+def one_line(value: object) -> str:
+    """JSON on one line, ASCII only."""
+    return json.dumps(value)
+
+
+def indented(value: object) -> str:
+    """JSON with an indent of four."""
+    return json.dumps(value, indent=4)
+
+
+def chatml(role: str, content: str, end: str = "<|im_end|>\n") -> str:
+    """One message between ChatML's tokens."""
+    return f"<|im_start|>{role}\n{content}{end}"
+
+
+def llama(role: str, content: str, gap: str = "\n\n") -> str:
+    """One message between Llama 3's tokens."""
+    return f"<|start_header_id|>{role}<|end_header_id|>{gap}{content}<|eot_id|>"
+
+
+CHATML_REPLY = "<|im_start|>assistant\n"
+LLAMA_REPLY = "<|start_header_id|>assistant<|end_header_id|>\n\n"
+
+
+def chatml_prompt(shown: Prompted) -> str:
+    """ChatML with any role: MiniCPM3."""
+    return "".join(chatml(m["role"], text_of(m)) for m in shown.messages) + CHATML_REPLY
+
+
+def bielik(shown: Prompted) -> str:
+    """ChatML behind a start token."""
+    return f"<s>{chatml_prompt(shown)}"
+
+
+def llama3(shown: Prompted) -> str:
+    """Llama 3.x."""
+    said = "".join(llama(m["role"], text_of(m).strip()) for m in shown.messages)
+    return f"<|begin_of_text|>{said}{LLAMA_REPLY}"
+
+
+def llama4(shown: Prompted) -> str:
+    """Llama 4: other tokens."""
+    said = "".join(f"<|header_start|>{m['role']}<|header_end|>\n\n{text_of(m).strip()}<|eot|>" for m in shown.messages)
+    return f"<|begin_of_text|>{said}<|header_start|>assistant<|header_end|>\n\n"
+
+
+def gemma(shown: Prompted) -> str:
+    """Gemma 3: system text goes into the first message; only the entry's own assistant messages become ``model``."""
+    prefix = f"{shown.system.strip()}\n\n" if shown.system is not None else ""
+    parts = ["<bos>"]
+    for number, message in enumerate(shown.rest):
+        content = text_of(message).strip()
+        parts.append(f"<start_of_turn>{message['role']}\n{prefix if number == 0 else ''}{content}<end_of_turn>\n")
+    return "".join(parts) + "<start_of_turn>model\n"
+
+
+def phi4(shown: Prompted) -> str:
+    """Phi-4."""
+    said = "".join(f"<|im_start|>{m['role']}<|im_sep|>{text_of(m)}<|im_end|>\n" for m in shown.messages)
+    return f"{said}<|im_start|>assistant<|im_sep|>"
+
+
+def phi4mini(shown: Prompted) -> str:
+    """Phi-4-mini."""
+    return "".join(f"<|{m['role']}|>{text_of(m)}<|end|>" for m in shown.messages) + "<|assistant|>"
+
+
+def r1(shown: Prompted) -> str:
+    """DeepSeek-R1: thoughts of earlier replies go."""
+    parts = ["<｜begin▁of▁sentence｜>"]
+    for message in shown.messages:
+        content = text_of(message)
+        if message["role"] == "user":
+            parts.append(f"<｜User｜>{content}")
+        elif message["role"] == "assistant":
+            parts.append(f"<｜Assistant｜>{content.rpartition('</think>')[2]}<｜end▁of▁sentence｜>")
+        else:
+            parts.append(content)
+    return "".join(parts) + "<｜Assistant｜><think>\n"
+
+
+_JOINING = frozenset({"gemma", "r1"})
+_SYSTEM_TO_USER = frozenset({"r1", "hammer"})
+
+
+def opened(family: Format, messages: Sequence[Message], first: bool) -> list[Message]:
+    """A turn's messages in this family's form; ``first`` is turn 0, system prompt included."""
+    changed = [dict(message) for message in messages]
+    if family.template in _SYSTEM_TO_USER and first:
+        for message in changed:
+            if message["role"] == "system":
+                message["role"] = "user"
+    if family.template == "gemma":
+        for message in changed:
+            if message["role"] == "assistant":
+                message["role"] = "model"
+    return _joined(changed) if family.template in _JOINING else changed
+
+
+def _joined(messages: list[Message]) -> list[Message]:
+    """Consecutive user messages as one, a blank line between."""
+    result: list[Message] = []
+    for message in messages:
+        if result and message["role"] == result[-1]["role"] == "user":
+            result[-1]["content"] = f"{text_of(result[-1])}\n\n{text_of(message)}"
+        else:
+            result.append(message)
+    return result
 
 
 def granite3(shown: Prompted) -> str:
@@ -78,22 +224,13 @@ def _xlam_system(shown: Prompted, default: str) -> str:
     return f"{system}\n{shown.texts['xlam.instruction']}{listed}"
 
 
-def _xlam_llama(shown: Prompted, default: str) -> str:
+def xlam_llama(shown: Prompted, default: str = "xlam.system") -> str:
+    """xLAM 2 on Llama; BitAgent Bounty has its own system text."""
     parts = ["<|begin_of_text|>", llama("system", _xlam_system(shown, default))]
     for message in shown.rest:
         content, role = text_of(message), message["role"]
         parts.append(llama("ipython", content) if role == "tool" else llama(role, content.strip()))
     return "".join(parts) + LLAMA_REPLY
-
-
-def xlam_llama(shown: Prompted) -> str:
-    """xLAM 2 on Llama."""
-    return _xlam_llama(shown, "xlam.system")
-
-
-def bitagent(shown: Prompted) -> str:
-    """BitAgent Bounty: xLAM's template with its own system text."""
-    return _xlam_llama(shown, "bitagent.system")
 
 
 def xlam_qwen(shown: Prompted) -> str:

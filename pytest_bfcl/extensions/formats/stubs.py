@@ -1,17 +1,117 @@
-"""MiniCPM3's template: functions as Python stubs whose arguments are pydantic fields (formats spec §3).
+"""Templates that declare functions in a notation of their own: FunctionGemma, MiniCPM3 (formats spec §3).
 
-The reference lets a code generator write the stubs; the usual schemas come out the same here.
+FunctionGemma: declarations with sorted keys, texts between ``<escape>``. MiniCPM3: Python stubs whose arguments are
+pydantic fields; the reference lets a code generator write the stubs, the usual schemas come out the same here.
 """
 
 from __future__ import annotations
 
+import json
 import keyword
 import re
 from collections.abc import Mapping
 from typing import Any
 
-from pytest_bfcl.extensions.formats.parts import CHATML_REPLY, Prompted, chatml, text_of
+from pytest_bfcl.extensions.formats.templates import CHATML_REPLY, Prompted, chatml, text_of
+from pytest_bfcl.json_types import Fields
 from pytest_bfcl.tools.schemas import compile_tools
+
+_RESERVED = frozenset({"description", "type", "properties", "required", "nullable"})
+"""Property names that the template takes for its own words and leaves out."""
+
+
+def functiongemma(shown: Prompted) -> str:
+    """Types are the benchmark's words in capitals; only ``OBJECT`` would show its properties."""
+    system = shown.texts["functiongemma.system"] if shown.system is None else shown.system.strip()
+    declared = "".join(
+        f"<start_function_declaration>{_declaration(function)}<end_function_declaration>"
+        for function in shown.functions
+    )
+    parts = [f"<start_of_turn>developer\n{system}\n{declared}<end_of_turn>\n"]
+    for message in shown.rest:
+        content, role = text_of(message), message["role"]
+        if role == "tool":
+            name = message.get("name", "")
+            parts.append(f"<start_function_response>response:{name}{_response(content)}<end_function_response>")
+        else:
+            parts.append(f"<start_of_turn>{'model' if role == 'assistant' else role}\n{content.strip()}<end_of_turn>\n")
+    return "".join(parts) + "<start_of_turn>model\n"
+
+
+def _declaration(function: Fields) -> str:
+    schema = function.get("parameters") or {}
+    fields = [f"description:{_escaped(function.get('description', ''))}", *_object_fields(schema)]
+    fields.append(f"type:{_escaped(str(schema.get('type', '')).upper())}")
+    return f"declaration:{function['name']}{{{','.join(fields)}}}"
+
+
+def _object_fields(schema: Fields) -> list[str]:
+    fields = []
+    if schema.get("properties"):
+        fields.append(f"properties:{{{_properties(schema['properties'])}}}")
+    if schema.get("required"):
+        fields.append(f"required:[{','.join(map(_escaped, schema['required']))}]")
+    return fields
+
+
+def _properties(properties: Fields) -> str:
+    return ",".join(
+        f"{name}:{{{_property(schema)}}}"
+        for name, schema in sorted(properties.items())
+        if name not in _RESERVED and isinstance(schema, Mapping)
+    )
+
+
+def _property(schema: Fields) -> str:
+    kind = str(schema.get("type", "")).upper()
+    fields = [f"description:{_escaped(schema.get('description', ''))}"]
+    if kind == "STRING" and schema.get("enum"):
+        fields.append(f"enum:{_argument(list(schema['enum']))}")
+    elif kind == "OBJECT":
+        fields += _object_fields(schema)
+    elif kind == "ARRAY" and isinstance(schema.get("items"), Mapping) and schema["items"]:
+        fields.append(f"items:{{{_items(schema['items'])}}}")
+    return ",".join([*fields, f"type:{_escaped(kind)}"])
+
+
+def _items(schema: Fields) -> str:
+    fields = []
+    for key, value in sorted(schema.items()):
+        if key == "properties" and isinstance(value, Mapping):
+            fields.append(f"properties:{{{_properties(value)}}}")
+        elif key == "required" and isinstance(value, list):
+            fields.append(f"required:[{','.join(map(_escaped, value))}]")
+        elif key == "type":
+            fields.append(f"type:{_argument(str(value).upper())}")
+        elif value is not None:
+            fields.append(f"{key}:{_argument(value)}")
+    return ",".join(fields)
+
+
+def _response(content: str) -> str:
+    """A JSON object with bare, sorted keys; anything else is one text."""
+    try:
+        value = json.loads(content)
+    except (ValueError, RecursionError):
+        value = None
+    return _argument(value if isinstance(value, dict) else {"value": content})
+
+
+def _argument(value: Any) -> str:
+    if isinstance(value, str):
+        return _escaped(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, dict):
+        return f"{{{','.join(f'{key}:{_argument(item)}' for key, item in sorted(value.items()))}}}"
+    if isinstance(value, list):
+        return f"[{','.join(map(_argument, value))}]"
+    return str(value)
+
+
+def _escaped(text: Any) -> str:
+    return f"<escape>{text}<escape>"
+
 
 _WIDTH = 88
 _TYPES = {"string": "str", "integer": "int", "number": "float", "boolean": "bool"}
@@ -33,7 +133,7 @@ def _tools_text(shown: Prompted) -> str:
     return rules.replace("{tools}", shown.texts["minicpm3.imports"] + stubs).rstrip("\n")
 
 
-def _stub(function: Mapping[str, Any]) -> str:
+def _stub(function: Fields) -> str:
     schema = function.get("parameters") or {}
     models = _Models()
     fields = models.fields(schema)
@@ -45,7 +145,7 @@ def _stub(function: Mapping[str, Any]) -> str:
     )
 
 
-def _signature(schema: Mapping[str, Any]) -> str:
+def _signature(schema: Fields) -> str:
     required = schema.get("required") or []
     members = (schema.get("properties") or {}).items()
     return ", ".join(name if name in required else f"{name}={member.get('default')!r}" for name, member in members)
@@ -58,13 +158,13 @@ class _Models:
         self.classes: list[str] = []
         self._names: set[str] = {"Model"}
 
-    def fields(self, schema: Mapping[str, Any]) -> list[str]:
+    def fields(self, schema: Fields) -> list[str]:
         """A class's lines, one field each, without indent."""
         required = schema.get("required") or []
         members = (schema.get("properties") or {}).items()
         return [self._field(name, member, name in required) for name, member in members]
 
-    def _field(self, name: str, schema: Mapping[str, Any], required: bool) -> str:
+    def _field(self, name: str, schema: Fields, required: bool) -> str:
         kind = self._type(name, schema)
         known = f"{name}_" if keyword.iskeyword(name) or not name.isidentifier() else name
         arguments = ["..." if required else repr(schema.get("default"))]
@@ -78,7 +178,7 @@ class _Models:
             return left if required else f"{left} = {arguments[0]}"
         return _wrapped(left, arguments)
 
-    def _type(self, name: str, schema: Mapping[str, Any]) -> str:
+    def _type(self, name: str, schema: Fields) -> str:
         kind = schema.get("type")
         if schema.get("enum"):
             return self._enum(name, schema["enum"])
