@@ -13,8 +13,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.dataset.entry import Entry, FunctionDoc
-from pytest_bfcl.extensions.lexical.clues import Clues, words
-from pytest_bfcl.extensions.lexical.values import fill
+from pytest_bfcl.extensions.lexical.arguments import Clues, fill, words
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.models.base import Request
 from pytest_bfcl.models.source_text import reply_with_calls
