@@ -1,4 +1,4 @@
-"""Templates that declare functions in a notation of their own: FunctionGemma, MiniCPM3 (formats spec §3).
+"""Templates that declare functions in their own notation: FunctionGemma, MiniCPM3 (formats spec §3).
 
 FunctionGemma: declarations with sorted keys, texts between ``<escape>``. MiniCPM3: Python stubs whose arguments are
 pydantic fields; the reference lets a code generator write the stubs, the usual schemas come out the same here.

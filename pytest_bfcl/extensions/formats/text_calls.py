@@ -1,4 +1,4 @@
-"""Handlers that read calls as texts of their own: source code between marks, lines, Gemma's signs (formats spec §4).
+"""Handlers that read calls as other texts: source code between marks, lines, Gemma's signs (formats spec §4).
 
 Phi's and Gemini's fences, Nemotron, Gorilla and Nexus hand a *source* to the benchmark's parser of the entry's return
 format, brackets supplied. Granite 20B, GLM-4, MiniCPM and FunctionGemma are read here.

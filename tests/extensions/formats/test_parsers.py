@@ -226,7 +226,7 @@ def test_the_verb(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, shown = told("vllm:cut", "--decoder", "hermes")
     assert code == 1
     assert "decoder hermes finds the same in 0 of them" in shown
-    assert "1 texts come to the same in all of them, 1 do not (" in shown
+    assert "1 texts read alike in all of them, 1 do not (" in shown
     assert r'{" | "\"" | ' in shown
     code, shown = told("vllm:right", "--decoder", "vllm:right+stream", "--json")
     assert [json.loads(line)["failing"] for line in shown.splitlines()] == [0, 0]

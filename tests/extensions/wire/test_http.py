@@ -201,7 +201,7 @@ def test_only_endpoints_of_our_own_are_asked(monkeypatch: pytest.MonkeyPatch) ->
     assert place.address == "http://localhost:1/v1"
     assert KEY not in repr(place)
     assert place.hidden(f"{KEY} word abcdef") == "[hidden] [hidden] [hidden]"
-    with pytest.raises(UsageError, match="asked over HTTP by ourselves"):
+    with pytest.raises(UsageError, match="need an HTTP endpoint"):
         Place.of(parse_spec("oracle:"), Settings())
     for api in APIS:  # a prompt is needed by none of the checks of text completions
         assert Place.of(parse_spec("openai:m"), replace(settings, api=api)).api == api
