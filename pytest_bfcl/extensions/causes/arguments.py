@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from pytest_bfcl.extensions.causes.cases import Case, Due
@@ -12,15 +12,15 @@ from pytest_bfcl.extensions.causes.places import At, Features, Place, Why, remov
 from pytest_bfcl.extensions.causes.relations import Relation, of_texts
 from pytest_bfcl.extensions.causes.values import same, unequal
 
+_A_WORD = 40
+"""Characters of a text that another one may stand for, wherever it is expected."""
 _A_QUESTION = 20
 """Characters from which on a value that stands in the question is a piece of it."""
 
 
 def of_arguments(case: Case, due: Due, given: dict[str, Any], at: At, here: Features) -> Iterator[Place]:
     """The places of one call's arguments."""
-    schema = case.schema(due.name)
-    properties = schema.get("properties")
-    properties = properties if isinstance(properties, dict) else {}
+    schema, properties = case.schema(due.name), case.properties(due.name)
     order = list(properties)
     required = schema.get("required")
     needed = required if isinstance(required, list) else []
@@ -34,7 +34,8 @@ def of_arguments(case: Case, due: Due, given: dict[str, Any], at: At, here: Feat
             "position": position, "optional": key not in needed, "required": key in needed,
             "type": str(_word(properties.get(key), "type")),
             "kind": _kind(due.said[key]), "enum": bool(_word(properties.get(key), "enum")),
-            "argument": key, "alone": len(keys) == 1,
+            "argument": key, "alone": len(keys) == 1, "empty": not due.said[key],
+            "first of enum": _is_first(properties.get(key), due.said[key]),
         }  # fmt: skip
         if key in renamed:
             why = (
@@ -84,6 +85,11 @@ def _renamed(
     return found
 
 
+def _is_first(schema: object, value: object) -> bool:
+    known = _word(schema, "enum")
+    return isinstance(known, list) and known[:1] == [value]
+
+
 def _word(schema: object, key: str) -> object:
     return schema.get(key, "") if isinstance(schema, dict) else ""
 
@@ -113,8 +119,7 @@ def _of_value(case: Case, due: Due, key: str, said: Any, said_key: str, at: At, 
         fix = set_value(at, (said_key,), right)
         yield Place("value", _kind(right), {**about, **_of_text(right)}, (("swapped", ""),), fix, at, right)
         return
-    properties = case.schema(due.name).get("properties")
-    properties = properties if isinstance(properties, dict) else {}
+    properties = case.properties(due.name)
     known = _word(properties.get(key), "enum")
     for leaf in leaves:
         why, target = why_at("value", leaf.relations), leaf.due
@@ -122,8 +127,12 @@ def _of_value(case: Case, due: Due, key: str, said: Any, said_key: str, at: At, 
             why = (("argument_name", ""), *why)
         elif isinstance(leaf.said, str) and len(leaf.said) >= _A_QUESTION and leaf.said in case.asked:
             why = (*why, ("question", ""))
+        if isinstance(known, list) and known and leaf.said == known[0]:
+            why = (("enum_first", ""), *why)
         if isinstance(known, list) and known and leaf.said not in known:
             why = (*why, ("enum", ""))
+        if isinstance(leaf.said, str) and isinstance(target, str) and max(len(leaf.said), len(target)) <= _A_WORD:
+            why = (*why, ("value_replaced", f"{target} → {leaf.said}"))
         why = (*why, ("value_other", _short(leaf.said)))
         features = {**about, **_of_text(target)}
         yield Place("value", _kind(target), features, why, set_value(at, (said_key, *leaf.path), target), at, target)
@@ -156,7 +165,8 @@ def _kind(value: Any) -> str:
 
 def _of_text(value: Any) -> Features:
     if not isinstance(value, str):
-        return {"digits": isinstance(value, int | float) and not isinstance(value, bool)}
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        return {"digits": number, "size": len(str(int(abs(value)))) if number and abs(value) < 1e15 else None}
     return {
         "words": len(value.split()), "length": len(value), "digits": any(each.isdigit() for each in value),
         "beyond ASCII": not value.isascii(),
@@ -167,6 +177,6 @@ def _short(value: Any) -> str:
     return repr(value)[:40]
 
 
-def why_at(level: str, relations: list[Relation]) -> Why:
+def why_at(level: str, relations: Sequence[Relation]) -> Why:
     """Relations as causes at a level of the call; a few are the same cause at names, arguments and values."""
     return tuple((each.key if each.key in KINDS else f"{level}_{each.key}", each.told) for each in relations)

@@ -13,6 +13,7 @@ from pytest_bfcl.extensions.causes.cases import Case, Due, Made, Turn
 from pytest_bfcl.extensions.causes.places import (
     At,
     Features,
+    Fix,
     Place,
     add,
     call_at,
@@ -22,15 +23,15 @@ from pytest_bfcl.extensions.causes.places import (
     restore,
     set_given,
 )
-from pytest_bfcl.extensions.causes.raw import doubled_names, mended
-from pytest_bfcl.extensions.causes.relations import Relation, of_texts
+from pytest_bfcl.extensions.causes.raw import doubled_names, mended, objects_in, written
+from pytest_bfcl.extensions.causes.relations import MOST, Relation, masked, of_texts
 from pytest_bfcl.extensions.causes.values import same
 
 _Read = tuple[Relation | None, dict[str, Any] | None, str]
 
 
-def of_calls(case: Case, turn: Turn, number: int, about: Features) -> Iterator[Place]:
-    """The places of a turn in which calls were made."""
+def of_calls(case: Case, turn: Turn, number: int, about: Features, gap: Gap | None = None) -> Iterator[Place]:
+    """The places of a turn in which calls were made; ``gap`` is what texts of arguments lack all over the run."""
     places = [(s, i, call) for s, step in enumerate(turn.steps) for i, call in enumerate(step)]
     readable = [_readable(case, call) for _, _, call in places]
     places = [(s, i, replace(call, name=name)) for (s, i, call), (_, _, name) in zip(places, readable, strict=True)]
@@ -40,10 +41,19 @@ def of_calls(case: Case, turn: Turn, number: int, about: Features) -> Iterator[P
         step, index, call = places[n]
         at, due = (number, step, index), turn.due[due_at]
         nested = any(isinstance(value, dict) and value for value in due.said.values())
-        here = {**about, "call": due_at, "step": step, "due": len(turn.due), "nested": nested}
+        here = {**about, "call": due_at, "step": step, "due": len(turn.due), "nested": nested, "bare": not due.said}
+        here["names"] = len({each.name for each in turn.due})
         yield _name(case, call, due, at, here)
         relation, given, _ = readable[n]
-        inner = dict(given) if given is not None else _positional(case, call, due)
+        inner = dict(given) if given is not None else None
+        if (listed := _positional(case, call, due)) is not None:
+            relation, inner = Relation("positional"), listed
+        elif gap is not None and lacks(call.raw, due.said, gap):
+            begin, length = gap
+            gone = ("json_gap", f"{begin + 1} to {begin + length}") if begin else ("json_begin_cut", "")
+            relation, inner = Relation(*gone), None
+        elif call.given is None and inner is None:
+            relation = next(filter(None, (masked(call.raw, text) for text in written(due.said))), relation)
         flat = _unflattened(due, inner)
         if flat is not None:
             relation, inner = Relation("flattened"), flat
@@ -56,6 +66,8 @@ def of_calls(case: Case, turn: Turn, number: int, about: Features) -> Iterator[P
             yield Place("raw", "", here, ((relation.key, relation.told),), set_given(at, mend, call.name), at, due.name)
         elif wrapper is not None:
             inner = _inside(inner[wrapper]) if inner is not None else None
+            if inner and len(inner) == 1 and not inner.keys() & {*due.accepted, *case.properties(due.name)}:
+                inner = _inside(next(iter(inner.values()))) or inner
             told = "the function's name" if wrapper in (call.name, due.name) else wrapper
             if inner and all(isinstance(each, dict) and "type" in each for each in inner.values()):
                 key, told, inner = "schema_echoed", "", dict(due.said)
@@ -64,7 +76,8 @@ def of_calls(case: Case, turn: Turn, number: int, about: Features) -> Iterator[P
             yield Place("raw", "", here, ((key, told),), set_given(at, inner or {}), at, due.name)
         elif inner and any(same(inner, each) for each in others) and not _accepts(due, inner):
             inner = None
-            yield Place("raw", "", here, (("arguments_of_other", ""),), set_given(at, dict(due.said)), at, due.name)
+            why = (("arguments_of_other", ""), *((("name_of_other", ""),) if here["names"] > 1 else ()))
+            yield Place("raw", "", here, why, set_given(at, dict(due.said)), at, due.name)
         else:
             yield Place("raw", "", here)
         if inner is not None:
@@ -73,12 +86,14 @@ def of_calls(case: Case, turn: Turn, number: int, about: Features) -> Iterator[P
 
 def _wrapper(case: Case, call: Made, due: Due, given: dict[str, Any] | None) -> str | None:
     """The one key that all arguments stand under; beside it may stand what no function has."""
-    known = {*due.accepted, *(case.schema(due.name).get("properties") or {})}
+    known = {*due.accepted, *case.properties(due.name)}
     if not given or known & given.keys():
         return None
     for key, value in given.items():
         inner = _inside(value)
-        if inner is not None and (known & inner.keys() or (not inner and len(given) == 1)):
+        if inner is not None and len(inner) == 1 and not known & inner.keys():  # wrapped once more
+            inner = _inside(next(iter(inner.values())))
+        if inner is not None and (known & inner.keys() or (not inner and (len(given) == 1 or not due.said))):
             return str(key)
     return None
 
@@ -108,13 +123,67 @@ def _readable(case: Case, call: Made) -> _Read:
 
 
 def _positional(case: Case, call: Made, due: Due) -> dict[str, Any] | None:
-    """Arguments that are a list, by the order of the parameters."""
-    try:
-        values = json.loads(call.raw[:20_000])
-    except (ValueError, RecursionError):
+    """Arguments that are a list, alone or under a name no function has, by the order of the parameters."""
+    order = list(case.properties(due.name) or due.said)
+    values: object = None
+    if call.given is None:
+        try:
+            values = json.loads(call.raw[:20_000])
+        except (ValueError, RecursionError):
+            return None
+    elif 0 < len(call.given) <= 2 and not call.given.keys() & {*order, *due.accepted}:
+        filled = [each for each in call.given.values() if each not in ({}, [], None)]
+        if not filled and not due.said:
+            return {}
+        values = filled[0] if len(filled) == 1 else None
+    if values == [] and not due.said:
+        return {}
+    if not isinstance(values, list) or not values or len(values) > len(order):
         return None
-    order = list(case.schema(due.name).get("properties") or due.said)
-    return dict(zip(order, values, strict=False)) if isinstance(values, list) and len(values) <= len(order) else None
+    known = dict(zip(order, values, strict=False))
+    return None if any(isinstance(each, dict) and each.keys() & {*order, "name"} for each in values) else known
+
+
+Gap = tuple[int, int]
+"""First character and length of a piece that is lost."""
+
+
+def lacks(raw: str, due: dict[str, Any], gap: Gap) -> bool:
+    """Whether a text of arguments is the due one without a piece."""
+    begin, length = gap
+    return any(raw == text[:begin] + text[begin + length :] and raw != text for text in written(due))
+
+
+def joined_calls(case: Case, made: list[Made]) -> list[Due]:
+    """The calls of a reply of which several came as one: names, or texts of arguments, behind each other."""
+    each_call = [objects_in(call.raw) if call.given is None else [call.given] for call in made]
+    objects = [each for found in each_call for each in found]
+    names = [name for call in made for name in _split(call.name, list(case.wires))]
+    if len(objects) < 2 or all(call.given is not None for call in made):
+        return []
+    if all(len(found) > 1 and all(each == found[0] for each in found) for found in each_call):  # each text twice over
+        return []
+    if len(set(names)) == 1:
+        names = [names[0]] * len(objects)
+    if len(names) != len(objects):
+        return []
+    return [Due(name, {}, frozenset(), given) for name, given in zip(names, objects, strict=True)]
+
+
+def is_earlier(case: Case, call: Made, number: int) -> bool:
+    """Whether a call was due in a turn before."""
+    return any(call.name == due.name and call.given == due.said for turn in case.turns[:number] for due in turn.due)
+
+
+def _split(name: str, offered: list[str]) -> list[str]:
+    """The offered names that a name is made of; the name where it is not."""
+    if name in offered or len(name) > MOST:
+        return [name]
+    for each in offered:
+        rest = _split(name[len(each) :], offered) if name.startswith(each) else [""]
+        if all(part in offered for part in rest):
+            return [each, *rest]
+    return [name]
 
 
 def _unflattened(due: Due, given: dict[str, Any] | None) -> dict[str, Any] | None:
@@ -136,15 +205,6 @@ def _unflattened(due: Due, given: dict[str, Any] | None) -> dict[str, Any] | Non
     return found
 
 
-def is_first_again(case: Case, made: list[Made]) -> bool:
-    """Whether a later turn makes the calls of the first once more."""
-    first = case.turns[0].due
-    return bool(made) and [(m.name, m.given) for m in made] == [(d.name, d.said) for d in first]
-
-
-_INNER = ("arguments", "parameters", "args", "input", "kwargs")
-
-
 def calls_inside(case: Case, made: list[Made]) -> tuple[str, list[Due]] | None:
     """Calls that are the arguments of another one, which was never offered."""
     if not made or any(call.name in case.wires or call.given is None for call in made):
@@ -154,12 +214,31 @@ def calls_inside(case: Case, made: list[Made]) -> tuple[str, list[Due]] | None:
         given = call.given or {}
         listed = next((v for v in given.values() if isinstance(v, list) and v and isinstance(v[0], dict)), [given])
         for each in listed:
-            name = next((v for v in each.values() if isinstance(v, str) and _offered(case, v)), None)
-            inner = next((_inside(each[key]) for key in _INNER if key in each), None)
-            if name is None or inner is None:
+            key = next((k for k, v in each.items() if isinstance(v, str) and _offered(case, v)), None)
+            if key is None:
                 return None
-            found.append(Due(_offered(case, name), {}, frozenset(), inner))
+            name = _offered(case, each[key])
+            rest = {other: value for other, value in each.items() if other != key}
+            known = case.properties(name).keys()
+            inner = next((told for value in rest.values() if (told := _inside(value)) is not None), None)
+            if inner is None and not rest.keys() <= known:
+                return None
+            found.append(Due(name, {}, frozenset(), rest if inner is None or (rest.keys() <= known) else inner))
     return made[0].name, found
+
+
+def strange_call(case: Case, made: list[Made], due: list[Due]) -> str:
+    """The one name of calls that were never offered and have nothing of those due; empty elsewhere."""
+    names = {call.name for call in made}
+    known = {key for each in due for key in (*each.accepted, *case.properties(each.name))}
+    told = next(iter(names), "")
+    if len(names) != 1 or told in case.wires or any(_name_relation(told, each.name) for each in due):
+        return ""
+    for call in made:
+        given = call.given or {}
+        if not given or known & given.keys() or any(isinstance(value, dict | list) for value in given.values()):
+            return ""
+    return told[:60]
 
 
 def _offered(case: Case, name: str) -> str:
@@ -170,12 +249,18 @@ def _offered(case: Case, name: str) -> str:
 def _aligned(case: Case, made: list[tuple[str, dict[str, Any] | None]], due: list[Due]) -> dict[int, int]:
     """Index of a call made → index of the one due that it stands for; calls beyond those are left out."""
     scored = []
+    same_names = sorted(name for name, _ in made) == sorted(each.name for each in due)
     for m, (name, given) in enumerate(made):
         for d, each in enumerate(due):
-            close = 4 if name == each.name else 3 if name not in case.wires and _name_relation(name, each.name) else 0
-            if not close and name in case.wires:
-                continue
             values = sum(any(same(v, a) for a in each.accepted.get(str(k), ())) for k, v in (given or {}).items())
+            if name == each.name:
+                close = 4 if values or not given or same_names else 2
+            elif name in case.wires:
+                if not given or values < len(given):
+                    continue
+                close = 3  # another offered name with the arguments of this one
+            else:
+                close = 3 if _name_relation(name, each.name) else 0
             scored.append((-close, -values, m if m == d else m + d + 1, m, d))
     found: dict[int, int] = {}
     taken: set[int] = set()
@@ -203,6 +288,7 @@ def _counts(
     due, left = turn.due, [d for d in range(len(turn.due)) if d not in pairs.values()]
     over = [n for n in range(len(places)) if n not in pairs]
     here = {**about, "due": len(due), "made": len(places)}
+    here["one function"] = len(due) > 1 and len({each.name for each in due}) == 1
     if not left and not over:
         order = [pairs[n] for n in sorted(pairs)]
         turned = case.entry.row.checker == "state" and order != sorted(order)
@@ -220,7 +306,9 @@ def _counts(
         if again == step and left:
             yield Place("count", "", here, (("arguments_of_other", ""),), put_right(at, due[left.pop(0)]), at)
             continue
-        if again is not None:
+        if is_earlier(case, call, number):
+            key, told = "earlier_again", ""
+        elif again is not None:
             key, told = ("doubled", "") if again == step else ("repeated_steps", "")
         elif call.name not in case.wires:
             key, told = "extra_call", call.name[:60]
@@ -239,17 +327,21 @@ def _counts(
     kept = sorted(pairs.values())
     step = places[-1][0] if places else 0
     fix = add(number, step, due, left, {d: places[n][:2] for n, d in pairs.items()})
-    if over:
-        key, told = "other_function", ""
-    elif kept == list(range(len(kept))) and len(kept) == 1:
-        key, told = "first_only", ""
-    elif kept == list(range(len(kept))):
-        key, told = "at_most", str(len(kept))
-    elif kept == [len(due) - 1]:
-        key, told = "last_only", ""
-    else:
-        key, told = "call_missing", ""
-    yield Place("count", "", here, ((key, told),), fix, adds=True)
+    why = [("other_function", "")] if over else [*_missing(kept, len(due)), ("call_missing", "")]
+    yield Place("count", "", here, tuple(why), fix, adds=True)
+
+
+def _missing(kept: list[int], due: int) -> Iterator[tuple[str, str]]:
+    """Which of several calls a reply has."""
+    every = list(range(due))
+    if kept == every[: len(kept)]:
+        yield ("first_only", "") if len(kept) == 1 else ("at_most", str(len(kept)))
+    if kept == every[-1:]:
+        yield "last_only", ""
+    if due > 1 and kept == every[1:]:
+        yield "first_lost", ""
+    if due > 1 and kept == every[:-1]:
+        yield "last_lost", ""
 
 
 def _merged(due: list[Due], left: list[int], pairs: dict[int, int], readable: list[_Read]) -> list[Due]:
@@ -274,15 +366,20 @@ def _name(case: Case, call: Made, due: Due, at: At, here: Features) -> Place:
     about = {**here, "changes": ""}
     if call.name == due.name:
         return Place("name", "", about)
+    if call.name in case.wires:
+        return Place("name", "", about, (("name_of_other", ""),), _named(at, due), at, due.name)
     why = why_at("name", of_texts(call.name, due.name))
-    number = re.search(r"\d+$", call.name)
-    if number is not None:
+    number = re.fullmatch(r"\D*?(\d{1,2})", call.name)
+    if number is not None and not call.name.startswith(due.name):
         names = list(case.wires)
         place = names.index(due.name) if due.name in names else -1
-        if int(number.group()) in (place, place + 1):
-            why = (("name_number", call.name[: number.start()] + "N"), *why)
+        if int(number.group(1)) in (place, place + 1):
+            why = (("name_number", call.name[: number.start(1)] + "N"), *why)
+    return Place("name", "", about, (*why, ("name_other", call.name[:60])), _named(at, due), at, due.name)
 
+
+def _named(at: At, due: Due) -> Fix:
     def fix(draft: list[Turn]) -> None:
         call_at(draft, at).name = due.name
 
-    return Place("name", "", about, (*why, ("name_other", call.name[:60])), fix, at, due.name)
+    return fix

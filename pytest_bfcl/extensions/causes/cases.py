@@ -135,6 +135,11 @@ class Case:
         found = self.wires.get(name, {}).get("parameters")
         return found if isinstance(found, Mapping) else {}
 
+    def properties(self, name: str) -> Fields:
+        """Parameter → schema of a function; empty for an unknown one."""
+        found = self.schema(name).get("properties")
+        return found if isinstance(found, Mapping) else {}
+
     def draft(self) -> list[Turn]:
         """A copy of the turns to change."""
         return [

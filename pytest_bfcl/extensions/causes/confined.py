@@ -16,12 +16,20 @@ MOSTLY = 0.7
 CHOSEN, SELDOM, BY_ACCIDENT = 0.95, 0.1, 1e-6
 """A habit that is not always there: the share of differences inside, the least share of places inside with one, and
 the chance that so many fall there by accident."""
-_PARTS = frozenset(("first", "last", "nth", "optional", "required", "kind", "enum", "type", "beyond ASCII"))
+_PARTS = frozenset(("first", "last", "nth", "optional", "required", "kind", "enum", "type", "beyond ASCII", "empty"))
 _WORDS = {
     "category": "in the category {value}",
+    "size": "numbers of {side} {value} digits",
+    "parameters": "where functions of {side} {value} parameters are due",
+    "name length": "where names {longer} {value} characters are due",
+    "takes objects": "where functions that take objects are due",
+    "takes lists": "where functions that take lists are due",
+    "has enums": "where functions with enums are due",
     "turns": "in entries of {value}",
     "script": "where the question is in the script {value}",
-    "letters": "where the question has {value}",
+    "non-Latin letters": "where the question has non-Latin letters",
+    "letters beyond ASCII": "where the question has letters beyond ASCII",
+    "signs beyond ASCII": "where the question has signs beyond ASCII",
     "system": "where there is a system message",
     "tools": "with {side} {value} tools offered",
     "characters": "where question and tools are {longer} {value} characters",
@@ -39,16 +47,35 @@ _WORDS = {
     "position": "those after the first {value} of a call",
     "nth": "number {value} of a call",
     "enum": "those with an enum",
+    "empty": "those that are false, 0 or empty",
+    "later half": "where the later half of the tools is due",
     "type": "those of type {value}",
     "argument": "those named {value}",
     "words": "texts of {side} {value} words",
     "length": "texts {longer} {value} characters",
     "beyond ASCII": "texts with letters beyond ASCII",
     "digits": "values with digits",
+    "one function": "where one function is due several times",
     "due": "where {side} {value} calls are due",
 }
 _COUNTED = frozenset(
-    ("tools", "characters", "question", "order", "turn", "tool", "call", "step", "words", "length", "due", "position")
+    (
+        "tools",
+        "characters",
+        "question",
+        "order",
+        "turn",
+        "tool",
+        "call",
+        "step",
+        "words",
+        "length",
+        "due",
+        "position",
+        "size",
+        "parameters",
+        "name length",
+    )
 )
 
 

@@ -183,7 +183,7 @@ def _of_model(
     found.keys = {_trial(line): "" for line in lines if line["outcome"] == "passed"}
     left = [line for line in lines if line["outcome"] != "passed"]
     for cause in _causes(lines[:MOST_LINES], find) if left and find is not None else []:
-        taken = [case.line for case in cause.entries]
+        taken = [case.line for case in cause.entries or cause.together]
         name = cause.key
         same = sum(row.name.partition("-")[0] == name for row in found.rows)
         name += f"-{same + 1}" if same else ""
@@ -193,7 +193,8 @@ def _of_model(
             )
         )
         found.titles[name] = f"{cause.kind.whose}: {cause.title}"
-        found.keys |= {_trial(line): name for line in taken}
+        if cause.entries:
+            found.keys |= {_trial(line): name for line in taken}
     rest = [line for line in left if _trial(line) not in found.keys]
     did = Counter[str]()
     for line in rest:
@@ -219,7 +220,8 @@ def _causes(lines: list[Fields], find: Find | None) -> list[Cause]:
 def _proof(cause: Cause) -> str:
     if cause.evidence:
         return cause.evidence
-    return f"{cause.shown} of {cause.exposed} places" if cause.exposed else "judged by the corrected data or rule"
+    told = f"{cause.shown} of {cause.exposed} places" if cause.exposed else "judged by the corrected data or rule"
+    return f"{told}; {len(cause.together)} entries more, with another cause" if cause.together else told
 
 
 def _advice(kind: str, asked: ModelFingerprint | None, told: str = "") -> str:

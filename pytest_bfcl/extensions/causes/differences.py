@@ -7,20 +7,36 @@ from __future__ import annotations
 
 import json
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 
 from pytest_bfcl.checkers import reasons
-from pytest_bfcl.extensions.causes.calls import calls_inside, is_first_again, of_calls
-from pytest_bfcl.extensions.causes.cases import Case, Turn
+from pytest_bfcl.extensions.causes.calls import Gap, calls_inside, is_earlier, joined_calls, of_calls, strange_call
+from pytest_bfcl.extensions.causes.cases import Case, Made, Turn
 from pytest_bfcl.extensions.causes.places import Features, Fix, Found, Place, drop_all, restore
-from pytest_bfcl.extensions.causes.relations import script_of
+from pytest_bfcl.extensions.causes.raw import lost_piece
+from pytest_bfcl.extensions.causes.relations import MOST, script_of
 from pytest_bfcl.extensions.causes.written import calls_in, calls_of_text
 
 REFUSED = re.compile(
     r"\b(?:can(?:no|')?t|unable to|not able to|won't|will not)\b.{0,40}\b(?:help|assist|do that|comply|provide|fulfil)"
     r"|\bas an ai\b|against my (?:policy|guidelines)", re.I,
 )  # fmt: skip
+ERROR = re.compile(
+    r"^\s*<(?:!doctype|html|head)\b|^\s*\{\s*\"(?:error|errors|detail|status_code)\"|\bHTTP(?:/\S+| error)? [45]\d\d\b"
+    r"|\brate limit|too many requests|\b(?:request|gateway|connection|upstream|server)\w* (?:has )?timed? ?out"
+    r"|(?:internal server|connection|upstream|gateway|server) error\b|bad gateway"
+    r"|service (?:is )?(?:temporarily )?unavailable|\boverloaded\b|connection (?:refused|reset|closed)|out of memory"
+    r"|quota (?:exceeded|reached)|no healthy upstream"
+    r"|Traceback \(most recent call last\)|\b\w+(?:Error|Exception): ", re.I,
+)  # fmt: skip
+"""Words of servers and proxies, not of models."""
+REPEATED = re.compile(r"(\S.{0,39}?)\1{6,}.{0,40}$", re.S)
+MOST_OF_PIECE = 400
+"""Characters of a text that are looked at for a piece that it repeats."""
+LEAST_LETTERS, LEAST_WORDS, FOREIGN = 20, 3, 0.8
+"""A text is in other words from so many letters and words on, where so many of these stand nowhere else."""
 _ENDINGS = {
     reasons.REPLY_LENGTH.name: "length",
     reasons.REPLY_FILTERED.name: "filtered",
@@ -33,9 +49,14 @@ LEAST_MIXED, MIXED = 5, 0.05
 
 
 class Elsewhere:
-    """What other requests of a run are about: the names they offer, and the calls that answer them."""
+    """What other requests of a run are about: the names they offer, the calls that answer them, their words.
+
+    ``gap`` is the piece that texts of arguments lack, where most broken ones lack the same.
+    """
 
     def __init__(self, cases: Sequence[Case]) -> None:
+        self.gap = _gap(cases)
+        self._cases = cases
         self._names: set[str] = set()
         self._answers: defaultdict[str, set[str]] = defaultdict(set)
         for case in cases:
@@ -46,6 +67,22 @@ class Elsewhere:
         made = [(case, turn) for case in cases for turn in case.turns if any(turn.steps)]
         strange = {id(case) for case, turn in made if not case.passed and self._has(case, turn)}
         self._mixed = len(strange) >= max(LEAST_MIXED, MIXED * len({id(case) for case, _ in made}))
+
+    @cached_property
+    def _words(self) -> set[str]:
+        """All words of questions and tools."""
+        tools = {str(each.get("name")): each for case in self._cases for each in case.entry.function}
+        texts = (*(case.asked for case in self._cases), json.dumps(tools, ensure_ascii=False))
+        return {word for text in texts for word in _words_of(text)}
+
+    def is_foreign(self, text: str, case: Case) -> bool:
+        """Whether a text has hardly a word of any question or tool of the run."""
+        words = _words_of(text[:MOST])
+        letters, script = sum(map(str.isalpha, text)), script_of(text)
+        if letters < LEAST_LETTERS or (script != "LATIN" and script == script_of(case.asked)):
+            return False
+        strange = len([each for each in words if each not in self._words])
+        return script != "LATIN" or (len(words) >= LEAST_WORDS and strange >= FOREIGN * len(words))
 
     def has(self, case: Case, turn: Turn) -> bool:
         """Whether calls of a turn, wrong here, are those of another request, in a run where that recurs.
@@ -88,32 +125,45 @@ def places_of(case: Case, elsewhere: Elsewhere) -> Found:
     due_words = case.entry.row.checker == "irrelevance"
     for number, turn in enumerate(case.turns):
         made = [call for step in turn.steps for call in step]
-        about = {**found.features, "turn": number}
-        if ending and not case.passed and number == _turn_of(case, ending):
+        about = {**found.features, "turn": number, **_of_due(case, turn)}
+        if ending and not case.passed and (number == _last_turn(case) or (turn.due and not made)):
             found.places.append(_reply(turn, number, about, ending))
         elif not turn.due:
             if made or due_words:
                 fix = drop_all(number) if made and not case.passed else None
                 key = "mixed_up" if fix and elsewhere.has(case, turn) else "undue"
+                key = "earlier_again" if made and all(is_earlier(case, call, number) for call in made) else key
                 found.places.append(Place("undue", "", about, ((key, ""),) if fix else (), fix))
-        elif number and is_first_again(case, made):
-            found.places.append(_reply(turn, number, about, "restarted"))
+        elif number and (before := _earlier(case, made, number)):
+            found.places.append(_reply(turn, number, about, *before))
+        elif made and (calls := joined_calls(case, made)):
+            found.places.append(Place("reply", "", about, (("calls_joined", ""),), restore(number, calls)))
         elif made and not case.passed and elsewhere.has(case, turn):
             found.places.append(_reply(turn, number, about, "mixed_up"))
         elif (inside := calls_inside(case, made)) is not None:
             told, calls = inside
             found.places.append(Place("reply", "", about, (("call_inside", told),), restore(number, calls)))
+        elif strange := strange_call(case, made, turn.due):
+            found.places.append(Place("reply", "", about, (("extra_call", strange),), restore(number, turn.due)))
         elif not made:
-            key, told, fix = _no_call(case, turn, number)
-            found.places.append(Place("reply", "", about | {"tool": _tool(case, turn)}, ((key, told),), fix))
+            key, told, fix = _no_call(case, turn, number, elsewhere)
+            found.places.append(
+                Place(
+                    "reply",
+                    "",
+                    about | {"tool": _tool(case, turn), "later half": _is_late(case, turn)},
+                    ((key, told),),
+                    fix,
+                )
+            )
         else:
-            about["tool"] = _tool(case, turn)
+            about |= {"tool": _tool(case, turn), "later half": _is_late(case, turn)}
             found.places.append(Place("reply", "", about))
-            found.places += of_calls(case, turn, number, about)
+            found.places += of_calls(case, turn, number, about, elsewhere.gap)
     return found
 
 
-def _turn_of(case: Case, ending: str) -> int:
+def _last_turn(case: Case) -> int:
     """The turn a conversation was broken off in: the last that was begun."""
     return max(0, min(len(case.transcript.turns), len(case.turns)) - 1)
 
@@ -121,6 +171,7 @@ def _turn_of(case: Case, ending: str) -> int:
 _LETTERS: Sequence[tuple[str, Callable[[str], bool]]] = (
     ("non-Latin letters", lambda each: each.isalpha() and ord(each) > 0x24F),
     ("letters beyond ASCII", lambda each: each.isalpha() and not each.isascii()),
+    ("signs beyond ASCII", lambda each: not each.isascii()),
 )
 
 
@@ -133,7 +184,7 @@ def _features(case: Case) -> Features:
         "characters": len(asked) + len(str(entry.function)),
         "question": len(asked),
         "script": script_of(asked) or "LATIN",
-        "letters": next((told for told, least in _LETTERS if any(map(least, asked))), ""),
+        **{told: not asked.isascii() and any(map(least, asked)) for told, least in _LETTERS},
         "system": any(each["role"] == "system" for turn in entry.question for each in turn),
         "turns": "one turn" if not entry.row.multi_step else "several turns",
         "order": case.order if case.line.get("started_at") else None,
@@ -145,11 +196,60 @@ def _tool(case: Case, turn: Turn) -> int:
     return max((names.index(due.name) for due in turn.due if due.name in names), default=0)
 
 
-def _reply(turn: Turn, number: int, about: Features, key: str) -> Place:
-    return Place("reply", "", about, ((key, ""),), restore(number, turn.due))
+def _earlier(case: Case, made: list[Made], number: int) -> list[str]:
+    """Kinds of a turn that makes the calls of an earlier one: of the first, of the one before."""
+    said = [(call.name, call.given) for call in made]
+    kinds = (("turn_late", number - 1), ("restarted", 0))
+    return [key for key, n in kinds if said and said == [(due.name, due.said) for due in case.turns[n].due]]
 
 
-def _no_call(case: Case, turn: Turn, number: int) -> tuple[str, str, Fix]:
+def _of_due(case: Case, turn: Turn) -> Features:
+    """What the functions have that a turn needs."""
+    parameters = [case.properties(due.name) for due in turn.due]
+    kinds = {str(each.get("type")) for one in parameters for each in one.values() if isinstance(each, dict)}
+    return {
+        "parameters": max(map(len, parameters), default=0),
+        "name length": max((len(due.name) for due in turn.due), default=0),
+        "takes objects": not kinds.isdisjoint(("object", "dict")),
+        "takes lists": not kinds.isdisjoint(("array", "list", "tuple")),
+        "has enums": any(isinstance(each, dict) and "enum" in each for one in parameters for each in one.values()),
+    }
+
+
+def _is_late(case: Case, turn: Turn) -> bool:
+    """Whether a turn needs a tool of the later half of those offered."""
+    return _tool(case, turn) >= max(1, len(case.wires) // 2)
+
+
+def _reply(turn: Turn, number: int, about: Features, *keys: str) -> Place:
+    return Place("reply", "", about, tuple((key, "") for key in keys), restore(number, turn.due))
+
+
+def _words_of(text: str) -> list[str]:
+    return re.findall(r"[^\W\d_]{2,}", text.casefold())
+
+
+def _gap(cases: Sequence[Case]) -> Gap | None:
+    """What most broken texts of arguments of a run lack, where it is always the same place."""
+    found: Counter[Gap] = Counter()
+    broken = 0
+    for case in cases:
+        for turn in () if case.passed else case.turns:
+            made = [call for step in turn.steps for call in step]
+            for call, due in zip(made, turn.due, strict=False):
+                if call.given is None and call.raw:
+                    broken += 1
+                    piece = lost_piece(call.raw, due.said)
+                    if piece is not None and piece[0] < len(call.raw):  # more than its end
+                        found[piece] += 1
+    if not found:
+        return None
+    ((begin, length), number), *_ = found.most_common()
+    alike = sum(n for (_, size), n in found.items() if size == length)
+    return (begin, length) if number >= LEAST_MIXED and alike >= broken / 2 else None
+
+
+def _no_call(case: Case, turn: Turn, number: int, elsewhere: Elsewhere) -> tuple[str, str, Fix]:
     """What stands where a call was due, and what puts the call there."""
     steps = case.transcript.turns[number].steps if number < len(case.transcript.turns) else []
     text = " ".join(step.reply.text or "" for step in steps).strip()
@@ -158,13 +258,23 @@ def _no_call(case: Case, turn: Turn, number: int) -> tuple[str, str, Fix]:
     if case.transcript.mode == "prompt" and (mended_text := calls_of_text(text, case)) is not None:
         key, told, calls = mended_text
         return key, told, restore(number, calls)
+    if '"parameters"' in text and any(str(each.get("description")) in text for each in case.entry.function):
+        return "tools_echoed", "", restored
     for said, key in ((text, "call_in_text"), (thoughts, "call_in_thoughts")):
-        found = calls_in(said, case) if said else None
+        found = calls_in(said, case, turn.due) if said else None
         if found is not None:
             told, calls = found
             return key, told, restore(number, calls)
     if not text:
         return ("thoughts" if thoughts else "empty" if steps else "not_asked"), "", restored
+    if len(text) >= LEAST_LETTERS and text in case.asked:
+        return "echo", "", restored
+    if ERROR.search(text):
+        return "error_text", "", restored
+    if (piece := REPEATED.search(text[-MOST_OF_PIECE:])) is not None:
+        return "repeating", piece.group(1)[:20], restored
+    if elsewhere.is_foreign(text, case):
+        return "foreign", "", restored
     if REFUSED.search(text):
         return "refused", "", restored
     asks = text.rstrip(" \n*)\"'").endswith("?") or text.count("?") > 1

@@ -17,6 +17,8 @@ _REPAIRS: tuple[tuple[str, str, Callable[[str], Any]], ...] = (
     ("json_fenced", "", lambda raw: json.loads(re.sub(r"^\s*```\w*\s*|\s*```\s*$", "", raw))),
     ("json_quotes", "", lambda raw: json.loads(re.sub("[“”„«»]", '"', raw))),
     ("json_commas", "", lambda raw: json.loads(re.sub(r",\s*([}\]])", r"\1", raw))),
+    ("json_leading", "(", lambda raw: json.loads(raw.strip().removeprefix("(").removesuffix(")"))),
+    ("json_braces", "", lambda raw: json.loads(raw.strip()[1:-1]) if raw.startswith("{{") else None),
     ("json_python", "", lambda raw: literal(raw.strip())),
     ("json_commas", "", lambda raw: json.loads(re.sub(r'(["\d}\]el])\s+(")', r"\1,\2", raw))),
     ("json_keys", "", lambda raw: json.loads(re.sub(r"([{,]\s*)(\w+)\s*:", r'\1"\2":', raw))),
@@ -58,6 +60,35 @@ def _in_a_part(raw: str) -> tuple[Relation, Object | None] | None:
         return Relation("json_leading", raw[:start].strip()[:20]), found
     closed = _closed(raw)
     return None if closed is None else (Relation("json_cut", str(len(raw))), _object(json.loads, closed))
+
+
+def written(arguments: Object) -> list[str]:
+    """Arguments as the usual libraries write them."""
+    return [json.dumps(arguments, ensure_ascii=False, separators=each) for each in ((", ", ": "), (",", ":"))]
+
+
+def lost_piece(raw: str, due: Object) -> tuple[int, int] | None:
+    """First character and length of the piece that a text of arguments lacks to be the due one; at 0: its beginning."""
+    for whole in written(due):
+        length = len(whole) - len(raw)
+        if length > 0:
+            begin = next((n for n, (a, b) in enumerate(zip(raw, whole, strict=False)) if a != b), len(raw))
+            if whole[begin + length :] == raw[begin:]:
+                return (0 if whole.endswith(raw) else begin), length
+    return None
+
+
+def objects_in(raw: str) -> list[Object]:
+    """The JSON objects of a text that holds nothing but these, one behind the other; empty elsewhere."""
+    found: list[Object] = []
+    rest = raw[: 10 * MOST].strip()
+    while rest and len(found) < MOST:
+        each = _object(_leading, rest)
+        if each is None:
+            return []
+        found.append(each)
+        rest = rest[len(_first(rest)) :].strip()
+    return found
 
 
 def doubled_names(raw: str) -> Object | None:

@@ -13,6 +13,8 @@ import json
 import re
 import unicodedata
 from collections.abc import Callable
+from datetime import date
+from functools import lru_cache
 from typing import NamedTuple
 from urllib.parse import unquote
 
@@ -35,12 +37,13 @@ class Relation(NamedTuple):
     told: str = ""
 
 
-def of_texts(said: str, due: str) -> list[Relation]:
+@lru_cache(maxsize=10_000)  # a run says the same names again and again
+def of_texts(said: str, due: str) -> tuple[Relation, ...]:
     """How a text may have come from the one that was due, the most telling first; empty where nothing is known."""
     said, due = said[:MOST], due[:MOST]
     if said == due or not said or not due:
-        return []
-    return [found for rule in _OF_TEXTS if (found := rule(said, due)) is not None]
+        return ()
+    return tuple(found for rule in _OF_TEXTS if (found := rule(said, due)) is not None)
 
 
 def plain(text: str) -> str:
@@ -172,8 +175,9 @@ def _part(said: str, due: str) -> Relation | None:
 
 
 def _cut(said: str, due: str) -> Relation | None:
-    if due.startswith(said):
-        return Relation("cut", str(len(said)))
+    begin = re.sub(r"\s?(?:…|\.{3})$|(?<=\w{3})[_-]?(?=[a-f]*\d)[0-9a-f]{4,12}$", "", said) if len(said) > 3 else said
+    if due.startswith(said) or (begin and len(begin) < len(due) and due.startswith(begin)):
+        return Relation("cut", str(len(said if due.startswith(said) else begin)))
     return Relation("begin_cut") if due.endswith(said) else None
 
 
@@ -203,6 +207,59 @@ def _without_separators(date: str) -> tuple[str, str]:
     return re.sub(r"\D", "", date), re.sub(r"\D", "", re.sub(r"\b\d\d(\d\d)\b", r"\1", date))
 
 
+def _epoch(said: str, due: str) -> Relation | None:
+    """Seconds or milliseconds since 1970 in place of a day."""
+    if not said.isdigit() or not 8 <= len(said) <= 13 or (found := re.match(r"(\d{4})-(\d\d)-(\d\d)", due)) is None:
+        return None
+    try:
+        days = (date(*map(int, found.groups())) - date(1970, 1, 1)).days
+    except ValueError:
+        return None
+    seconds = int(said) / (1000 if len(said) > 11 else 1)
+    return Relation("date_format") if abs(seconds / 86_400 - days) <= 1 else None
+
+
+def _zeros(said: str, due: str) -> Relation | None:
+    one, other = (re.sub(r"(?<!\d)0+(?=\d)", "", text) for text in (said, due))
+    return Relation("zeros") if one == other else None
+
+
+_MASK = re.compile(r"[*#•█■]+|[xX]{3,}|\[[A-Z][A-Z_ 0-9]*\]|<[A-Z][A-Z_ 0-9]*>|\{\{?\w+\}?\}")
+"""What stands in place of something that must not be read."""
+
+
+def masked(said: str, due: str) -> Relation | None:
+    """A text with something in place of what must not be read."""
+    found = [mask for mask in _MASK.findall(said) if mask not in due]
+    if not found:
+        return None
+    kept = "(.+?)".join(re.escape(part) for part in _MASK.split(said))
+    mask = found[0] if found[0][-1:] in "]>}" else found[0][0]
+    return Relation("masked", mask) if re.fullmatch(kept, due, re.S) else None
+
+
+_PIECES = re.compile(r"[^\W\d_]+|\d+|[\W_]")
+
+
+def _replaced(said: str, due: str) -> Relation | None:
+    """One word or sign of a text is another, wherever it stands."""
+    one, other = whole, due_whole = _PIECES.findall(said), _PIECES.findall(due)
+    while one and other and one[-1] == other[-1]:
+        one, other = one[:-1], other[:-1]
+    while one and other and one[0] == other[0]:
+        one, other = one[1:], other[1:]
+    if not other or len(other) == len(due_whole) or len(one) == len(whole):
+        return None
+    if (
+        len(one) == len(other)
+        and len(pairs := {pair for pair in zip(other, one, strict=True) if len(set(pair)) > 1}) == 1
+    ):
+        other, one = ([each] for each in pairs.pop())
+    before, after = "".join(other), "".join(one)
+    short = len(other) <= 5 and len(before) <= 40 and len(after) <= 40
+    return Relation("replaced", f"{before} → {after or 'nothing'}") if short else None
+
+
 def _is_date(text: str) -> bool:
     return re.search(r"\d+[-/.]\d+[-/.]\d+|\d+:\d\d", text) is not None
 
@@ -215,9 +272,15 @@ def _months(said: str, due: str) -> Relation | None:
         told = sorted(int(each) for each in re.findall(r"\d+", digits)[:6])
         if month is not None and told == sorted([*numbers, _MONTHS[month.group(1).lower()]]):
             return Relation("date_format")
-        if re.search(r"\d\s*[ap]\.?m\b", words, re.I) and numbers and told and numbers[-1] == told[-1]:
-            return Relation("date_format")
+        if re.search(r"\d\s*[ap]\.?m\b", words, re.I) and _clock(words) == _clock(digits) is not None:
+            return Relation("time_format")
     return None
+
+
+def _clock(text: str) -> tuple[int, int] | None:
+    """Hour of twelve, and minute."""
+    found = re.search(r"\b(\d{1,2})(?::(\d\d))?", text)
+    return (int(found.group(1)) % 12, int(found.group(2) or 0)) if found else None
 
 
 def _skeleton(pattern: str, key: str) -> Callable[[str, str], Relation | None]:
@@ -264,6 +327,9 @@ _OF_TEXTS: tuple[Callable[[str, str], Relation | None], ...] = (
     _tokens,
     _dates,
     _months,
+    _epoch,
+    _zeros,
+    masked,
     _style,
     _affixed,
     _part,
@@ -276,4 +342,5 @@ _OF_TEXTS: tuple[Callable[[str, str], Relation | None], ...] = (
     _words,
     _script,
     _thinned,
+    _replaced,
 )

@@ -23,6 +23,9 @@ from pytest_bfcl.extensions.causes.visible import is_visible
 _WORDS = ("words", "asked", "refused", "empty", "undue")
 """Kinds of whole replies that another cause may lead to."""
 _OTHER = ("value_other", "name_other")
+_OF_OTHERS = ("name_of_other", "arguments_of_other")
+_OF_ANY_MISTAKE = ("name_other", "undue_call", "other_function", "call_missing")
+"""Loose kinds that are named where most places have them."""
 _WEAK = dict.fromkeys(("thinned", "letters", "value_letter", "script", "digits", "enum", "list_order"), 0.6)
 """Relations that hold by accident more often: others count first."""
 
@@ -35,6 +38,8 @@ MOSTLY = 0.5
 RULE = 0.7
 """Shares of the places, or of all differences of the same part, that a habit must reach."""
 ALIKE = 0.8
+TOGETHER = 0.05
+"""Share of the failed entries that must need a cause beside another before it is named for these alone."""
 SELDOM, OFTEN = 0.02, 10
 """What is seldom and in fewer entries than these is a slip, whatever it looks like."""
 LEAST_TEXTS = 5
@@ -47,14 +52,16 @@ ONE_ANSWER = 8
 class Cause:
     """A cause of a run's failures.
 
-    ``entries``: failed cases that are right once it is undone; ``shown`` and ``exposed`` count places: where it is, and
-    where it could be. ``where``: what those have in common where it is not everywhere. ``evidence``: what proves it
-    beside the judgement.
+    ``entries``: failed cases that are right once it is undone, with what else is named; ``together``: those that are
+    counted as another cause's, and are right only if this one is undone, too. ``shown`` and ``exposed`` count places:
+    where it is, and where it could be. ``where``: what those have in common where it is not everywhere. ``evidence``:
+    what proves it beside the judgement.
     """
 
     key: str
     told: str = ""
     entries: list[Case] = field(default_factory=list)
+    together: list[Case] = field(default_factory=list)
     shown: int = 0
     exposed: int = 0
     where: Where | None = None
@@ -102,9 +109,9 @@ def causes_of(cases: Iterable[Case]) -> tuple[list[Cause], list[Case]]:
     explained |= {id(case) for cause in causes for case in cause.entries}
     causes += _of_data([case for case in known if id(case) not in explained])
     explained |= {id(case) for cause in causes for case in cause.entries}
-    causes = [each for each in causes if each.entries]
+    causes = [each for each in causes if each.entries or each.together]
     left = [case for case in known if not case.passed and id(case) not in explained]
-    return sorted(causes, key=lambda each: -len(each.entries)), left
+    return sorted(causes, key=lambda each: (-len(each.entries), -len(each.together))), left
 
 
 # -- what recurs ---------------------------------------------------------------------------------------------------
@@ -119,7 +126,7 @@ def _named(found: Sequence[Found]) -> list[tuple[Cause, Group]]:
             named.append((cause, group))
     mixed = next((group for cause, group in named if cause.key == "mixed_up"), None)
     if mixed is not None:  # what other requests are answered with may be words, too
-        words = [group for cause, group in named if cause.key in _WORDS]
+        words = [group for _, group in named if group.why[0] in (*_WORDS, "other_function", *_OF_OTHERS)]
         mixed.shown.extend(each for group in words for each in group.shown)
         named = [(cause, group) for cause, group in named if group not in words]
     return named
@@ -142,7 +149,18 @@ def _groups(found: Sequence[Found]) -> list[Group]:
                 chosen[max(named, key=lambda why: (counted[why] * _WEAK.get(why[0], 1.0), -telling.index(why)))].append(
                     (each, place)
                 )
-    return [Group(why, shown, _exposed(why, shown, found)) for why, shown in _merged(chosen).items()]
+    merged = _merged(chosen)
+    _with_bare_calls(merged)
+    return [Group(why, shown, _exposed(why, shown, found)) for why, shown in merged.items()]
+
+
+def _with_bare_calls(chosen: dict[Why, list[tuple[Found, Place]]]) -> None:
+    """What is wrong only with texts of no arguments is of the cause that most other texts of arguments have."""
+    raw = {why: shown for why, shown in chosen.items() if any(place.level == "raw" for _, place in shown)}
+    bare = [why for why, shown in raw.items() if all(place.features.get("bare") for _, place in shown)]
+    others = [why for why in raw if why not in bare]
+    for why in bare if others else ():
+        chosen[max(others, key=lambda each: len(raw[each]))] += chosen.pop(why)
 
 
 def _stands_alone(why: Why, counted: Counter[Why]) -> bool:
@@ -213,10 +231,12 @@ def _regular(group: Group, found: Sequence[Found]) -> Cause | None:
     where = confined(group.exposed, {id(place) for _, place in group.shown}, chosen=key == "key_lost" or habit)
     if kind.strength == "sure" and where is None and share < SELDOM and len(entries) < OFTEN:  # slips
         return None
+    if key in ("scaled", "shifted") and len({str(place.due) for _, place in failed}) >= LEAST_TEXTS:  # of one unit
+        return Cause(key, told, shown=len(group.shown), exposed=len(group.exposed), where=where)
     recurs = share >= MOSTLY or where is not None or _share_of_part(group, found) >= RULE
     if habit and not recurs and not (key in ("words", "asked") and _one_text(failed)):
         return None
-    if key == "name_other" and share >= MOSTLY:
+    if key in _OF_ANY_MISTAKE and share >= MOSTLY:
         return Cause(key, shown=len(group.shown), exposed=len(group.exposed))
     if kind.strength == "loose" and where is None:
         return None
@@ -228,7 +248,7 @@ def _regular(group: Group, found: Sequence[Found]) -> Cause | None:
 def _share_of_part(group: Group, found: Sequence[Found]) -> float:
     """The group's share of all failed entries that differ in the same part."""
     levels = {place.level for _, place in group.shown}
-    if levels & {"reply", "undue", "extra"}:  # parts that have one kind only
+    if levels & {"reply", "undue", "extra", "name"}:  # parts that have one kind only
         return 0.0
     shown = [place for each, place in group.shown if not each.case.passed]
     others = sum(p.level in levels for f in found if not f.case.passed for p in f.differences)
@@ -263,13 +283,19 @@ def _renamed(cause: Cause, group: Group) -> Cause:
         return cause
     if cause.key in ("asked", "words", "refused", "empty") and where.feature == "turn" and where.more:
         return Cause("history_lost", "", shown=cause.shown, exposed=cause.exposed)
-    if cause.key in ("asked", "words", "refused", "empty", "other_function") and where.feature == "tool" and where.more:
+    of_tools = where.feature == "later half" or (where.feature == "tool" and where.more)
+    if cause.key in ("asked", "words", "refused", "empty", "other_function") and of_tools:
         return Cause("first_tool_only", "", shown=cause.shown, exposed=cause.exposed)
+    if cause.key in ("asked", "words") and where.feature in _OF_FUNCTIONS:
+        return Cause("tools_dropped", "", shown=cause.shown, exposed=cause.exposed, where=where)
     if where.feature == "system":
         return Cause("system_lost", "", shown=cause.shown, exposed=cause.exposed)
-    if where.feature == "enum" and where.value is True:
+    if where.feature == "enum" and cause.key != "key_lost":
         return Cause("enum", "", shown=cause.shown, exposed=cause.exposed)
     return cause
+
+
+_OF_FUNCTIONS = ("parameters", "name length", "takes objects", "takes lists", "has enums")
 
 
 # -- proofs --------------------------------------------------------------------------------------------------------
@@ -286,10 +312,19 @@ def _proved(found: Sequence[Found], named: Sequence[tuple[Cause, Group]]) -> lis
         if not mine:
             continue
         numbers = Counter(of_place[id(place)] for place in mine)
-        if _passes(each, [*mine, *_follow(each)]):
-            named[max(numbers, key=lambda n: (size[n], numbers[n]))][0].entries.append(each.case)
+        follow = _follow(each)
+        if _passes(each, [*mine, *follow]):
+            first = max(numbers, key=lambda n: (size[n], numbers[n]))
+            named[first][0].entries.append(each.case)
+            for other in numbers.keys() - {first}:
+                if not _passes(each, [*(place for place in mine if of_place[id(place)] != other), *follow]):
+                    named[other][0].together.append(each.case)
+    failed = sum(not each.case.passed for each in found)
     return [
-        cause for cause, _ in named if len(cause.entries) >= (LEAST_SURE if cause.kind.strength == "sure" else LEAST)
+        cause
+        for cause, _ in named
+        if len(cause.entries) >= (LEAST_SURE if cause.kind.strength == "sure" else LEAST)
+        or len(cause.together) >= max(LEAST, TOGETHER * failed)
     ]
 
 
@@ -358,7 +393,9 @@ def _needed(key: str, found: Found, places: Sequence[Place]) -> bool:
         return bool(turns) and (min(turns) > 0 if found.differences else max(turns) > 0)
     if key == "tools_lost":
         return any(place.level == "reply" for place in places)
-    return key == "descriptions_lost" or found.case.entry.row.checker == "state"
+    if key == "descriptions_lost":
+        return any(place.level != "reply" for place in places)
+    return found.case.entry.row.checker == "state"
 
 
 def _of_data(cases: Sequence[Case]) -> list[Cause]:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from pytest_bfcl.extensions.causes.relations import MOST, Relation, of_texts, plain
+from pytest_bfcl.extensions.causes.relations import MOST, Relation, of_texts
 from pytest_bfcl.python_text import parse_expression
 
 _COUNTED = (
@@ -45,6 +45,8 @@ def unequal(
     if depth < _DEEPEST and isinstance(said, dict) and isinstance(due, Mapping) and said.keys() == due.keys():
         for key in due:
             yield from unequal(said[key], due[key], (*path, key), depth + 1, exact=exact)
+    elif isinstance(said, dict) and isinstance(due, Mapping) and (told := _inner_names(said, due)):
+        yield Leaf(path, said, due, [Relation("inner_names", told)])
     elif depth < _DEEPEST and isinstance(said, list) and isinstance(due, list | tuple) and len(said) == len(due) > 0:
         if len(said) > 1 and sorted(map(repr, said)) == sorted(map(repr, due)):
             reversed_ = [Relation("list_reversed")] if said == list(due)[::-1] else []
@@ -57,6 +59,23 @@ def unequal(
         yield Leaf(path, said, due, [Relation("nested_lost"), *cut])
     else:
         yield Leaf(path, said, due, of_values(said, due))
+
+
+def leaves_of(value: object) -> Iterator[object]:
+    """The values within a value that are no objects or lists."""
+    if isinstance(value, dict | list):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from leaves_of(each)
+    else:
+        yield value
+
+
+def _inner_names(said: Mapping[str, Any], due: Mapping[str, Any]) -> str:
+    """How the names in an object are written otherwise; empty where they are not, or not all alike."""
+    if len(said) != len(due):
+        return ""
+    ways = [of_texts(str(new), str(old))[:1] for new, old in zip(said, due, strict=True) if new != old]
+    return f"{ways[0][0].key} {ways[0][0].told}".strip() if ways[0] and all(way == ways[0] for way in ways) else ""
 
 
 def same(said: object, due: object, *, exact: bool = False) -> bool:
@@ -83,7 +102,7 @@ def _standard(text: str) -> str:
 def of_values(said: object, due: object) -> list[Relation]:
     """How a value may have come from the one that was due, where the two are not objects or lists alike."""
     if isinstance(said, str) and isinstance(due, str):
-        return of_texts(said, due)
+        return list(of_texts(said, due))
     return list(filter(None, _of_others(said, due)))
 
 
@@ -104,6 +123,9 @@ def _of_others(said: object, due: object) -> Iterator[Relation | None]:
         yield from (Relation("boxed", str(key)[:40]) for key, each in said.items() if same(each, due))
     if isinstance(said, list) and len(said) == 1 and same(said[0], due):
         yield Relation("listed")
+    if isinstance(said, list) and isinstance(due, Mapping) and due:
+        pairs = [tuple(each.values()) if isinstance(each, dict) else each for each in said]
+        yield Relation("object_list") if same([list(each) for each in due.items()], [*map(_listed, pairs)]) else None
     if isinstance(said, list) and isinstance(due, list) and said and due:
         short, long = sorted((said, due), key=len)
         begins = range(len(long) - len(short) + 1)
@@ -113,6 +135,10 @@ def _of_others(said: object, due: object) -> Iterator[Relation | None]:
         yield Relation("list_object")
     if isinstance(due, list) and due and same(said, due[0]):
         yield Relation("list_cut")
+
+
+def _listed(value: object) -> object:
+    return list(value) if isinstance(value, tuple) else value
 
 
 def _of_truths(said: object, due: object) -> Iterator[Relation | None]:
@@ -150,7 +176,8 @@ def _structure_text(said: str, due: object) -> Relation | None:
                 return Relation("json_text")
         except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError, AttributeError):
             continue
-    if isinstance(due, list) and plain(said) == plain("".join(map(str, due))):
+    told = ".{0,6}".join(re.escape(str(each)) for each in due)
+    if isinstance(due, list) and re.fullmatch(rf".{{0,6}}{told}.{{0,6}}", said, re.S):
         return Relation("list_text")
     return None
 
@@ -166,6 +193,9 @@ def _of_numbers(said: float, due: float) -> Iterator[Relation | None]:
         return
     if said == -due:
         yield Relation("sign")
+    whole, part = repr(due).lstrip("-"), repr(said).lstrip("-")
+    if len(whole) > len(part) and (whole.startswith(part) or whole.endswith(part)):
+        yield Relation("number_cut", "end" if whole.startswith(part) else "beginning")
     places = len(str(said).partition(".")[2]) if isinstance(said, float) else 0
     if isinstance(due, float) and (said in (math.floor(due), math.ceil(due)) or said == round(due, places) != due):
         yield Relation("rounded")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import html
+import json
 import re
 from collections.abc import Callable, Iterator
 
 from pytest_bfcl.decoding import decode
 from pytest_bfcl.extensions.causes.cases import Case, Due
 from pytest_bfcl.extensions.causes.relations import TOKEN
+from pytest_bfcl.extensions.causes.values import leaves_of
 from pytest_bfcl.failures import BenchmarkError
 from pytest_bfcl.formats.detection import lost_calls
 from pytest_bfcl.syntax.limits import DecodeError
@@ -19,8 +21,11 @@ MOST = 20_000
 _CALL = re.compile(r"\[?\s*([\w.]+)\(.*\)\s*\]?", re.S)
 
 
-def calls_in(text: str, case: Case) -> tuple[str, list[Due]] | None:
-    """Calls in the text of a reply that should have native ones, and the format they are in."""
+def calls_in(text: str, case: Case, due: list[Due]) -> tuple[str, list[Due]] | None:
+    """Calls in the text of a reply that should have native ones, and the format they are in.
+
+    In no known format: those that are ``due``, where the text has the name and the arguments of each.
+    """
     text = text[:MOST]
     lost = lost_calls(text, case.entry.all_functions)
     if lost is not None:
@@ -29,7 +34,24 @@ def calls_in(text: str, case: Case) -> tuple[str, list[Due]] | None:
     if made and (made.group(1) in case.wires or made.group(1).replace(".", "_") in case.wires):
         written = _decoded(made.group().strip(), case)
         return ("Python", written) if written else None
+    if due and due[0].name in text and text.count("{") > text.count("}"):
+        return "cut off", due
+    if due and any(_is_told(each, text) for each in due):  # others may have been meant to follow the results
+        return "in a notation of its own", due
     return None
+
+
+def _is_told(due: Due, text: str) -> bool:
+    """Whether a text has the name of a call and every value of its arguments."""
+    values = [each for value in due.said.values() for each in leaves_of(value)]
+    told = text.casefold()
+    return (
+        bool(values)
+        and re.search(rf"(?<!\w){re.escape(due.name)}(?!\w)", text) is not None
+        and all(
+            str(each).casefold() in told or json.dumps(each, ensure_ascii=False).casefold() in told for each in values
+        )
+    )
 
 
 def calls_of_text(text: str, case: Case) -> tuple[str, str, list[Due]] | None:

@@ -507,7 +507,7 @@ FAULTS: Mapping[str, Fault] = {
     "strange names": Fault(names(lambda name: f"fn_{len(name)}x{name[:1]}"), ("name_other",)),
     "invisible letters": Fault(names(lambda name: f"{name[:2]}\u200b{name[2:]}"), ("space",)),
     "wrapped as text": Fault(raw(lambda text: json.dumps({"input": text})), ("wrapped",), says="input"),
-    "arguments in a list": Fault(arguments(lambda given: list(given.values())), ("json_no_object",)),
+    "arguments in a list": Fault(arguments(lambda given: list(given.values())), ("positional",)),
     "boxed values": Fault(arguments(lambda given: {k: {"value": v} for k, v in given.items()}), ("boxed",)),
     "names twice": Fault(
         raw(lambda text: text[:-1] + "".join(f', {json.dumps(key)}: ""' for key in json.loads(text)) + "}"),

@@ -16,9 +16,13 @@ from pytest_bfcl.session.evaluation import run
 from pytest_bfcl.settings import Settings
 from tests.extensions.causes.faults import FAULTS, IN_PROMPTS, Fault
 from tests.extensions.causes.faulty_server import FaultyServer, serving
+from tests.extensions.causes.further_faults import FURTHER, IN_FILES, MIXED
 
-IN_THE_FAST_TIER = {"last argument lost", "json cut", "context lost", "one category", "noise"}
-ALL = [pytest.param(n, f, marks=() if n in IN_THE_FAST_TIER else pytest.mark.slow, id=n) for n, f in FAULTS.items()]
+IN_THE_FAST_TIER = {"last argument lost", "json cut", "context lost", "one category", "noise", MIXED[1]}
+ALL = [
+    pytest.param(fault, marks=() if name in IN_THE_FAST_TIER else pytest.mark.slow, id=name)
+    for name, fault in {**FAULTS, **FURTHER}.items()
+]
 GROUPS = ["non_live", "live", "multi_turn"]
 
 Ask = Callable[..., Path]
@@ -64,9 +68,32 @@ def check(fault: Fault, rows: list[dict[str, Any]]) -> None:
     assert named >= 0.9 * sum(row["failed"] for row in rows)
 
 
-@pytest.mark.parametrize(("name", "fault"), ALL)
-def test_a_planted_fault_is_named_and_proved(name: str, fault: Fault, ask: Ask) -> None:
+@pytest.mark.parametrize("fault", ALL)
+def test_a_planted_fault_is_named_and_proved(fault: Fault, ask: Ask) -> None:
     check(fault, rows_of(ask(fault)))
+
+
+@pytest.mark.parametrize("name", [MIXED[1], *(pytest.param(n, marks=pytest.mark.slow) for n in MIXED if n != MIXED[1])])
+def test_each_fault_of_a_mixture_is_named(name: str, ask: Ask) -> None:
+    assert {*FURTHER[name].names} <= {row["cause"] for row in rows_of(ask(FURTHER[name]))}
+
+
+@pytest.fixture(scope="module")
+def right_lines(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
+    """Stored replies that are all right."""
+    path = tmp_path_factory.mktemp("right") / "run"
+    run("bundled", "oracle:@fc", categories=GROUPS, out=path)
+    kept = ("id", "category", "model", "mode", "output", "underscore_names")
+    lines = [json.loads(line) for line in (path / "results.jsonl").read_text().splitlines()]
+    return [{name: line[name] for name in kept} for line in lines]
+
+
+@pytest.mark.parametrize("name", IN_FILES)
+def test_what_happened_to_a_file_is_named(name: str, right_lines: list[dict[str, Any]], tmp_path: Path) -> None:
+    change, causes = IN_FILES[name]
+    stored = tmp_path / "stored.jsonl"
+    stored.write_text("".join(json.dumps(line) + "\n" for line in change(right_lines)))
+    check(Fault(lambda said: None, causes), rows_of(stored))
 
 
 @pytest.mark.slow

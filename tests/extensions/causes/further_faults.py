@@ -1,0 +1,358 @@
+"""Faults of gateways, replicas, streams and exporters, planted after the rules were written; then faults of files."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pytest_bfcl.models.oracle import answer
+from tests.extensions.causes.faults import (
+    FAULTS,
+    Fault,
+    arguments,
+    by_schema,
+    calls,
+    instead,
+    keys,
+    lists,
+    names,
+    numbers,
+    only,
+    raw,
+    seldom,
+    texts,
+)
+from tests.extensions.causes.faulty_server import Bend, Said
+
+
+def replica(every: int, bend: Bend) -> Bend:
+    """One of several servers behind a balancer is bad."""
+    return only(lambda said: said.number % every == 0, bend)
+
+
+def both(*bends: Bend) -> Bend:
+    def bend(said: Said) -> None:
+        for each in bends:
+            each(said)
+
+    return bend
+
+
+def each_call(change: Callable[[str, dict[str, Any]], tuple[str, str]]) -> Bend:
+    """Name and arguments of every call, changed together."""
+    return calls(lambda made: [list(change(name, json.loads(given))) for name, given in made])
+
+
+def _properties(said: Said, name: str) -> dict[str, Any]:
+    return dict(said.schema(name).get("properties") or {})
+
+
+def _hashed(name: str) -> str:
+    return name if len(name) <= 14 else f"{name[:8]}_{hashlib.sha1(name.encode()).hexdigest()[:6]}"
+
+
+def _synonyms(name: str) -> str:
+    words = {"get": "fetch", "calculate": "compute", "find": "lookup"}
+    return re.sub(r"(?<![a-z])(get|calculate|find)(?![a-z])", lambda found: words[found[1]], name)
+
+
+def _joined(made: list[list[str]]) -> list[list[str]]:
+    return [["".join(name for name, _ in made), "".join(given for _, given in made)]] if made else made
+
+
+def _arguments_joined(made: list[list[str]]) -> list[list[str]]:
+    return [[name, "" if n else "".join(given for _, given in made)] for n, (name, _) in enumerate(made)]
+
+
+def _first_name(made: list[list[str]]) -> list[list[str]]:
+    return [[made[0][0], given] for _, given in made]
+
+
+def _first_arguments(made: list[list[str]]) -> list[list[str]]:
+    return [[name, made[0][1]] for name, _ in made]
+
+
+def _first_tool_added(said: Said) -> None:
+    if said.calls:
+        said.calls.append([said.tools[0]["function"]["name"], "{}"])
+
+
+def _of_turn_before(said: Said, kept: bool = False) -> None:
+    if said.turn and not said.step and (said.calls or kept):
+        before = answer(said.entry, "fc", said.turn - 1, 0)
+        said.calls = [*([call.name, call.arguments] for call in before.tool_calls), *(said.calls if kept else [])]
+        said.text = None if said.calls else "Done."
+
+
+def _half_the_tools(said: Said) -> None:
+    half = said.tools[: max(1, len(said.tools) // 2)]
+    said.seen = [said.messages, half]
+    if any(call[0] not in [tool["function"]["name"] for tool in half] for call in said.calls):
+        said.calls, said.text = [], f"None of my {len(half)} functions does that."
+
+
+def _many_parameters(said: Said) -> None:
+    if any(len(_properties(said, name)) > 3 for name, _ in said.calls):
+        said.calls, said.text = [], f"Nothing here fits {said.question[:15]}."
+
+
+def _yaml(name: str, given: dict[str, Any]) -> tuple[str, str]:
+    return name, "\n".join(f"{k}: {v if isinstance(v, str) else json.dumps(v)}" for k, v in given.items())
+
+
+def _glm(said: Said) -> str:
+    told = []
+    for name, given in said.calls:
+        pairs = (
+            f"<arg_key>{k}</arg_key>\n<arg_value>{v if isinstance(v, str) else json.dumps(v)}</arg_value>"
+            for k, v in json.loads(given).items()
+        )
+        told.append("\n".join([f"<tool_call>{name}", *pairs, "</tool_call>"]))
+    return "\n".join(told)
+
+
+def _react(said: Said) -> str:
+    name, given = said.calls[0]
+    return f"Thought: I should use it.\nAction: {name}\nAction Input: {given}"
+
+
+def _in_markdown(said: Said) -> str:
+    told = (f"- **{n}** with {', '.join(f'`{k}` = {v}' for k, v in json.loads(g).items())}" for n, g in said.calls)
+    return "I'll call:\n" + "\n".join(told)
+
+
+def _gibberish(said: Said) -> str:
+    return "".join(said.rng.choice("abcdefghijklmnopqrstuvwxyzабвгдежз的是不了人我  ") for _ in range(120))
+
+
+def _nulls(said: Said, schema: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    return {key: given.get(key) for key in schema.get("properties") or {}} | given
+
+
+def _without_enums(said: Said, schema: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    return {k: v for k, v in given.items() if not (schema.get("properties") or {}).get(k, {}).get("enum")}
+
+
+def _inner_names(given: dict[str, Any]) -> dict[str, Any]:
+    return {k: {f"{a}_": b for a, b in v.items()} if isinstance(v, dict) else v for k, v in given.items()}
+
+
+def _pairs(given: dict[str, Any]) -> dict[str, Any]:
+    return {
+        k: [{"key": a, "value": b} for a, b in v.items()] if isinstance(v, dict) else v for k, v in given.items()
+    }  # fmt: skip
+
+
+def _iso(change: str) -> Bend:
+    return texts(lambda text: re.sub(r"\b(\d{4})-(\d\d)-(\d\d)\b", change, text))
+
+
+def _clock(text: str) -> str:
+    found = re.fullmatch(r"(\d\d):(\d\d)", text)
+    return f"{int(found[1]) % 12 or 12}:{found[2]} {'PM' if int(found[1]) > 11 else 'AM'}" if found else text
+
+
+_GATEWAY_PAGE = "<html><head><title>502 Bad Gateway</title></head><body><h1>502 Bad Gateway</h1></body></html>"
+
+FURTHER: Mapping[str, Fault] = {
+    # Gateways and proxies.
+    "names hashed": Fault(names(_hashed), ("name_cut",)),
+    "synonyms in names": Fault(names(_synonyms), ("name_replaced",), says="→"),
+    "channel in names": Fault(names(lambda name: f"{name}<|channel|>commentary"), ("tokens",), says="channel"),
+    "name with a line end": Fault(names(lambda name: f"{name}\n"), ("space",)),
+    "next tool of the list": Fault(
+        lambda said: [
+            call.__setitem__(0, known[(known.index(call[0]) + 1) % len(known)])
+            for known in [[tool["function"]["name"] for tool in said.tools]]
+            for call in said.calls
+            if len(said.calls) == 1 and call[0] in known
+        ]
+        and None,
+        ("name_of_other",),
+    ),
+    "ids for names": Fault(
+        calls(lambda made: [[f"call_{hashlib.md5(given.encode()).hexdigest()[:6]}", given] for _, given in made]),
+        ("name_other",),
+    ),
+    "tools of many parameters dropped": Fault(_many_parameters, ("tools_dropped",), says="parameters"),
+    "half the tools": Fault(_half_the_tools, ("first_tool_only",)),
+    "error page": Fault(seldom(0.3, instead(_GATEWAY_PAGE)), ("error_text",)),
+    "error as JSON": Fault(
+        replica(4, instead(lambda said: json.dumps({"error": {"message": "overdue", "id": said.rng.random()}}))),
+        ("error_text",),
+    ),
+    "rate limit": Fault(
+        seldom(0.3, instead(lambda said: f"Rate limit exceeded, retry after {said.rng.randrange(60)} s")),
+        ("error_text",),
+    ),
+    "masked digits": Fault(texts(lambda text: re.sub(r"\d", "*", text)), ("masked",), says="*"),
+    "masked names": Fault(texts(lambda text: re.sub(r"[A-Z][a-z]+", "[REDACTED]", text)), ("masked", "same_value")),
+    "byte order mark": Fault(raw(lambda text: "\ufeff" + text), ("json_leading",)),
+    "parentheses": Fault(raw(lambda text: f"({text})"), ("json_leading",), says="("),
+    "double braces": Fault(raw(lambda text: "{" + text + "}"), ("json_braces",)),
+    # Bad replicas.
+    "gibberish": Fault(replica(3, instead(_gibberish)), ("foreign",)),
+    "another language": Fault(replica(3, instead("抱歉，这个问题我需要更多的信息才能回答。")), ("foreign",)),
+    "one piece over and over": Fault(replica(4, instead("the the " * 60)), ("repeating",), says="the"),
+    "question repeated": Fault(seldom(0.3, instead(lambda said: str(said.messages[-1]["content"]))), ("echo",)),
+    "tools repeated": Fault(replica(3, instead(lambda said: json.dumps(said.tools))), ("tools_echoed",)),
+    "replica without a parser": Fault(
+        replica(3, instead(lambda said: "".join(f"<function={n}>{g}</function>" for n, g in said.calls))),
+        ("call_in_text",),
+    ),
+    "replica with other types": Fault(replica(3, numbers(str)), ("number_text",)),
+    "replica without arguments": Fault(seldom(0.3, arguments(lambda given: {})), ("no_arguments",)),
+    "late prefix": Fault(only(lambda said: said.number > 180, names(lambda name: f"v2/{name}")), ("name_prefix",)),
+    # Streams.
+    "calls joined": Fault(calls(_joined), ("calls_joined",)),
+    "arguments joined": Fault(calls(_arguments_joined), ("calls_joined",)),
+    "chunk lost": Fault(raw(lambda text: text[:10] + text[13:] if len(text) > 16 else text), ("json_gap",), says="11"),
+    "first chunk lost": Fault(raw(lambda text: text[4:]), ("json_begin_cut",)),
+    "last chunk twice": Fault(raw(lambda text: text + text[-6:]), ("json_trailing",)),
+    "stopped at a comma": Fault(texts(lambda text: text.split(",")[0]), ("value_cut",)),
+    # Notations.
+    "GLM's notation": Fault(instead(_glm), ("call_in_text",)),
+    "ReAct": Fault(instead(_react), ("call_in_text",)),
+    "Markdown": Fault(instead(_in_markdown), ("call_in_text",)),
+    "cut in the text": Fault(instead(lambda said: f'<tool_call>{{"name": "{said.calls[0][0]}'), ("call_in_text",)),
+    "arguments as YAML": Fault(each_call(_yaml), ("json_broken",)),
+    "inside a call": Fault(
+        each_call(lambda name, given: ("use_tool", json.dumps({"tool_name": name, "tool_input": given}))),
+        ("call_inside",), says="use_tool",
+    ),
+    "flat inside a call": Fault(
+        each_call(lambda name, given: ("tool", json.dumps({"function": name, **given}))), ("call_inside",)
+    ),
+    "a tool of its own": Fault(
+        each_call(lambda name, given: ("think", json.dumps({"thought": "which one?"}))), ("extra_call",), says="think"
+    ),
+    # Schemas rewritten.
+    "positions": Fault(arguments(lambda given: {"args": list(given.values()), "kwargs": {}}), ("positional",)),
+    "nulls": Fault(by_schema(_nulls), ("defaults",)),
+    "enums dropped": Fault(by_schema(_without_enums), ("key_lost",), says="enum"),
+    "empty values dropped": Fault(arguments(lambda given: {k: v for k, v in given.items() if v}), ("key_lost",)),
+    "names inside objects": Fault(arguments(_inner_names), ("inner_names",)),
+    "objects as lists": Fault(arguments(_pairs), ("object_list",)),
+    "argument names with a colon": Fault(keys(lambda key: f"{key}:"), ("key_suffix",), says=":"),
+    # Values.
+    "integers as decimals": Fault(numbers(float), ("number_type",)),
+    "last digit lost": Fault(numbers(lambda v: v // 10 if isinstance(v, int) and v > 9 else v), ("number_cut",)),
+    "ellipsis": Fault(texts(lambda text: f"{text[:8]}…" if len(text) > 8 else text), ("value_cut",)),
+    "zeros": Fault(texts(lambda text: re.sub(r"\b\d{1,5}\b", lambda found: found[0].zfill(8), text)), ("zeros",)),
+    "American dates": Fault(_iso(r"\2/\3/\1"), ("date_order",)),
+    "times of twelve hours": Fault(texts(_clock), ("time_format",)),
+    "lists as prose": Fault(
+        arguments(lambda given: {k: " and ".join(map(str, v)) if isinstance(v, list) else v for k, v in given.items()}),
+        ("list_text",),
+    ),
+    "lists sorted": Fault(lists(lambda value: sorted(value, key=str)), ("list_order", "list_reversed")),
+    # Calls and turns.
+    "first name for all": Fault(calls(_first_name), ("name_of_other",)),
+    "first arguments for all": Fault(calls(_first_arguments), ("arguments_of_other",)),
+    "first tool added": Fault(_first_tool_added, ("undue_call",)),
+    "first call lost": Fault(calls(lambda made: made[1:] if len(made) > 1 else made), ("first_lost",)),
+    "earlier calls again": Fault(lambda said: _of_turn_before(said, kept=True), ("earlier_again",)),
+    # Mixtures: each is named.
+    "extra beside style": Fault(
+        both(FAULTS["camel case"].bend, FAULTS["extra argument"].bend), ("name_style", "key_extra")
+    ),
+    "suffix beside first call only": Fault(
+        both(names(lambda name: f"{name}_tool"), FAULTS["first call only"].bend), ("name_suffix", "first_only")
+    ),
+    "prefix beside Python": Fault(
+        both(names(lambda name: f"api-{name}"), seldom(0.4, FAULTS["python quotes"].bend)),
+        ("name_prefix", "json_python"),
+    ),
+    "units beside dates": Fault(
+        both(_iso(r"\2/\3/\1"), FAULTS["with a unit"].bend), ("number_with_unit", "date_order")
+    ),
+    # Noise.
+    "letters shuffled": Fault(
+        seldom(0.3, lambda said: said.each_value(
+            lambda value: "".join(said.rng.sample(value, len(value))) if isinstance(value, str) else value
+        )), (),
+    ),
+    "numbers drawn": Fault(
+        seldom(0.3, lambda said: said.each_value(
+            lambda value: said.rng.randint(-5000, 5000) if type(value) is int else value
+        )), (),
+    ),
+    "questions drawn": Fault(
+        seldom(0.15, instead(lambda said: f"Do you mean {said.rng.choice(said.question.split())}?")), ()
+    ),
+}  # fmt: skip
+MIXED = ("extra beside style", "suffix beside first call only", "prefix beside Python", "units beside dates")
+
+
+# -- files ---------------------------------------------------------------------------------------------------------
+
+Stored = list[dict[str, Any]]
+Call = dict[str, str]
+
+
+def _each(value: Any, change: Callable[[Call], Call]) -> Any:
+    if isinstance(value, dict):
+        return change(dict(value))
+    return [_each(each, change) for each in value] if isinstance(value, list) else value
+
+
+def of_calls(change: Callable[[Call], Call]) -> Callable[[Stored], Stored]:
+    """Every call of a file of replies, changed."""
+    return lambda lines: [{**line, "output": _each(line["output"], change)} for line in lines]
+
+
+def _arguments(change: Callable[[str], str]) -> Callable[[Stored], Stored]:
+    return of_calls(lambda call: {**call, "arguments": change(call["arguments"])})
+
+
+def _shifted(lines: Stored) -> Stored:
+    """Every reply stands at the line before."""
+    one = [n for n, line in enumerate(lines) if isinstance(line["output"], list) and "turn" not in line["category"]]
+    moved = {n: lines[other]["output"] for n, other in zip(one, one[1:] + one[:1], strict=True)}
+    return [{**line, "output": moved.get(n, line["output"])} for n, line in enumerate(lines)]
+
+
+def _nothing_in_a_third(lines: Stored) -> Stored:
+    return [{**line, "output": ""} if n % 3 == 0 and _is_single(line) else line for n, line in enumerate(lines)]
+
+
+def _last_call_kept(lines: Stored) -> Stored:
+    return [{**line, "output": line["output"][-1:]} if _is_single(line) else line for line in lines]
+
+
+def _is_single(line: dict[str, Any]) -> bool:
+    return bool(isinstance(line["output"], list) and line["output"] and isinstance(line["output"][0], dict))
+
+
+def _some_dropped(lines: Stored) -> Stored:
+    rng = random.Random(3)
+
+    def change(call: Call) -> Call:
+        given = json.loads(call["arguments"])
+        if rng.random() < 0.2 and given:
+            given.pop(rng.choice(list(given)))
+        return {**call, "arguments": json.dumps(given)}
+
+    return of_calls(change)(lines)
+
+
+IN_FILES: Mapping[str, tuple[Callable[[Stored], Stored], tuple[str, ...]]] = {
+    "lines shifted": (_shifted, ("mixed_up",)),
+    "texts cut by a logger": (_arguments(lambda text: text[:30]), ("json_cut",)),
+    "written by str": (_arguments(lambda text: repr(json.loads(text))), ("json_python",)),
+    "in lower case": (of_calls(lambda call: {**call, "name": call["name"].title()}), ("name_style",)),
+    "escaped for a page": (_arguments(lambda text: text.replace('"', "&quot;")), ("json_encoded",)),
+    "encoded once more": (_arguments(json.dumps), ("json_twice",)),
+    "digits masked": (_arguments(lambda text: re.sub(r"\d(?=[^{}]*\")", "#", text)), ("masked",)),
+    "one call an entry": (_last_call_kept, ("last_only", "first_lost")),
+    "nothing in a third": (_nothing_in_a_third, ("empty",)),
+    "name of the table before": (of_calls(lambda call: {**call, "name": f"tools.{call['name']}"}), ("name_prefix",)),
+    "dates of a spreadsheet": (
+        _arguments(lambda text: re.sub(r"\b(\d{4})-(\d\d)-(\d\d)\b", r"\3/\2/\1", text)), ("date_order",)
+    ),
+    "some dropped": (_some_dropped, ()),
+}  # fmt: skip
