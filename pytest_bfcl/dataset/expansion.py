@@ -11,11 +11,13 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal, get_args
 
+from pydantic import ValidationError
+
 from pytest_bfcl.dataset.categories import CATEGORIES, Category, Language
 from pytest_bfcl.dataset.entry import Entry, FunctionDoc, ReturnFormat
 from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.fetching.texts import Texts
-from pytest_bfcl.json_types import Fields, Parsed
+from pytest_bfcl.json_types import Fields, Parsed, first_problem
 from pytest_bfcl.tools.documents import as_document, native_document
 from pytest_bfcl.tools.json_schema import DIALECT, is_native
 from pytest_bfcl.troubles import HarnessTrouble
@@ -246,11 +248,8 @@ def sort_key(entry_id: str) -> tuple[int, str, int]:
 
 
 def _short(error: Exception) -> str:
-    """A one-line reason: pydantic's errors as ``field: message``."""
-    errors = getattr(error, "errors", None)
-    if callable(errors):
-        return "; ".join(f"{'.'.join(str(part) for part in e['loc'])}: {e['msg']}" for e in errors()[:3])
-    return str(error)
+    """A one-line reason."""
+    return first_problem(error) if isinstance(error, ValidationError) else str(error)
 
 
 _ITEM_TYPES = {"java": ("ArrayList", "Array"), "javascript": ("array",)}

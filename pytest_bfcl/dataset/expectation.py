@@ -5,25 +5,34 @@ Shapes only, and what a value must be like; the checker (`pytest_bfcl.checkers.s
 
 from __future__ import annotations
 
+import inspect
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from pytest_bfcl.dataset.served_entry import check_path, portable_name
+from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields, Parsed
-from pytest_bfcl.suggestions import instead_of
-from pytest_bfcl.tools.json_schema import fits_schema, value_schema_problem
+from pytest_bfcl.suggestions import did_you_mean, instead_of
+from pytest_bfcl.tools.json_schema import fits_schema, unresolved_reference, value_schema_problem
 from pytest_bfcl.tools.patterns import pattern_of
 
 MOST_STEPS = 20
-_CONDITIONS = ("equals", "contains", "matches", "exists")
+_CONDITIONS = frozenset(("equals", "contains", "matches", "schema", "exists"))
+_BESIDE = frozenset(("optional", "tolerance"))
 ABSENT = "(absent)"
 """The only name of the object that stands in a record for what was not there."""
 _STEP = re.compile(r"\.([A-Za-z_][\w-]*)|\[(\d{1,6}|\*)\]|\[\"([^\"]{1,200})\"\]|\['([^']{1,200})'\]")
+
+Flag = Annotated[bool, Field(strict=True)]
+Count = Annotated[int, Field(ge=0, strict=True)]
+Name = Annotated[str, Field(min_length=1)]
+Names = Name | Annotated[list[Name], Field(min_length=1)]
+Accepted = Annotated[str, Field(pattern=r"\S")] | Annotated[float, Field(strict=True, allow_inf_nan=False)]
 
 
 class Values(BaseModel):
@@ -44,11 +53,12 @@ class Values(BaseModel):
         default=None, description="A regular expression that must be found in its text (no look-around, no references)."
     )
     valid_by: Parsed | None = Field(default=None, alias="schema", description="A JSON Schema it must be valid by.")
-    exists: bool | None = Field(default=None, description="Whether there must be such a thing at all.")
-    optional: bool = Field(default=False, description="Of an argument: it may be left out.")
+    exists: Flag | None = Field(default=None, description="Whether there must be such a thing at all.")
+    optional: Flag = Field(default=False, description="Of an argument: it may be left out.")
     tolerance: float | None = Field(
-        default=None, ge=0, description="How far numbers may be from equals, contains or a number in answer."
-    )
+        default=None, ge=0, strict=True, allow_inf_nan=False,
+        description="How far numbers may be from equals, contains or a number in answer.",
+    )  # fmt: skip
 
     @field_validator("matches")
     @classmethod
@@ -60,9 +70,22 @@ class Values(BaseModel):
     @field_validator("valid_by")
     @classmethod
     def _is_schema(cls, schema: Parsed | None) -> Parsed | None:
-        if schema is not None and (problem := value_schema_problem(schema)):
-            raise ValueError(f"schema: {problem}")
+        if schema is not None and (problem := value_schema_problem(schema) or unresolved_reference(schema)):
+            raise ValueError(problem)
         return schema
+
+    @model_validator(mode="after")
+    def _about_numbers(self) -> Values:
+        if self.tolerance is not None and not any(map(_has_number, self._measured)):
+            raise ValueError("tolerance is about numbers, in equals, contains or answer: there is none")
+        if self.optional and self.exists is not None:
+            raise ValueError("exists and optional contradict each other")
+        return self
+
+    @property
+    def _measured(self) -> list[Any]:
+        """What a tolerance may be about."""
+        return [getattr(self, name) for name in ("equals", "contains") if name in self.model_fields_set]
 
     @property
     def conditions(self) -> set[str]:
@@ -96,13 +119,13 @@ class CalledTool(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    called: str | list[str] = Field(description="A tool of the server, by either of its names; several: any of them.")
+    called: Names = Field(description="A tool of the server, by either of its names; several: any of them.")
     arguments: Parsed = Field(
         default_factory=dict,
         description='Parameter → value, or {"equals" | "contains" | "matches" | "schema" | "exists": …, "tolerance", '
         '"optional"}; parameters that are not named may be anything.',
     )
-    closed: bool = Field(default=False, description="Whether no other argument may be given.")
+    closed: Flag = Field(default=False, description="Whether no other argument may be given.")
 
     @field_validator("arguments")
     @classmethod
@@ -127,6 +150,21 @@ class Tested:
 
     test: Callable[[Any], object]
     name: str
+
+    def holds(self, told: Any) -> bool:
+        """What the function says of a value; one that it cannot take (it raises a common error) is not right.
+
+        Raises `UsageError` for a function that says nothing, or is out of order itself.
+        """
+        try:
+            found = self.test(told)
+        except (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError):
+            return False
+        except Exception as error:
+            raise UsageError(f"{self.name} raised {type(error).__name__}: {str(error)[:200]}") from None
+        if found is None or inspect.isawaitable(found):
+            raise UsageError(f"{self.name} returned {type(found).__name__}: return whether the value is right")
+        return bool(found)
 
     def __repr__(self) -> str:
         return self.name
@@ -174,28 +212,29 @@ class State(BaseModel):
 class Expectation(Values):
     """One assertion about what was said, what was called, or what the state is."""
 
-    turn: int | None = Field(default=None, ge=0, description="After which turn, from 0; default: the last one.")
-    answer: str | float | list[str | float] | None = Field(
+    turn: Count | None = Field(default=None, description="After which turn, from 0; default: the last one.")
+    answer: Accepted | Annotated[list[Accepted], Field(min_length=1)] | None = Field(
         default=None,
         description="Texts, one of which the turn's last message must contain as words of its own, or numbers, one of "
-        "which it must name within tolerance; true in their place is no answer.",
+        "which it must name within tolerance.",
     )
-    said: bool | None = Field(default=None, description="With matches or contains: true, of the turn's last message.")
+    said: Flag | None = Field(default=None, description="With matches or contains: true, of the turn's last message.")
     call: str | None = Field(default=None, description="A tool of the server that tells the state to look at.")
     arguments: Parsed = Field(default_factory=dict, description="Of that call, or of the call that is looked for.")
     resource: str | None = Field(default=None, description="Or the address of a resource of the server.")
     state: State | None = Field(default=None, description="Or any other place: files, databases, a path into JSON.")
-    called: str | list[str] | None = Field(
+    called: Names | None = Field(
         default=None, description="A tool of which a call was carried out by then: sent, and answered without an error."
     )
-    attempted: str | list[str] | None = Field(
+    attempted: Names | None = Field(
         default=None, description="A tool that the model called by then, whatever came of it."
     )
-    not_called: str | list[str] | None = Field(
+    not_called: Names | None = Field(
         default=None,
         description='A tool that the model must not have called by then, whatever came of it; "*": none at all.',
     )
-    count: int | None = Field(default=None, ge=0, description="With called or attempted: exactly so many such calls.")
+    closed: Flag | None = Field(default=None, description="With arguments: whether no others may be given.")
+    count: Count | None = Field(default=None, description="With called or attempted: exactly so many such calls.")
     exact: Steps | None = Field(
         default=None,
         description="These calls were carried out and no others, in this order; a list among them is one step, in "
@@ -212,11 +251,9 @@ class Expectation(Values):
         default=None, min_length=1, description="Calls carried out in this order, others between them."
     )
     at_least: int | None = Field(
-        default=None, ge=1, description="With superset or in_order: so many of the calls are enough."
+        default=None, ge=1, strict=True, description="With superset or in_order: so many of the calls are enough."
     )
-    max_calls: int | None = Field(
-        default=None, ge=0, description="At most so many calls carried out by then, of any tool."
-    )
+    max_calls: Count | None = Field(default=None, description="At most so many calls carried out by then, of any tool.")
     any_of: list[Expectation] | None = Field(default=None, min_length=1, description="One of these must hold.")
     only: list[str] | None = Field(
         default=None,
@@ -236,15 +273,19 @@ class Expectation(Values):
                 "call, resource, state and said have one of equals, contains, matches, schema, exists; "
                 "the others have none"
             )
+        if self.optional:
+            raise ValueError("optional belongs to the rule for an argument")
         if self.count is not None and kind not in ("called", "attempted"):
             raise ValueError("count belongs to called or attempted")
         if self.arguments and kind not in ("call", "called", "attempted", "not_called"):
             raise ValueError("arguments belong to call, called, attempted or not_called")
+        if self.closed is not None and kind not in ("called", "attempted", "not_called"):
+            raise ValueError("closed belongs to called, attempted, not_called, or to a call in a list")
         if kind in ("called", "attempted", "not_called"):
             for value in self.arguments.values():
                 argument_rule(value)
-        if self.at_least is not None and kind not in ("superset", "in_order"):
-            raise ValueError("at_least belongs to superset or in_order")
+        if self.at_least is not None and (kind not in ("superset", "in_order") or self.at_least > len(self.listed)):
+            raise ValueError("at_least belongs to superset or in_order, and is at most the number of their calls")
         if self.only is not None and kind not in ("call", "resource", "state"):
             raise ValueError("only belongs to a look at the state: call, resource or state")
         if any(each.any_of is not None for each in self.any_of or ()):
@@ -271,6 +312,10 @@ class Expectation(Values):
         return [e if e.turn is not None else e.model_copy(update={"turn": self.turn}) for e in self.any_of]
 
     @property
+    def _measured(self) -> list[Any]:
+        return [*super()._measured, *self.answers]
+
+    @property
     def is_restraint(self) -> bool:
         """Whether it says what must not be done."""
         bounded = self.kind == "subset" or self.exact == [] or self.unordered == []
@@ -285,7 +330,7 @@ class Expectation(Values):
     def wanted_call(self) -> CalledTool:
         """Of ``called``, ``attempted`` and ``not_called``."""
         named = self.called or self.attempted or self.not_called or []
-        return CalledTool(called=named, arguments=self.arguments)
+        return CalledTool(called=named, arguments=self.arguments, closed=bool(self.closed))
 
     @property
     def steps(self) -> list[list[CalledTool]]:
@@ -352,12 +397,33 @@ def unknown_names(each: Expectation, tools: Mapping[str, Fields]) -> Iterator[st
             if found is None:
                 yield f"there is no tool {name!r}; {instead_of(name, list(tools))}"
                 continue
-            parameters = found[1].get("properties")
-            if not isinstance(parameters, Mapping) or found[1].get("additionalProperties") not in (None, False):
-                continue
-            for parameter in wanted.arguments:
-                if parameter not in parameters:
-                    yield f"{name} has no parameter {parameter!r}; {instead_of(str(parameter), list(parameters))}"
+            compared = {key: next(iter(argument_rule(rule)._measured), None) for key, rule in wanted.arguments.items()}
+            yield from _unknown_parts(name, compared, found[1])
+
+
+def _unknown_parts(place: str, given: Any, schema: Any) -> Iterator[str]:
+    """Fields of expected arguments that their schema does not have, at any depth that it describes."""
+    if not isinstance(schema, Mapping):
+        return
+    if isinstance(given, dict):
+        parts = schema.get("properties")
+        if not isinstance(parts, Mapping):
+            if given and schema.get("type") in _SCALARS:
+                told = did_you_mean(next(iter(given)), _CONDITIONS) or 'write {"equals": …} for a value'
+                yield f"{place} is of type {schema['type']}, and {next(iter(given))!r} is no rule; {told}"
+            return
+        for name, value in given.items():
+            if name in parts:
+                yield from _unknown_parts(f"{place}.{name}", value, parts[name])
+            elif schema.get("additionalProperties") in (None, False) and "patternProperties" not in schema:
+                kind = "field" if "." in place else "parameter"
+                yield f"{place} has no {kind} {name!r}; {instead_of(str(name), list(parts))}"
+    elif isinstance(given, list):
+        for each in given:
+            yield from _unknown_parts(place, each, schema.get("items"))
+
+
+_SCALARS = ("string", "integer", "number", "float", "boolean", "null")
 
 
 def _as_call(each: str | CalledTool) -> CalledTool:
@@ -366,13 +432,19 @@ def _as_call(each: str | CalledTool) -> CalledTool:
 
 def argument_rule(value: Any) -> Values:
     """What an argument must be like: a value is what it must equal. Raises `ValueError`."""
-    known = {field.alias or name for name, field in Values.model_fields.items()}
-    if isinstance(value, dict) and set(value) <= known and set(value) & {*_CONDITIONS, "schema"}:
-        rule = Values.model_validate(value)
-        if len(rule.conditions) != 1:
-            raise ValueError("an argument has one of equals, contains, matches, schema, exists")
-        return rule
-    return Values(equals=value)
+    if not isinstance(value, dict) or not value.keys() & (_CONDITIONS | _BESIDE):
+        return Values(equals=value)
+    known = _CONDITIONS | _BESIDE
+    meant = '(an object that is meant as it stands: {"equals": {…}})'
+    for name in value.keys() - known:
+        if told := did_you_mean(str(name), known):
+            raise ValueError(f"{name!r} is in no rule for a value; {told} {meant}")
+    if value.keys() - known:
+        return Values(equals=value)
+    rule = Values.model_validate(value)
+    if len(rule.conditions) != 1:
+        raise ValueError(f"a rule for a value has one of equals, contains, matches, schema, exists {meant}")
+    return rule
 
 
 def steps_of(path: str) -> list[str | int]:
@@ -417,7 +489,7 @@ def near(wanted: float, told: float, tolerance: float) -> bool:
 def same(wanted: Any, told: Any, tolerance: float = 0) -> bool:
     """Equal as JSON: numbers by value, true and 1 apart; as the function says where one stands for a value."""
     if isinstance(wanted, Tested):
-        return bool(wanted.test(told))
+        return wanted.holds(told)
     if isinstance(wanted, bool) or isinstance(told, bool):
         return wanted is told
     if isinstance(wanted, dict) and isinstance(told, dict):
@@ -440,6 +512,12 @@ def contained(wanted: Any, told: Any, tolerance: float = 0) -> bool:
         listed = wanted if isinstance(wanted, list) else [wanted]
         return all(any(contained(each, item, tolerance) for item in told) for each in listed)
     return same(wanted, told, tolerance)
+
+
+def _has_number(value: Any) -> bool:
+    if isinstance(value, dict | list):
+        return any(map(_has_number, value.values() if isinstance(value, dict) else value))
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def json_text(value: Any) -> str:

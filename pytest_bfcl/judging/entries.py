@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.failures import HarnessError, UsageError
-from pytest_bfcl.json_types import Fields, Parsed
+from pytest_bfcl.json_types import Fields, Parsed, first_problem
 from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:
@@ -67,11 +67,7 @@ def entry_of(entry: Entry | Fields) -> Entry:
     try:
         return Entry.model_validate({"language": row.language, "return_format": row.language, **fields})
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise HarnessError(
-            HarnessTrouble.DATA, f"{fields['id']} is no usable entry: {where}: {first['msg']}"
-        ) from error
+        raise HarnessError(HarnessTrouble.DATA, f"{fields['id']} is no usable entry: {first_problem(error)}") from error
 
 
 def _python_category(functions: Sequence[object], answer: Sequence[object] | None) -> str:

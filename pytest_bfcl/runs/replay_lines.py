@@ -15,7 +15,7 @@ from pytest_bfcl.dataset.categories import CATEGORIES, Category, category_of
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.formats.table import find_decoder
-from pytest_bfcl.json_types import Fields, Parsed
+from pytest_bfcl.json_types import Fields, Parsed, first_problem
 from pytest_bfcl.replies import UnknownShape, read_reply
 from pytest_bfcl.runs.fields import is_number, problem_of, shortened_json
 from pytest_bfcl.runs.lines import DamagedLine, OnDamaged, read_json_lines
@@ -315,9 +315,8 @@ def entry_from_line(line: Fields) -> Entry | None:
     try:
         return Entry(id=line_id(line), category=row.name, **fields)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise UsageError(f"{line.get('id')}: the line's own question is not usable: {where}: {first['msg']}") from error
+        told = first_problem(error)
+        raise UsageError(f"{line.get('id')}: the line's own question is not usable: {told}") from error
 
 
 _ENTRY_FIELDS = (

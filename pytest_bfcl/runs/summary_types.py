@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NotRequired
 from annotated_types import Ge, Le, Len
 from typing_extensions import TypedDict
 
-from pytest_bfcl.json_types import Parsed
+from pytest_bfcl.json_types import Parsed, first_problem
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -334,9 +334,7 @@ def _problem(kind: type, value: object) -> str | None:
     try:
         _adapter(kind).validate_python(value, strict=True)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
-        return f"{where}: {first['msg']}" if where else first["msg"]
+        return first_problem(error)
     return None
 
 

@@ -6,6 +6,8 @@ page for both.
 
 from __future__ import annotations
 
+import contextlib
+import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -19,7 +21,7 @@ from pytest_bfcl.dataset.expectation import ABSENT, LISTS, Expectation, Tested, 
 from pytest_bfcl.explaining.terminal import failure_text
 from pytest_bfcl.extensions.own.asking import Answer
 from pytest_bfcl.failures import Failure, FailureTag, UsageError, Verdict, without_our_frames
-from pytest_bfcl.json_types import Fields, Parsed
+from pytest_bfcl.json_types import Fields, Parsed, first_problem
 from pytest_bfcl.judging.expected import function_documents
 from pytest_bfcl.replies import read_reply
 from pytest_bfcl.simulators import Simulator
@@ -48,7 +50,7 @@ def assert_expect(output: object, *expectations: Mapping[str, Any], functions: o
 class Expected:
     """What `expect` gives: every method holds one expectation, raises `Failure` where it fails, and gives itself.
 
-    Calls are tools' names, or ``{"called": name, "arguments": {…}}``, or ``{name: {…}}``.
+    Calls are tools' names, or ``{"called": name, "arguments": {…}}`` (also ``"name"``), or ``{name: {…}}``.
     """
 
     def __init__(self, transcript: Transcript, tools: Mapping[str, Fields] | None) -> None:
@@ -56,18 +58,31 @@ class Expected:
         self._tools = tools
 
     def called(
-        self, tool: str | Sequence[str], arguments: Fields | None = None, *, count: int | None = None
+        self,
+        tool: str | Sequence[str],
+        arguments: Fields | None = None,
+        *,
+        count: int | None = None,
+        closed: bool | None = None,
     ) -> Expected:
-        """A call of the tool (or one of several) was carried out, with these arguments, exactly so often."""
+        """A call of the tool (or one of several) was carried out, with these arguments, exactly so often.
+
+        ``closed``: no other arguments may be given.
+        """
         __tracebackhide__ = True
-        return self._holds(called=tool, arguments=arguments, count=count)
+        return self._holds(called=tool, arguments=arguments, count=count, closed=closed)
 
     def attempted(
-        self, tool: str | Sequence[str], arguments: Fields | None = None, *, count: int | None = None
+        self,
+        tool: str | Sequence[str],
+        arguments: Fields | None = None,
+        *,
+        count: int | None = None,
+        closed: bool | None = None,
     ) -> Expected:
         """The model called it, whatever came of it."""
         __tracebackhide__ = True
-        return self._holds(attempted=tool, arguments=arguments, count=count)
+        return self._holds(attempted=tool, arguments=arguments, count=count, closed=closed)
 
     def not_called(self, tool: str | Sequence[str] = "*", arguments: Fields | None = None) -> Expected:
         """The model did not call it, not even in vain; without a tool: it called nothing."""
@@ -138,17 +153,23 @@ class Expected:
         """An expectation as it is written, with Python's values; raises `UsageError` for one that cannot be meant."""
         try:
             found = Expectation.model_validate(_readable(dict(raw)))
-        except (ValidationError, ValueError, TypeError) as error:
-            raise UsageError(f"not an expectation: {_first(error)}; {WHERE}") from None
-        if found.kind in ("call", "resource"):
-            raise UsageError(f"{found.kind} needs a server: an output in Python has none; {WHERE}")
+        except ValidationError as error:
+            raise UsageError(f"not an expectation: {first_problem(error)}; {WHERE}") from None
+        except (ValueError, TypeError) as error:
+            raise UsageError(f"not an expectation: {error}; {WHERE}") from None
+        turns = len(self._transcript.turns)
+        for each in found.alternatives:
+            if each.turn is not None and each.turn >= turns:
+                raise UsageError(f"turn {each.turn} does not exist, there are {turns} (from 0)")
         if self._tools is not None and (told := next(unknown_names(found, self._tools), None)):
             raise UsageError(f"{told} (the error is in the expectation; nothing was judged)")
         return found
 
     def hold(self, each: Expectation) -> None:
-        """Raises `Failure` where it does not hold."""
+        """Raises `Failure` where it does not hold, `UsageError` for what only an entry's server could tell."""
         __tracebackhide__ = True
+        if (looked := next((one.kind for one in each.alternatives if one.looked_at is not None), None)) is not None:
+            raise UsageError(f"{looked} needs a server, an output has none: expect(…).state(value, …); {WHERE}")
         last = len(self._transcript.turns) - 1
         found: list[Verdict] = []
         for one in each.alternatives:
@@ -168,7 +189,7 @@ class Expected:
         unknown = next((name for name in values if name not in _VALUES), None)
         if unknown is not None or (test is None) == (not set(values) - {"tolerance"}):
             raise UsageError(f"give one of equals, contains, matches, schema, exists, test; {WHERE}")
-        return {"equals": test} if test is not None else values
+        return {"equals": _by_function(test)} if test is not None else values
 
     def _raise_unless(self, verdict: Verdict | None) -> None:
         __tracebackhide__ = True
@@ -236,22 +257,46 @@ def _readable(raw: Parsed) -> Parsed:
 def _call(each: Any) -> Any:
     if isinstance(each, list):
         return [_call(one) for one in each]
-    if isinstance(each, dict) and "called" not in each and len(each) == 1:
-        ((name, arguments),) = each.items()
-        return {"called": name, "arguments": arguments}
-    return each
+    if not isinstance(each, dict) or "called" in each:
+        return each
+    if isinstance(each.get("name"), str):
+        return {"called" if name == "name" else name: value for name, value in each.items()}
+    return {"called": next(iter(each)), "arguments": next(iter(each.values()))} if len(each) == 1 else each
 
 
 def _rule(value: Any) -> Any:
-    """Patterns and functions, wherever they stand, as `Tested`; other values as JSON has them."""
+    """Patterns, types and functions, wherever they stand, as `Tested`; other values as JSON has them.
+
+    Raises `UsageError` for what is no value of JSON.
+    """
     if isinstance(value, re.Pattern):
         pattern = value
         return Tested(lambda told: isinstance(told, str) and bool(pattern.search(told)), f"/{pattern.pattern}/")
+    if isinstance(value, type):
+        kind = value
+        return Tested(lambda told: isinstance(told, kind) and (kind is bool or told is not bool(told)), kind.__name__)
     if callable(value):
-        return Tested(value, getattr(value, "__name__", type(value).__name__))
+        return _by_function(value)
     if isinstance(value, Mapping):
         return {str(name): _rule(each) for name, each in value.items()}
-    return [_rule(each) for each in value] if isinstance(value, list | tuple) else value
+    if isinstance(value, list | tuple):
+        return [_rule(each) for each in value]
+    if value is None or isinstance(value, str | int | float | Tested):
+        return value
+    raise UsageError(f"{value!r:.80} is no value of JSON, no pattern and no function")
+
+
+def _by_function(function: Callable[..., Any]) -> Tested:
+    """A function as a value. Raises `UsageError` for one that does not take one value, or does not answer at once."""
+    name = getattr(function, "__name__", type(function).__name__)
+    if inspect.iscoroutinefunction(function):
+        raise UsageError(f"{name} is an async function: a value is tested by a plain one")
+    with contextlib.suppress(ValueError):  # some built-in functions do not tell
+        try:
+            inspect.signature(function).bind(None)
+        except TypeError:
+            raise UsageError(f"{name} does not take one value: a function of one value tests it") from None
+    return Tested(function, name)
 
 
 def has_functions(value: Any) -> bool:
@@ -267,12 +312,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {str(name): _plain(each) for name, each in value.items()}
     return [_plain(each) for each in value] if isinstance(value, list | tuple) else value
-
-
-def _first(error: Exception) -> str:
-    if isinstance(error, ValidationError):
-        found = error.errors()[0]
-        place = ".".join(str(part) for part in found["loc"])
-        said = str(found["msg"]).removeprefix("Value error, ")
-        return f"{place}: {said}" if place else said
-    return str(error)

@@ -107,6 +107,10 @@ def test_states(expectation: dict[str, Any], observed: Any, reason: str | None) 
         {"state": {"file": "../x"}, "equals": 1}, {"state": {"sql": "SELECT 1"}, "equals": 1}, {"max_calls": -1},
         {"state": {"file": "x", "path": "a b"}, "equals": 1}, {"any_of": [{"any_of": [{"called": "f"}]}]},
         {"state": {"files": "../*"}, "equals": []}, {"call": "f", "equals": 1, "contains": 1},
+        {"called": "f", "optional": True}, {"answer": True}, {"answer": []}, {"answer": "x", "tolerance": 1},
+        {"called": ""}, {"max_calls": "2"}, {"exact": ["f"], "closed": True},
+        {"call": "f", "equals": 1, "tolerance": "1"},
+        {"called": "f", "arguments": {"a": {"exists": True, "optional": True}}},
     ],
 )  # fmt: skip
 def test_what_cannot_be_meant_is_refused(expectation: dict[str, Any]) -> None:

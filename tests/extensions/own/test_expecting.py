@@ -75,8 +75,11 @@ def test_python_has_patterns_and_functions() -> None:
      .not_called("fly").max_calls(2).answer("oslo", "Rome").answer(3.4, tolerance=0.2).said(matches=r"\d degrees")
      .said(contains="sorry", is_so=False).said(test=lambda text: len(text) > 3)
      .any_of({"called": "fly"}, {"answer": "Oslo"}))  # fmt: skip
-    with pytest.raises(Failure, match=re.escape("a call of weather with {'city': /^Os$/}")):
-        expect(said).called("weather", {"city": re.compile("^Os$")})
+    expect(said).called("weather", {"city": str, "unit": "C"}, closed=True).exact({"name": "weather"}, "clock")
+    expect(said).any_of({"called": "weather", "arguments": {"city": {"contains": re.compile("^Os")}}})
+    for rule, shown in ((re.compile("^Os$"), "/^Os$/"), (int, "int"), (json.loads, "loads"), (["Oslo"], "['Oslo']")):
+        with pytest.raises(Failure, match=re.escape(f"a call of weather with {{'city': {shown}}}")):
+            expect(said).called("weather", {"city": rule})
 
 
 def test_a_state_in_python() -> None:
@@ -101,7 +104,17 @@ def test_what_is_looked_at() -> None:
     assert_expect(talk, {"turn": 0, "exact": ["weather"]}, {"exact": ["weather", "clock"]})
 
 
-TOOL = {"name": "weather", "description": "", "parameters": {"type": "object", "properties": {"city": {}, "unit": {}}}}
+PARTS = {"city": {}, "unit": {"type": "string"}, "at": {"type": "object", "properties": {"hour": {}}},
+         "days": {"type": "array", "items": {"type": "object", "properties": {"day": {}}}}}  # fmt: skip
+TOOL = {"name": "weather", "description": "", "parameters": {"type": "object", "properties": PARTS}}
+
+
+async def later(value: object) -> bool:
+    return True
+
+
+def given(**arguments: Any) -> dict[str, Any]:
+    return {"called": "weather", "arguments": arguments}
 
 
 @pytest.mark.parametrize(
@@ -109,9 +122,26 @@ TOOL = {"name": "weather", "description": "", "parameters": {"type": "object", "
     [
         ({"called": "wether"}, "there is no tool 'wether'; did you mean 'weather'"),
         ({"called": "weather", "arguments": {"town": "x"}}, "weather has no parameter 'town'; known: city, unit"),
+        (given(at={"our": 1}), "weather.at has no field 'our'; did you mean 'hour'"),
+        (given(days={"equals": [{"dy": 1}]}), "weather.days has no field 'dy'; did you mean 'day'"),
+        (given(unit={"equal": "C"}), "weather.unit is of type string, and 'equal' is no rule; did you mean 'equals'"),
+        (given(city={"equals": 3, "tolerence": 1}), "'tolerence' is in no rule for a value; did you mean 'tolerance'"),
+        (given(city={"optional": True}), "one of equals, contains, matches, schema, exists (an object that is meant"),
+        (given(city={"equals": "x", "tolerance": 1}), "tolerance is about numbers"),
+        (given(city={"schema": {"$ref": "#/$defs/x"}}), "the reference '#/$defs/x' leads nowhere"),
+        (given(city=later), "later is an async function"),
+        (given(city=lambda a, b: 1), "<lambda> does not take one"),
+        (given(city={1, 2}), "{1, 2} is no value of JSON"),
+        (given(city=print), "print returned NoneType"),
+        ({"exact": [{"called": "weather", "argument": {}}]}, "exact.0: unknown field 'argument'"),
+        ({"superset": ["weather"], "at_least": 2}, "is at most the number of their calls"),
+        ({"called": []}, "called: List should have at least 1 item"),
+        ({"answer": " "}, "answer: String should match"),
+        ({"turn": 3, "called": "weather"}, "turn 3 does not exist, there are 1"),
+        ({"any_of": [{"state": {"file": "x"}, "equals": 1}]}, "state needs a server"),
         ({"any_of": [{"exact": [{"weather": {"citty": 1}}]}]}, "weather has no parameter 'citty'; did you mean 'city'"),
         ({"called": "weather", "in_order": ["weather"]}, "an expectation has one of answer, said"),
-        ({"calls": "weather"}, "calls: Extra inputs are not permitted"),
+        ({"calls": "weather"}, "unknown field 'calls'"),
         ({"superset": []}, "superset: List should have at least 1 item"),
         ({"said": True}, "call, resource, state and said have one of equals"),
         ({"call": "weather", "equals": 1}, "call needs a server"),
@@ -120,8 +150,9 @@ TOOL = {"name": "weather", "description": "", "parameters": {"type": "object", "
 )
 def test_the_users_mistakes_are_said_before_anything_is_judged(expectation: dict[str, Any], said: str) -> None:
     with pytest.raises(UsageError) as caught:
-        assert_expect(reply([]), {"max_calls": 0}, expectation, functions=[TOOL])
+        assert_expect(reply([OSLO]), {"max_calls": 1}, expectation, functions=[TOOL])
     assert said in str(caught.value)
+    assert len(str(caught.value).splitlines()) <= 5
 
 
 def test_answers_of_assert_calls_are_checked_too() -> None:
