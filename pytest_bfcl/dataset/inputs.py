@@ -6,11 +6,14 @@ run that is continued. A part has a name that people understand, so that what ch
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import re
 import shlex
 from collections.abc import Iterator, Mapping
+from glob import iglob
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +25,8 @@ Parts = dict[str, str]
 """Name of a part, for people → digest."""
 MOST_READ = 64 * 2**20
 """Bytes of a command's file that are looked at."""
+MOST_FOUND = 1_000
+"""Files that one word of a command stands for."""
 _BREAKS = re.compile(r"[\s;|&<>()'\"=]+")
 
 
@@ -43,8 +48,9 @@ def server_inputs(name: str, settings: Settings) -> Parts:
     for kind, commands in around.items():
         if (command := commands.get(name)) is not None:
             parts[f"the {kind} command"] = short_digest(command)
-            files = command_files(command, written=kind == "server")
-            parts |= {f"the {kind} command's file {path.name}": _file_digest(path) for path in files}
+            for path in command_files(command, written=kind == "server"):
+                part = f"the {kind} command's file {path.name}"
+                parts[part] = short_digest(parts.get(part, "") + template_digest(path))
     return parts
 
 
@@ -56,8 +62,9 @@ def changed_parts(before: Mapping[str, str], now: Mapping[str, str]) -> list[str
 def command_files(command: str, *, written: bool = False) -> Iterator[Path]:
     """The files that a command names, also inside a word (``sh -c 'sqlite3 x < fill.sql'``); no address has any.
 
-    The program itself counts where it is a script: interpreters are not the user's. ``written``: the command may write
-    files that it names (logs, databases), so that only code and what an option calls configuration counts.
+    Patterns name what they find, ``-m`` names a module of the working directory, and folders count where something is
+    copied. The program itself counts where it is a script: interpreters are not the user's. ``written``: the command
+    may write files that it names (logs, databases), so that only code and what an option calls configuration counts.
     """
     if command.startswith(("http://", "https://")):
         return
@@ -65,19 +72,40 @@ def command_files(command: str, *, written: bool = False) -> Iterator[Path]:
         words = shlex.split(command)
     except ValueError:
         return
-    option, seen = "", set()
-    for text in (piece for word in words for piece in dict.fromkeys((word, *_BREAKS.split(word))) if piece):
-        path = Path(text)
-        try:
-            named = "{" not in text and text not in seen and path.is_file() and (text != words[0] or _is_script(path))
-            if named and (not written or _CONFIGURATION.search(option) or _is_code(path)):
-                yield path
-        except (OSError, ValueError):
-            continue
-        option = text
-        seen.add(text)
+    pieces = [piece for word in words for piece in dict.fromkeys((word, *_BREAKS.split(word))) if piece]
+    copies = not written and not _COPYING.isdisjoint(pieces)
+    seen: set[Path] = set()
+    for option, text in pairwise(("", *pieces)):
+        for path in _named(text, is_module=option == "-m"):
+            with contextlib.suppress(OSError, ValueError):
+                if path in seen or not (path.is_file() or (copies and _is_below(path))):
+                    continue
+                counts = not written or _CONFIGURATION.search(option) or _is_code(path)
+                if counts and (text != words[0] or _is_script(path)):
+                    seen.add(path)
+                    yield path
 
 
+def _named(text: str, *, is_module: bool) -> Iterator[Path]:
+    """What a word may be the name of."""
+    if "{" in text:
+        return
+    with contextlib.suppress(OSError, ValueError, NotImplementedError):
+        if "*" in text:
+            yield from map(Path, sorted(islice(iglob(text), MOST_FOUND)))
+        elif is_module:
+            place = Path(*text.split("."))
+            yield place.with_suffix(".py")
+            yield from islice(sorted(place.rglob("*.py")), MOST_FOUND)
+    yield Path(text)
+
+
+def _is_below(path: Path) -> bool:
+    """Whether it is a folder that does not hold the working directory, to which runs write."""
+    return path.is_dir() and not Path.cwd().is_relative_to(path.resolve())
+
+
+_COPYING = frozenset(("cp", "rsync", "copy", "xcopy"))
 _CONFIGURATION = re.compile("^-+(c|config|configuration|settings|env-file|spec|schema|policy)$")
 _CODE = frozenset((".py", ".js", ".mjs", ".cjs", ".ts", ".rb", ".sh", ".php", ".pl", ".lua", ".jar", ".wasm"))
 

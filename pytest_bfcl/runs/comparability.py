@@ -186,9 +186,10 @@ def _differences(one: Fingerprint, other: Fingerprint, *, parts: bool) -> Iterat
         yield from _difference(TEST, what, fact(one), fact(other))
     for name in sorted({*one.files, *other.files}):
         yield from _difference(TEST, f"data file {name}", *(each.files.get(name, "")[:12] for each in (one, other)))
-    templates = [dict(each.conditions.get("templates") or {}) for each in (one, other)]
-    for name in changed_parts(*templates):
-        yield from _difference(TEST, f"template {name}", templates[0].get(name), templates[1].get(name))
+    for condition, kind in (("templates", "template"), ("own_simulators", "simulator")):
+        mine, theirs = (dict(each.conditions.get(condition) or {}) for each in (one, other))
+        for name in changed_parts(mine, theirs):
+            yield from _difference(TEST, f"{kind} {name}", mine.get(name), theirs.get(name))
     yield from _provider_differences(one, other)
     put, others = (dict(each.conditions.get("transforms") or {}) for each in (one, other))
     for name in sorted(put.keys() & others.keys()):

@@ -212,6 +212,7 @@ class Fingerprint:
                 "rest": settings.rest,
                 "simulators": settings.simulators,
                 **({"mcp": _servers(settings)} if settings.mcp else {}),
+                **({"own_simulators": found} if (found := _own_simulators(dataset)) else {}),
                 **({"templates": dict(dataset.templates)} if getattr(dataset, "templates", None) else {}),
                 **({} if settings.serve is None else {"serve": settings.serve}),
                 **({"transforms": _transforms(settings)} if settings.transforms else {}),
@@ -347,6 +348,13 @@ def _split_name(facts: Fields) -> str:
 def _servers(settings: Settings) -> dict[str, Parts]:
     """The user's MCP servers by name, each by digests of its parts: commands and addresses may hold secrets."""
     return {name: server_inputs(name, settings) for name in sorted(settings.mcp)}
+
+
+def _own_simulators(dataset: Any) -> dict[str, str]:
+    """The user's own simulators by digest of their source; official entries have none."""
+    from pytest_bfcl.simulators import source_digests
+
+    return source_digests() if getattr(dataset, "own", False) else {}
 
 
 def _transforms(settings: Settings) -> dict[str, str]:

@@ -32,6 +32,7 @@ from pytest_bfcl.models.adversaries import (
     right_calls,
 )
 from pytest_bfcl.redaction import names_credentials
+from pytest_bfcl.simulators import source_digests
 from pytest_bfcl.transcript import END_STATE, Call
 from pytest_bfcl.troubles import HarnessTrouble
 
@@ -100,6 +101,7 @@ class Proofs:
 
     async def _prove(self, entry: Entry, texts: Texts, search: object) -> None:
         parts = inputs_of(entry, self._settings)
+        parts |= {f"the simulator {name}": each for name, each in source_digests(entry.involved_classes).items()}
         if entry.mcp is not None:
             facts = await self._facts_of(entry)
             self._require_same(entry, facts)

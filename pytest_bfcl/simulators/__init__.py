@@ -9,6 +9,7 @@ from pytest_bfcl.simulators.registry import (
     simulator_class,
     simulator_names,
     simulator_set,
+    source_digests,
 )
 from pytest_bfcl.simulators.toolkit import ERROR_PREFIX, Oversized, Simulator, serialise, tool
 
@@ -27,6 +28,7 @@ __all__ = [
     "simulator_class",
     "simulator_names",
     "simulator_set",
+    "source_digests",
     "split_call",
     "tool",
 ]

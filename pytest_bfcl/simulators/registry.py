@@ -5,7 +5,9 @@ Class modules are imported when first needed, so a run without stateful entries 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+import inspect
+from collections.abc import Iterable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
@@ -53,6 +55,19 @@ def register_simulator(cls: type[S], name: str | None = None) -> type[S]:
 def registered_names() -> list[str]:
     """The names registered in this process: no other process knows these classes."""
     return sorted(_registered)
+
+
+def source_digests(names: Iterable[str] | None = None) -> dict[str, str]:
+    """Registered classes (of these names) by digest of their source: what an entry's verdict stands on, too."""
+    wanted = registered_names() if names is None else [name for name in names if name in _registered]
+    found = {}
+    for name in wanted:
+        try:
+            source = inspect.getsource(_registered[name])
+        except (OSError, TypeError):  # typed in, or compiled
+            source = repr(_registered[name])
+        found[name] = hashlib.sha256(source.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return found
 
 
 def simulator_names() -> list[str]:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any, TypeGuard
 
 from pytest_bfcl.json_types import Fields
+from pytest_bfcl.tools.patterns import pattern_of
 
 MOST_DEPTH = 8
+LONGEST_TEXT = 1_000
 Say = Callable[[str, Fields], Any]
 """Name and schema of a text → the text."""
 
@@ -21,7 +24,7 @@ def arguments_for(schema: Fields, say: Say) -> dict[str, Any]:
 
 
 def example_value(name: str, schema: Any, say: Say, *, root: Fields | None = None, depth: int = 0) -> Any:
-    """A value that fits a schema as far as types, bounds, alternatives and references say it; patterns are not met.
+    """A value that fits a schema as far as types, bounds, patterns, alternatives and references say it.
 
     ``say`` gives every text that nothing else decides; ``root`` is where references (``#/…``) lead.
     """
@@ -47,7 +50,23 @@ def example_value(name: str, schema: Any, say: Say, *, root: Fields | None = Non
             names = wanted if isinstance(wanted, list) else list(properties) if _kind(schema) == "dict" else []
             return {str(key): example_value(str(key), properties.get(key), say, **inner) for key in names}
         case _:
-            return say(name, schema)
+            return _text(name, schema, say)
+
+
+def _text(name: str, schema: Fields, say: Say) -> Any:
+    """The text that is said, or one that the schema takes in its place."""
+    said = say(name, schema)
+    pattern, least, most = (schema.get(key) for key in ("pattern", "minLength", "maxLength"))
+    if not isinstance(said, str):
+        return said
+    least = min(least, LONGEST_TEXT) if isinstance(least, int) else 0
+    with contextlib.suppress(ValueError):  # a pattern that is not read
+        if isinstance(pattern, str) and not pattern_of(pattern).is_in(said):
+            found = pattern_of(pattern).example(max(least, 1)) or pattern_of(pattern).example()
+            return found.rjust(least, "a") if found else said
+    while len(said) < least:
+        said += f" {name}"
+    return said[:most] if isinstance(most, int) and most > 0 else said
 
 
 def _resolved(schema: Fields, root: Fields) -> dict[str, Any]:

@@ -16,6 +16,9 @@ MOST_STATES = 400
 LONGEST_PATTERN = 1_000
 LONGEST_TEXT = 10_000
 """Characters of a text that are searched."""
+LONGEST_EXAMPLE = 300
+_CHARACTERS = "a1A -_./:@#+," + "".join(map(chr, range(33, 127))) + "\n\té"
+"""What an example is made of, the plainest first."""
 
 _FLAGS = {"i": re.IGNORECASE, "s": re.DOTALL, "m": re.MULTILINE}
 _REPEAT = re.compile(r"[*+?]|\{(\d{0,3})(?:(,)(\d{0,3}))?\}")
@@ -62,15 +65,31 @@ class Pattern:
                 present = {self._states[n].follow[0] for n in present if self._takes(n, text[place])}
         return False
 
+    def example(self, least: int = 0) -> str | None:
+        """A text of at least so many characters in which it is found; ``None`` where none of a moderate length is."""
+        texts = dict.fromkeys(self._reached({self._start}), "")
+        for _ in range(LONGEST_EXAMPLE):
+            if len(texts.get(0, "")) >= least and 0 in texts and self.is_in(texts[0]):
+                return texts[0]
+            longer: dict[int, str] = {}
+            for number, text in texts.items():
+                character = next((each for each in _CHARACTERS if self._takes(number, each)), None)
+                if character is not None:
+                    for each in self._reached({self._states[number].follow[0]}):
+                        longer.setdefault(each, text + character)
+            texts = longer
+        return None
+
     def _takes(self, number: int, character: str) -> bool:
         test = self._states[number].test
         return test is not None and bool(test(character))
 
-    def _reached(self, begin: set[int], text: str, place: int) -> set[int]:
+    def _reached(self, begin: set[int], text: str | None = None, place: int = 0) -> set[int]:
+        """The states that are come to without a character; assertions hold everywhere where no text is given."""
         found, todo = set(begin), list(begin)
         while todo:
             state = self._states[todo.pop()]
-            if state.test is None and (state.holds is None or state.holds(text, place)):
+            if state.test is None and (state.holds is None or text is None or state.holds(text, place)):
                 todo += [each for each in state.follow if each not in found]
                 found.update(state.follow)
         return found

@@ -53,11 +53,20 @@ def test_the_line_counts_and_links_outside_do_not(folder: Path) -> None:
     assert parts(folder, files={"x": {"copy": "none"}})["the template none"] == "missing"
 
 
-def test_the_files_of_a_command(folder: Path) -> None:
+@pytest.mark.parametrize(
+    ("command", "files"),
+    [
+        ("./run fill.sql {workdir}/x", ["run", "fill.sql"]), ("https://x.example/fill.sql", []), ("sh 'unclosed", []),
+        ("sh -c 'cat *.sql | sqlite3 {workdir}/x'", ["fill.sql"]), ("cp -r seed {workdir}", ["seed"]), ("ls seed", []),
+        ("cp -r . {workdir}", []), ("python -m server", ["server.py"]), ("python -m seed.tool", ["seed/tool.py"]),
+        ("sh -c 'cp seed/sub/*.txt {workdir}'", ["seed/sub/a.txt"]),
+    ],
+)  # fmt: skip
+def test_the_files_of_a_command(folder: Path, command: str, files: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     (folder / "run").write_text("#!/bin/sh")
-    assert list(command_files(f"{folder}/run {folder}/fill.sql {{workdir}}/x")) == [folder / "run", folder / "fill.sql"]
-    assert not list(command_files(f"https://x.example/{folder}/fill.sql"))
-    assert not list(command_files("sh 'unclosed"))
+    (folder / "seed" / "tool.py").write_text("")
+    monkeypatch.chdir(folder)
+    assert [path.as_posix() for path in command_files(command)] == files
 
 
 @pytest.mark.parametrize("words", ["--log={}", "--db {}", "LOG={} serve", "{}"])

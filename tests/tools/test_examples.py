@@ -31,6 +31,9 @@ TREE = {
         ({"type": "dict", "properties": {"a": {"type": "integer"}}}, {"a": 1}), ({"type": "dict"}, {}),
         ({"anyOf": [{"type": "null"}, {"type": "integer"}]}, 1), ({"$ref": "#/$defs/T"}, {"name": "x"}),
         ({"allOf": [{"properties": {"a": {}}, "required": ["a"]}, {"required": ["b"]}]}, {"a": "x", "b": "x"}),
+        ({"type": "string", "pattern": "^[0-9]{2}-[a-c]$"}, "11-a"), ({"type": "string", "minLength": 6}, "x a a a"),
+        ({"type": "string", "pattern": r"\.(png|jpe?g)$", "minLength": 9}, "aaaaa.jpg"),
+        ({"type": "string", "pattern": "^X?$"}, "X"), ({"type": "string", "pattern": "^(?=x)"}, "x"),
         ({"$ref": "#/nowhere"}, "x"), ({}, "x"), (None, "x"), (True, "x"),
     ],
 )  # fmt: skip
