@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import islice
 from typing import Any, Literal
 
 from pytest_bfcl.json_types import Fields, Parsed
@@ -57,26 +56,20 @@ def unresolved_reference(schema: Fields) -> str | None:
     from referencing.jsonschema import DRAFT202012
 
     resolver = Registry().with_resource("", DRAFT202012.create_resource(dict(schema))).resolver()
-    for part in islice(_parts(schema), MOST_PARTS):
-        reference = part.get("$ref")
-        if isinstance(reference, str):
-            try:
-                resolver.lookup(reference)
-            except Unresolvable:
-                return f"the reference {reference[:80]!r} leads nowhere in the schema"
+    for reference in _references(schema):
+        try:
+            resolver.lookup(reference)
+        except Unresolvable:
+            return f"the reference {reference[:80]!r} leads nowhere in the schema"
     return None
 
 
-def _parts(value: Any) -> Iterator[Fields]:
-    """Every object in a schema."""
-    left = [value]
-    while left:
-        part = left.pop()
-        if isinstance(part, dict):
-            yield part
-            left += part.values()
-        elif isinstance(part, list):
-            left += part
+def _references(value: Any) -> Iterator[str]:
+    if isinstance(value, dict | list):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _references(each)
+    if isinstance(value, dict) and isinstance(value.get("$ref"), str):
+        yield value["$ref"]
 
 
 def argument_problem(schema: Fields, arguments: Fields) -> tuple[str, str] | None:
@@ -139,11 +132,19 @@ def _draft(schema: Fields) -> Any:
     from jsonschema import Draft4Validator, Draft201909Validator, Draft202012Validator
 
     found: Any = Draft202012Validator
-    for part in islice(_parts(schema), MOST_PARTS):
-        if isinstance(part.get("exclusiveMinimum"), bool) or isinstance(part.get("exclusiveMaximum"), bool):
-            return Draft4Validator
-        if isinstance(part.get("items"), list) or "$recursiveAnchor" in part or "$recursiveRef" in part:
-            found = Draft201909Validator
+    left: list[Any] = [schema]
+    for _ in range(MOST_PARTS):
+        if not left:
+            break
+        part = left.pop()
+        if isinstance(part, dict):
+            if isinstance(part.get("exclusiveMinimum"), bool) or isinstance(part.get("exclusiveMaximum"), bool):
+                return Draft4Validator
+            if isinstance(part.get("items"), list) or "$recursiveAnchor" in part or "$recursiveRef" in part:
+                found = Draft201909Validator
+            left += part.values()
+        elif isinstance(part, list):
+            left += part
     return found
 
 
