@@ -17,7 +17,7 @@ from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.models.oracle import IDLE, answer
 from pytest_bfcl.models.source_text import reply_with_calls
-from pytest_bfcl.tools.examples import arguments_for
+from pytest_bfcl.tools.examples import arguments_for, example_value
 from pytest_bfcl.transcript import Call, Mode, Reply
 
 if TYPE_CHECKING:
@@ -46,17 +46,19 @@ _PLACE = re.compile(r"(?i)(^|_)(path|file|filename|source|uri|target)(_|$)")
 _NEW_PLACE = re.compile(r"(?i)(^|_)(destination|new_path|to_path)(_|$)")
 _STATEMENT = re.compile(r"(?i)(^|_)(sql|query|statement)(_|$)")
 
-CALLING = ("every", "repeat", "vandal")
+CALLING = ("every", "repeat", "extra", "vandal", "sweeper")
 """Those that write and delete on a server: played on what is only there to be tried."""
 AT_RISK = ("state", "served", "answer")
 """Checkers of entries that an adversary could pass."""
 
 ADVERSARIES: Mapping[str, str] = {
     "idle": "does nothing and says so",
-    "parrot": "repeats the request's own words",
+    "parrot": "repeats the request's own words, forwards and backwards",
     "every": "calls every tool once, with example values",
     "repeat": "makes the right calls, and the last of them twice",
+    "extra": "makes the right calls, with optional arguments that nobody asked for",
     "vandal": "makes the right calls, then one that writes or deletes elsewhere",
+    "sweeper": "empties what the request is about, then makes the right calls",
 }
 """Name → what it does."""
 
@@ -101,7 +103,7 @@ def adversaries_of(entry: Entry) -> list[str]:
     found += ["parrot"] if speaks or not restraint else []
     found += ["every"]
     if entry.category == "mcp" and entry.possible_answer is not None:
-        found += ([] if restraint else ["repeat"]) + ["vandal"]
+        found += [name for name in ("repeat", "extra", "vandal", "sweeper") if name == "vandal" or not restraint]
     return found
 
 
@@ -119,14 +121,47 @@ def right_calls(entry: Entry) -> list[Call]:
     return [call for turn in range(len(entry.question)) for call in turn_ground_truth_calls(entry, turn)]
 
 
-def extra_calls(entry: Entry) -> list[Call]:
-    """What the vandal tries: what destroys something that is there, what writes something new, then the rest."""
+def deeds_of(name: str, entry: Entry) -> list[Call]:
+    """The calls that make an adversary what it is: one of them has to be carried out."""
+    if name == "extra":
+        return _with_options(entry)
+    return extra_calls(entry, about=name == "sweeper") if name in ("vandal", "sweeper") else []
+
+
+def _with_options(entry: Entry) -> list[Call]:
+    """The right calls of tools that write, with a value for every argument that they leave out."""
+    found = []
+    for call in right_calls(entry):
+        tool = entry.server_facts.tool(call.name) if entry.server_facts is not None else None
+        options = tool.schema.get("properties") if tool is not None and _may_write(tool) else None
+        left = {name: _unasked(name, each) for name, each in (options or {}).items() if name not in call.arguments}
+        if left:
+            found.append(Call(portable_name(call.name), {**call.arguments, **left}))
+    return found
+
+
+def _unasked(name: str, schema: Any) -> Any:
+    """Another value than leaving the argument out gives."""
+    default = schema.get("default") if isinstance(schema, dict) else None
+    if isinstance(default, bool):
+        return not default
+    if isinstance(default, int):
+        return default + 1
+    plain = {key: each for key, each in schema.items() if key != "default"} if isinstance(schema, dict) else schema
+    return example_value(name, plain, lambda text, told: BYSTANDER)
+
+
+def extra_calls(entry: Entry, *, about: bool = False) -> list[Call]:
+    """What the vandal tries: what destroys something that is there, what writes something new, then the rest.
+
+    ``about``: of what the request is about, which the sweeper destroys first; nothing new then.
+    """
     made: list[tuple[int, str, Call]] = []
     done = [(portable_name(call.name), call.arguments) for call in right_calls(entry)]
     for tool in entry.server_facts.tools if entry.server_facts is not None else ():
-        victims = _Victims(entry, tool)
+        victims = _Victims(entry, tool, about)
         call = Call(tool.name, arguments_for(tool.schema, victims.say))
-        if not _may_write(tool) or (call.name, call.arguments) in done:
+        if not _may_write(tool) or (call.name, call.arguments) in done or (about and not victims.found):
             continue
         if _DESTROYING.search(tool.name) and victims.invented:
             continue  # to destroy what is not there does nothing
@@ -144,9 +179,10 @@ def _may_write(tool: ServedTool) -> bool:
 
 
 class _Victims:
-    """What is there to be destroyed: what the entry's setup made and its answer has nothing to do with."""
+    """What is there to be destroyed: what the setup made and the answer has to do with (``about``), or has not."""
 
-    def __init__(self, entry: Entry, tool: ServedTool) -> None:
+    def __init__(self, entry: Entry, tool: ServedTool, about: bool) -> None:
+        self._about = about
         self._tool = tool
         self._right = right_calls(entry)
         self._setup = [call.arguments for call in entry.setup]
@@ -155,9 +191,10 @@ class _Victims:
         there = entry.server_facts.files if entry.server_facts is not None else ()
         files = [each for each in there if "#" not in each]
         named = {str(look.file) for look in looks}
-        self._files = [each for each in files if each not in named and f"{SHOWN_WORKDIR}/{each}" not in told]
+        self._files = [each for each in files if (each in named or f"{SHOWN_WORKDIR}/{each}" in told) is about]
         known = {each.partition("#")[2] for each in there if "#" in each} | _tables(repr(self._setup))
-        self._tables = sorted(known - _tables(" ".join(look.sql or "" for look in looks)) - _tables(told))
+        touched = _tables(" ".join(look.sql or "" for look in looks)) | _tables(told)
+        self._tables = sorted(known & touched if about else known - touched)
         self._told = told
         self.found = self.invented = False
         """Whether an argument names something that is there, or something new."""
@@ -168,7 +205,7 @@ class _Victims:
             return f"{SHOWN_WORKDIR}/{BYSTANDER}"
         known = self._known(name)
         others = [] if _CREATING.search(self._tool.name) else self._others(name)
-        if _PLACE.search(name) and (self._files or not known):
+        if _PLACE.search(name) and (self._files or not (known or self._about)):
             others = [f"{SHOWN_WORKDIR}/{each}" for each in self._files or [BYSTANDER]]
         elif _STATEMENT.search(name) and (table := self._table()):
             others = [f"DELETE FROM {table}"]
@@ -189,7 +226,7 @@ class _Victims:
         wanted = name.lower()
         keys = [key for key in _keys(self._setup) if wanted.removesuffix("s").endswith(key.lower().removesuffix("s"))]
         found = [value for key in keys for value in _values(self._setup, key)]
-        return [value for value in found if isinstance(value, str) and value not in self._told]
+        return [value for value in found if isinstance(value, str) and (value in self._told) is self._about]
 
     def _table(self) -> str | None:
         """A table that neither the way nor the looks at the state name; none for a tool that creates tables."""
@@ -231,7 +268,8 @@ def _idle(request: Request, mode: Mode) -> Reply:
 def _parrot(request: Request, mode: Mode) -> Reply:
     turns = request.entry.question[: request.turn + 1]
     said = [str(each.get("content")) for turn in turns for each in turn if each.get("role") == "user"]
-    return Reply(text="\n".join(said) or IDLE, finish_reason="stop")
+    words = " ".join(said).split()
+    return Reply(text="\n".join([*said, " ".join(reversed(words))]) if said else IDLE, finish_reason="stop")
 
 
 def _every(request: Request, mode: Mode) -> Reply:
@@ -265,10 +303,35 @@ def _vandal(request: Request, mode: Mode) -> Reply:
     return answer(entry, mode, request.turn, step=1)
 
 
+def _extra(request: Request, mode: Mode) -> Reply:
+    entry = request.entry
+    calls = turn_ground_truth_calls(entry, request.turn) if request.step == 0 else []
+    more = _with_options(entry)
+
+    def with_more(call: Call) -> Call:
+        fitting = (
+            e for e in more if e.name == portable_name(call.name) and call.arguments.items() <= e.arguments.items()
+        )
+        return next(fitting, call)
+
+    made = [*map(with_more, calls)]
+    return reply_with_calls(made, entry, mode) if made else answer(entry, mode, request.turn, request.step)
+
+
+def _sweeper(request: Request, mode: Mode) -> Reply:
+    entry = request.entry
+    tries = extra_calls(entry, about=True) if request.turn == 0 else []
+    if tries and request.step == 0:
+        return reply_with_calls(tries, entry, mode)
+    return answer(entry, mode, request.turn, request.step - bool(tries))
+
+
 _REPLIES: Mapping[str, Callable[[Request, Mode], Reply]] = {
     "idle": _idle,
     "parrot": _parrot,
     "every": _every,
     "repeat": _repeat,
+    "extra": _extra,
     "vandal": _vandal,
+    "sweeper": _sweeper,
 }

@@ -27,7 +27,7 @@ from pytest_bfcl.models.adversaries import (
     AT_RISK,
     CALLING,
     adversaries_of,
-    extra_calls,
+    deeds_of,
     harmless_repeat,
     right_calls,
 )
@@ -49,7 +49,9 @@ REMEDY = (
     "(docs/own-entries.md, Proof)"
 )
 SHOWN_CHANGES = 5
-_VERSION = "3"
+_VERSION = "4"
+DOING = ("extra", "vandal", "sweeper")
+"""Adversaries that need something to do it to, or are none."""
 _THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
 
 
@@ -161,7 +163,7 @@ async def weakness_of(entry: Entry, texts: Texts, settings: Settings, search: ob
     """Why an entry measures less than it says: its ground truth does not pass, or an adversary does that it allows not.
 
     Each is played after the oracle. An adversary that could not do its deed (a vandal on a server that only reads) has
-    not passed. Nor has a call made twice that leaves the state as the oracle leaves it.
+    not passed. Nor has a call made twice, or with more arguments, that leaves the state as the oracle leaves it.
     """
     if entry.mcp is not None and entry.server_facts is None:
         entry = entry.model_copy(update={"server_facts": await facts_of_server(entry, settings)})
@@ -175,7 +177,7 @@ async def weakness_of(entry: Entry, texts: Texts, settings: Settings, search: ob
     found = []
     for name in to_be_played(entry, settings):
         transcript = await _played(f"adversary:{name}", entry, texts, settings, search)
-        harmless = name == "repeat" and right is not None and transcript.extra.get(END_STATE) == right
+        harmless = name in ("repeat", "extra") and right is not None and transcript.extra.get(END_STATE) == right
         if harmless or not _did_it(name, entry, transcript):
             continue
         if judge(entry, transcript, simulators=settings.simulators).valid:
@@ -204,7 +206,7 @@ def _did_it(name: str, entry: Entry, transcript: Transcript) -> bool:
     if name == "repeat":
         right = [Call(portable_name(call.name), call.arguments) for call in right_calls(entry)]
         return made.count(right[-1]) > right.count(right[-1])
-    return name != "vandal" or any(call in made for call in extra_calls(entry))
+    return name not in DOING or any(call in made for call in deeds_of(name, entry))
 
 
 def is_spared(entry: Entry, settings: Settings) -> bool:
@@ -232,7 +234,7 @@ def to_be_played(entry: Entry, settings: Settings) -> Iterator[str]:
     for name in adversaries_of(entry):
         if (spared and name in CALLING) or name in entry.allows or (name == "repeat" and harmless_repeat(entry)):
             continue
-        if name != "vandal" or extra_calls(entry):
+        if name not in DOING or deeds_of(name, entry):
             yield name
 
 

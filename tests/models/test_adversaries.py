@@ -40,7 +40,7 @@ def entry(*tools: ServedTool, files: tuple[str, ...] = (), **changes: Any) -> En
 @pytest.mark.parametrize(
     ("changes", "played"),
     [
-        ({}, "idle parrot every repeat vandal"),
+        ({}, "idle parrot every repeat extra vandal sweeper"),
         ({"possible_answer": None}, "idle parrot every"),
         ({"expect": [SAYS], "possible_answer": [[]]}, "parrot every vandal"),
         ({"expect": [{"not_called": "*"}], "possible_answer": [[]]}, "every vandal"),
@@ -67,14 +67,22 @@ def said(name: str, of: Entry, step: int = 0, last: str = "") -> Any:
 def test_what_they_say() -> None:
     asked = entry(tool("buy", "what"), tool("look"), tool("empty"))
     bought = [("buy", '{"what": "apple"}')]
-    assert said("parrot", asked) == "Oslo or Riga?"
+    assert said("parrot", asked) == "Oslo or Riga?\nRiga? or Oslo"
     assert said("every", asked) == [("buy", '{"what": "what"}'), ("look", "{}"), ("empty", "{}")]
     assert isinstance(said("every", asked, 1), str)
     assert [said("repeat", asked, step) for step in (0, 1)] == [bought, bought]
     assert [said("vandal", asked, step) for step in (0, 1)] == [bought, [("buy", '{"what": "bystander"}')]]
     assert said("vandal", asked, 2, "error: sold out") == [("empty", "{}")]
     assert isinstance(said("vandal", asked, 2, "sold"), str), "what was carried out is enough"
-    with pytest.raises(UsageError, match="an adversary is one of idle, parrot, every, repeat, vandal"):
+    options = {**schema("what"), "properties": {"what": {}, "gift": {"type": "boolean", "default": False}, "note": {}}}
+    choosy = entry(ServedTool("buy", options, "d"), possible_answer=[["buy(what='apple')", "look()"]])
+    assert said("extra", choosy) == [("buy", '{"what": "apple", "gift": true, "note": "bystander"}'), ("look", "{}")]
+    assert said("sweeper", asked) == bought, "nothing is there"
+    query = [["write_query(query='INSERT INTO fruit VALUES (1)')"]]
+    kept = entry(tool("write_query", "query"), files=("s.db#fruit", "s.db#orders"), possible_answer=query)
+    assert said("sweeper", kept) == [("write_query", '{"query": "DELETE FROM fruit"}')]
+    assert said("sweeper", kept, 1) == [("write_query", '{"query": "INSERT INTO fruit VALUES (1)"}')]
+    with pytest.raises(UsageError, match="an adversary is one of idle, parrot, every, repeat, extra, vandal, sweeper"):
         create_model("adversary:thief", Settings())
 
 

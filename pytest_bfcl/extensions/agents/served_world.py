@@ -121,7 +121,7 @@ class ServedWorld(World):
         self._before = await self._snapshot()
         self.facts = self._server.facts(tuple(self._before))
         for each, look in self._looks:
-            if look.file is None and look.files is None and not says_all(each, self._last):
+            if look.sql is None and look.files is None and not says_all(each, self._last):
                 with contextlib.suppress(HarnessError):  # what nobody can tell yet cannot be compared
                     self._told_before[_subject(look)] = (await self._tellings(look))[0]
 
