@@ -193,8 +193,10 @@ class ServedWorld(World):
         looks = [look for _, look in self._looks]
         files = await self._snapshot()
         told = {subject: (await self._tellings(self._about(subject)[0][1]))[0] for subject in self._told_before}
-        self._transcript.extra[END_STATE] = short_digest(json.dumps([files, told], sort_keys=True, default=str))
         places = changed_files(self._before, files, looks, self.entry.files)
+        looked_at = {str(look.file): files.get(str(look.file)) for look in looks if look.file is not None}
+        end = [looked_at, places, told]
+        self._transcript.extra[END_STATE] = short_digest(json.dumps(end, sort_keys=True, default=str))
         for subject, before in self._told_before.items():
             about, after = self._about(subject), told[subject]
             places += [f"{subject}: {place}" if len(self._told_before) > 1 else place
