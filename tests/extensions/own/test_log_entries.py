@@ -270,6 +270,8 @@ TAKEN: dict[str, Any] = {
     "openllmetry: stop": span({**METERED_SPAN, "gen_ai.completion.0.finish_reason": "stop"}),
     "langsmith: success": {**RUN, "status": "success"},
     "langchain: stop": exporters.langchain_run(ASKED, SAYS, TOOL, "stop"),
+    "mlflow: LangChain has no words": exporters.mlflow_trace(
+        OFFERED, {"choices": [{"message": SAYS, "finish_reason": None}]}),
     "mlflow: OK": exporters.mlflow_trace(OFFERED, STOPPED), "helicone: 200": exporters.helicone_log(OFFERED, STOPPED),
     "vercel: stop": exporters.vercel_span(ASKED, TOOL, "stop", text="A shop's assistant."),
     "stored: stop": {**STOPPED, **OFFERED},
@@ -320,6 +322,7 @@ REFUSED: dict[str, Any] = {
     **{f"langchain: {word}": exporters.langchain_run(ASKED, SAYS, TOOL, word) for word in ("length", "error", "")},
     "mlflow: ERROR": exporters.mlflow_trace(OFFERED, STOPPED, "STATUS_CODE_ERROR"),
     "mlflow: length": exporters.mlflow_trace(OFFERED, LENGTH),
+    "mlflow: no word": exporters.mlflow_trace(OFFERED, {**STOPPED, "choices": [{**CHOICE, "finish_reason": None}]}),
     "mlflow: no inputs": exporters.mlflow_trace(None, STOPPED),
     "helicone: 500": exporters.helicone_log(OFFERED, STOPPED, 500),
     "helicone: length": exporters.helicone_log(OFFERED, LENGTH),

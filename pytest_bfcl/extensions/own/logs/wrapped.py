@@ -142,7 +142,19 @@ def _mlflow(spans: object) -> Iterator[Wrapped]:
             request, response = _plain(held.get("spanInputs"), held.get("spanOutputs"))
             if tools := held.get("chat.tools"):
                 request = {"tools": tools, **request}
+            response = _unended(response)
             yield Wrapped(str(span.get("span_id")), request, response, span_trouble(span, attributes))
+
+
+def _unended(response: Any) -> Any:
+    """The message of what its LangChain tracer writes as a completion: the word for the ending is lost in all of them.
+
+    A completion of the API itself says what it is (``object``), and must say how it ended.
+    """
+    choices = response.get("choices") if isinstance(response, Mapping) and "object" not in response else None
+    if not isinstance(choices, list) or len(choices) != 1 or not isinstance(choices[0], Mapping):
+        return response
+    return choices[0].get("message") if choices[0].get("finish_reason", "") is None else response
 
 
 def _json(value: object) -> Any:
