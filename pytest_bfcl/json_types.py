@@ -33,7 +33,7 @@ def leaves(value: object) -> Iterator[object]:
 def first_problem(error: ValidationError) -> str:
     """What pydantic complains of first, as ``field.field: sentence``.
 
-    Where several shapes may stand (a text, an object) it is told of the one that fits best.
+    Where several shapes may stand (a text, an object) the one that fits best counts.
     """
     every = error.errors(include_url=False, include_input=False)
     beside = every[0]["loc"][:-1]

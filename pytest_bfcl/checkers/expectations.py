@@ -41,6 +41,7 @@ class Made:
     call: Call
     step: int
     carried_out: bool
+    result: str = ""
 
     def __str__(self) -> str:
         return exact_text(self.call) + ("" if self.carried_out else " (failed)")
@@ -75,14 +76,8 @@ def calls_made(transcript: Transcript, turn: int) -> list[Made]:
                 failed[text] -= 1
                 carried_out = False
             with contextlib.suppress(ValueError):
-                found.append(Made(Call(*read_call(text)), number, carried_out))
+                found.append(Made(Call(*read_call(text)), number, carried_out, result or ""))
     return found
-
-
-def carried_out_calls(transcript: Transcript) -> list[Call]:
-    """The calls of a conversation that were carried out, under names every notation has."""
-    made = calls_made(transcript, len(transcript.turns))
-    return [Call(portable_name(str(each.call.name)), each.call.arguments) for each in made if each.carried_out]
 
 
 def broken_rule(each: Expectation, made: Sequence[Made]) -> str | None:

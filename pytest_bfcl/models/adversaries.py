@@ -44,6 +44,7 @@ _INTRICATE = re.compile(r"(?i)(^|_)(edit|patch|apply)(_|$)")
 """Tools whose arguments have to fit what is there."""
 _PLACE = re.compile(r"(?i)(^|_)(path|file|filename|source|uri|target)(_|$)")
 _NEW_PLACE = re.compile(r"(?i)(^|_)(destination|new_path|to_path)(_|$)")
+_FOLDER = re.compile(r"(?i)(^|_)(dir|directory|folder|root)(_|$)")
 _STATEMENT = re.compile(r"(?i)(^|_)(sql|query|statement)(_|$)")
 
 CALLING = ("every", "repeat", "extra", "vandal", "sweeper")
@@ -114,6 +115,11 @@ def harmless_repeat(entry: Entry) -> bool:
     if tool is None:
         return not calls
     return tool.repeatable or (not tool.annotated and not _may_write(tool))
+
+
+def refuses(result: str) -> bool:
+    """Whether a server says in the words of a result that it did not do what was asked."""
+    return _REFUSED.search(result[:2000]) is not None
 
 
 def right_calls(entry: Entry) -> list[Call]:
@@ -272,12 +278,17 @@ def _parrot(request: Request, mode: Mode) -> Reply:
     return Reply(text="\n".join([*said, " ".join(reversed(words))]) if said else IDLE, finish_reason="stop")
 
 
+def _own_words(name: str, schema: Fields) -> str:
+    """The name of an argument as its value; places are in the trial's own directory, not in the server's."""
+    is_place = any(each.search(name) for each in (_PLACE, _NEW_PLACE, _FOLDER))
+    return f"{SHOWN_WORKDIR}/{name}" if is_place else name
+
+
 def _every(request: Request, mode: Mode) -> Reply:
     if request.step or request.turn:
         return Reply(text=IDLE, finish_reason="stop")
     made = [
-        Call(str(doc["name"]), arguments_for(doc.get("parameters") or {}, lambda name, schema: name))
-        for doc in request.entry.function
+        Call(str(doc["name"]), arguments_for(doc.get("parameters") or {}, _own_words)) for doc in request.entry.function
     ]
     return reply_with_calls(made, request.entry, mode) if made else Reply(text=IDLE, finish_reason="stop")
 
@@ -297,7 +308,7 @@ def _vandal(request: Request, mode: Mode) -> Reply:
     if request.turn != last or tried < 0:
         return answer(entry, mode, request.turn, request.step)
     tries = extra_calls(entry)
-    refused = tried == 0 or _REFUSED.search(str(request.messages[-1].get("content"))[:2000])
+    refused = tried == 0 or refuses(str(request.messages[-1].get("content")))
     if tried < len(tries) and refused:
         return reply_with_calls([tries[tried]], entry, mode)
     return answer(entry, mode, request.turn, step=1)

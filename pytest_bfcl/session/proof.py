@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from pytest_bfcl.checkers import judge
-from pytest_bfcl.checkers.expectations import carried_out_calls
+from pytest_bfcl.checkers.expectations import calls_made
 from pytest_bfcl.conversation.engine import converse, served
 from pytest_bfcl.dataset.inputs import Parts, changed_parts, inputs_of, short_digest
 from pytest_bfcl.dataset.served_entry import portable_name
@@ -29,6 +29,7 @@ from pytest_bfcl.models.adversaries import (
     adversaries_of,
     deeds_of,
     harmless_repeat,
+    refuses,
     right_calls,
 )
 from pytest_bfcl.redaction import names_credentials
@@ -201,8 +202,12 @@ def wrong_truth_text(reason: str, detail: Fields, how: str = "") -> str:
 
 
 def _did_it(name: str, entry: Entry, transcript: Transcript) -> bool:
-    """Whether the server carried out what makes the adversary one: it may have refused that."""
-    made = carried_out_calls(transcript)
+    """Whether the server carried out what makes the adversary one: it may have refused that, be it in words."""
+    made = [
+        Call(portable_name(str(each.call.name)), each.call.arguments)
+        for each in calls_made(transcript, len(transcript.turns))
+        if each.carried_out and not refuses(each.result)
+    ]
     if name == "repeat":
         right = [Call(portable_name(call.name), call.arguments) for call in right_calls(entry)]
         return made.count(right[-1]) > right.count(right[-1])

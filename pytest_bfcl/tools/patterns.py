@@ -85,7 +85,7 @@ class Pattern:
         return test is not None and bool(test(character))
 
     def _reached(self, begin: set[int], text: str | None = None, place: int = 0) -> set[int]:
-        """The states that are come to without a character; assertions hold everywhere where no text is given."""
+        """The states that follow without a character; assertions hold everywhere where no text is given."""
         found, todo = set(begin), list(begin)
         while todo:
             state = self._states[todo.pop()]

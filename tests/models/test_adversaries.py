@@ -69,6 +69,8 @@ def test_what_they_say() -> None:
     bought = [("buy", '{"what": "apple"}')]
     assert said("parrot", asked) == "Oslo or Riga?\nRiga? or Oslo"
     assert said("every", asked) == [("buy", '{"what": "what"}'), ("look", "{}"), ("empty", "{}")]
+    assert said("every", entry(tool("write", "path", "text"))) == [
+        ("write", '{"path": "/workdir/path", "text": "text"}')], "not in the server's own directory"  # fmt: skip
     assert isinstance(said("every", asked, 1), str)
     assert [said("repeat", asked, step) for step in (0, 1)] == [bought, bought]
     assert [said("vandal", asked, step) for step in (0, 1)] == [bought, [("buy", '{"what": "bystander"}')]]
