@@ -26,7 +26,7 @@ Kind = Literal[
 
 - ``verbs``: a module of the console script (`pytest_bfcl.cli`).
 - ``forms``: the same under ``VERB.FORM``: a further form of a verb, ``pytest-bfcl VERB FORM …``.
-- ``checks``: items beside the entries, ``bfcl/<name>.jsonl`` (`pytest_bfcl.plugin.check_sets`).
+- ``checks``: items beside the entries, ``bfcl/<name>.jsonl`` (`pytest_bfcl.plugin.collection`).
 - ``feeders``: where conversations are held and lines judged, if not here (`pytest_bfcl.session.feeders`).
 - ``fixtures``: what the fixture ``ask`` is (`pytest_bfcl.plugin.own_tests`).
 - ``models``: a provider: ``(spec, settings, mode) -> Model``.
@@ -45,8 +45,8 @@ Kind = Literal[
 - ``transforms``: ``(entry, chance) -> fields that change``, for `--bfcl-transform`.
 - ``simulator_sets``: a module, a value of ``--bfcl-simulators`` (`pytest_bfcl.simulators.registry.SimulatorSet`).
 - ``searches``: ``serpapi``: ``() -> SearchProvider``, the live one of ``--bfcl-search``.
-- ``engines``: ``serve``: ``(specs, base URL) -> Fleet`` (`pytest_bfcl.session.serving.started`).
-- ``boards``: what reads published leaderboards (`pytest_bfcl.session.published`).
+- ``engines``: ``serve``: ``(specs, base URL) -> Fleet`` (`pytest_bfcl.session.serving`).
+- ``boards``: what reads published leaderboards (`pytest_bfcl.session.closing`).
 - ``sections``: a function that makes a section of a report (`pytest_bfcl.reporting.sections`).
 - ``sessions``: ``(session, run) -> plugin or None``: what takes part in a session of pytest, on the controller.
 - ``hosts``: ``files``: how files of xdist's workers on other hosts travel (`pytest_bfcl.plugin.distribution`).

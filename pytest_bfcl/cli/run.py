@@ -247,7 +247,7 @@ def _print_result(result: RunResult, data: DataSet, values: Parsed, gates: GateO
     from pytest_bfcl.reporting.report import write_report_and_say
     from pytest_bfcl.reporting.sections import tell_listeners
     from pytest_bfcl.runs.directory import RunDirectory
-    from pytest_bfcl.session.skips import skip_lines
+    from pytest_bfcl.session.estimate import skip_lines
 
     printer = Printer()
     for note in [*result.notes, *skip_lines(result.skips)]:

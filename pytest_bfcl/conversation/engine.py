@@ -16,8 +16,7 @@ from pytest_bfcl import entry_points
 from pytest_bfcl.conversation.dialogue import OVERFLOW, Dialogue
 from pytest_bfcl.conversation.history import fill_calls
 from pytest_bfcl.conversation.played import PlayedConversation
-from pytest_bfcl.conversation.requirements import NO_SERVERS
-from pytest_bfcl.conversation.services import CARRIED_OUT, Services, is_executed
+from pytest_bfcl.conversation.services import CARRIED_OUT, NO_SERVERS, Services, is_executed
 from pytest_bfcl.endings import TROUBLE, problem_of
 from pytest_bfcl.failures import AdapterError, BenchmarkError, HarnessError
 from pytest_bfcl.models.callable import read_result

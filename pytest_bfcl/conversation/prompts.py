@@ -1,21 +1,139 @@
 """What a model receives: the system prompt of prompting mode, memory instructions, held-out functions.
 
-All wording comes from the data set's `Texts`; this module only puts it together, in the order the reference does
-(agentic spec §4): tool instructions, memory instruction, final-answer instruction, in one system message.
+All wording comes from the data set's `Texts`; this module puts it together, in the order the reference does (agentic
+spec §4): tool instructions, memory instruction, final-answer instruction, in one system message. Function documents
+are text in the three layouts of the benchmark (data spec §6.1, §9), established by observing what the reference sends.
+Type words stay the benchmark's except in the Python layout, which writes Python's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from pytest_bfcl.conversation.documents import documents_text
+from pytest_bfcl.json_types import Fields
+from pytest_bfcl.tools.json_schema import is_native
 from pytest_bfcl.transcript import Message, Mode
 
 if TYPE_CHECKING:
-    from pytest_bfcl.dataset.entry import Entry, FunctionDoc
+    from pytest_bfcl.dataset.entry import Entry
     from pytest_bfcl.fetching.texts import Texts
     from pytest_bfcl.simulators import Simulator
+
+
+FunctionDoc = Fields
+
+_PYTHON_TYPES = {
+    "integer": "int", "float": "float", "number": "float", "boolean": "bool", "string": "str", "object": "dict",
+}  # fmt: skip
+_LISTS = ("array", "list", "tuple")
+
+
+def documents_text(functions: Sequence[FunctionDoc], layout: str = "json") -> str:
+    """The documents in a layout: ``json`` (indented by 4), ``python`` (docstring-like) or ``xml``."""
+    functions = [{k: v for k, v in f.items() if k != "dialect"} if is_native(f) else f for f in functions]
+    if layout == "python":
+        return "\n\n".join(_python_function(function) for function in functions)
+    if layout == "xml":
+        return "\n".join(_xml_function(function) for function in functions)
+    return _indented_list(functions)
+
+
+def _indented_list(functions: Sequence[FunctionDoc]) -> str:
+    """``json.dumps(functions, indent=4)``; conversations about the same classes share their documents' texts."""
+    import pydantic_core
+
+    try:
+        keys = [pydantic_core.to_json(function, inf_nan_mode="constants") for function in functions]
+        texts = ",\n    ".join([_indented(key).replace("\n", "\n    ") for key in keys])
+    except (pydantic_core.PydanticSerializationError, ValueError, RecursionError):  # unpaired surrogates, say
+        return json.dumps(list(functions), indent=4)
+    return f"[\n    {texts}\n]" if keys else "[]"
+
+
+@lru_cache(maxsize=512)
+def _indented(document: bytes) -> str:
+    return json.dumps(json.loads(document), indent=4)
+
+
+def _described(schema: Fields) -> str:
+    text = str(schema.get("description", ""))
+    return f"{text} Enum values: {schema['enum']}." if "enum" in schema else text
+
+
+def _members(schema: Fields) -> Fields:
+    return schema.get("properties") or {}
+
+
+# -- Python --------------------------------------------------------------------------------------------------------
+
+
+def _python_function(function: FunctionDoc) -> str:
+    lines = [f"# Function: {function['name']}", '    """', f"    {function.get('description', '')}", ""]
+    members = _members(function.get("parameters") or {})
+    if members:
+        lines.append("    Args:")
+        lines.extend(_python_members(members, 2))
+    return "\n".join([*lines, '    """', "", "", "", ""])
+
+
+def _python_members(members: Fields, depth: int) -> list[str]:
+    lines = []
+    for name, schema in members.items():
+        default = f", default={schema['default']!r}" if "default" in schema else ""
+        lines.append(f"{'    ' * depth}{name} ({_python_type(schema)}{default}): {_described(schema)}")
+        if schema.get("type") in ("dict", "object"):
+            lines.extend(_python_members(_members(schema), depth + 1))
+    return lines
+
+
+def _python_type(schema: Fields) -> str:
+    kind = schema.get("type", "string")
+    if kind in _LISTS and "items" in schema:
+        return f"list[{_python_type(schema['items'])}]"
+    if kind in ("dict", "object") and isinstance(schema.get("additionalProperties"), Mapping):
+        return f"dict[str, {_python_type(schema['additionalProperties'])}]"
+    return _PYTHON_TYPES.get(kind, str(kind))
+
+
+# -- XML -----------------------------------------------------------------------------------------------------------
+
+
+def _xml_function(function: FunctionDoc) -> str:
+    lines = [
+        f'<function name="{function["name"]}">',
+        f"  <desc>{function.get('description', '')}</desc>",
+        *_xml_params(function.get("parameters") or {}, "  "),
+        "</function>",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _xml_params(schema: Fields, indent: str) -> list[str]:
+    """A ``params`` element; text is not escaped, as in the benchmark."""
+    members = _members(schema)
+    required = schema.get("required", list(members))
+    lines = [f"{indent}<params>"]
+    for name, member in members.items():
+        default = f' default="{member["default"]!r}"' if "default" in member else ""
+        needed = "true" if name in required else "false"
+        tag = f'<param name="{name}" type="{_xml_type(member)}" required="{needed}"{default}>'
+        lines.append(f"{indent}  {tag.replace(',', '')}")  # the reference's tags lose their commas, in defaults too
+        lines.append(f"{indent}    <desc>{_described(member)}</desc>")
+        if member.get("type") in ("dict", "object") and "properties" in member:
+            lines.extend(_xml_params(member, f"{indent}    "))
+        lines.append(f"{indent}  </param>")
+    return [*lines, f"{indent}</params>"]
+
+
+def _xml_type(schema: Fields) -> str:
+    """The type word, with the element's type in brackets, one level deep."""
+    kind = str(schema.get("type", "string"))
+    inner = schema.get("additionalProperties") if kind in ("dict", "object") else schema.get("items")
+    return f"{kind}[{inner['type']}]" if isinstance(inner, Mapping) and "type" in inner else kind
 
 
 def system_prompt(entry: Entry, functions: Sequence[FunctionDoc], texts: Texts, template: str | None = None) -> str:

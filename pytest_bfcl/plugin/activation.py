@@ -10,23 +10,20 @@ import pytest
 from pytest_bfcl import entry_points
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.plugin import marks
-from pytest_bfcl.plugin.check_sets import CheckSet, check_set
-from pytest_bfcl.plugin.collection import Collection, LastFailedGuard
+from pytest_bfcl.plugin.collection import CheckSet, Collection, LastFailedGuard, check_set
 from pytest_bfcl.plugin.contenders import contenders_of, variants_of
 from pytest_bfcl.plugin.conversations import Conversations
 from pytest_bfcl.plugin.engines import Engines
+from pytest_bfcl.plugin.failure_repr import FoldedErrors, FoldedFailures
 from pytest_bfcl.plugin.fixtures import UsersModel, fixtures_of
-from pytest_bfcl.plugin.folding import FoldedErrors, FoldedFailures
 from pytest_bfcl.plugin.gating import gates_of
-from pytest_bfcl.plugin.gc_thresholds import GcThresholds
-from pytest_bfcl.plugin.kept_reports import KeptReports
+from pytest_bfcl.plugin.kept_reports import GcThresholds, KeptReports
 from pytest_bfcl.plugin.nodes import NodeContext
 from pytest_bfcl.plugin.outcome import Outcomes
 from pytest_bfcl.plugin.own_tests import own_tests
 from pytest_bfcl.plugin.protocol import ItemProtocol
-from pytest_bfcl.plugin.recording import HOSTS, earlier_parts, run_of, run_path
 from pytest_bfcl.plugin.results import Results
-from pytest_bfcl.plugin.session import SESSION, Session
+from pytest_bfcl.plugin.session import HOSTS, SESSION, Session, earlier_parts, run_of, run_path
 from pytest_bfcl.plugin.session_end import SessionEnd
 from pytest_bfcl.plugin.session_start import SessionStart
 from pytest_bfcl.plugin.terminal import Terminal

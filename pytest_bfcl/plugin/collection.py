@@ -2,28 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pytest
 
+from pytest_bfcl import entry_points
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.dataset.transforms import split_id
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.plugin import pytest_internals
-from pytest_bfcl.plugin.check_sets import CheckFile, CheckSet
-from pytest_bfcl.plugin.node_parts import DataRoot
-from pytest_bfcl.plugin.nodes import EntryFile, EntryItem, NodeContext
+from pytest_bfcl.plugin.nodes import DataRoot, EntryFile, EntryItem, NodeContext
 from pytest_bfcl.selection.sharding import shard_of, stratified_sample
-from pytest_bfcl.session.planning import needed_stages
+from pytest_bfcl.session.earlier import needed_stages
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import EntryRef
     from pytest_bfcl.plugin.contenders import Variant
     from pytest_bfcl.plugin.conversations import Conversations
     from pytest_bfcl.plugin.session import Session
+    from pytest_bfcl.session.contender import Contender
     from pytest_bfcl.session.earlier import EarlierParts
+    from pytest_bfcl.session.run import Run
+
+
+class CheckFile(pytest.File):
+    """The file node of a set; there is no such file."""
+
+
+class CheckSet(Protocol):
+    """What an entry point makes of ``(session, contenders, run, only)``.
+
+    ``only``: the checks named on the command line, with or without a label; ``None``: all.
+    """
+
+    @property
+    def plugins(self) -> Mapping[str, object]:
+        """Name → hooks, for the time of the session."""
+
+    def file(self, parent: pytest.Collector) -> CheckFile:
+        """The node that collects the set's items."""
+
+
+def check_set(
+    name: str, session: Session, contenders: Sequence[Contender], run: Run, only: frozenset[str] | None
+) -> CheckSet:
+    """The set of that name. Raises `UsageError` where it cannot be had, or cannot be asked of these models."""
+    make = entry_points.load(entry_points.offered("checks")[name], "checks")
+    found: CheckSet = make(session, contenders, run, only)
+    return found
 
 
 class Collection:

@@ -17,10 +17,9 @@ import pytest
 
 from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.plugin import pytest_internals
-from pytest_bfcl.plugin.node_parts import OWN_MODEL, USERS_MODEL
-from pytest_bfcl.plugin.nodes import EntryItem
+from pytest_bfcl.plugin.event_loop import Loop
+from pytest_bfcl.plugin.nodes import OWN_MODEL, USERS_MODEL, EntryItem
 from pytest_bfcl.selection import node_ids
-from pytest_bfcl.session.driven_loop import Loop
 from pytest_bfcl.troubles import AdapterTrouble
 
 if TYPE_CHECKING:

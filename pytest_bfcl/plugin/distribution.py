@@ -21,7 +21,7 @@ from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.plugin import pytest_internals
 from pytest_bfcl.plugin.contenders import trials_of
 from pytest_bfcl.plugin.notices import NOTES
-from pytest_bfcl.plugin.recording import HOSTS, opened
+from pytest_bfcl.plugin.session import HOSTS, opened
 from pytest_bfcl.run_options import OPTIONS
 from pytest_bfcl.selection import node_ids
 from pytest_bfcl.session.estimate import cost_lines

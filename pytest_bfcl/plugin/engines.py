@@ -8,7 +8,7 @@ import pytest
 
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.plugin import pytest_internals
-from pytest_bfcl.plugin.recording import opened
+from pytest_bfcl.plugin.session import opened
 
 if TYPE_CHECKING:
     from pytest_bfcl.plugin.session import Session
@@ -19,7 +19,7 @@ class Engines:
     """The session's engines, on the controller: started once, however many workers ask them, ended in every ending."""
 
     def __init__(self, session: Session, run: Run) -> None:
-        from pytest_bfcl.session.serving.started import fleet_of
+        from pytest_bfcl.session.serving import fleet_of
 
         self._session = session
         self._run = run

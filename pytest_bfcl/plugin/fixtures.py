@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_bfcl.plugin import pytest_internals
-from pytest_bfcl.plugin.event_loop import has_asyncio, loop_fixture
-from pytest_bfcl.plugin.node_parts import OWN_MODEL, USERS_MODEL
-from pytest_bfcl.session.driven_loop import Loop
+from pytest_bfcl.plugin.event_loop import Loop, has_asyncio, loop_fixture
+from pytest_bfcl.plugin.nodes import OWN_MODEL, USERS_MODEL
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry

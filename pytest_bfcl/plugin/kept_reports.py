@@ -1,17 +1,18 @@
-"""What is kept of the reports of entries once everybody has heard of them.
+"""What a long session keeps in memory: small reports of entries once everybody has heard of them, fewer collections.
 
 pytest keeps every report until the end, three an item: at 10⁵ entries that is a gigabyte on the process that reports.
-The records are in ``results.jsonl`` by then.
+The records are in ``results.jsonl`` by then. Python's garbage collector: `pytest_bfcl.collector`.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from typing import Any, Literal
 
 import pytest
 
+from pytest_bfcl.collector import fewer_collections
 from pytest_bfcl.plugin import pytest_internals
 from pytest_bfcl.plugin.data import category_at
 
@@ -59,3 +60,25 @@ def _small(report: pytest.TestReport) -> pytest.TestReport:
     named = getattr(report, "id", report.nodeid)  # pytest 9.2 has parsed it once
     place = (sys.intern(path), line, name)
     return pytest.TestReport(named, place, _NO_KEYWORDS, "passed", None, report.when, duration=report.duration)
+
+
+class GcThresholds:
+    """Sets the collector's thresholds while items run; afterwards everything is as it was.
+
+    But in a process that ends with the session, pytest and Python search everything once more at its end. There they
+    are spared the modules and what else was there before the items, which is most.
+    """
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._ends = hasattr(config, "workerinput") or is_whole_command(config)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtestloop(self) -> Generator[None, object, object]:
+        """Around all items."""
+        with fewer_collections(to_the_end=self._ends):
+            return (yield)
+
+
+def is_whole_command(config: pytest.Config) -> bool:
+    """Whether the session is what its process was started for, not one of a program that calls pytest."""
+    return list(config.invocation_params.args) == sys.argv[1:]

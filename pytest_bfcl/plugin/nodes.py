@@ -6,7 +6,7 @@ Files of the chosen data have virtual ids, ``bfcl/<category>.jsonl::<entry id>``
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
@@ -15,7 +15,6 @@ import pytest
 
 from pytest_bfcl.dataset.categories import CATEGORIES, groups_of
 from pytest_bfcl.plugin import pytest_internals
-from pytest_bfcl.plugin.node_parts import CHECKS, OWN_MODEL, USERS_MODEL, BrokenLine
 from pytest_bfcl.selection.node_ids import LANGUAGES
 from pytest_bfcl.selection.sharding import ShardItem
 from pytest_bfcl.session.trial import Trial
@@ -28,6 +27,66 @@ if TYPE_CHECKING:
     from pytest_bfcl.dataset.loading import DataSet
     from pytest_bfcl.plugin.contenders import Variant
     from pytest_bfcl.session.contender import Contender
+    from pytest_bfcl.session.trial import Trial
+
+
+OWN_MODEL = "bfcl_model"
+USERS_MODEL = "model"
+"""Fixtures that may bring the model: the plugin's, and the short one that a project may define."""
+
+
+class DataRoot(pytest.Directory):
+    """The invocation directory (and those above, up to rootdir) as parent of virtual files.
+
+    Hanging the data there makes the conftest files of the user's project apply to it.
+    """
+
+    def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
+        """Nothing: virtual files are added by the session's report."""
+        return ()
+
+
+class BrokenLine(pytest.Collector):
+    """A line of a data file that is no usable entry: one collection error that says where and what.
+
+    ``trials`` are those that would have been run; none for a line without an id.
+    """
+
+    message = ""
+    trials: tuple[Trial, ...] = ()
+
+    def collect(self) -> Iterable[pytest.Item]:
+        """Raise the error."""
+        raise self.CollectError(self.message)
+
+
+# What stands for the test function: its arguments are the fixtures an entry needs.
+
+
+def check_entry(bfcl_model: object, bfcl_loop: object) -> None:
+    """Entry and transcript are filled in by the item's setup."""
+
+
+def check_users_model(model: object, bfcl_loop: object) -> None:
+    """The same with the project's own ``model``."""
+
+
+def check_through_fixtures(bfcl_entry: object, bfcl_transcript: object, bfcl_model: object, bfcl_loop: object) -> None:
+    """For files where a project overrides one of these fixtures."""
+
+
+def check_users_model_through_fixtures(
+    bfcl_entry: object, bfcl_transcript: object, model: object, bfcl_loop: object
+) -> None:
+    """Both."""
+
+
+CHECKS: dict[tuple[str, ...], Callable[..., None]] = {
+    (OWN_MODEL,): check_entry,
+    (USERS_MODEL,): check_users_model,
+    ("bfcl_entry", "bfcl_transcript", OWN_MODEL): check_through_fixtures,
+    ("bfcl_entry", "bfcl_transcript", USERS_MODEL): check_users_model_through_fixtures,
+}
 
 
 class EntryTest(Protocol):

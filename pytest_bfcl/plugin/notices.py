@@ -12,11 +12,11 @@ import pytest
 
 from pytest_bfcl.plain_text import printable
 from pytest_bfcl.plugin import pytest_internals
-from pytest_bfcl.plugin.sink import Sink
-from pytest_bfcl.session.skips import skips_ahead
+from pytest_bfcl.session.estimate import skips_ahead
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.loading import DataSet
+
 
 NOTES = "bfcl_notes"
 """Key of a worker's last message to the controller."""
@@ -70,7 +70,7 @@ class Notices:
             return
         with pytest_internals.uncaptured(self._config):
             reporter.ensure_newline()
-            Sink(reporter).write_line(f"bfcl: {text}", yellow=True)
+            pytest_internals.Sink(reporter).write_line(f"bfcl: {text}", yellow=True)
 
     def say_ahead(
         self, categories: Iterable[str], why: Callable[[str], str | None], data: DataSet, *, part: bool

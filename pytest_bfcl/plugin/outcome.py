@@ -26,8 +26,7 @@ from pytest_bfcl.failures import (
 )
 from pytest_bfcl.plugin import pytest_internals
 from pytest_bfcl.plugin.failure_repr import FailureRepr
-from pytest_bfcl.plugin.node_parts import BrokenLine
-from pytest_bfcl.plugin.nodes import EntryItem
+from pytest_bfcl.plugin.nodes import BrokenLine, EntryItem
 from pytest_bfcl.runs.lines import json_line
 from pytest_bfcl.runs.result_line import ResultLine
 from pytest_bfcl.scoring.expectations import Expectations, key_of
@@ -36,8 +35,8 @@ from pytest_bfcl.troubles import AdapterTrouble, HarnessTrouble
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry
     from pytest_bfcl.plugin.conversations import Conversations
+    from pytest_bfcl.plugin.event_loop import Loop
     from pytest_bfcl.plugin.session import Session
-    from pytest_bfcl.session.driven_loop import Loop
     from pytest_bfcl.session.runner import Runner
     from pytest_bfcl.session.trial import Trial
     from pytest_bfcl.transcript import Transcript

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import pytest
 
 from pytest_bfcl.plugin import pytest_internals
-from pytest_bfcl.plugin.node_parts import DataRoot
-from pytest_bfcl.plugin.nodes import EntryFile, EntryItem
+from pytest_bfcl.plugin.nodes import DataRoot, EntryFile, EntryItem
 
 if TYPE_CHECKING:
     from _pytest.nodes import Node

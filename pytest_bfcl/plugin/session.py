@@ -7,23 +7,30 @@ collect, converse and judge.
 from __future__ import annotations
 
 import socket
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from pytest_bfcl.dataset.categories import resolve_categories
+from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.plugin.data import SessionData
 from pytest_bfcl.plugin.notices import Notices
 from pytest_bfcl.plugin.options import Plan, make_plan
+from pytest_bfcl.session.earlier import EarlierParts
+from pytest_bfcl.session.run import Run
 from pytest_bfcl.settings import Settings
 
 if TYPE_CHECKING:
     from pytest_bfcl.models import ModelSpec
+    from pytest_bfcl.runs.directory import RunDirectory
     from pytest_bfcl.scoring.model_info import ModelInfo
+    from pytest_bfcl.session.contender import Contender
+
 
 SESSION = pytest.StashKey["Session"]()
 
@@ -97,7 +104,49 @@ def _with_named_models(plan: Plan) -> Plan:
 
     Nothing is asked where every model has a name, or where the engine is to be started.
     """
-    from pytest_bfcl.session.serving.addresses import name_models
+    from pytest_bfcl.session.serving import name_models
 
     models, settings = name_models(plan.models, Settings.from_dict(plan.settings))
     return plan if models == plan.models else replace(plan, models=models, settings=settings.to_dict())
+
+
+HOSTS = "how files of workers on other hosts travel"
+
+
+def run_path(session: Session) -> Path:
+    """Where the run is kept."""
+    from pytest_bfcl.runs.directory import default_path
+
+    if session.worker:
+        return Path(session.worker["run"])
+    base = session.config.invocation_params.dir
+    return base / session.plan.out if session.plan.out else default_path(session.plan.models, base / "reports")
+
+
+def earlier_parts(session: Session, path: Path) -> EarlierParts:
+    """Results of earlier parts of the run; workers get them from the controller."""
+    if session.worker:
+        return EarlierParts.from_dict(session.worker["earlier"])
+    return EarlierParts.read(path, session.notices.note)
+
+
+def run_of(session: Session, path: Path, earlier: EarlierParts, contenders: Sequence[Contender]) -> Run:
+    """The session's run; the controller writes it, unless it is a dry run."""
+    return Run(
+        session.data,
+        contenders,
+        session.settings,
+        earlier,
+        path=path,
+        infos=session.model_info,
+        model_info=session.plan.model_info,
+        writes=not session.is_worker and not session.plan.dry_run,
+    )
+
+
+def opened(run: Run) -> RunDirectory | None:
+    """Create or continue the run directory (controller only); raises `pytest.UsageError` when that cannot be."""
+    try:
+        return run.open()
+    except (UsageError, HarnessError) as error:
+        raise pytest.UsageError(str(error)) from None

@@ -12,8 +12,8 @@ from pytest_bfcl.failures import UsageError
 from pytest_bfcl.plain_text import say
 from pytest_bfcl.plugin.contenders import check_providers
 from pytest_bfcl.plugin.nodes import EntryItem
-from pytest_bfcl.plugin.recording import opened
-from pytest_bfcl.plugin.sink import Sink
+from pytest_bfcl.plugin.pytest_internals import Sink
+from pytest_bfcl.plugin.session import opened
 from pytest_bfcl.selection import node_ids
 from pytest_bfcl.selection.node_ids import mark_names
 from pytest_bfcl.session.estimate import cost_lines

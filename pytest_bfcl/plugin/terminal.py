@@ -13,12 +13,12 @@ from pytest_bfcl.dataset.categories import CATEGORIES, is_write_stage
 from pytest_bfcl.dataset.opening import NOT_FETCHED
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.plugin import pytest_internals
-from pytest_bfcl.plugin.sink import Sink
+from pytest_bfcl.plugin.pytest_internals import Sink
 from pytest_bfcl.selection.node_ids import virtual_argument
-from pytest_bfcl.session.skips import skip_lines
+from pytest_bfcl.session.estimate import skip_lines
 
 if TYPE_CHECKING:
-    from pytest_bfcl.plugin.folding import FoldedFailures
+    from pytest_bfcl.plugin.failure_repr import FoldedFailures
     from pytest_bfcl.plugin.results import Results
     from pytest_bfcl.plugin.session import Session
     from pytest_bfcl.plugin.session_end import SessionEnd

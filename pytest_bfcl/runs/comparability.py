@@ -14,8 +14,8 @@ from typing import Any
 
 from pytest_bfcl.dataset.inputs import changed_parts
 from pytest_bfcl.json_types import Fields
-from pytest_bfcl.runs.archives import REST, WEB
 from pytest_bfcl.runs.fingerprint import RULES_VERSION, SPLITS, Fingerprint, ModelFingerprint
+from pytest_bfcl.runs.snapshots import REST, WEB
 from pytest_bfcl.settings import STEP_LIMIT
 
 

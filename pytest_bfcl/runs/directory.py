@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.json_types import Fields, Parsed
-from pytest_bfcl.runs.archives import NAMES, archive_digest
 from pytest_bfcl.runs.comparability import Purpose, comparability
 from pytest_bfcl.runs.damage import LeftOut
 from pytest_bfcl.runs.fields import is_whole
@@ -36,7 +35,7 @@ from pytest_bfcl.runs.lines import (
 from pytest_bfcl.runs.paths import files_named, refuse_links_out
 from pytest_bfcl.runs.result_line import ResultLine
 from pytest_bfcl.runs.results import ResultsFile, StoredResults
-from pytest_bfcl.runs.snapshots import Snapshots, folder_name, snapshots_of
+from pytest_bfcl.runs.snapshots import NAMES, Snapshots, archive_digest, folder_name, snapshots_of
 from pytest_bfcl.runs.summary_types import Summary, problem_of_run, problem_of_summary
 from pytest_bfcl.runs.transcripts import Transcripts
 from pytest_bfcl.selection.sharding import MOST_SHARDS

@@ -18,7 +18,7 @@ from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.dataset.inputs import Parts, server_inputs
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.redaction import public_parameters
-from pytest_bfcl.runs.archives import REST, WEB, replayed_digest
+from pytest_bfcl.runs.snapshots import REST, WEB, replayed_digest
 from pytest_bfcl.runs.summary_types import DataFacts, ModelFacts, RunFacts
 from pytest_bfcl.settings import STEP_LIMIT, Settings, SplitPart
 

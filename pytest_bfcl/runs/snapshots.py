@@ -1,4 +1,4 @@
-"""Memory snapshots: what a write stage left behind, per model, backend and scenario.
+"""What a run keeps of the world: memory snapshots per model, backend and scenario; recorded searches and requests.
 
 File names are those of the official result folder (scoring spec §1), so that the export only copies.
 """
@@ -12,7 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from pytest_bfcl.failures import HarnessError
-from pytest_bfcl.runs.lines import LONGEST_LINE, DamagedLine, open_regular, storage_error, write_atomically
+from pytest_bfcl.runs.lines import (
+    LONGEST_LINE,
+    DamagedLine,
+    open_regular,
+    read_json_lines,
+    storage_error,
+    write_atomically,
+)
+from pytest_bfcl.runs.paths import is_below
 from pytest_bfcl.troubles import HarnessTrouble
 
 _NAME_LIMIT = 100
@@ -110,3 +118,40 @@ def _content(path: Path) -> Any:
     if content is None:
         raise ValueError("holds null")
     return content
+
+
+WEB, REST = "web", "rest"
+NAMES = (WEB, REST)
+"""Folders of a run that keep what the outside said."""
+
+
+def archive_digest(folder: Path) -> str | None:
+    """SHA-256 over the recorded calls and their first results, whatever files and order; ``None`` without any."""
+    if not folder.is_dir():
+        return None
+    found: dict[str, str] = {}
+    for path in sorted(folder.glob("*.jsonl")):
+        if not path.is_file() or not is_below(folder, path):
+            continue
+        for line in read_json_lines(path):
+            if "call" in line.value and "result" in line.value:
+                call = json.dumps(line.value["call"], sort_keys=True)
+                found.setdefault(call, json.dumps(line.value["result"], sort_keys=True))
+    if not found:
+        return None
+    whole = hashlib.sha256()
+    for call in sorted(found):
+        whole.update(f"{call}\n{found[call]}\n".encode("utf-8", "surrogatepass"))
+    return whole.hexdigest()
+
+
+def replayed_digest(choice: str, name: str) -> str | None:
+    """The digest of what ``replay:PATH`` answers from; ``None`` for every other choice, and for nothing recorded."""
+    word, colon, path = choice.partition(":")
+    if word != "replay" or not colon:
+        return None
+    folder = Path(path).expanduser()
+    try:
+        return archive_digest(folder / name if (folder / name).is_dir() else folder)
+    except OSError:
+        return None

@@ -1,14 +1,18 @@
-"""The results of a run at its end: settled modes, the summary, what gates measure. Pure functions."""
+"""The results of a run at its end: settled modes, the summary, the published table beside it, what gates measure."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
 
+from pytest_bfcl import entry_points
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.dataset.transforms import is_transformed
+from pytest_bfcl.failures import UsageError
 from pytest_bfcl.session.earlier import base_of
 from pytest_bfcl.troubles import HarnessTrouble
 
@@ -22,7 +26,64 @@ if TYPE_CHECKING:
     from pytest_bfcl.scoring.measurements import Measurement
     from pytest_bfcl.scoring.model_info import ModelInfo
     from pytest_bfcl.scoring.summary import Tallies
+    from pytest_bfcl.session.estimate import Estimate
     from pytest_bfcl.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """A finished run: its result lines, summary and place.
+
+    Beyond 20,000 lines ``records`` reads each from the run directory when it is asked for. ``path`` is ``None`` for a
+    run in memory, and where nothing was selected.
+    ``stopped`` says why it ended early, if it did; ``notes`` what a person should know (a damaged line that was met, a
+    switch to prompting). ``problems`` are places of the data that cannot be used, ``skips`` the reasons of skipped
+    entries and how many this part of the run had. ``exit_code`` is that of the command line (docs/contracts.md).
+    """
+
+    records: Sequence[ResultLine]
+    summary: Summary
+    fingerprint: Fingerprint
+    path: Path | None = None
+    stopped: str | None = None
+    notes: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+    skips: Mapping[str, int] = field(default_factory=dict)
+    exit_code: int = 0
+
+    def __repr__(self) -> str:  # short: asyncio formats what the main task gave
+        return f"<RunResult {len(self.records)} records{f' in {self.path}' if self.path else ''}>"
+
+    @property
+    def counts(self) -> dict[str, tuple[int, int]]:
+        """Category → (passed, passed + failed); errors and skipped entries are in neither, write stages not at all."""
+        found: dict[str, tuple[int, int]] = {}
+        for record in self.records:
+            if record["outcome"] in ("passed", "failed") and not record["category"].endswith("_prereq"):
+                passed, total = found.get(record["category"], (0, 0))
+                found[record["category"]] = (passed + (record["outcome"] == "passed"), total + 1)
+        return found
+
+
+class RunInterrupted(KeyboardInterrupt):
+    """Ctrl-C or SIGTERM ended the run; ``result`` is what it came to, stored as that of any run is."""
+
+    def __init__(self, result: RunResult) -> None:
+        super().__init__("the run was interrupted")
+        self.result = result
+
+
+@dataclass(frozen=True, slots=True)
+class DryRun:
+    """What a run would ask and cost, by model; ``lines`` tell it, and what would be skipped and why.
+
+    ``problems`` are places of the data that cannot be used, ``settled`` verdicts that earlier parts of the run have.
+    """
+
+    estimates: tuple[Estimate, ...]
+    lines: tuple[str, ...]
+    problems: tuple[str, ...] = ()
+    settled: int = 0
 
 
 HELD_RECORDS = 20_000
@@ -134,3 +195,42 @@ def got_an_answer(line: ResultLine) -> bool:
     from pytest_bfcl.scoring.tally import is_answered
 
     return is_answered(line) or line["outcome"] == "skipped" or line["reason"] == _UNUSABLE
+
+
+FOLDER = "board"
+"""Folder of a run that keeps the table."""
+
+
+class Board(Protocol):
+    """A published table."""
+
+    def keep(self, run: Path) -> None:
+        """Copy it to a run. Raises `OSError`."""
+
+    def tell(self, summary: Summary, lines: Iterable[ResultLine]) -> None:
+        """Say in the summary of each model where it would stand."""
+
+
+def _reader() -> Any:
+    point = entry_points.find("boards", "published")
+    if point is None:
+        raise UsageError("--bfcl-board: no installed package reads published leaderboards")
+    return entry_points.load(point, "reader of leaderboards")
+
+
+def named_board(path: str, run: Fingerprint) -> Board:
+    """The table that an option names. Raises `UsageError` where it refuses what the run will measure."""
+    found: Board = _reader().named(Path(path), run)
+    return found
+
+
+def run_board(board: Board | None, run: Path, notes: list[str]) -> Board | None:
+    """Keep the named table with the run; without one, what an earlier part kept. A damaged one is a note."""
+    try:
+        if board is not None:
+            board.keep(run)
+        elif (run / FOLDER).is_dir():
+            board = _reader().kept(run)
+    except (UsageError, OSError) as error:
+        notes.append(f"the published table is not shown: {error}")
+    return board

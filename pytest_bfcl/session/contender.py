@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_bfcl.conversation.budget import Budget
 from pytest_bfcl.conversation.switching import ModeSwitch
-from pytest_bfcl.endpoints.breaker import trouble
+from pytest_bfcl.endpoints.breaker import sign_of, trouble
 from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.formats.reading import TextReading, model_name
 from pytest_bfcl.models import as_model, create_model, parse_spec, stop_reason
-from pytest_bfcl.session.users_model import UsersModelTrouble
 from pytest_bfcl.settings import Price
+from pytest_bfcl.troubles import AdapterTrouble
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.loading import DataSet
@@ -21,6 +21,41 @@ if TYPE_CHECKING:
     from pytest_bfcl.models import Model, ModelSpec
     from pytest_bfcl.settings import Settings
     from pytest_bfcl.transcript import Mode
+
+
+AT_START = 5
+"""Failures alike that stop a run in which the model has answered nothing yet."""
+LATER = 25
+"""Failures alike, with no answer in between, that stop it later: entries may have their own trouble."""
+
+
+class UsersModelTrouble:
+    """Counts failures alike of one model that the user brought; ``reason`` says why it must not be asked any more."""
+
+    def __init__(self) -> None:
+        self.reason: str | None = None
+        self.calm = False
+        """Whether the last conversation was held to its end."""
+        self._answered = False
+        self._sign = ""
+        self._alike = 0
+
+    def answered(self) -> None:
+        """A conversation was held."""
+        self.calm = self._answered = True
+        self._alike = 0
+
+    def failed(self, error: AdapterError) -> None:
+        """A conversation ended in this error."""
+        if error.kind != AdapterTrouble.FIXTURE:
+            return
+        self.calm = False
+        sign = sign_of(error)
+        self._alike = self._alike + 1 if sign == self._sign else 1
+        self._sign = sign
+        if self._alike >= (LATER if self._answered else AT_START) and self.reason is None:
+            self.reason = f"{error.message}; {self._alike} entries in a row ended with this error"
+
 
 MakeModel = Callable[["Mode | None"], "Model"]
 """Makes a contender's adapter; the argument is the mode to ask in, ``None`` where spec and settings decide."""

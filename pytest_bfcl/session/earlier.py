@@ -1,4 +1,4 @@
-"""What the earlier parts of one run came to: read once from its directory, handed to workers as plain values."""
+"""What the earlier parts of one run came to, and what is still to do: read once, handed to workers as plain values."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.runs.comparability import Purpose, comparability
@@ -16,7 +17,7 @@ from pytest_bfcl.transcript import SERVED_BY
 
 if TYPE_CHECKING:
     from pytest_bfcl.runs.fingerprint import Fingerprint
-    from pytest_bfcl.session.trial import Trial
+    from pytest_bfcl.session.trial import Trial, TrialKey
     from pytest_bfcl.transcript import Mode
 
 
@@ -152,3 +153,25 @@ def base_of(model: str) -> str:
         return parse_spec(model).base
     except UsageError:  # an adapter of the caller's, named freely
         return model
+
+
+def needed_stages(question: Trial, earlier: EarlierParts) -> list[str]:
+    """Ids of the write stages that must run for a memory question, in their order; empty for every other entry."""
+    return [stage for stage in question.depends_on if earlier.needs_stage(question, stage)]
+
+
+def plan_trials(trials: Iterable[Trial], earlier: EarlierParts, stage: Callable[[Trial, str], Trial]) -> list[Trial]:
+    """The trials without a verdict, each once, each after the write stages it needs.
+
+    ``stage`` makes the trial of a question's write stage.
+    """
+    chosen = {trial.key: trial for trial in trials}
+    planned: dict[TrialKey, Trial] = {}
+    for trial in chosen.values():
+        for stage_id in needed_stages(trial, earlier) if CATEGORIES[trial.category].backend else ():
+            key = trial.key_of(stage_id)
+            if key not in planned:
+                planned[key] = chosen.get(key) or stage(trial, stage_id)
+        if trial.key not in planned and not (earlier.settled and earlier.is_settled(trial)):
+            planned[trial.key] = trial
+    return list(planned.values())

@@ -1,21 +1,24 @@
-"""What a run would ask and cost, estimated from the data; nothing is sent (``--bfcl-dry-run``)."""
+"""What a run would ask and cost, estimated from the data (``--bfcl-dry-run``); what it skips, in words."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from pytest_bfcl.conversation.budget import reply_cost
-from pytest_bfcl.conversation.planning import expected_requests
 from pytest_bfcl.dataset.categories import is_write_stage
 from pytest_bfcl.failures import HarnessError
+from pytest_bfcl.scoring.aggregate import OVERALL, categories_in
+from pytest_bfcl.session.trial import expected_requests
 from pytest_bfcl.transcript import Reply
 
 if TYPE_CHECKING:
+    from pytest_bfcl.dataset.loading import DataSet
     from pytest_bfcl.session.trial import Trial
+
 
 CHARACTERS_PER_TOKEN = 4.0
 REPLY_TOKENS = 60
@@ -118,3 +121,42 @@ def _sizes(categories: Mapping[str, list[Trial]], precision: float) -> Iterator[
         needed = entries_needed(precision / 100, entries)
         ability = 100 * expected_half_width(list(Counter(cluster_of(each, category) for each in ids).values()))
         yield f"  {category}: {needed} of {entries} entries; all of them tell the ability behind within ±{ability:.1f}"
+
+
+MOST_REASONS = 10
+
+
+def skips_ahead(
+    categories: Iterable[str], why: Callable[[str], str | None], data: DataSet, *, part: bool = False
+) -> Iterator[str]:
+    """Before the first request: which entries will be skipped, and whether the Overall score can be claimed.
+
+    ``categories``: one an entry; ``why``: why a category is skipped, with the command that changes it; ``part``:
+    whether other parts of the run ask the rest. Only runs on official data can claim Overall.
+    """
+    counts = Counter(categories)
+    reasons: dict[str, list[str]] = {}
+    for category in counts:
+        if reason := why(category):
+            reasons.setdefault(reason, []).append(category)
+    needed = set(categories_in(OVERALL))
+    whole = data.official and needed <= counts.keys()
+    for reason, names in reasons.items():
+        lost = " and Overall will not be claimed" if whole and needed.intersection(names) else ""
+        yield f"{_entries(sum(counts[name] for name in names))} will be skipped{lost} ({', '.join(names)}): {reason}"
+    if counts and data.official and not whole and not part:
+        chosen = f"{len(needed & counts.keys())} of its {len(needed)} categories are selected"
+        yield f"Overall will not be claimed, {chosen}: leave out -m, -k, ids, paths and --bfcl-categories to select all"
+
+
+def skip_lines(skips: Mapping[str, int]) -> Iterator[str]:
+    """Why entries were skipped, the commonest reasons first; services that are down give a reason an entry."""
+    ranked = sorted(skips.items(), key=lambda item: -item[1])
+    for reason, count in ranked[:MOST_REASONS]:
+        yield f"{_entries(count)} skipped: {reason}"
+    if rest := ranked[MOST_REASONS:]:
+        yield f"{sum(count for _, count in rest)} more skipped for {len(rest)} other reasons (-rs lists them)"
+
+
+def _entries(count: int) -> str:
+    return f"{count} {'entry' if count == 1 else 'entries'}"

@@ -18,8 +18,8 @@ from pytest_bfcl.rescoring import open_data, score_lines
 from pytest_bfcl.selection.selection import Selection, entries_to_run
 from pytest_bfcl.selection.sharding import read_shard, stratified_sample
 from pytest_bfcl.selection.splits import check_data, is_in
+from pytest_bfcl.session.closing import DryRun, RunInterrupted, RunResult
 from pytest_bfcl.session.records import judged_record
-from pytest_bfcl.session.result import DryRun, RunInterrupted, RunResult
 from pytest_bfcl.session.whole_run import WholeRun
 from pytest_bfcl.settings import Settings
 
@@ -189,7 +189,7 @@ def _whole_run(
 
 def _with_model_names(models: list[object], settings: Settings) -> tuple[list[object], Settings]:
     """Models that only their server can name (``auto:``, ``vllm:``), named; others as they are. Raises `UsageError`."""
-    from pytest_bfcl.session.serving.addresses import name_models
+    from pytest_bfcl.session.serving import name_models
 
     found = []
     for model in models:

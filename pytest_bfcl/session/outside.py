@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pytest_bfcl.conversation.requirements import searches, skip_reason
-from pytest_bfcl.conversation.services import Services
+from pytest_bfcl.conversation.services import Services, searches, skip_reason
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.failures import EntrySkipped
 

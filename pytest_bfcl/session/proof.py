@@ -1,8 +1,12 @@
-"""The proof of their own entry: who knows the way passes it, and no adversary does.
+"""What a run plays besides: the proof of people's own entries, and agents once more where they may keep state.
 
-The oracle goes first, so that what a trial leaves behind is there for those that follow. An entry whose state outlives
-its trial is passed by the idle one then, as it would be in repeats. A proof holds until something changes that the
-entry depends on (`pytest_bfcl.dataset.inputs`).
+Who knows the way passes an entry, and no adversary does. The oracle goes first, so that what a trial leaves behind is
+there for those that follow. An entry whose state outlives its trial is passed by the idle one then, as it would be in
+repeats. A proof holds until something changes that the entry depends on (`pytest_bfcl.dataset.inputs`).
+
+A bare model remembers nothing of another entry; an agent with a global history does, and its verdicts then depend on
+the order of entries. What failed after others passed is played once more, alone. The first verdict counts; the
+difference is reported.
 """
 
 from __future__ import annotations
@@ -10,8 +14,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
 from pytest_bfcl.checkers import judge
@@ -19,7 +23,7 @@ from pytest_bfcl.checkers.expectations import calls_made
 from pytest_bfcl.conversation.engine import converse, served
 from pytest_bfcl.dataset.inputs import Parts, changed_parts, inputs_of, short_digest
 from pytest_bfcl.dataset.served_entry import portable_name
-from pytest_bfcl.failures import HarnessError
+from pytest_bfcl.failures import BenchmarkError, HarnessError
 from pytest_bfcl.fetching.official import cache_root
 from pytest_bfcl.models import create_model
 from pytest_bfcl.models.adversaries import (
@@ -34,7 +38,7 @@ from pytest_bfcl.models.adversaries import (
 )
 from pytest_bfcl.redaction import names_credentials
 from pytest_bfcl.simulators import source_digests
-from pytest_bfcl.transcript import END_STATE, Call
+from pytest_bfcl.transcript import END_STATE, PLAYED_BEFORE, Call
 from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:
@@ -42,8 +46,10 @@ if TYPE_CHECKING:
     from pytest_bfcl.dataset.served_entry import ServerFacts
     from pytest_bfcl.fetching.texts import Texts
     from pytest_bfcl.json_types import Fields
+    from pytest_bfcl.models import Model
     from pytest_bfcl.settings import Settings
     from pytest_bfcl.transcript import Transcript
+
 
 REMEDY = (
     'expect what only the right calls bring about, keep the state in {workdir}, or say "allows": {"NAME": "why"} '
@@ -246,3 +252,50 @@ def to_be_played(entry: Entry, settings: Settings) -> Iterator[str]:
 async def _played(name: str, entry: Entry, texts: Texts, settings: Settings, search: object) -> Transcript:
     model = create_model(name, settings, mode="fc")
     return await converse(entry, model, settings=settings, texts=texts, search=search)
+
+
+MOST = 10
+"""Entries of one agent that are played again: they cost what the first play cost."""
+ALONE = "alone"
+"""Where a transcript's ``extra`` says what came of the second play: ``passed`` or ``failed``."""
+
+
+class PlayedAlone:
+    """The second plays of one run, at most `MOST` for each agent."""
+
+    def __init__(self, note: Callable[[str], None], simulators: Literal["own", "reference"]) -> None:
+        self._note = note
+        self._simulators = simulators
+        self._passed: set[str] = set()
+        self._left: dict[str, int] = {}
+
+    async def check(
+        self, entry: Entry, transcript: Transcript, model: Model, play: Callable[[Model], Awaitable[Transcript]]
+    ) -> None:
+        """Play the entry in a fresh process where it failed after others passed; ``play`` holds the conversation.
+
+        Concerns models with a method ``fresh`` (agents in their own processes) whose process had played others.
+        """
+        fresh: Callable[[], Any] | None = getattr(model, "fresh", None)
+        before = transcript.extra.get(PLAYED_BEFORE)
+        if fresh is None or before is None:
+            return
+        if self._is_right(entry, transcript):
+            self._passed.add(model.spec)
+            return
+        if not before or model.spec not in self._passed or self._left.setdefault(model.spec, MOST) <= 0:
+            return
+        self._left[model.spec] -= 1
+        alone = fresh()
+        with contextlib.suppress(BenchmarkError):  # it says nothing of the first play
+            right = self._is_right(entry, await play(alone))
+            transcript.extra[ALONE] = "passed" if right else "failed"
+            if right:
+                self._note(
+                    f"{entry.id} failed after {before} other entries in its agent's process and passes alone in a "
+                    "fresh one: the agent keeps state between entries (docs/agents.md, Processes)"
+                )
+        await alone.aclose()
+
+    def _is_right(self, entry: Entry, transcript: Transcript) -> bool:
+        return judge(entry, transcript, simulators=self._simulators).valid

@@ -12,15 +12,19 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from pytest_bfcl.dataset.transforms import is_transformed
 from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.session.closing import (
     HELD_RECORDS,
+    Board,
+    RunResult,
     got_an_answer,
     handed_over,
     measurement_of,
+    named_board,
+    run_board,
     settled_models,
     sizes_by_category,
     summarised,
@@ -28,11 +32,10 @@ from pytest_bfcl.session.closing import (
     with_facts,
 )
 from pytest_bfcl.session.earlier import server_facts
-from pytest_bfcl.session.published import Board, named_board, run_board
-from pytest_bfcl.session.result import RunResult
 from pytest_bfcl.transcript import SERVED_BY
 
 if TYPE_CHECKING:
+    from pytest_bfcl.dataset.loading import DataSet
     from pytest_bfcl.json_types import Fields
     from pytest_bfcl.runs.directory import RunDirectory
     from pytest_bfcl.runs.fingerprint import Fingerprint
@@ -41,12 +44,35 @@ if TYPE_CHECKING:
     from pytest_bfcl.scoring.gating import Gates
     from pytest_bfcl.scoring.model_info import ModelInfo
     from pytest_bfcl.scoring.summary import Tallies
+    from pytest_bfcl.selection.joint import JointData
     from pytest_bfcl.session.contender import Contender
     from pytest_bfcl.session.earlier import EarlierParts
     from pytest_bfcl.session.events import Answered
-    from pytest_bfcl.session.run_data import RunData
     from pytest_bfcl.session.sinks import Sinks
     from pytest_bfcl.settings import Settings
+
+
+class RunData(Protocol):
+    """The data of a run, opened when it is asked for."""
+
+    @property
+    def dataset(self) -> DataSet:
+        """Where entries are looked up first."""
+        ...
+
+    @property
+    def measured(self) -> DataSet | JointData:
+        """Everything the run is about: what its fingerprint hashes."""
+        ...
+
+    def category_of(self, entry_id: str) -> str | None:
+        """The category of an entry that a line or an earlier part names."""
+        ...
+
+    def selection_facts(self) -> Fields:
+        """What of it was asked for, as it stands in the fingerprint."""
+        ...
+
 
 Listener = Callable[["ResultLine", "str | None"], None]
 """Told of every line, with its text where that is known."""

@@ -19,11 +19,10 @@ from pytest_bfcl.endpoints.descriptors import room_for
 from pytest_bfcl.failures import AdapterError, BenchmarkError, EntrySkipped, HarnessError
 from pytest_bfcl.models.adversaries import AT_RISK
 from pytest_bfcl.selection.splits import is_in
-from pytest_bfcl.session.alone import PlayedAlone
 from pytest_bfcl.session.contender import Contender, is_stored
 from pytest_bfcl.session.events import answered_event
 from pytest_bfcl.session.outside import Outside
-from pytest_bfcl.session.proof import Proofs, is_at_risk
+from pytest_bfcl.session.proof import PlayedAlone, Proofs, is_at_risk
 from pytest_bfcl.session.records import errored_record, judged_record, skipped_record
 from pytest_bfcl.session.store import Store
 from pytest_bfcl.session.trial import Trial, TrialKey

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_bfcl.conversation.planning import expected_requests
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.failures import BenchmarkError, HarnessError
 from pytest_bfcl.troubles import HarnessTrouble
@@ -15,6 +14,27 @@ if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry, EntryRef
     from pytest_bfcl.dataset.loading import DataSet
     from pytest_bfcl.session.contender import Contender
+
+
+REQUESTS = {"multi_turn": 12.0, "web_search": 10.0, "memory": 4.0, "memory_prereq": 25.0}
+"""Requests an entry of a group usually takes; entries of other groups take one."""
+
+TURN_REQUESTS = 3.0
+"""Requests a turn usually takes in conversations whose calls are executed."""
+
+
+def expected_requests(category: str, turns: int | None = None) -> float:
+    """About how many requests an entry of this category (and that many turns) takes.
+
+    Only the order of starting depends on it: without the turns, which differ eightfold, the longest conversations may
+    come last and leave most places empty at the end.
+    """
+    row = CATEGORIES.get(category)
+    if row is None:
+        return 1.0
+    if turns and row.multi_step and row.checker != "answer":
+        return TURN_REQUESTS * turns
+    return REQUESTS.get("multi_turn" if row.checker == "state" else row.group, 1.0)
 
 
 class TrialKey(NamedTuple):

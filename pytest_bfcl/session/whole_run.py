@@ -18,14 +18,13 @@ from pytest_bfcl.json_types import Fields
 from pytest_bfcl.models import create_model, parse_spec
 from pytest_bfcl.selection.selection import Selection, categories_to_run, is_broken
 from pytest_bfcl.selection.sharding import ShardItem, shard_of
+from pytest_bfcl.session.closing import DryRun, RunResult
 from pytest_bfcl.session.contender import Contender, check_contenders, variant_label, wanted_mode
-from pytest_bfcl.session.earlier import EarlierParts
-from pytest_bfcl.session.planning import plan_trials
-from pytest_bfcl.session.result import DryRun, RunResult
+from pytest_bfcl.session.earlier import EarlierParts, plan_trials
+from pytest_bfcl.session.estimate import skips_ahead
 from pytest_bfcl.session.run import Run
 from pytest_bfcl.session.runner import Runner
-from pytest_bfcl.session.serving.started import Fleet, fleet_of
-from pytest_bfcl.session.skips import skips_ahead
+from pytest_bfcl.session.serving import Fleet, fleet_of
 from pytest_bfcl.session.store import Store
 from pytest_bfcl.session.trial import Trial
 from pytest_bfcl.settings import Settings

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_bfcl.conversation.documents import documents_text
+from pytest_bfcl.conversation.prompts import documents_text
 
 MEMBERS: dict[str, Any] = {
     "a": {"type": "integer", "description": "A.", "default": 3},

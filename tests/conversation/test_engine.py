@@ -55,23 +55,6 @@ def test_single_turn_native():
     assert transcript.duration_s >= 0
 
 
-def test_single_turn_prompting():
-    model = Listed("[geometry.area(a=3)]", mode="prompt")
-    transcript = hold(area_entry(), model)
-    (request,) = model.requests
-    assert list(request.functions) == []
-    assert [m["role"] for m in request.messages] == ["system", "user"]
-    assert '"name": "geometry.area"' in request.messages[0]["content"]
-    assert transcript.steps[0].calls == [Call("geometry.area", {"a": 3})]
-    assert transcript.messages[-1] == {"role": "assistant", "content": "[geometry.area(a=3)]"}
-
-
-def test_single_turn_text_that_does_not_decode():
-    transcript = hold(area_entry(), Listed("I would rather not.", mode="prompt"))
-    assert transcript.steps[0].calls is None
-    assert transcript.steps[0].error
-
-
 def test_a_users_system_prompt_takes_the_documents():
     settings = replace(SETTINGS, system_prompt='Tools: {functions}. Reply like {"x": 1}.')
     model = Listed("[]", mode="prompt")
@@ -156,11 +139,6 @@ def test_an_endpoint_that_wants_results_for_broken_calls_gets_them():
     assert mended[2]["tool_call_id"] == "id-0"
 
 
-def test_other_refusals_are_errors():
-    with pytest.raises(AdapterError, match="no such model"):
-        hold(shelf_entry(), Listed(AdapterError("bad_request", "no such model")))
-
-
 def test_context_overflow_ends_the_conversation():
     model = Listed(calls(("list_books", "{}")), Reply(problem="context_overflow"), "never asked")
     transcript = hold(shelf_entry(("first", "second")), model)
@@ -190,12 +168,6 @@ def test_held_out_functions_arrive_in_prompting():
     assert second.messages[0] == first.messages[0]
     assert second.messages[-1]["role"] == "user"
     assert str([DOCS["add_book"]]) in second.messages[-1]["content"]
-
-
-def test_conversations_share_no_state():
-    model = Listed(*[calls(("add_book", '{"title": "x"}')), "done"] * 2)
-    results = [hold(shelf_entry(), model).steps[0].results for _ in range(2)]
-    assert results == [['{"count": 2}'], ['{"count": 2}']]
 
 
 class Book:
@@ -251,21 +223,6 @@ def test_the_journal_has_the_whole_conversation(tmp_path, mode, broken):
     assert [f["name"] for f in found["functions"]] == (["list_books", "add_book"] if mode == "fc" else [])
     whole = b"".join(path.read_bytes() for path in (tmp_path / "journal").iterdir())
     assert [whole.count(f'"{word}"'.encode()) for word in ("first", "second", "third")] == [1, 1, 1]
-
-
-def test_a_changed_request_is_asked_again():
-    journal = Book()
-    hold(area_entry(), Listed("one"), journal=journal)
-    changed = Listed("two")
-    hold(area_entry(), changed, journal=journal, settings=replace(SETTINGS, temperature=0.7))
-    assert len(changed.requests) == 1
-
-
-def test_only_live_replies_are_told():
-    journal, told = Book(), []
-    for _ in range(2):
-        hold(area_entry(), Listed("text"), journal=journal, on_reply=told.append)
-    assert len(told) == 1
 
 
 def test_recorded_transcripts_are_taken_as_they_are():
@@ -375,19 +332,6 @@ def test_tools_that_are_offered_later(mode):
     dialogue.ended = True
     dialogue.offer([{**other, "name": "late"}])
     assert "late" not in str(dialogue.messages)
-
-
-class Refusing:
-    """Services that nothing may ask."""
-
-    def require(self, entry):
-        raise AssertionError("asked")
-
-    execute = require
-
-
-def test_services_are_for_entries_whose_calls_are_carried_out_at_the_end():
-    assert hold(area_entry(), Listed("x"), services=Refusing()).steps
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.conversation.lookahead import LookAhead, RunStopped
-from pytest_bfcl.conversation.planning import expected_requests
 from pytest_bfcl.failures import AdapterError, HarnessError
+from pytest_bfcl.session.trial import expected_requests
 from pytest_bfcl.transcript import Transcript
 from tests.patience import patience
 
@@ -73,15 +73,6 @@ def held_in(work, plan, seconds=0.0, failing=None, **options):
         return await work(ahead)
 
     return asyncio.run(main()), held
-
-
-def test_transcripts_come_in_item_order_with_bounded_concurrency():
-    async def work(ahead):
-        return await take_all(ahead, range(100)), ahead.waiting
-
-    found, held = held_in(work, jobs(100), 0.001, concurrency=8)
-    assert found == ([str(n) for n in range(100)], 0)
-    assert (held.most, sorted(held.started)) == (8, list(range(100)))
 
 
 def test_planned_before_a_loop_runs():

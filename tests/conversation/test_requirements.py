@@ -8,11 +8,9 @@ from typing import Any
 
 import pytest
 
-from pytest_bfcl.conversation import requirements
 from pytest_bfcl.conversation import services as module
 from pytest_bfcl.conversation.journal import HeldSnapshots
-from pytest_bfcl.conversation.requirements import searches, skip_reason
-from pytest_bfcl.conversation.services import Services, is_executed
+from pytest_bfcl.conversation.services import Services, is_executed, searches, skip_reason
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.session.evaluation import open_data
 from pytest_bfcl.settings import Settings
@@ -51,13 +49,13 @@ def test_why_a_category_is_skipped(
 
 
 def test_what_extras_bring(data: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(requirements.extras, "missing", lambda extra: [f"module of {extra}"])
+    monkeypatch.setattr(module.extras, "missing", lambda extra: [f"module of {extra}"])
     for category, said in (("memory_kv", "module of memory"), ("memory_rec_sum", None), ("simple_python", None)):
         found = skip_reason(category, data, Settings(), ["fc"])
         assert found is None if said is None else said in str(found)
     monkeypatch.setattr("pytest_bfcl.extensions.vector_memory.memory.encoder_problem", lambda: "no weights")
     assert skip_reason("memory_vector", data, Settings(), ["fc"]) == "no weights"
-    monkeypatch.setattr(requirements, "missing_group", lambda group: f"{group} is not here")
+    monkeypatch.setattr(module, "missing_group", lambda group: f"{group} is not here")
     assert skip_reason("rest", data, Settings(), ["fc"]) == "retired is not here"
     assert "its SDK" in str(skip_reason("mcp", data, Settings(mcp={"m": "x"}), ["fc"]))
     monkeypatch.setattr("pytest_bfcl.entry_points.find", lambda kind, name: None)

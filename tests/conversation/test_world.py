@@ -12,8 +12,7 @@ import pytest
 from pytest_bfcl.conversation import world
 from pytest_bfcl.conversation.engine import converse
 from pytest_bfcl.conversation.history import fill_calls
-from pytest_bfcl.conversation.stubs import UNRECORDED
-from pytest_bfcl.conversation.world import TOO_MUCH, World, open_world
+from pytest_bfcl.conversation.world import TOO_MUCH, UNRECORDED, World, open_world
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.providers.local_site import LocalSite

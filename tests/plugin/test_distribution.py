@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from types import SimpleNamespace
 
 import pytest
@@ -78,17 +77,6 @@ def test_a_crash_in_a_users_own_entry_has_its_category(project: Project) -> None
     by_id = {record["id"]: record for record in project.records()}
     assert {record["category"] for record in by_id.values()} == {"irrelevance"}
     assert by_id["mine_1"]["reason"] == "harness:worker_crash"
-
-
-def test_a_stop_on_a_worker_stops_all(project: Project) -> None:
-    entries = [question(f"simple_python_{number}") for number in range(120)]
-    write_lines(project.path / "bench" / "simple_python.jsonl", entries)
-    project.script["*"] = {"error": "auth", "message": "bad key", "status": 401}
-    result = project.run("-m", "simple_python", "-n2", "--bfcl-retries=0")
-    assert result.ret == pytest.ExitCode.INTERRUPTED
-    result.stdout.fnmatch_lines(["stopped: *bad key*"])
-    assert len(project.records()) <= 4
-    assert json.loads((project.path / "run" / "run.json").read_text())["state"].startswith("stopped:")
 
 
 def test_workers_tell_of_replies_and_speak_over_one_channel() -> None:

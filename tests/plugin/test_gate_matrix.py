@@ -45,11 +45,13 @@ class Case(NamedTuple):
         return ["--bfcl-fail-under", "simple_python=70", "--bfcl-fail-under", group]
 
 
-# Where every entry passes no gate is missed: one that cannot be met is refused before the run (test_gates.py).
+# Where every entry passes no gate is missed: one that cannot be met is refused before the run (test_gates.py). A spent
+# budget decides alone.
 CASES = [
     case
     for case in (Case(*values) for values in product(OUTCOMES, GATES, STOPS, OTHERS))
-    if case.gate != "missed" or case.outcome in ("fail", "skip")
+    if (case.gate != "missed" or case.outcome in ("fail", "skip"))
+    and (case.stop == "finished" or case.outcome == "fail")
 ]
 ON_WORKERS = Case("fail", "met", "finished", "failing_test")
 """With two workers every case is in the slow tier; here the one in which most takes part."""

@@ -27,17 +27,6 @@ def last_lines(result: pytest.RunResult, count: int) -> list[str]:
 
 
 @BOTH_WAYS
-def test_only_news_is_red(project: Project, workers: tuple[str, ...]) -> None:
-    project.fail("simple_python_0", "simple_python_1")
-    known(project, "simple_python_0", "simple_python_1")
-    result = project.run(*ONE, "--bfcl-expected", "known.json", *workers)
-    result.assert_outcomes(passed=2, xfailed=2)
-    assert result.ret == 0
-    assert last_lines(result, 1) == ["gates: PASSED, 2 of 2 met"]
-    assert [record["outcome"] for record in project.records()].count("failed") == 2  # the score is what it is
-
-
-@BOTH_WAYS
 def test_a_finished_run_is_judged_again_without_asking(project: Project, workers: tuple[str, ...]) -> None:
     project.fail("simple_python_0")
     project.run(*ONE)
@@ -65,16 +54,6 @@ def test_a_failure_that_is_not_expected_is_news(project: Project, workers: tuple
         "    simple_python_3: value_error:string",
         "gates: FAILED by expected",
     ]
-
-
-def test_errors_are_not_expected_failures(project: Project) -> None:
-    project.script["simple_python_0"] = {"error": "server", "status": 500}
-    known(project, "simple_python_0")
-    options = (*ONE, "--bfcl-retries=0", "--bfcl-expected", "known.json")
-    result = project.run(*options, out="one")
-    result.assert_outcomes(passed=3, errors=1)
-    assert result.ret == 1
-    assert project.run(*options, "--bfcl-max-errors=30", out="two").ret == 0
 
 
 def test_the_file_is_written_and_kept_up(project: Project) -> None:
@@ -132,13 +111,6 @@ def test_a_regression_is_told_with_its_entries_last(baseline: Project, workers: 
     assert len(checks["baseline:non_live"]["entries"]) == 12
 
 
-def test_another_model_is_compared_with_the_one_baseline_and_chance_is_accepted(baseline: Project) -> None:
-    (baseline.path / "next.json").write_text(json.dumps({"*": call(), "simple_python_3": call("Rome")}))
-    result = baseline.run(*ONE, "--bfcl-baseline", "good", model="scripted:next.json")
-    assert result.ret == 0
-    result.stdout.fnmatch_lines(["gate met: non_live: -3.33 points against the baseline*", "gates: PASSED, 2 of 2 met"])
-
-
 def test_what_the_baseline_has_must_not_be_skipped(project: Project) -> None:
     assert project.run(out="good").ret == 0
     project.pytester.makeconftest(
@@ -155,26 +127,6 @@ def test_what_the_baseline_has_must_not_be_skipped(project: Project) -> None:
     result.stdout.fnmatch_lines(["gate MISSED: skipped here, judged in the baseline: live_simple*"])
     assert project.run("--bfcl-baseline", "good", "--bfcl-allow-missing", out="two").ret == 0
     assert project.run("-m", "non_live", "--bfcl-baseline", "good", out="three").ret == 0  # not asked for at all
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (("--bfcl-baseline", "nowhere"), "*nowhere*does not exist*"),
-        (("--bfcl-baseline", "two_models", "--model", "scripted:other.json"), "*no model in common*"),
-    ],
-)
-def test_a_baseline_that_does_not_fit_is_refused_before_anything_is_asked(
-    baseline: Project, options: tuple[str, ...], said: str
-) -> None:
-    script = json.dumps({"*": call()})
-    for name in ("a", "b", "other"):
-        (baseline.path / f"{name}.json").write_text(script)
-    assert baseline.run(*ONE, "--model", "scripted:a.json", model="scripted:b.json", out="two_models").ret == 0
-    result = baseline.run(*ONE, *options, model=None if "--model" in options else "scripted:script.json", out="no")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines([said])
-    assert not (baseline.path / "no").exists()
 
 
 def test_a_refused_continuation_leaves_the_run_as_it_was(project: Project) -> None:
@@ -229,12 +181,3 @@ def test_the_step_summary_is_appended_to(
 def test_a_step_summary_that_cannot_be_written_hides_nothing(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(project.path / "no" / "where"))
     assert project.run(*ONE).ret == 0
-
-
-def test_formulas_and_breakdowns_stand_next_to_the_numbers(project: Project) -> None:
-    result = project.run("-v")
-    result.stdout.fnmatch_lines([
-        "non_live 100.0 % = mean of (mean of simple_python, simple_java, simple_javascript), multiple, *",
-        "by language: python 9/9",
-    ])  # fmt: skip
-    assert "non_live 100.0 % =" not in project.run(out="quiet").stdout.str()

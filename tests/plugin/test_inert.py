@@ -102,8 +102,10 @@ HOSTS = {
 }
 
 
-@pytest.mark.parametrize("theirs", HOSTS.values(), ids=HOSTS)
-@pytest.mark.parametrize("place", [".", "sub", "sub/deeper"])
+@pytest.mark.parametrize(
+    ("theirs", "place"),
+    [*((each, ".") for each in HOSTS.values()), *((HOSTS["choices"], n) for n in ("sub", "sub/deeper"))],
+)
 def test_a_hosts_conftest_with_an_option_of_that_name_stays_green(project: Project, theirs: str, place: str) -> None:
     """At the root, or in a folder that is read after the command line."""
     folder = project.path / place

@@ -38,19 +38,6 @@ def test_expected_failures_are_found_again(replayed: Project) -> None:
     result.assert_outcomes(passed=3, xfailed=1)
 
 
-def test_marks_know_the_mode(replayed: Project) -> None:
-    replayed.run("-m", "prompt and simple_python", model="replay:stored.jsonl").assert_outcomes(passed=3, failed=1)
-
-
-def test_models_that_results_cannot_tell_apart_are_refused(replayed: Project) -> None:
-    (replayed.path / "other").mkdir()
-    write_lines(replayed.path / "other" / "stored.jsonl", [{"id": "simple_python_0", "mode": "prompt", "output": ""}])
-    options = ("-m", "simple_python", "--model", "replay:other/stored.jsonl")
-    result = replayed.run(*options, model="replay:stored.jsonl")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*replay:other/stored.jsonl and replay:stored.jsonl are one model in results*"])
-
-
 def test_several_stored_models_side_by_side(replayed: Project) -> None:
     native = [{"id": f"simple_python_{number}", "mode": "fc", "output": call()} for number in range(4)]
     write_lines(replayed.path / "native.jsonl", native)

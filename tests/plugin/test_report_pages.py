@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from pytest_bfcl import settings
 from pytest_bfcl.cli import main
 from pytest_bfcl.plugin import session_end
 from tests.plugin.conftest import Project
@@ -34,35 +33,6 @@ def test_a_session_writes_what_the_verb_does(project: Project, workers: tuple[st
     assert len(made) == 23
     assert main(["export", "report", str(project.path / "run"), "--data", "bench"]) == 0
     assert report_of(project.path / "run") == made
-
-
-def test_levels_and_continuing(project: Project) -> None:
-    project.fail("simple_python_0")
-    project.run("--bfcl-report=none", "-k", "simple_python_0")
-    run = project.path / "run"
-    assert report_of(run) == {}
-    project.run("--bfcl-report=index")
-    assert list(report_of(run)) == ["index.html"]
-    assert "entries" not in [path.name for path in run.iterdir()]
-    assert main(["export", "report", str(run), "--data", "bench", "--level", "full"]) == 0
-    whole = report_of(run)
-    assert len(whole) == 12
-    project.run()  # nothing is left to ask: the report is made from what is stored
-    again = report_of(run)
-    del whole["index.html"], again["index.html"]  # with the time of the run's end
-    assert again == whole
-
-
-def test_the_default_writes_no_pages_of_very_many_entries(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(settings, "MOST_PAGES", 10)
-    result = project.run()
-    assert list(report_of(project.path / "run")) == ["index.html"]
-    result.stdout.fnmatch_lines(
-        ["bfcl: the report has no pages of its 11 entries: pytest-bfcl export report * writes them"]
-    )
-    asked = project.run("--bfcl-report=full", out="asked")
-    assert len(report_of(project.path / "asked")) == 12
-    asked.stdout.no_fnmatch_line("*has no pages*")
 
 
 @pytest.mark.parametrize("within_s", [5.0, 0.0])

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
 from pytest_bfcl.cli import main
 from tests.distributed import WORKERS
 
-from .conftest import Project, call, question, write_lines
+from .conftest import Project, question, write_lines
 
 
 @pytest.fixture
@@ -66,26 +65,6 @@ def test_the_chosen_set_and_a_file_beside_it_are_both_hashed(files: Project) -> 
     path = files.path / "b.jsonl"
     path.write_text(path.read_text() + "\n")
     assert files.run("bfcl/simple_python.jsonl", "b.jsonl").ret == pytest.ExitCode.USAGE_ERROR
-
-
-def test_baseline_and_compare_look_at_all_files(files: Project, capsys: pytest.CaptureFixture[str]) -> None:
-    files.run("a.jsonl", "b.jsonl", data=None)
-    (files.path / "b.jsonl").write_text((files.path / "b.jsonl").read_text().replace("Oslo", "Bergen"))
-    files.script["two"] = call("Bergen")
-    result = files.run("a.jsonl", "b.jsonl", "--bfcl-baseline=run", data=None, out="now")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*measured something else*"])
-    files.run("a.jsonl", "b.jsonl", data=None, out="now")
-    assert main(["compare", str(files.path / "run"), str(files.path / "now")]) == 2
-    assert "data file b.jsonl" in capsys.readouterr().err
-
-
-def test_files_of_one_name_in_two_folders(files: Project) -> None:
-    for folder, name in (("x", "seven"), ("y", "eight")):
-        write_lines(Path(files.path, folder, "same.jsonl"), [question(name)])
-    files.run("x/same.jsonl", "y/same.jsonl", data=None).assert_outcomes(passed=2)
-    facts = json.loads((files.path / "run" / "run.json").read_text())["dataset"]
-    assert len(facts["files"]) == 2
 
 
 @pytest.mark.parametrize("workers", WORKERS)

@@ -27,19 +27,3 @@ def test_failures_are_told_by_reason_below_themselves_and_above_the_summary(pyte
     listed = [line for line in result.outlines if line.startswith("FAILED bfcl/")]
     reasons = [line.rpartition(" - ")[2] for line in listed]
     assert max(map(reasons.count, reasons), default=0) <= ALIKE
-
-
-def test_the_whole_request_is_shown_with_vv(pytester: pytest.Pytester) -> None:
-    words = "Where is it warm? " + " ".join(f"word{number}" for number in range(300)) + "\n::add-mask::x"
-    question = words.replace("\n", "\\n")
-    (pytester.path / "own.jsonl").write_text(
-        '{"id": "irrelevance_0", "question": "' + question + '", "function": [{"name": "get_weather", "description": '
-        '"Tells how warm it is.", "parameters": {"type": "dict", "properties": {}, "required": []}}]}\n'
-    )
-    run = ("own.jsonl", "--model", "lexical:", "--bfcl-out")
-    short = pytester.runpytest_inprocess(*run, "a").stdout.str()
-    whole = pytester.runpytest_inprocess(*run, "b", "-vv").stdout.str()
-    assert "irrelevance_error" in short
-    assert "word299" not in short
-    assert "word299" in whole
-    assert not [line for line in whole.splitlines() if line.lstrip().startswith("::")]

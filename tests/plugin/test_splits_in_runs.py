@@ -89,35 +89,6 @@ def test_trained_entries_are_marked_everywhere(
         assert all(f"[trained on {trained} of these entries]" in row for row in rows)
 
 
-def test_the_mark_outlives_continuing_and_merging(halves: tuple[Project, Split]) -> None:
-    project, split = halves
-    args = ("--bfcl-split", "trained-on=half.json")
-    project.run(*args, "--bfcl-shard", "1/2", model="oracle:", out="a")
-    project.run(*args, "--bfcl-shard", "2/2", model="oracle:", out="b")
-    assert main(["merge", "a", "b", "-o", "merged"]) == 0
-    (model,) = project.summary("merged")["models"].values()
-    assert model["trained_on"] == {"entries": len(split.ids("train")), "of": 20}
-    project.run(*args, model="oracle:", out="a")  # goes on with the other half
-    assert project.summary("a")["models"]["oracle:@fc"]["trained_on"]["of"] == 20
-    for others in ((), ("--bfcl-split", "half.json")):
-        result = project.run(*others, model="oracle:", out="a")
-        assert result.ret == pytest.ExitCode.USAGE_ERROR
-        result.stderr.fnmatch_lines(["*trained on: *"])
-
-
-def test_transforms_and_repeats_of_trained_entries(halves: tuple[Project, Split]) -> None:
-    project, split = halves
-    args = ("--bfcl-repeat=2", "--bfcl-transform=upper-case", "--bfcl-split")
-    project.run(*args, "half.json,trained-on=half.json", model="oracle:", out="test")
-    records = project.records("test")
-    assert len(records) == 4 * len(split.ids("test"))
-    assert not any(record.get("trained_on") for record in records)
-    project.run(*args, "half.json:train,trained-on=half.json", model="oracle:", out="train")
-    assert all(record["trained_on"] for record in project.records("train"))
-    (model,) = project.summary("train")["models"].values()
-    assert model["trained_on"] == {"entries": len(split.ids("train")), "of": len(split.ids("train"))}
-
-
 def test_mistakes_are_said(halves: tuple[Project, Split]) -> None:
     project, split = halves
     write_lines(project.path / "other.jsonl", [question("simple_python_0")])

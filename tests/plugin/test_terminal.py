@@ -12,7 +12,7 @@ from _pytest._io import TerminalWriter
 
 from pytest_bfcl.cli import main
 from pytest_bfcl.plugin.failure_repr import FailureRepr
-from pytest_bfcl.plugin.progress import Progress
+from pytest_bfcl.plugin.results import Progress
 from pytest_bfcl.session.earlier import EarlierParts
 from pytest_bfcl.session.run import Run
 from pytest_bfcl.settings import Settings

@@ -9,7 +9,7 @@ import pytest
 from pytest_bfcl.cli import main
 from tests.distributed import WORKERS
 
-from .conftest import Project, call, write_lines
+from .conftest import Project, call
 
 
 @pytest.mark.parametrize("workers", WORKERS)
@@ -27,32 +27,6 @@ def test_the_drop_is_shown(project: Project, workers: tuple[str, ...]) -> None:
     assert low < cell["difference"] == -0.5 < high
     result.stdout.fnmatch_lines(["upper-case: 100.0 % -> 50.0 % over 4 entries, -50.0 points*"])
     assert "rephrased" in (project.path / "run" / "index.html").read_text()
-
-
-def test_another_transform_is_another_run(project: Project) -> None:
-    project.run("-m", "multiple", "--bfcl-transform=upper-case").assert_outcomes(passed=4, deselected=18)
-    result = project.run("-m", "multiple", "--bfcl-transform=lower-case")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*transforms: upper-case → lower-case*"])
-    again = project.run("-m", "multiple", "--bfcl-transform=upper-case")
-    again.assert_outcomes(deselected=22)
-
-
-def test_words_of_ones_own_are_in_the_fingerprint(project: Project) -> None:
-    words = project.path / "german.jsonl"
-    write_lines(words, [{"id": "simple_python_0", "question": "Wie ist das Wetter in Oslo?"}])
-    args = ("-m", "simple_python", "--bfcl-transform", str(words))
-    project.run(*args).assert_outcomes(passed=5, deselected=7)
-    words.write_text(words.read_text().replace("Wetter", "Klima"))
-    result = project.run(*args)
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*words of german: * → *"])
-
-
-def test_a_wrong_name_is_a_usage_error(project: Project) -> None:
-    result = project.run("--bfcl-transform=telepathy")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*--bfcl-transform: no transform 'telepathy'; known: *shuffle-tools*"])
 
 
 def test_one_transformed_entry_by_its_id_sample_and_rescoring(

@@ -8,7 +8,6 @@ import pytest
 
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.models import create_model
-from pytest_bfcl.runs.fingerprint import ModelFingerprint
 from pytest_bfcl.scoring.model_info import parse_model_info, settings_by_model
 from pytest_bfcl.settings import Settings
 
@@ -106,19 +105,6 @@ def test_a_models_wrong_settings_are_named(table):
     with pytest.raises(UsageError, match="info: openai:m") as caught:
         settings_by_model({"models": {"openai:m": table}}, "info")
     assert SECRET not in str(caught.value)
-
-
-def test_the_fingerprint_says_how_a_model_was_asked():
-    settings = Settings(
-        parameters={"top_p": 0.5, "temperature": None}, headers={"X-Team": SECRET}, reasoning="keep", stream=True
-    )
-    found = ModelFingerprint.of("vllm:m@fc", "fc", settings)
-    stored = found.to_dict()
-    assert stored["parameters"] == {"temperature": None, "top_p": 0.5}
-    assert (stored["api"], stored["reasoning"], stored["stream"]) == ("chat", "keep", True)
-    assert stored["headers"] == {"X-Team": "[hidden]"}
-    assert SECRET not in json.dumps(stored)
-    assert ModelFingerprint.from_dict(json.loads(json.dumps(stored))) == found
 
 
 def test_anthropics_address_and_key(monkeypatch):

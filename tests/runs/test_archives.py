@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.cli import main
-from pytest_bfcl.runs.archives import archive_digest
 from pytest_bfcl.runs.directory import RunDirectory
+from pytest_bfcl.runs.snapshots import archive_digest
 from pytest_bfcl.session.evaluation import open_data, run
 from pytest_bfcl.settings import Settings
 from pytest_bfcl.transcript import Reply, ToolCall

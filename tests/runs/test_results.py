@@ -31,19 +31,6 @@ CONTRACT = {
 }  # fmt: skip
 
 
-def test_a_single_turn_line_has_plain_values() -> None:
-    record = single(valid=False)
-    assert set(record) >= CONTRACT
-    assert list(record)[:5] == ["id", "category", "model", "mode", "repeat"]
-    assert record["outcome"] == "failed"
-    assert (record["tag"], record["reason"]) == ("WRONG_ANSWER", "value_error:string")
-    assert record["output"] == [{"name": "f_x", "arguments": '{"a": 1}'}]
-    assert record["calls"] == [{"f.x": {"a": 1}}]
-    assert (record["input_tokens"], record["latency_s"], record["attempts"]) == (20, 0.5, 1)
-    assert record["tool_results"] is None
-    assert record["underscore_names"] is True
-
-
 def test_a_conversation_is_nested_turn_by_turn() -> None:
     entry, transcript = conversation()
     record = result_record(entry, transcript, Verdict.passed(), Verdict.passed(), worker="gw1")

@@ -16,6 +16,8 @@ from pytest_bfcl.runs.directory import RunDirectory
 from pytest_bfcl.runs.fingerprint import ModelFingerprint
 from pytest_bfcl.session import closing
 from pytest_bfcl.session.closing import (
+    RunInterrupted,
+    RunResult,
     got_an_answer,
     handed_over,
     measurement_of,
@@ -23,13 +25,11 @@ from pytest_bfcl.session.closing import (
     sizes_by_category,
     with_facts,
 )
-from pytest_bfcl.session.contender import Contender
+from pytest_bfcl.session.contender import Contender, UsersModelTrouble
 from pytest_bfcl.session.evaluation import open_data
 from pytest_bfcl.session.outside import Outside
-from pytest_bfcl.session.result import RunInterrupted, RunResult
 from pytest_bfcl.session.store import Store
 from pytest_bfcl.session.trial import Trial
-from pytest_bfcl.session.users_model import UsersModelTrouble
 from pytest_bfcl.settings import Settings
 from tests.runs.samples import fingerprint, single
 

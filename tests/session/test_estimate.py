@@ -9,15 +9,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from pytest_bfcl.conversation.planning import expected_requests
 from pytest_bfcl.dataset.loading import DataSet
 from pytest_bfcl.models import parse_spec
 from pytest_bfcl.scoring.aggregate import OVERALL, categories_in
 from pytest_bfcl.session.contender import Contender
-from pytest_bfcl.session.estimate import LOOKED_AT, REPLY_TOKENS, cost_lines, estimate_lines, estimates
+from pytest_bfcl.session.estimate import LOOKED_AT, REPLY_TOKENS, cost_lines, estimate_lines, estimates, skips_ahead
 from pytest_bfcl.session.evaluation import open_data
-from pytest_bfcl.session.skips import skips_ahead
-from pytest_bfcl.session.trial import Trial
+from pytest_bfcl.session.trial import Trial, expected_requests
 from pytest_bfcl.settings import Price, Settings
 from tests.plugin.conftest import WEATHER, question, write_lines
 

@@ -239,12 +239,3 @@ def test_x_and_maxfail_stop_where_they_should(bench: Bench, session) -> None:
     result.assert_outcomes(passed=6, errors=2)
     result = session("-q", out="second")  # what failed runs again, what is missing runs
     result.assert_outcomes(passed=ALL - 8, errors=2, deselected=6)
-
-
-def test_last_failed_holds_only_what_failed(bench: Bench, session) -> None:
-    server = bench.serve({"kind": 400, "ids": "simple_python_[37]$"})
-    cache = ("-p", "cacheprovider", "-q", "-o", f"cache_dir={bench.path / 'cache'}")
-    session(*cache).assert_outcomes(passed=ALL - 2, errors=2)
-    server.forget()
-    session(*cache, "--lf", out="again").assert_outcomes(errors=2)
-    assert {line["id"] for line in server.lines()} == {"simple_python_3", "simple_python_7"}

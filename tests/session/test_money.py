@@ -18,17 +18,6 @@ QUICK = ("-q", "--tb=no", "--bfcl-concurrency=4")
 EACH = (100 * 1000 + 10 * 2000) / 1e6  # USD an entry: the server counts 100 tokens in and 10 out
 
 
-def test_cost_needs_a_price(bench: Bench, session) -> None:
-    bench.serve()
-    session(*QUICK, "-k", "multiple")
-    assert {record["cost_usd"] for record in bench.records().values()} == {None}
-    assert bench.numbers()["cost_usd"] is None
-    result = session(*QUICK, "-k", "multiple", "--bfcl-price=in=1000,out=2000", out="priced")
-    assert all(record["cost_usd"] == pytest.approx(EACH) for record in bench.records("priced").values())
-    assert bench.numbers("priced")["cost_usd"] == pytest.approx(6 * EACH)
-    result.stdout.fnmatch_lines(["600 tokens in, 60 out; cost 0.7200 USD*"])
-
-
 def test_a_budget_stops_cleanly_and_the_run_goes_on_later(bench: Bench, session) -> None:
     server = bench.serve()
     priced = (*QUICK, "--bfcl-price=1000,2000")
@@ -41,22 +30,6 @@ def test_a_budget_stops_cleanly_and_the_run_goes_on_later(bench: Bench, session)
     assert session(*priced).ret == 0
     assert len(server.lines()) == ALL
     assert bench.numbers()["cost_usd"] == pytest.approx(ALL * EACH)
-
-
-def test_a_dry_run_sends_nothing(bench: Bench, session) -> None:
-    server = bench.with_conversations(2).serve()
-    result = session("-q", "--bfcl-dry-run", "--bfcl-price=1000,2000")
-    (line,) = [line for line in result.outlines if line.startswith("dry run:")]
-    found = re.search(
-        r"42 entries with \S+ about (\d+) requests, ([\d,]+) tokens in, ([\d,]+) out, about ([\d.]+) USD", line
-    )
-    assert found, line
-    calls, tokens_in, tokens_out = (int(found[n].replace(",", "")) for n in (1, 2, 3))
-    assert calls > ALL + 2
-    assert float(found[4]) == pytest.approx((tokens_in * 1000 + tokens_out * 2000) / 1e6, rel=0.01)
-    assert not server.lines()
-    assert not (bench.path / "run").exists()
-    assert "no price known" in str(session("-q", "--bfcl-dry-run").stdout)
 
 
 @pytest.mark.slow
@@ -93,7 +66,7 @@ def on_terminal(bench: Bench, *args: str, **variables: str) -> str:
 @pytest.mark.slow
 def test_progress_on_a_terminal_and_none_in_ci(bench: Bench) -> None:
     bench.serve({"kind": 400, "ids": "simple_python_0$"}, delay=0.15)
-    quicker = "from pytest_bfcl.plugin import progress\nprogress.FIRST_S, progress.EVERY_S = 0.4, 0.2\n"
+    quicker = "from pytest_bfcl.plugin import results\nresults.FIRST_S, results.EVERY_S = 0.4, 0.2\n"
     (bench.path / "conftest.py").write_text(quicker)  # else the run must last three seconds
     options = ("--tb=no", "--bfcl-concurrency=5", "--bfcl-price=1000,2000", "--bfcl-max-errors=10")
     shown = on_terminal(bench, *options)

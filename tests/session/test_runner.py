@@ -18,9 +18,9 @@ from pytest_bfcl.endpoints.breaker import Breaker
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.models import Request
 from pytest_bfcl.session.contender import Contender
+from pytest_bfcl.session.estimate import MOST_REASONS, skip_lines
 from pytest_bfcl.session.evaluation import open_data, run, score_lines
 from pytest_bfcl.session.runner import Runner
-from pytest_bfcl.session.skips import MOST_REASONS, skip_lines
 from pytest_bfcl.session.store import Store
 from pytest_bfcl.session.trial import Trial
 from pytest_bfcl.settings import Price, Settings
@@ -145,17 +145,6 @@ def test_an_error_tells_how_far_it_got_after_pickling() -> None:
     error = AdapterError("server", "gone")
     assert error.transcript is None
     assert pickle.loads(pickle.dumps(error)).transcript is None
-
-
-def test_a_category_is_skipped_where_no_contender_can_run_it(data: DataSet, monkeypatch: pytest.MonkeyPatch) -> None:
-    contenders = [Contender.of_adapter(Answering(f"own:{name}@fc"), SETTINGS) for name in ("first", "second")]
-    runner = Runner(data, contenders, SETTINGS)
-    unable: set[Contender] = set()
-    why = lambda category, data, contender: f"{contender.label} cannot" if contender in unable else None  # noqa: E731
-    monkeypatch.setattr(runner.outside, "skip_reason", why)
-    for each, reason in zip(contenders, [None, "own:first@fc cannot"], strict=True):
-        unable.add(each)
-        assert runner.skip_reason("memory", data) == reason
 
 
 def test_few_reasons_are_listed_and_the_others_counted() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from pytest_bfcl.conversation.requirements import searches, skip_reason
+from pytest_bfcl.conversation.services import searches, skip_reason
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.runs.snapshots import Snapshots
 

@@ -30,7 +30,7 @@ from pytest_bfcl.scoring import aggregate
 from pytest_bfcl.scoring.aggregate import CategoryScore
 from pytest_bfcl.scoring.statistics import Interval, Spread, Tally, spread_of
 from pytest_bfcl.scoring.tally import ModelTally
-from pytest_bfcl.session.published import FOLDER
+from pytest_bfcl.session.closing import FOLDER
 
 if TYPE_CHECKING:
     from pytest_bfcl.runs.result_line import ResultLine
@@ -141,7 +141,7 @@ class PublishedBoard:
         return Shown(self, tuple(placed), tuple(marks), refused)
 
     def tell(self, summary: Summary, lines: Iterable[ResultLine]) -> None:
-        """Say of each model of a run where it would stand (`pytest_bfcl.session.published.Board`)."""
+        """Say of each model of a run where it would stand (`pytest_bfcl.session.closing.Board`)."""
         run, counts = Fingerprint.from_dict(dict(summary["fingerprint"])), counts_of(lines)
         for name in counts.keys() & summary["models"].keys():
             shown = self.beside([(run, {name: counts[name]})])

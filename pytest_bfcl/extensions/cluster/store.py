@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.extensions.cluster.messages import Answered, Memory, Recorded
 from pytest_bfcl.failures import HarnessError
-from pytest_bfcl.runs.archives import NAMES
 from pytest_bfcl.runs.journal import read_journal_line
 from pytest_bfcl.runs.lines import DamagedLine, LineAppender, parse_object, read_json_lines
 from pytest_bfcl.runs.paths import below
-from pytest_bfcl.runs.snapshots import snapshots_of
+from pytest_bfcl.runs.snapshots import NAMES, snapshots_of
 from pytest_bfcl.session.earlier import DoneKey, done_key
 from pytest_bfcl.session.events import answered_event
 from pytest_bfcl.troubles import HarnessTrouble

@@ -100,7 +100,7 @@ def _installation() -> Iterator[Finding]:
 
 def _embeddings() -> Finding:
     """Whether the vector memory can be run, with verified weights."""
-    from pytest_bfcl.conversation.requirements import memory_problem
+    from pytest_bfcl.conversation.services import memory_problem
     from pytest_bfcl.extensions.vector_memory.weights import INSTALL, check, weights_folder
 
     if memory_problem("vector") is not None:
@@ -145,7 +145,7 @@ def _endpoint(text: str, base_url: str | None, timeout_s: float) -> Iterator[Fin
     from pytest_bfcl.extensions.serving.checkup import ALONE, check_up, self_description
     from pytest_bfcl.extensions.serving.self_description import SelfDescription
     from pytest_bfcl.models.spec import parse_spec
-    from pytest_bfcl.session.serving.addresses import name_models
+    from pytest_bfcl.session.serving import name_models
     from pytest_bfcl.settings import Settings
 
     settings = Settings(base_url=base_url, timeout_s=timeout_s, request_limit_s=timeout_s, retries=0, max_tokens=1024)

@@ -22,7 +22,7 @@ from pytest_bfcl.extensions.serving import keeper
 from pytest_bfcl.extensions.serving.table import Engine
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.redaction import environment_secrets, hide, process_secrets
-from pytest_bfcl.session.serving.questions import get
+from pytest_bfcl.session.serving import get
 
 STALL_S = 180.0
 """Seconds without a sign of life before the start is given up."""

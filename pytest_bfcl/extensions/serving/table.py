@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pytest_bfcl.extras import install_command
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.session.serving.parsers import suggested_parser
+from pytest_bfcl.session.serving import suggested_parser
 
 XLLAMACPP = "pytest_bfcl.extensions.serving.xllamacpp_server"
 

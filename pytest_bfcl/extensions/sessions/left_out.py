@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_bfcl.plugin.sink import Sink
+from pytest_bfcl.plugin.pytest_internals import Sink
 
 if TYPE_CHECKING:
     from pytest_bfcl.plugin.session import Session

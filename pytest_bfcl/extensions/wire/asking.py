@@ -18,7 +18,7 @@ import pytest
 from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.plain_text import clean_line, shortened
 from pytest_bfcl.plugin import pytest_internals
-from pytest_bfcl.plugin.check_sets import CheckFile
+from pytest_bfcl.plugin.collection import CheckFile
 from pytest_bfcl.plugin.failure_repr import FailureRepr
 from pytest_bfcl.selection import node_ids
 from pytest_bfcl.troubles import AdapterTrouble

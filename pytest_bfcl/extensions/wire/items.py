@@ -11,8 +11,8 @@ import pytest
 from pytest_bfcl.extensions.wire.asking import NODEID, WireChecks, WireFile, checks_of
 from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.plugin.failure_repr import FailureRepr, place_of, text_of
-from pytest_bfcl.plugin.recording import opened
-from pytest_bfcl.plugin.sink import Sink
+from pytest_bfcl.plugin.pytest_internals import Sink
+from pytest_bfcl.plugin.session import opened
 from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import pytest_bfcl
-from pytest_bfcl.conversation.stubs import UNRECORDED, RecordedTools
+from pytest_bfcl.conversation.world import UNRECORDED, RecordedTools
 from pytest_bfcl.dataset.opening import open_files
 from tests.extensions.own.recorded_logs import ABOUT, SCHEMA
 

@@ -28,9 +28,8 @@ from pytest_bfcl.models import parse_spec
 from pytest_bfcl.runs.journal import ReplyKey, journal_line
 from pytest_bfcl.runs.lines import json_line
 from pytest_bfcl.session.contender import Contender
-from pytest_bfcl.session.earlier import DoneKey, EarlierParts
+from pytest_bfcl.session.earlier import DoneKey, EarlierParts, plan_trials
 from pytest_bfcl.session.evaluation import open_data
-from pytest_bfcl.session.planning import plan_trials
 from pytest_bfcl.session.trial import Trial
 from pytest_bfcl.settings import Settings
 from pytest_bfcl.transcript import Reply

@@ -16,8 +16,8 @@ import pytest
 from pytest_bfcl import entry_points
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.session import sinks
+from pytest_bfcl.session.closing import RunResult
 from pytest_bfcl.session.evaluation import run
-from pytest_bfcl.session.result import RunResult
 from pytest_bfcl.settings import Settings
 from tests.extensions.out.receiver import receiving
 

@@ -12,9 +12,7 @@ import pytest
 
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.models import parse_spec
-from pytest_bfcl.session.serving import FoundServer, find_servers, only_model, suggested_parser
-from pytest_bfcl.session.serving.addresses import named_specs
-from pytest_bfcl.session.serving.questions import get
+from pytest_bfcl.session.serving import FoundServer, find_servers, get, named_specs, only_model, suggested_parser
 
 
 class Answering(BaseHTTPRequestHandler):

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from pytest_bfcl.conversation.requirements import skip_reason
+from pytest_bfcl.conversation.services import skip_reason
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.dataset.loading import DataSet
 from pytest_bfcl.extensions.lab.auditing.answer_rules import answer_defects
