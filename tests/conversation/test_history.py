@@ -80,8 +80,8 @@ def test_calls_without_a_result_get_one() -> None:
     [
         (None, Reply(None)), ("a", Reply("a")), ([], Reply("")), ((), Reply("")), (CALLS, Reply(None, CALLS)),
         ([{"name": "f", "arguments": {"x": 1}, "id": "a"}], Reply(None, (ToolCall("f", '{"x": 1}', "a"),))),
-        ([{"arguments": {}}, {"name": "[]"}], Reply(None, (ToolCall("arguments", "{}"), ToolCall("name", "[]")))),
-        *((odd, None) for odd in (3, {"f": {}}, [3], [{}], [{"f": {}, "g": {}}], {"a", "b"})),
+        ([{"arguments": {}}], Reply(None, (ToolCall("arguments", "{}"),))),
+        *((odd, None) for odd in (3, {"f": {}}, [3], [{}], [{"name": "[]"}], [{"f": {}, "g": {}}], {"a", "b"})),
     ],
 )  # fmt: skip
 def test_replies_of_what_is_stored(output: Any, said: Reply | None) -> None:

@@ -55,7 +55,7 @@ def test_one_id_in_a_file_and_in_the_chosen_set_is_refused_too(files: Project) -
     write_lines(files.path / "b.jsonl", [question("simple_python_0")])
     result = files.run("bfcl/simple_python.jsonl", "b.jsonl")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*the id 'simple_python_0' stands in *simple_python.jsonl:1 and in *b.jsonl:1*"])
+    result.stderr.fnmatch_lines(["*the id 'simple_python_0' occurs in *simple_python.jsonl:1 and in *b.jsonl:1*"])
 
 
 def test_the_chosen_set_and_a_file_beside_it_are_both_hashed(files: Project) -> None:

@@ -71,7 +71,7 @@ def test_the_verb_tells_once_what_it_found_out(tmp_path: Path, capsys: pytest.Ca
     code, verdicts, told = scored()
     assert (code, verdicts) == (1, [True, True, None])
     assert told.count("native calls prove it); names with underscores (2 ") == 1
-    assert "line 3: simple_python_7: nothing says whether this text answers" in told
+    assert "line 3: simple_python_7: the mode of this text is not known" in told
     assert scored("--mode", "prompt")[:2] == (0, [True, True, True])
     assert scored("--mode", "fc", "--names", "dots")[:2] == (0, [False, False, False])
     folder_of = tmp_path / "verdicts"

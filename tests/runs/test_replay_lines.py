@@ -65,7 +65,7 @@ def test_who_says_the_mode_of_a_text(more: dict[str, Any], told: Any, mode: str)
 
 @pytest.mark.parametrize("more", [{}, {"output": {"role": "assistant", "content": "No."}}, {"model": "gpt-4o"}])
 def test_a_text_proves_no_mode(more: dict[str, Any]) -> None:
-    with pytest.raises(UsageError, match=r'simple_python_1: nothing says .* "mode"') as caught:
+    with pytest.raises(UsageError, match=r'simple_python_1: the mode of this text .* "mode"') as caught:
         transcript_from_line({**TEXT, **more})
     assert "\n" not in str(caught.value)
 

@@ -83,7 +83,7 @@ def link(kind: bytes) -> tarfile.TarInfo:
         (lambda path: tar(path, FILES, "w:gz", link(tarfile.SYMTYPE)), None),
         (lambda path: tar(path, FILES, "w:gz", link(tarfile.LNKTYPE)), None),
         (lambda path: tar(path, FILES, "w:gz", link(tarfile.FIFOTYPE)), None),
-        (lambda path: tar(path, FILES | {"./" + RESULT: b"again"}), "stands in it twice"),
+        (lambda path: tar(path, FILES | {"./" + RESULT: b"again"}), "twice"),
     ],
 )
 def test_a_hostile_tar_is_one_sentence_or_passed_over(
