@@ -53,6 +53,8 @@ class GemmaCalls:
             position = end
             if text.startswith("{", position):
                 arguments, position = self._object(text, position + 1, 0)
+            if not re.fullmatch(r"[^(){}<>\"'=]*", name) or (arguments and not name):
+                raise DecodeError("a call without a name")
             if name:
                 calls.append((name, arguments))
             position = _skipped(text, position, " ,;\n\t")

@@ -21,7 +21,7 @@ from pytest_bfcl.formats.python_repairs import plain_name, repaired
 from pytest_bfcl.formats.schema_types import Documents, has_function, typed_arguments
 from pytest_bfcl.syntax.limits import MAX_CALLS, DecodeError
 from pytest_bfcl.syntax.native import leading_json, parse_json
-from pytest_bfcl.syntax.python_syntax import decode_python
+from pytest_bfcl.syntax.python_syntax import PythonCalls as Python
 
 _OVER = re.compile(rf"(?:\s|{TOKENS.pattern})*+\Z")
 _GAP = re.compile(r"(?:[\s,;]|```(?:json|python)?)*", re.IGNORECASE)
@@ -117,9 +117,14 @@ class JsonCalls:
                 value, position = _quoted(text[position:end]), end
             pairs += self._pairs(value)
             position = _skipped(text, position)
-        if self.alone and not self._ended(text, position):
+        if (self.alone or self._is_closed(text, position)) and not self._ended(text, position):
             raise DecodeError("something behind the JSON of a call")
         return pairs, position
+
+    def _is_closed(self, text: str, position: int) -> bool:
+        """Whether the closing tag of this call follows: what stands before it is no prose."""
+        end = text.find(self.closing, position) if self.closing and self.closing not in self.opening else -1
+        return end >= 0 and not any(0 <= text.find(each, position) < end for each in self.opening)
 
     def _ended(self, text: str, position: int) -> bool:
         """Whether the tag closes here, another opens, or the text ends."""
@@ -167,12 +172,14 @@ class NamedJson:
 
     ``call``: a pattern, the name in one of its groups, that ends where the JSON begins; text it does not fit is no
     call. ``bare``: without any JSON there are no arguments. ``closing``: a call that it does not end was cut off.
+    ``ending``: where it follows, nothing but white space may stand between.
     """
 
     call: re.Pattern[str]
     marks: tuple[str, ...] = ()
     bare: bool = False
     closing: str = ""
+    ending: str = ""
 
     def pairs(self, text: str, documents: Documents = ()) -> list[Pair]:
         """The calls; see `Notation`."""
@@ -189,6 +196,9 @@ class NamedJson:
                     raise DecodeError("the arguments of a call are no JSON object")
                 if not text.startswith(self.closing, _skipped(text, position)):
                     raise DecodeError("a call that was cut off")
+                between, ended, _ = text[position:].partition(self.ending or "\0")
+                if ended and between.strip() and not self.call.search(between):
+                    raise DecodeError("something behind the JSON of a call")
                 kept.pairs.append((next(filter(None, found.groups())).strip(), arguments))
         return kept.read()
 
@@ -301,8 +311,8 @@ class Tagged:
         return end
 
     def _value(self, raw: str, kind: str | None) -> Any:
-        if raw.startswith("<![CDATA[") and raw.endswith("]]>"):
-            return raw[9:-3]
+        if (inside := raw.strip()).startswith("<![CDATA[") and inside.endswith("]]>"):
+            return inside[9:-3]
         if self.trimmed == "line":
             raw = raw.removeprefix("\n").removesuffix("\n")
         elif self.trimmed == "all":
@@ -371,10 +381,13 @@ def _python(text: str) -> list[Pair]:
         raise DecodeError("no call in the text")
     for candidate in repaired(text):
         try:
-            calls = decode_python(candidate)
+            parsed = Python(candidate)
+            calls = parsed.calls()
         except DecodeError as trouble:
             error = error or trouble
             continue
+        if parsed.unnamed:
+            raise DecodeError("a call with an argument that has no name")
         return [
             (plain_name(call.name), {plain_name(key): item for key, item in call.arguments.items()}) for call in calls
         ]

@@ -42,6 +42,8 @@ class _Harmony:
     def pairs(self, text: str, documents: Documents = ()) -> list[Pair]:
         """The calls; see `Notation`."""
         pairs: list[Pair] = []
+        if text.rstrip().endswith("<|message|>") and self.marks[0] in text.rpartition("<|start|>")[2]:
+            raise DecodeError("a call that was cut off")
         for piece in re.split(r"<\|(?:start|call|end|return)\|>", text):
             head, found, body = piece.partition("<|message|>")
             to = re.search(r"to=functions\.([^\s<]+)", head)
@@ -194,7 +196,7 @@ NOTATIONS: Mapping[str, Notation] = {
     ),
     "mistral-json": FirstOf((JsonCalls(("[TOOL_CALLS]",)), _LOOSE)),
     "functionary31": FirstOf(
-        (NamedJson(re.compile(r"<function=([^<>\s]+)>(?=\s*\{)"), ("<function=",)), _Code("<|python_tag|>"))
+        (NamedJson(re.compile(r"<function=([^<>\s]+)>(?=\s*\{)"), ("<function=",), ending="</function>"), _Code("<|python_tag|>"))
     ),
     "functionary32": FirstOf(
         (NamedJson(re.compile(r"(?:\A\s*|>>>)([\w.-]+)\n(?=\s*\{)")), _Code(">>>python\n"))
@@ -202,6 +204,7 @@ NOTATIONS: Mapping[str, Notation] = {
     "solar": NamedJson(
         re.compile(r"<\|tool_call:begin\|>[^<]*<\|tool_call:name\|>([^<]+)<\|tool_call:args\|>"),
         ("<|tool_call:begin|>",),
+        ending="<|tool_call:end|>",
     ),
     "plamo": NamedJson(
         re.compile(
@@ -209,6 +212,7 @@ NOTATIONS: Mapping[str, Notation] = {
             r"<\|plamo:begin_tool_arguments:plamo\|>(?:<\|plamo:constrain\|>\w*)?(?:<\|plamo:msg\|>)?"
         ),
         ("<|plamo:begin_tool_name:plamo|>",),
+        ending="<|plamo:end_tool_arguments:plamo|>",
     ),
     "harmony": _Harmony(),
     # tags with a parameter each

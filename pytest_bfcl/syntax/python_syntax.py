@@ -73,6 +73,11 @@ class PythonCalls:
         if self._plain is None:
             self._nodes = _elements(text)
 
+    @property
+    def unnamed(self) -> bool:
+        """Whether a call has an argument without a name, which the official rules drop."""
+        return any(isinstance(node, ast.Call) and node.args for node in self._nodes)
+
     def calls(self, *, strict_signs: bool = False, positional: PositionalNames | None = None) -> list[Call]:
         """The calls; those of a plain list are the same ones every time.
 
