@@ -196,7 +196,10 @@ NOTATIONS: Mapping[str, Notation] = {
     ),
     "mistral-json": FirstOf((JsonCalls(("[TOOL_CALLS]",)), _LOOSE)),
     "functionary31": FirstOf(
-        (NamedJson(re.compile(r"<function=([^<>\s]+)>(?=\s*\{)"), ("<function=",), ending="</function>"), _Code("<|python_tag|>"))
+        (
+            NamedJson(re.compile(r"<function=([^<>\s]+)>(?=\s*\{)"), ("<function=",), ending="</function>"),
+            _Code("<|python_tag|>"),
+        )
     ),
     "functionary32": FirstOf(
         (NamedJson(re.compile(r"(?:\A\s*|>>>)([\w.-]+)\n(?=\s*\{)")), _Code(">>>python\n"))

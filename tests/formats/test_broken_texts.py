@@ -32,17 +32,33 @@ READ: list[tuple[str, str, list[dict[str, Any]]]] = [
     ("pythonic", "[f(from='a', x=1), class.import(lambda=2)]",
      [{"f": {"from": "a", "x": 1}}, {"class.import": {"lambda": 2}}]),
     ("pythonic", "Now [see] it:\n[f(a='(]'),\n g(b=[1])]\nDone (soon).", [{"f": {"a": "(]"}}, {"g": {"b": [1]}}]),
+    ("minimax-m2", '<minimax:tool_call><invoke name="f"><parameter name="a">\n<![CDATA[x<y]]>\n</parameter></invoke>',
+     [{"f": {"a": "x<y"}}]),
     ("olmo3", "<function_calls>\nf(from=1)\ng(in='not in')\n</function_calls>",
      [{"f": {"from": 1}}, {"g": {"in": "not in"}}]),
 ]  # fmt: skip
-BROKEN = {
-    "gemma4": GEMMA("call:f{a:1} and more"),
-    "dsml": DSML("a text"),
-    "qwen-coder": CODER("<parameter=a>\n<parameter>x</parameter>\n</parameter>\n"),
-    "minimax-m3": ']<]minimax[><invoke name="f">]<]minimax[><a>x]<]minimax[><b>y]<]minimax[></b>]<]minimax[></invoke>',
-    "glm45": GLM("<arg_key>a</arg_key><arg_key>b</arg_key><arg_value>x</arg_value>"),
-    "minimax-m2": '<minimax:tool_call><invoke name="f"><parameter name="a">x</invoke></minimax:tool_call>',
-}
+BROKEN = [
+    ("gemma4", GEMMA("call:f{a:1} and more")),
+    ("dsml", DSML("a text")),
+    ("qwen-coder", CODER("<parameter=a>\n<parameter>x</parameter>\n</parameter>\n")),
+    ("minimax-m3", ']<]minimax[><invoke name="f">]<]minimax[><a>x]<]minimax[><b>y]<]minimax[></b>]<]minimax[></invoke>'),
+    ("glm45", GLM("<arg_key>a</arg_key><arg_key>b</arg_key><arg_value>x</arg_value>")),
+    ("minimax-m2", '<minimax:tool_call><invoke name="f"><parameter name="a">x</invoke></minimax:tool_call>'),
+    ("harmony", "<|channel|>commentary to=functions.f<|message|>"),
+    ("pythonic", "[f('x')]"),
+    ("solar", '<|tool_call:begin|>1<|tool_call:name|>f<|tool_call:args|>{"a": 1}oops<|tool_call:end|>'),
+    ("functionary31", '<function=f>{"a": 1}oops</function>'),
+    ("plamo", '<|plamo:begin_tool_name:plamo|>f<|plamo:end_tool_name:plamo|><|plamo:begin_tool_arguments:plamo|>{"a": 1}'
+     "oops<|plamo:end_tool_arguments:plamo|>"),
+    ("gemma4", GEMMA("call:f(a=1)")),
+    ("gemma4", GEMMA('{"name": "f"}')),
+    *((name, f'{opening}[{{"name": "f", "arguments": {{}}}}] oops{closing}') for name, opening, closing in (
+        ("toolcall-json", "<TOOLCALL>", "</TOOLCALL>"), ("tool-calls-list", "<tool_calls>", "</tool_calls>"),
+        ("phi4-mini", "<|tool_call|>", "<|/tool_call|>"), ("command", "<|START_ACTION|>", "<|END_ACTION|>"),
+        ("internlm", "<|action_start|><|plugin|>", "<|action_end|>"),
+    )),
+    ("apertus", '<|tools_prefix|>[{"f": {}}] oops<|tools_suffix|>'),
+]  # fmt: skip
 GOOD_AND_BROKEN = {
     "hermes": ('<tool_call>{"name": "f", "arguments": {', "}}</tool_call>", "oops"),
     "deepseek": ("<｜tool▁call▁begin｜>f<｜tool▁sep｜>{", "}<｜tool▁call▁end｜>", "oops"),
@@ -57,10 +73,10 @@ def test_a_call_is_read_whole(name: str, text: str, calls: list[dict[str, Any]])
     assert [call.as_object() for call in decode_reply(Reply(text=text), "fc", decoder=name)] == calls
 
 
-@pytest.mark.parametrize("name", BROKEN)
-def test_a_call_of_which_something_is_unread_is_no_call(name: str) -> None:
+@pytest.mark.parametrize(("name", "text"), BROKEN)
+def test_a_call_of_which_something_is_unread_is_no_call(name: str, text: str) -> None:
     with pytest.raises(DecodeError):
-        decode_reply(Reply(text=BROKEN[name]), "fc", decoder=name)
+        decode_reply(Reply(text=text), "fc", decoder=name)
 
 
 @pytest.mark.parametrize("name", GOOD_AND_BROKEN)
