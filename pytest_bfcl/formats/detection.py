@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from collections.abc import Container, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
-from pytest_bfcl.formats.served import NOTATIONS, TELLING, announced
+from pytest_bfcl.formats.members import literal
+from pytest_bfcl.formats.notations import Notation
+from pytest_bfcl.formats.served import NOTATIONS, TELLING, announced, elements
 from pytest_bfcl.formats.thinking import part
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.syntax.limits import DecodeError
@@ -64,8 +67,12 @@ def lost_calls(text: str, functions: Sequence[Fields] = ()) -> tuple[str, list[C
 
 
 def _calls_by(text: str, name: str, functions: Sequence[Fields]) -> list[Call]:
+    return _calls_of(NOTATIONS[name], text, functions)
+
+
+def _calls_of(notation: Notation, text: str, functions: Sequence[Fields] = ()) -> list[Call]:
     try:
-        pairs = NOTATIONS[name].pairs(text, functions)
+        pairs = notation.pairs(text, functions)
     except DecodeError:
         return []
     return [Call(call, arguments) for call, arguments in pairs if isinstance(arguments, dict)]
@@ -84,6 +91,11 @@ _QUOTED = re.compile(r"""\{\s*"name"\s*:\s*"([^"]{1,200})"\s*,\s*"arguments"\s*:
 _ACTION = re.compile(r"^Action:[ \t]*([\w.-]{1,200})[ \t]*\n+Action Input:[ \t]*\{", re.MULTILINE)
 """A call as ReAct prompts ask for it."""
 _VALUE = re.compile(r"[\[{]")
+_PYTHONIC = re.compile(r"\s*(?:'|\{\s*')")
+"""Behind a bracket: a text in single quotes, as Python prints objects."""
+_ESCAPED = re.compile(r"&(?:lt|quot|#34|#39|#x27);")
+_INVOKES = elements("<invoke ", ends=("</function_calls>",))
+"""Calls as Claude's own prompts ask for them."""
 _MOST_STARTS = 500
 """Places of one text at which JSON or a Python call is looked for."""
 _LONGEST_CALL = 4_000
@@ -93,10 +105,12 @@ _ANNOUNCED = re.compile("|".join(re.escape(mark) for name in TELLING for mark in
 
 
 def values_in(text: str) -> Iterator[Any]:
-    """Every JSON object and list in a text, the outermost ones; in fences, tags or amid prose.
+    """Every object and list in a text, the outermost ones; in fences, tags or amid prose.
 
-    What is begun and never closed is read `_MOST_STARTS` times and over twice the text's length at most.
+    They are JSON or Python's literals, also inside a text of JSON and with HTML's escapes. What is begun and never
+    closed is read `_MOST_STARTS` times and over twice the text's length at most.
     """
+    text = _unescaped(text)
     position = starts = 0
     left = 2 * len(text)
     scan = json.JSONDecoder().raw_decode
@@ -107,8 +121,22 @@ def values_in(text: str) -> Iterator[Any]:
         except (ValueError, RecursionError) as error:
             left -= (error.pos if isinstance(error, json.JSONDecodeError) else len(text)) - found.start()
             position = found.end()
+            if _PYTHONIC.match(text, position) and (end := _closing(text, position)) is not None:
+                left -= end - position
+                with suppress(DecodeError):
+                    yield literal(text[found.start() : end])
+                    position = end
             continue
         yield value
+
+
+def _unescaped(text: str) -> str:
+    """A text of JSON as what it stands for, and HTML's escapes as their characters."""
+    if text.startswith('"'):
+        with suppress(DecodeError):
+            inner = parse_json(text)
+            text = inner if isinstance(inner, str) else text
+    return html.unescape(text) if _ESCAPED.search(text) else text
 
 
 def calls_anywhere(text: str, names: Container[str]) -> Iterator[Call]:
@@ -116,11 +144,13 @@ def calls_anywhere(text: str, names: Container[str]) -> Iterator[Call]:
 
     Never for judging: a call that somebody quotes is one here. ``names``: what a Python call is looked for by.
     """
-    for turn in filter(str.strip, _TURN.split(text)):
+    for turn in filter(str.strip, _TURN.split(_unescaped(text))):
         if len(turn) <= LOOKED_AT:
             marked = announced(turn) if _ANNOUNCED.search(turn) else ()
             for name in (*marked, *(["functionary32"] if "\n{" in turn else [])):
                 yield from _calls_by(turn, name, ())
+            if "<invoke " in turn:
+                yield from _calls_of(_INVOKES, turn)
         for name, arguments in _QUOTED.findall(turn):
             with suppress(DecodeError):
                 yield Call(name, parse_json(arguments))

@@ -88,7 +88,7 @@ class _Lines:
         return [(name.strip(), parse_json(line)) for name, line in zip(lines[::2], lines[1::2], strict=True)]
 
 
-def _elements(opening: str, *, ends: tuple[str, ...], prefix: str = "", **more: Any) -> Tagged:
+def elements(opening: str, *, ends: tuple[str, ...], prefix: str = "", **more: Any) -> Tagged:
     """``<PREFIXinvoke name="…">`` with ``<PREFIXparameter name="…">``, quotes or not, as several families have it."""
     invoke, parameter = f"<{prefix}invoke", f"<{prefix}parameter"
     return Tagged(
@@ -228,26 +228,26 @@ NOTATIONS: Mapping[str, Notation] = {
     "k2-horizon": FirstOf(
         (_keys("ifm|", named=True, closed=True), JsonCalls(("<ifm|tool_call>",), "</ifm|tool_call>"))
     ),
-    "minimax-m2": _elements("<minimax:tool_call>", ends=("</minimax:tool_call>",), named=True),
+    "minimax-m2": elements("<minimax:tool_call>", ends=("</minimax:tool_call>",), named=True),
     "minimax-m3": NestedTags("]<]minimax[>["),
     "dots": FirstOf(
-        (_elements(
+        (elements(
                 "<dots_function_call>", ends=("</dots_function_call>",), trimmed="all", named=True, closed=True
             ), JsonCalls(("<dots_function_call>",)))
     ),
     "dsml": FirstOf(
         (
-            _elements(
+            elements(
                 "<｜DSML｜", ends=("</｜DSML｜function_calls>", "</｜DSML｜tool_calls>"), prefix="｜DSML｜",
                 json_values=True,
             ),
-            _elements("<｜DSML｜", ends=("</｜DSML｜ calls>",), prefix="｜DSML｜ ", json_values=True),
+            elements("<｜DSML｜", ends=("</｜DSML｜ calls>",), prefix="｜DSML｜ ", json_values=True),
         )
     ),
-    "step3": _elements(
+    "step3": elements(
         "<｜tool_call_begin｜>", ends=("<｜tool_call_end｜>",), prefix="steptml:", trimmed="all", closed=True
     ),
-    "muse": _elements(
+    "muse": elements(
         "<atem:function_calls>", ends=("</atem:function_calls>", "<|eom|>"), prefix="atem:", json_values=True,
         closed=True,
         prose=re.compile(

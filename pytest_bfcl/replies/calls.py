@@ -14,8 +14,8 @@ from pytest_bfcl.json_types import Fields
 from pytest_bfcl.replies.shapes import UnknownShape, fields_of, plain, unknown, word
 from pytest_bfcl.transcript import Call, ToolCall, may_be_call
 
-_NAMES = ("name", "tool_name")
-_ARGUMENTS = ("arguments", "args", "input", "tool_kwargs", "kwargs", "parameters")
+_NAMES = ("name", "tool_name", "tool", "action", "function_name")
+_ARGUMENTS = ("arguments", "args", "input", "tool_kwargs", "kwargs", "parameters", "tool_input", "action_input")
 _IDS = ("call_id", "tool_call_id", "tool_id", "toolUseId", "id")
 _NESTED = ("function", "function_call", "functionCall", "toolUse", "tool_call")
 CALL_KINDS = frozenset(("custom_tool_call", "function_call", "tool-call", "tool_call", "tool_use"))

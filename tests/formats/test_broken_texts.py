@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import html
+import json
 from typing import Any
 
 import pytest
 
 from pytest_bfcl.decoding import DecodeError, decode_reply
-from pytest_bfcl.transcript import Reply
+from pytest_bfcl.formats.detection import calls_anywhere, values_in
+from pytest_bfcl.transcript import Call, Reply
 
 GEMMA = "<|tool_call>{}<tool_call|>".format
 GLM = "<tool_call>f{}</tool_call>".format
@@ -41,14 +44,16 @@ BROKEN = [
     ("gemma4", GEMMA("call:f{a:1} and more")),
     ("dsml", DSML("a text")),
     ("qwen-coder", CODER("<parameter=a>\n<parameter>x</parameter>\n</parameter>\n")),
-    ("minimax-m3", ']<]minimax[><invoke name="f">]<]minimax[><a>x]<]minimax[><b>y]<]minimax[></b>]<]minimax[></invoke>'),
+    ("minimax-m3",
+     ']<]minimax[><invoke name="f">]<]minimax[><a>x]<]minimax[><b>y]<]minimax[></b>]<]minimax[></invoke>'),
     ("glm45", GLM("<arg_key>a</arg_key><arg_key>b</arg_key><arg_value>x</arg_value>")),
     ("minimax-m2", '<minimax:tool_call><invoke name="f"><parameter name="a">x</invoke></minimax:tool_call>'),
     ("harmony", "<|channel|>commentary to=functions.f<|message|>"),
     ("pythonic", "[f('x')]"),
     ("solar", '<|tool_call:begin|>1<|tool_call:name|>f<|tool_call:args|>{"a": 1}oops<|tool_call:end|>'),
     ("functionary31", '<function=f>{"a": 1}oops</function>'),
-    ("plamo", '<|plamo:begin_tool_name:plamo|>f<|plamo:end_tool_name:plamo|><|plamo:begin_tool_arguments:plamo|>{"a": 1}'
+    ("plamo",
+     '<|plamo:begin_tool_name:plamo|>f<|plamo:end_tool_name:plamo|><|plamo:begin_tool_arguments:plamo|>{"a": 1}'
      "oops<|plamo:end_tool_arguments:plamo|>"),
     ("gemma4", GEMMA("call:f(a=1)")),
     ("gemma4", GEMMA('{"name": "f"}')),
@@ -87,3 +92,28 @@ def test_a_broken_call_leaves_the_good_ones(name: str) -> None:
         assert [call.name for call in decode_reply(Reply(text=text), "fc", decoder=name)] == ["f", "f"]
     with pytest.raises(DecodeError):
         decode_reply(Reply(text=broken + broken), "fc", decoder=name)
+
+
+OBJECT = '{"name": "f", "arguments": {"a": "x"}}'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        html.escape(OBJECT), json.dumps(OBJECT), str(json.loads(OBJECT)), f"before {[json.loads(OBJECT)]} behind",
+        json.dumps(json.dumps([json.loads(OBJECT)])[:-1] + "]"),
+    ],
+)  # fmt: skip
+def test_objects_are_found_however_they_are_escaped(text: str) -> None:
+    assert json.dumps(list(values_in(text))).strip("[]") == OBJECT
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<function_calls>\n<invoke name="f">\n<parameter name="a">x</parameter>\n</invoke>\n</function_calls>',
+        html.escape('<tool_call>{"name": "f", "arguments": {"a": "x"}}</tool_call>'), "r = f(\n    a='x',\n)",
+    ],
+)  # fmt: skip
+def test_calls_are_found_again_in_any_text(text: str) -> None:
+    assert Call("f", {"a": "x"}) in list(calls_anywhere(text, {"f"}))
