@@ -159,3 +159,15 @@ def test_a_model_nobody_offers_is_refused_before_workers_ask(project: Project, s
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     assert said in result.stderr.str()
     assert not (project.path / "run" / "results.jsonl").exists()
+
+
+def test_markers_lists_ours_without_a_model(pytester: pytest.Pytester) -> None:
+    result = pytester.runpytest_inprocess("--markers")
+    result.stdout.fnmatch_lines(
+        ["@pytest.mark.live: *the group live", "@pytest.mark.simple_java: *", "@pytest.mark.wire: *"]
+    )
+
+
+def test_their_names_stay_free_without_a_model(pytester: pytest.Pytester) -> None:
+    config = pytester.parseconfigure("--strict-markers")
+    assert not [line for line in config.getini("markers") if line.startswith(("live:", "wire:"))]

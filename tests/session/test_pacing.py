@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.concurrency import SERVERS, measured
 from tests.distributed import WORKERS
 
 from .conftest import Bench
@@ -84,3 +85,17 @@ def test_every_model_finds_its_own_number(bench: Bench) -> None:
     for name in ("openai:mock@fc", "openai:other@prompt"):
         assert f"{name}: --bfcl-concurrency auto came to " in text
     assert not [line for line in bench.records().values() if line["outcome"] == "error"]
+
+
+BEST = {"slots": 24, "bucket": 8, "window": 24, "linear": 48, "square": 48, "batch": 256, "drift": 128, "restart": 128}
+"""As `python benchmarks/concurrency.py` finds it among its numbers; those that lose no request."""
+REQUESTS = 3_000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", SERVERS)
+def test_auto_reaches_the_best_fixed_number(kind: str) -> None:
+    """Less than in virtual time: this machine is part of what is measured, and the ramp of fewer requests."""
+    fixed, auto = measured(kind, BEST[kind], False, REQUESTS), measured(kind, 256, True, REQUESTS)
+    assert not auto["errors"]
+    assert auto["rate"] >= 0.8 * fixed["rate"], (auto, fixed)
