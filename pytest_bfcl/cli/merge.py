@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Merge, summarise, and say what came out; 1 when parts do not fit, are missing or damaged."""
     from pytest_bfcl.cli import tell_left_out
-    from pytest_bfcl.dataset.known_issues import known_issues
+    from pytest_bfcl.dataset.verified import known_issues
     from pytest_bfcl.runs.damage import LeftOut
     from pytest_bfcl.runs.directory import RunDirectory
     from pytest_bfcl.runs.merge import UnfitError, find_runs, merge_runs

@@ -6,8 +6,11 @@ classifies an entry by a substring of its id; only `category_of` takes an id apa
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
 from typing import Literal
 
 from pytest_bfcl.failures import UsageError
@@ -217,3 +220,13 @@ def is_write_stage(category: str) -> bool:
     """Whether a category's entries only fill a memory: they are asked and never judged."""
     row = CATEGORIES.get(category)
     return row is not None and row.group == "memory_prereq"
+
+
+FILE = Path(__file__).with_name("domains.json")
+
+
+@lru_cache(maxsize=1)
+def domains() -> dict[str, str]:
+    """Id of a single-turn entry → domain; conversations have the classes they act on instead."""
+    listed: dict[str, str] = json.loads(FILE.read_text(encoding="utf-8"))
+    return {entry_id: domain for domain, ids in listed.items() for entry_id in ids.split()}

@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol
 
 from pytest_bfcl.dataset.categories import CATEGORIES, category_of
 from pytest_bfcl.dataset.index import DataProblem, Row, Scan, scan
@@ -56,47 +55,43 @@ class Part:
         return raw.replace(*self.rename, 1) if self.rename else raw
 
 
-class Layout(Protocol):
-    """Where the files are; ``trusted`` means their hash is known and lines need no check.
+class Layout:
+    """Where the files are, below ``root``; ``trusted`` means their hash is known and lines need no check.
 
     ``own`` means that somebody wrote these entries for themselves: they are checked before they are used. Files in the
     official layout are taken as they are, for the official data has flaws that its scores contain.
     """
 
-    @property
-    def root(self) -> Path:
-        """The folder or file everything lies in."""
-        ...
+    selection = ""
+    """Name of the format-sensitivity id file."""
+    as_it_is = False
 
-    @property
-    def trusted(self) -> bool:
-        """Whether lines need no check."""
-        ...
-
-    @property
-    def own(self) -> bool:
-        """Whether entries are checked before they are used."""
-        ...
+    def __init__(self, root: Path, trusted: bool = False) -> None:
+        self.root = root
+        self.trusted = trusted
+        self.own = not (trusted or self.as_it_is)
 
     def parts(self, category: str) -> list[Part]:
         """The files of a category in order; empty when the layout has none."""
-        ...
+        raise NotImplementedError
 
     def scan(self, part: Part) -> Scan:
         """The rows of one part that belong to its category."""
-        ...
+        return scan(part.path, check=not self.trusted, id_prefix=part.id_prefix)
 
     def document_file(self, class_name: str) -> Path | None:
         """The document file of a stateful class, if this data brings one."""
-        ...
+        return None
 
     def selection_file(self) -> Path | None:
         """The format-sensitivity id file, if there is one."""
-        ...
+        path = self.root / self.selection
+        return path if self.selection and path.is_file() else None
 
     def find_category(self, entry_id: str) -> str | None:
         """The category to look an id up in, or ``None`` when no such category exists."""
-        ...
+        category = category_of(entry_id)
+        return category if category in CATEGORIES else None
 
 
 def _shared(category: str) -> tuple[str, tuple[str, str] | None]:
@@ -118,13 +113,11 @@ def _prereq_rename(category: str) -> tuple[str, str]:
     return "memory", category.removesuffix("_prereq")
 
 
-@dataclass(frozen=True, slots=True)
-class OfficialLayout:
+class OfficialLayout(Layout):
     """The data folder of the bfcl-eval distribution."""
 
-    root: Path
-    trusted: bool = False
-    own: bool = False
+    selection = "BFCL_v4_format_sensitivity.json"
+    as_it_is = True
 
     def parts(self, category: str) -> list[Part]:
         """See `Layout`; write stages come last scenario first (data spec §6, point 2)."""
@@ -145,38 +138,17 @@ class OfficialLayout:
         calls = known if row.checker == "rest" and known.is_file() else None
         return [Part(category, path, answer_path if answer_path.is_file() else None, rename, prefix, calls)]
 
-    def scan(self, part: Part) -> Scan:
-        """See `Layout`."""
-        return scan(part.path, check=not self.trusted, id_prefix=part.id_prefix)
-
     def document_file(self, class_name: str) -> Path | None:
         """See `Layout`."""
         module = DOCUMENT_FILES.get(class_name)
         path = self.root / "multi_turn_func_doc" / f"{module}.json"
         return path if module and path.is_file() else None
 
-    def selection_file(self) -> Path | None:
-        """See `Layout`."""
-        path = self.root / "BFCL_v4_format_sensitivity.json"
-        return path if path.is_file() else None
 
-    def find_category(self, entry_id: str) -> str | None:
-        """See `Layout`."""
-        category = category_of(entry_id)
-        return category if category in CATEGORIES else None
-
-
-@dataclass(frozen=True, slots=True)
-class BundledLayout:
+class BundledLayout(Layout):
     """Our own folder: one ``.jsonl`` a category, answers inline."""
 
-    root: Path
-    trusted: bool = False
-
-    @property
-    def own(self) -> bool:
-        """See `Layout`."""
-        return not self.trusted
+    selection = "format_sensitivity.json"
 
     def parts(self, category: str) -> list[Part]:
         """See `Layout`; scenarios of our own come after the official five in the loader's order."""
@@ -188,32 +160,9 @@ class BundledLayout:
         path = self.root / f"{name}.jsonl"
         return [Part(category, path, None, rename)] if path.is_file() else []
 
-    def scan(self, part: Part) -> Scan:
-        """See `Layout`."""
-        return scan(part.path, check=not self.trusted)
 
-    def document_file(self, class_name: str) -> Path | None:
-        """See `Layout`."""
-        return None
-
-    def selection_file(self) -> Path | None:
-        """See `Layout`."""
-        path = self.root / "format_sensitivity.json"
-        return path if path.is_file() else None
-
-    def find_category(self, entry_id: str) -> str | None:
-        """See `Layout`."""
-        category = category_of(entry_id)
-        return category if category in CATEGORIES else None
-
-
-@dataclass(frozen=True)
-class FileLayout:
+class FileLayout(Layout):
     """One ``.jsonl`` of own entries; a line's category is its field, else read off its id, else ``simple_python``."""
-
-    root: Path
-    trusted: bool = False
-    own: bool = True
 
     @cached_property
     def _scan(self) -> tuple[Scan, dict[str, list[Row]]]:
@@ -243,14 +192,6 @@ class FileLayout:
         first = next(iter(by_category), part.category)
         return Scan(self.root, by_category.get(part.category, []), whole.problems if part.category == first else [])
 
-    def document_file(self, class_name: str) -> Path | None:
-        """See `Layout`."""
-        return None
-
-    def selection_file(self) -> Path | None:
-        """See `Layout`."""
-        return None
-
     def find_category(self, entry_id: str) -> str | None:
         """See `Layout`."""
         return self._category_of_id.get(entry_id)
@@ -264,18 +205,12 @@ class FileLayout:
         return {row.id: row.line for rows in self._scan[1].values() for row in rows}
 
 
-@dataclass(frozen=True)
-class FilesLayout:
-    """Several files of own entries as one set: ids are unique in all of them (`clash`)."""
+class FilesLayout(Layout):
+    """Several files of own entries as one set, in the folder of the first: ids are unique in all of them (`clash`)."""
 
-    files: tuple[FileLayout, ...]
-    trusted: bool = False
-    own: bool = True
-
-    @property
-    def root(self) -> Path:
-        """The folder of the first file."""
-        return self.files[0].root.parent
+    def __init__(self, files: tuple[FileLayout, ...]) -> None:
+        super().__init__(files[0].root.parent)
+        self.files = files
 
     def clash(self) -> str | None:
         """The first id that stands in two files, with both places."""
@@ -294,14 +229,6 @@ class FilesLayout:
     def scan(self, part: Part) -> Scan:
         """See `Layout`."""
         return next(file for file in self.files if file.root == part.path).scan(part)
-
-    def document_file(self, class_name: str) -> Path | None:
-        """See `Layout`."""
-        return None
-
-    def selection_file(self) -> Path | None:
-        """See `Layout`."""
-        return None
 
     def find_category(self, entry_id: str) -> str | None:
         """See `Layout`."""

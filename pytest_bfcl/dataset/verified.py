@@ -8,6 +8,7 @@ entry is excluded, not repaired. Scores on verified data have their own name and
 from __future__ import annotations
 
 import copy
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -17,6 +18,7 @@ from typing import Any, Literal
 from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.fetching.texts import digest
 from pytest_bfcl.json_types import Parsed
+from pytest_bfcl.transcript import Mode
 from pytest_bfcl.troubles import HarnessTrouble
 
 Kind = Literal["wrong_answer", "narrow", "ambiguous", "unpassable", "schema", "duplicate"]
@@ -143,8 +145,6 @@ def _foreign(change: Correction, why: str) -> HarnessError:
 @cache
 def verification(version: str) -> Verification:
     """The list for a version of the official data; empty for versions without a review."""
-    import tomllib
-
     listed = tomllib.loads(Path(__file__).with_name("verified.toml").read_text(encoding="utf-8"))
     if listed["dataset"] != version:
         return Verification()
@@ -155,3 +155,33 @@ def verification(version: str) -> Verification:
     exclusions = {name: Exclusion(name, **row) for row in listed["exclusions"] for name in row.pop("ids")}
     kept = {name: row["reason"] for row in listed["kept"] for name in row["ids"]}
     return Verification({name: tuple(rows) for name, rows in corrections.items()}, exclusions, kept)
+
+
+IssueKind = Literal["unpassable", "ambiguous", "wrong_answer"]
+
+
+@dataclass(frozen=True, slots=True)
+class KnownIssue:
+    """One known issue: the entry, in which modes, what kind, why, and the data version it was seen in.
+
+    ``unpassable``: no correct reply passes the official rules; ``ambiguous``: a correct reply may fail;
+    ``wrong_answer``: the expected answer is wrong.
+    """
+
+    id: str
+    modes: tuple[Mode, ...]
+    kind: IssueKind
+    why: str
+    dataset: str
+
+
+def known_issues(dataset_version: str) -> list[KnownIssue]:
+    """The issues of a data version; none for versions without a review (and for our own data)."""
+    return [issue for issue in _issues() if issue.dataset == dataset_version]
+
+
+@cache
+def _issues() -> tuple[KnownIssue, ...]:
+    text = Path(__file__).with_name("known_issues.toml").read_text(encoding="utf-8")
+    issues = tomllib.loads(text).get("issues", [])
+    return tuple(KnownIssue(**{**issue, "modes": tuple(issue["modes"])}) for issue in issues)

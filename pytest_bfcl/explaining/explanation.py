@@ -29,10 +29,18 @@ from pytest_bfcl.checkers.details import (
 )
 from pytest_bfcl.checkers.reasons import details_of, rule_of
 from pytest_bfcl.checkers.state import ABSENT
-from pytest_bfcl.explaining.calls import CallRow, Compared, call_rows, calls_of, compared, other_attempts
+from pytest_bfcl.explaining.calls import (
+    CallRow,
+    Compared,
+    call_rows,
+    calls_of,
+    compared,
+    given_result,
+    other_attempts,
+    wanted_result,
+)
 from pytest_bfcl.explaining.headlines import headline
 from pytest_bfcl.explaining.notation import allowed_text, answer_text, call_text, value_text
-from pytest_bfcl.explaining.results import given_result, wanted_result
 from pytest_bfcl.explaining.turns import ShownCall, compare_turn, earlier_calls, undecoded_steps, why_quiet
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.plain_text import clean, cut

@@ -31,7 +31,7 @@ from pytest_bfcl.checkers.details import (
 )
 from pytest_bfcl.checkers.entries import checker_of
 from pytest_bfcl.checkers.reasons import details_of, rule_of
-from pytest_bfcl.explaining import results, turns
+from pytest_bfcl.explaining import calls, turns
 from pytest_bfcl.explaining.calls import call_table, calls_of, compared, other_attempts
 from pytest_bfcl.explaining.notation import allowed_text, answer_text, call_text, value_text
 from pytest_bfcl.failures import Verdict
@@ -97,15 +97,15 @@ def _body(entry: Entry, transcript: Transcript, details: Details) -> list[Line]:
     """What was expected and what was done, by the family of the details."""
     match details:
         case ResultCountDetails():
-            return results.count_lines(entry, transcript, details)
+            return calls.count_lines(entry, transcript, details)
         case CountDetails():
             return _wrong_count(transcript, details)
         case MatchDetails():
             return _no_match(entry, transcript, details)
         case ResultMatchDetails():
-            return results.unmatched_lines(entry, transcript, details)
+            return calls.unmatched_lines(entry, transcript, details)
         case ResultDetails():
-            return results.result_lines(entry, transcript, details)
+            return calls.result_lines(entry, transcript, details)
         case UnreadDetails():
             return _undecodable(entry, transcript, details)
         case UndueDetails():

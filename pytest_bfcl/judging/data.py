@@ -97,7 +97,7 @@ class Data:
 
     def overall(self, judgements: Iterable[Judgement]) -> Overall:
         """The score that judgements add up to, one a task."""
-        from pytest_bfcl.dataset.known_issues import known_issues
+        from pytest_bfcl.dataset.verified import known_issues
         from pytest_bfcl.scoring.summary import full_sizes, sizes_of, summarise
 
         facts: DataFacts = {"name": self.name, "version": self.version, "sha256": self.sha256}

@@ -16,8 +16,7 @@ from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.plugin import pytest_internals
 from pytest_bfcl.run_options import refusals
 from pytest_bfcl.selection import node_ids
-from pytest_bfcl.selection.joint import JointData
-from pytest_bfcl.selection.selection import Selection, categories_to_run
+from pytest_bfcl.selection.selection import JointData, Selection, categories_to_run
 from pytest_bfcl.selection.splits import check_data, is_in
 from pytest_bfcl.suggestions import did_you_mean
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from _pytest._code.code import ExceptionRepr, ReprEntryNative, ReprFileLocation, ReprTraceback
 
-from pytest_bfcl.explaining.folding import ALIKE, alike, ids_text, sign_of
+from pytest_bfcl.explaining.headlines import ALIKE, alike, ids_text, sign_of
 from pytest_bfcl.plain_text import printable
 
 Place = tuple[str, int]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from pytest_bfcl.conversation.lookahead import RunStopped
-from pytest_bfcl.explaining.folding import error_text
+from pytest_bfcl.explaining.headlines import error_text
 from pytest_bfcl.failures import (
     AdapterError,
     BenchmarkError,

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from pytest_bfcl.explaining.folding import ALIKE, NAMED, error_text, sign_of
-from pytest_bfcl.explaining.headlines import headline
+from pytest_bfcl.explaining.headlines import ALIKE, NAMED, error_text, headline, sign_of
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.reporting.links import ENTRIES, model_suffix, safe_id
 

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from pytest_bfcl.checkers.corrected import CORRECTED_RULES
 from pytest_bfcl.checkers.reasons import remedy_of, rule_of
-from pytest_bfcl.explaining.folding import ids_text
+from pytest_bfcl.explaining.headlines import ids_text
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.plain_text import clean, cut
 from pytest_bfcl.reporting import charts, rendering, scores

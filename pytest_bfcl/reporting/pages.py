@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 from pytest_bfcl.checkers.corrected import CORRECTED_RULES
-from pytest_bfcl.dataset.known_issues import known_issues
+from pytest_bfcl.dataset.verified import known_issues
 from pytest_bfcl.explaining.explanation import explain
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.json_types import Fields, Parsed

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from pytest_bfcl.dataset.known_issues import known_issues
+from pytest_bfcl.dataset.verified import known_issues
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.reporting import overview, rendering

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from pytest_bfcl.dataset.categories import CATEGORIES, GROUPS
-from pytest_bfcl.dataset.domains import domains
+from pytest_bfcl.dataset.categories import CATEGORIES, GROUPS, domains
 from pytest_bfcl.runs.result_line import ResultLine
 from pytest_bfcl.runs.summary_types import RunFacts, Summary
 from pytest_bfcl.scoring.model_info import ModelInfo

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from pytest_bfcl.dataset.categories import CATEGORIES, category_of, resolve_categories
-from pytest_bfcl.dataset.entry import EntryRef
-from pytest_bfcl.dataset.loading import DataSet
+from pytest_bfcl.dataset.entry import Entry, EntryRef
+from pytest_bfcl.dataset.loading import DataSet, joint_digest
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.selection.sharding import stratified_sample
@@ -177,3 +178,49 @@ def _ids_from_json(text: str, path: Path) -> list[str]:
             raise UsageError(f"{path}: {category!r} must hold a list of ids")
         ids += names
     return ids
+
+
+class JointData:
+    """The chosen set and files beside it: what both are, as a fingerprint and a report need it."""
+
+    def __init__(self, chosen: DataSet, files: DataSet) -> None:
+        self._sets = (chosen, files)
+        self.name = f"{chosen.name}+{files.name}"
+        self.version = chosen.version
+        self.root = files.root
+
+    def unread(self) -> JointData:
+        """Both with nothing read of them yet: little to send to another process."""
+        chosen, files = self._sets
+        return JointData(chosen.unread(), files.unread())
+
+    @cached_property
+    def file_digests(self) -> dict[str, str]:
+        """Digest of the chosen set and of each file, by name."""
+        chosen, files = self._sets
+        return {chosen.name: chosen.sha256, **(files.file_digests or {files.name: files.sha256})}
+
+    @property
+    def templates(self) -> dict[str, str]:
+        """Digests of what own entries have copied into their trials."""
+        return {**self._sets[0].templates, **self._sets[1].templates}
+
+    @cached_property
+    def sha256(self) -> str:
+        """Digest of all data files, for the run's fingerprint."""
+        return joint_digest(self.file_digests)
+
+    def entry(self, entry_id: str) -> Entry:
+        """The entry of this id; raises `pytest_bfcl.dataset.UnknownEntry`."""
+        chosen, files = self._sets
+        return (chosen if chosen.find(entry_id) is not None else files).entry(entry_id)
+
+    def clash(self) -> str | None:
+        """The first id that both have, with both places."""
+        chosen, files = self._sets
+        for ref in (ref for name in files.categories() for ref in files.index(name)):
+            other = chosen.find(ref.id)
+            if other is not None:
+                places = f"{other.path}:{other.line} and in {ref.path}:{ref.line}"
+                return f"the id {ref.id!r} occurs in {places}: results are stored by id, so change one of the two"
+        return None

@@ -113,7 +113,7 @@ def settled_models(
 
 def tallies_of(fingerprint: Fingerprint, data: DataSet) -> Tallies:
     """What counts the lines of a run over this data."""
-    from pytest_bfcl.dataset.known_issues import known_issues
+    from pytest_bfcl.dataset.verified import known_issues
     from pytest_bfcl.scoring.summary import Tallies
 
     return Tallies(fingerprint.to_dict(), known_issues(data.version))

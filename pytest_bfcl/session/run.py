@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.scoring.gating import Gates
     from pytest_bfcl.scoring.model_info import ModelInfo
     from pytest_bfcl.scoring.summary import Tallies
-    from pytest_bfcl.selection.joint import JointData
+    from pytest_bfcl.selection.selection import JointData
     from pytest_bfcl.session.contender import Contender
     from pytest_bfcl.session.earlier import EarlierParts
     from pytest_bfcl.session.events import Answered

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from pytest_bfcl.dataset.renames import Renames
+from pytest_bfcl.dataset.entry import Renames
 from pytest_bfcl.failures import BenchmarkError
 from pytest_bfcl.simulators.toolkit import Oversized, Simulator, copied, error_text, serialise
 from pytest_bfcl.syntax.call_parsing import CallRefused, ParsedCall, call_name, parse, split_call

@@ -30,7 +30,7 @@ from types import UnionType
 from typing import Any, ClassVar, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from pytest_bfcl.json_types import Fields, JsonObject, JsonValue, Parsed
-from pytest_bfcl.tools.docstrings import read_docstring
+from pytest_bfcl.tools.documents import read_docstring
 
 F = TypeVar("F", bound=Callable[..., Any])
 

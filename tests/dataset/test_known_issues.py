@@ -12,8 +12,8 @@ import pytest
 from pytest_bfcl.checkers import judge
 from pytest_bfcl.dataset.categories import GROUPS, category_of
 from pytest_bfcl.dataset.entry import Entry
-from pytest_bfcl.dataset.known_issues import Kind, known_issues
 from pytest_bfcl.dataset.loading import DataSet
+from pytest_bfcl.dataset.verified import Kind, known_issues
 from pytest_bfcl.fetching.official import VERSION
 from pytest_bfcl.models.oracle import answer
 from pytest_bfcl.transcript import Mode, Step, Transcript, Turn

@@ -171,7 +171,7 @@ def test_the_corrected_ground_truth_passes_and_the_old_one_fails_where_it_should
     mode: str, official: Any, verified: Any
 ) -> None:
     from pytest_bfcl import run
-    from pytest_bfcl.dataset.known_issues import known_issues
+    from pytest_bfcl.dataset.verified import known_issues
 
     listed = verification(VERSION)
     ids = sorted(listed.corrections)
@@ -247,7 +247,7 @@ def test_the_oracle_passes_everything_but_what_the_official_rules_cannot_pass(mo
     """The stated list: known issues of official checking rules (Java arrays, untyped lists), not of data."""
     from pytest_bfcl.checkers import judge
     from pytest_bfcl.dataset.categories import GROUPS
-    from pytest_bfcl.dataset.known_issues import known_issues
+    from pytest_bfcl.dataset.verified import known_issues
     from pytest_bfcl.models.oracle import answer
     from pytest_bfcl.transcript import Step, Transcript, Turn
 

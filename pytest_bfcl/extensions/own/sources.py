@@ -12,8 +12,7 @@ from typing import Any, get_type_hints
 
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
-from pytest_bfcl.tools.docstrings import read_docstring
-from pytest_bfcl.tools.documents import is_tool, native_document
+from pytest_bfcl.tools.documents import is_tool, native_document, read_docstring
 from pytest_bfcl.tools.json_schema import DIALECT, FunctionDoc
 
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from typing_extensions import TypedDict
 
 from pytest_bfcl.dataset.categories import CATEGORIES, resolve_categories
-from pytest_bfcl.dataset.known_issues import known_issues
 from pytest_bfcl.dataset.loading import UnknownEntry
+from pytest_bfcl.dataset.verified import known_issues
 from pytest_bfcl.extensions.training.episode import Episode
 from pytest_bfcl.extensions.training.grades import CALL_COST
 from pytest_bfcl.extensions.training.rewards import read_by, refuse_unreadable, reward

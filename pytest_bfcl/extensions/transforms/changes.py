@@ -10,8 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from pytest_bfcl.dataset.entry import Entry, FunctionDoc
-from pytest_bfcl.dataset.renames import Renames
+from pytest_bfcl.dataset.entry import Entry, FunctionDoc, Renames
 from pytest_bfcl.extensions.transforms.renaming import renamed
 
 REPORTS = "UsageReports"

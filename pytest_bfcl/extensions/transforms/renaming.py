@@ -9,8 +9,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from pytest_bfcl.dataset.entry import Entry, FunctionDoc
-from pytest_bfcl.dataset.renames import Renames
+from pytest_bfcl.dataset.entry import Entry, FunctionDoc, Renames
 from pytest_bfcl.python_text import parse_expression
 
 

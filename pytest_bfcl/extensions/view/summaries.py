@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-from pytest_bfcl.dataset.known_issues import known_issues
+from pytest_bfcl.dataset.verified import known_issues
 from pytest_bfcl.extensions.view.index import RunIndex
 from pytest_bfcl.extensions.view.runs import ListedRun, Refused
 from pytest_bfcl.failures import UsageError

@@ -12,8 +12,8 @@ import pytest
 from pytest_bfcl.checkers import judge
 from pytest_bfcl.conversation.services import Services
 from pytest_bfcl.dataset.categories import GROUPS
-from pytest_bfcl.dataset.known_issues import known_issues
 from pytest_bfcl.dataset.loading import DataSet
+from pytest_bfcl.dataset.verified import known_issues
 from pytest_bfcl.explaining.terminal import failure_text
 from pytest_bfcl.extensions.own.validation import validate
 from pytest_bfcl.fetching.official import VERSION

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from pytest_bfcl.dataset.known_issues import Kind
+from pytest_bfcl.dataset.verified import Kind
 from pytest_bfcl.extensions.lab.auditing.item_fit import ItemFit
 
 
