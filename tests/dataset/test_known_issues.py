@@ -13,7 +13,7 @@ from pytest_bfcl.checkers import judge
 from pytest_bfcl.dataset.categories import GROUPS, category_of
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.dataset.loading import DataSet
-from pytest_bfcl.dataset.verified import Kind, known_issues
+from pytest_bfcl.dataset.verified import IssueKind, known_issues
 from pytest_bfcl.fetching.official import VERSION
 from pytest_bfcl.models.oracle import answer
 from pytest_bfcl.transcript import Mode, Step, Transcript, Turn
@@ -21,7 +21,7 @@ from pytest_bfcl.transcript import Mode, Step, Transcript, Turn
 
 def test_the_list_is_well_formed(official: DataSet) -> None:
     issues = known_issues(VERSION)
-    assert {issue.kind for issue in issues} == set(get_args(Kind))
+    assert {issue.kind for issue in issues} == set(get_args(IssueKind))
     for issue in issues:
         assert official.find(issue.id) is not None
         assert issue.modes

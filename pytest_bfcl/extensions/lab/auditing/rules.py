@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from pytest_bfcl.dataset.verified import Kind
+from pytest_bfcl.dataset.verified import IssueKind
 from pytest_bfcl.extensions.lab.auditing.item_fit import ItemFit
 
 
@@ -23,7 +23,7 @@ class Rule:
     title: str
     why: str
     advice: str
-    kind: Kind
+    kind: IssueKind
     level: Literal["defect", "reading"] = "defect"
 
 
