@@ -420,9 +420,8 @@ COLUMNS = {
     "judging/said.py": "judge", "extensions/training/rewards.py": "rewards", "extensions/training/tasks.py": "rewards",
     "extensions/training/trl.py": "episode", "runs/replay_lines.py": "score", "extensions/own/assertions.py":
     "assertions", "extensions/own/expecting.py": "assertions", "extensions/agents/episode.py": "agent",
-    "extensions/own/logs/truth.py": "import", "extensions/own/logs/apis.py": "import",
+    "extensions/own/logs/conversation.py": "import", "extensions/own/logs/apis.py": "import",
     "extensions/own/logs/spans.py": "import",
-    "extensions/own/logs/vercel.py": "import",
 }  # fmt: skip
 """Every module that reads replies, and the door by which this page goes through it. Recordings of ``ask`` hold what a
 model's reader read."""

@@ -15,8 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_bfcl.extensions.agents.agent import Agent, mistake_of
-from pytest_bfcl.extensions.agents.episode import AgentEntry
+from pytest_bfcl.extensions.agents.episode import Agent, AgentEntry, mistake_of
 from pytest_bfcl.extensions.agents.pool import PooledAgent
 from pytest_bfcl.extensions.agents.posted import PostedAgent
 from pytest_bfcl.failures import AdapterError, BenchmarkError, UsageError

@@ -54,8 +54,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _serve_entry(args: argparse.Namespace) -> int:
-    from pytest_bfcl.extensions.agents.mcp_play import EntryTable
-    from pytest_bfcl.extensions.agents.mcp_world import EntryWorld
+    from pytest_bfcl.extensions.agents.mcp_play import EntryTable, EntryWorld
     from pytest_bfcl.rescoring import open_data
     from pytest_bfcl.settings import Settings
 

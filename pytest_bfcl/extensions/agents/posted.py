@@ -15,8 +15,7 @@ import json
 import secrets
 from typing import TYPE_CHECKING, Any
 
-from pytest_bfcl.extensions.agents.agent import Agent
-from pytest_bfcl.extensions.agents.episode import AgentEntry
+from pytest_bfcl.extensions.agents.episode import Agent, AgentEntry
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.redaction import discreet, hide, url_secrets

@@ -54,8 +54,7 @@ def _count(text: str) -> int:
 
 def run(args: argparse.Namespace) -> int:
     """Print or append the entries."""
-    from pytest_bfcl.extensions.own.neighbours import Neighbours
-    from pytest_bfcl.extensions.own.skeletons import line_of, skeleton
+    from pytest_bfcl.extensions.own.skeletons import Neighbours, line_of, skeleton
 
     functions = chosen_functions(args)
     if args.each:

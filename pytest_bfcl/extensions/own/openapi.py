@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl import extras
 from pytest_bfcl.confined import Service, Stopped, Worker
-from pytest_bfcl.extensions.own.examples import given_example
-from pytest_bfcl.extensions.own.openapi_schemas import Standalone
+from pytest_bfcl.extensions.own.openapi_schemas import Standalone, given_example
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.plain_text import clean

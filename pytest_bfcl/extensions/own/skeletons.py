@@ -1,21 +1,62 @@
-"""Entries to be filled in: the tools are there, request and answer wait for a person."""
+"""Entries to be filled in: the tools are there, request and answer wait for a person; near tools beside them."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Sequence
 from keyword import iskeyword
+from math import log
 from typing import Any
 
 from pytest_bfcl.dataset.entry import FunctionDoc
 from pytest_bfcl.dataset.served_entry import portable_name
+from pytest_bfcl.extensions.own.lint import SAME, words
 from pytest_bfcl.extensions.own.openapi import EXAMPLES
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.judging.expected import plain_answers
 from pytest_bfcl.tools.examples import example_value
 from pytest_bfcl.tools.json_schema import DIALECT, argument_problem, is_native
+
+
+class Neighbours:
+    """The tools of a source, compared by the words of names and descriptions; rare words count for more."""
+
+    def __init__(self, functions: Sequence[FunctionDoc]) -> None:
+        self._functions = functions
+        self._words = [words(f"{each['name']} {each.get('description', '')}") for each in functions]
+        seen = Counter(word for told in self._words for word in told)
+        self._weights = {word: log(1 + len(functions) / count) for word, count in seen.items()}
+        self._with: dict[str, list[int]] = {}
+        for number, told in enumerate(self._words):
+            for word in told:
+                self._with.setdefault(word, []).append(number)
+
+    def of(self, number: int, count: int) -> list[FunctionDoc]:
+        """The nearest tools of the one at a place, without those that look the same."""
+        mine = self._words[number]
+        scores: Counter[int] = Counter()
+        for word in mine:
+            for other in self._with[word]:
+                scores[other] += self._weights[word]  # type: ignore[assignment]
+        scores.pop(number, None)
+        ranked = sorted(scores, key=lambda other: (-scores[other], other))
+        ranked += [other for other in range(len(self._functions)) if other not in scores and other != number]
+        found: list[int] = []
+        for other in ranked:
+            if len(found) >= count:
+                break
+            if not any(self._are_twins(other, each) for each in (number, *found)):
+                found.append(other)
+        return [self._functions[other] for other in found]
+
+    def _are_twins(self, one: int, other: int) -> bool:
+        first, second = (set(self._functions[each]["parameters"].get("properties") or {}) for each in (one, other))
+        mine, theirs = self._words[one], self._words[other]
+        return first == second and len(mine & theirs) >= SAME * max(len(mine | theirs), 1)
+
 
 KINDS = ("simple", "multiple", "parallel", "irrelevance", "relevance")
 CATEGORY = {

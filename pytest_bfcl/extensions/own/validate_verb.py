@@ -99,8 +99,7 @@ def _reviewed(
     """
     from pytest_bfcl.dataset.index import DataProblem
     from pytest_bfcl.extensions.own.lint import lint_entry
-    from pytest_bfcl.extensions.own.proof import unprovable
-    from pytest_bfcl.extensions.own.validation import validated_categories
+    from pytest_bfcl.extensions.own.validation import unprovable, validated_categories
 
     broken = {problem.entry_id for problem in known if problem.severity == "error"}
     names = [name for name in chosen or validated_categories(dataset) if name != "format_sensitivity"]

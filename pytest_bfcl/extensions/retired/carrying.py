@@ -8,6 +8,7 @@ ground truth (where that is calls). A transcript that has them is left alone, so
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 from pytest_bfcl.conversation.history import fill_calls
 from pytest_bfcl.decoding.ground_truth import ground_truth_calls, parse_ground_truth_call
 from pytest_bfcl.extensions.retired.execution.functions import NETWORK_FUNCTIONS
-from pytest_bfcl.extensions.retired.execution.statements import NotAQuery, statement_of
 from pytest_bfcl.extensions.sql.outcome import Outcome
 from pytest_bfcl.failures import AdapterError, EntrySkipped, HarnessError
 from pytest_bfcl.json_types import Fields
@@ -27,6 +27,64 @@ if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry
     from pytest_bfcl.extensions.retired.execution.pool import Executor
     from pytest_bfcl.extensions.retired.rest.provider import RestProvider
+
+
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
+_ALIASES = {"table_name": "table", "conditions": "where", "sql_keyword": "keyword"}
+_KNOWN = frozenset({"table", "columns", "where", "group_by", "order_by", "descending", "limit", "keyword"})
+
+
+class NotAQuery(ValueError):
+    """The arguments do not describe a query; the text says why."""
+
+
+def statement_of(arguments: Mapping[Any, Any]) -> str:
+    """The text of one SELECT statement for a call that describes a query; raises `NotAQuery`.
+
+    Our spelling of parameters is read, and the retired set's (``sql_keyword``, ``table_name``, ``conditions``). Texts
+    of columns and conditions stand there as they are: what they may do is the authoriser's business, not quoting's.
+    """
+    given = {_ALIASES.get(name, name): value for name, value in arguments.items()}
+    unknown = [name for name in given if name not in _KNOWN]
+    if unknown:
+        raise NotAQuery(f"unknown parameter {str(unknown[0])[:60]!r}")
+    keyword = given.get("keyword", "SELECT")
+    if not isinstance(keyword, str) or keyword.upper() != "SELECT":
+        raise NotAQuery("only SELECT is carried out")
+    table = given.get("table")
+    if not isinstance(table, str) or not _IDENTIFIER.fullmatch(table):
+        raise NotAQuery("the table must be one name")
+    parts = [f'SELECT {", ".join(_texts(given, "columns")) or "*"} FROM "{table}"']
+    conditions = _texts(given, "where")
+    if conditions:
+        parts.append("WHERE " + " AND ".join(f"({condition})" for condition in conditions))
+    if _texts(given, "group_by"):
+        parts.append("GROUP BY " + ", ".join(_texts(given, "group_by")))
+    if _texts(given, "order_by"):
+        direction = " DESC" if _typed(given, "descending", bool, False) else ""
+        parts.append("ORDER BY " + ", ".join(f"{text}{direction}" for text in _texts(given, "order_by")))
+    if given.get("limit") is not None:
+        parts.append(f"LIMIT {_typed(given, 'limit', int, 0)}")
+    return " ".join(parts)
+
+
+def _texts(given: Fields, name: str) -> list[str]:
+    """A parameter that is a list of texts, or one text."""
+    value = given.get(name)
+    if value is None or value == "":
+        return []
+    found = [value] if isinstance(value, str) else list(value) if isinstance(value, list | tuple) else None
+    if found is None or not all(isinstance(text, str) and text.strip() for text in found):
+        raise NotAQuery(f"{name} must be a list of texts")
+    return found
+
+
+def _typed(given: Fields, name: str, kind: type, default: object) -> Any:
+    value = given.get(name, default)
+    if type(value) is not kind:
+        raise NotAQuery(f"{name} must be of type {kind.__name__}")
+    return value
+
 
 RECORDING = "needs a recorded provider"
 
@@ -73,14 +131,14 @@ class Services:
 
     def rest_problem(self) -> str | None:
         """Why GET requests cannot be answered, or ``None``."""
-        from pytest_bfcl.extensions.retired.rest.choice import rest_problem
+        from pytest_bfcl.extensions.retired.rest.provider import rest_problem
 
         return rest_problem(self._choice, official=self._official, archive=self._archive)
 
     @property
     def rest(self) -> RestProvider:
         """The provider of GET requests; raises `EntrySkipped` when there is none."""
-        from pytest_bfcl.extensions.retired.rest.choice import open_rest
+        from pytest_bfcl.extensions.retired.rest.provider import open_rest
 
         with self._lock:
             if self._rest is None:
@@ -94,8 +152,7 @@ class Services:
 
     def recorded_value(self, name: str, arguments: Fields) -> tuple[Any] | None:
         """The recorded value of a network-backed function in a tuple, ``None`` when nothing is recorded."""
-        from pytest_bfcl.extensions.retired.rest.choice import recording_folder
-        from pytest_bfcl.extensions.retired.rest.provider import RecordedRest
+        from pytest_bfcl.extensions.retired.rest.provider import RecordedRest, recording_folder
 
         with self._lock:
             if self._recording is None:
@@ -262,7 +319,7 @@ def shape_of(body: object) -> Any:
 
 def _service_problem(entry: Entry, services: Services) -> str | None:
     """The check before asking: whether the service still answers the known request in the recorded shape."""
-    from pytest_bfcl.extensions.retired.execution.responses import mismatch, sample_of
+    from pytest_bfcl.extensions.retired.verdicts import mismatch, sample_of
 
     text = entry.ground_truth_call
     call = parse_ground_truth_call(text, entry) if text else None

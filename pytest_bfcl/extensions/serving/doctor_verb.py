@@ -21,8 +21,7 @@ from pytest_bfcl.plain_text import say
 SUMMARY = "check this installation and an endpoint"
 
 if TYPE_CHECKING:
-    from pytest_bfcl.extensions.serving.checkup import Answered
-    from pytest_bfcl.extensions.serving.self_description import SelfDescription
+    from pytest_bfcl.extensions.serving.checkup import Answered, SelfDescription
 
 Status = Literal["ok", "note", "problem"]
 
@@ -142,8 +141,7 @@ def _keys() -> Iterator[Finding]:
 
 
 def _endpoint(text: str, base_url: str | None, timeout_s: float) -> Iterator[Finding]:
-    from pytest_bfcl.extensions.serving.checkup import ALONE, check_up, self_description
-    from pytest_bfcl.extensions.serving.self_description import SelfDescription
+    from pytest_bfcl.extensions.serving.checkup import ALONE, SelfDescription, check_up, self_description
     from pytest_bfcl.models.spec import parse_spec
     from pytest_bfcl.session.serving import name_models
     from pytest_bfcl.settings import Settings

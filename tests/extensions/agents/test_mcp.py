@@ -11,8 +11,8 @@ pytest.importorskip("mcp")
 import httpx
 from mcp import Client, StdioServerParameters
 
-from pytest_bfcl.extensions.agents.mcp_http import LoopbackServer
 from pytest_bfcl.extensions.agents.mcp_play import NEXT, NO_MORE, EntryTable, simulator_server
+from pytest_bfcl.extensions.agents.mcp_server import LoopbackServer
 from pytest_bfcl.models.oracle import answer
 from pytest_bfcl.session.evaluation import open_data, run
 from pytest_bfcl.settings import Settings

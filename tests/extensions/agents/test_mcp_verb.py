@@ -218,7 +218,7 @@ def test_the_web_is_searched_on_the_data_s_own_pages(verb: Verb) -> None:
 
 
 def test_the_memory_of_a_run_is_one_to_begin_with(tmp_path: Path) -> None:
-    from pytest_bfcl.extensions.agents.mcp_world import EntryWorld
+    from pytest_bfcl.extensions.agents.mcp_play import EntryWorld
     from pytest_bfcl.failures import UsageError
     from pytest_bfcl.runs.snapshots import Snapshots
     from pytest_bfcl.settings import Settings

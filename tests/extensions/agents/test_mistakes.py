@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import pytest_bfcl
-from pytest_bfcl.extensions.agents.agent import mistake_of, unknown_tool_in
+from pytest_bfcl.extensions.agents.episode import mistake_of, unknown_tool_in
 from pytest_bfcl.session.evaluation import open_data
 
 

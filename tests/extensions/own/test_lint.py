@@ -10,7 +10,7 @@ import pytest
 
 from pytest_bfcl.dataset.opening import open_dataset
 from pytest_bfcl.extensions.own.lint import lint_entry
-from pytest_bfcl.extensions.own.proof import unprovable
+from pytest_bfcl.extensions.own.validation import unprovable
 from pytest_bfcl.settings import Settings
 
 BOOK: dict[str, Any] = {

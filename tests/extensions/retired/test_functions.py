@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from pytest_bfcl.decoding import decode_reply
-from pytest_bfcl.extensions.retired.execution.formula import formula
 from pytest_bfcl.extensions.retired.execution.functions import FUNCTIONS, NETWORK_FUNCTIONS
+from pytest_bfcl.extensions.retired.execution.functions.science import formula
 from pytest_bfcl.transcript import Reply
 from tests.extensions.retired.hostile_calls import FORMULAS
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_bfcl.extensions.retired.execution.statements import NotAQuery, statement_of
+from pytest_bfcl.extensions.retired.carrying import NotAQuery, statement_of
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from pytest_bfcl.bodies import record_trouble
-from pytest_bfcl.extensions.own.logs.conversation import Conversation, documents_of, maybe_parsed
-from pytest_bfcl.extensions.own.logs.truth import REFUSAL, is_refusal, response_trouble
+from pytest_bfcl.extensions.own.logs.conversation import (
+    REFUSAL,
+    Conversation,
+    documents_of,
+    is_refusal,
+    maybe_parsed,
+    response_trouble,
+)
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.replies import Said, UnknownShape, read_history
 

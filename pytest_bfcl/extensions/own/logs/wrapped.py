@@ -11,8 +11,7 @@ from typing import Any
 
 from pytest_bfcl.bodies import record_trouble
 from pytest_bfcl.extensions.own.logs.apis import exchange
-from pytest_bfcl.extensions.own.logs.conversation import Conversation, maybe_parsed, objects
-from pytest_bfcl.extensions.own.logs.truth import span_trouble
+from pytest_bfcl.extensions.own.logs.conversation import Conversation, maybe_parsed, objects, span_trouble
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.replies import UnknownShape
 

@@ -12,7 +12,7 @@ import pytest
 
 from pytest_bfcl.cli import main
 from pytest_bfcl.extensions.lab.auditing.audit import audit
-from pytest_bfcl.extensions.lab.auditing.item_fit import ItemFit, fit_items
+from pytest_bfcl.extensions.lab.auditing.rules import ItemFit, fit_items
 from pytest_bfcl.extensions.lab.auditing.run_rules import (
     Attempt,
     Attempts,

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.cli import main
-from pytest_bfcl.extensions.own.proof import unprovable
+from pytest_bfcl.extensions.own.validation import unprovable
 from pytest_bfcl.extensions.training.generating.conditions import CONDITIONS
 from pytest_bfcl.extensions.training.generating.domains import DOMAINS
 from pytest_bfcl.extensions.training.generating.folder import JOURNAL, RECORD
