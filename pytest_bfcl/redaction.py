@@ -188,10 +188,14 @@ def _words(command: str) -> list[str]:
         return command.split()
 
 
+_PLACES = ("PWD", "OLDPWD")
+"""Variables of every shell that look like a password's: the working directory."""
+
+
 def environment_secrets() -> tuple[str, ...]:
     """Credentials among the variables of the environment, which code of users and processes started here can print."""
-    found = (value for name, value in os.environ.items() if _is_credential(name) and len(value) >= _SHORTEST_IN_REPLY)
-    return _written(found)
+    named = (name for name in os.environ if _is_credential(name) and name not in _PLACES)
+    return _written(os.environ[name] for name in named if len(os.environ[name]) >= _SHORTEST_IN_REPLY)
 
 
 def _written(secrets: Iterable[str]) -> tuple[str, ...]:

@@ -14,7 +14,16 @@ from pytest_bfcl.extensions.litellm.model import LitellmModel
 from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.models import create_model
 from pytest_bfcl.models.spec import parse_spec
-from pytest_bfcl.redaction import discreet, hide, process_secrets, public_url, redact, secrets_of, url_secrets
+from pytest_bfcl.redaction import (
+    discreet,
+    environment_secrets,
+    hide,
+    process_secrets,
+    public_url,
+    redact,
+    secrets_of,
+    url_secrets,
+)
 from pytest_bfcl.settings import Settings
 from pytest_bfcl.transcript import Reply, ToolCall
 
@@ -135,3 +144,15 @@ def test_what_litellm_calls_a_server_error(text: str, kind: str) -> None:
     assert isinstance(outcome, AdapterError)
     assert outcome.kind == kind
     assert "/home/me" not in outcome.message
+
+
+def test_the_working_directory_is_no_password(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (
+        ("PWD", "/home/ada/shop-project"),
+        ("OLDPWD", "/home/ada/elsewhere"),
+        ("DB_PWD", "s3cret-of-db"),
+    ):
+        monkeypatch.setenv(name, value)
+    found = environment_secrets()
+    assert "s3cret-of-db" in found
+    assert not any("/home/ada" in each for each in found)

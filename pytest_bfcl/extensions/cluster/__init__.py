@@ -1,25 +1,17 @@
 """Runs on a cluster of machines, on Ray: actors drive the one `Runner`, the driver keeps everything that is answered.
 
-This module is the feeder (`pytest_bfcl.session.feeders`) behind ``--ray`` and ``cluster="HOST:PORT"``. Ray is an extra
-(``pytest-bfcl[ray]``), imported where it is used.
+Ray is an extra (``pytest-bfcl[ray]``), imported where it is used.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from pytest_bfcl.run_options import Option
-from pytest_bfcl.run_options import values as kinds
-
 if TYPE_CHECKING:
-    import argparse
-
     from pytest_bfcl.extensions.cluster.driver import Pool
     from pytest_bfcl.extensions.cluster.remote_runner import RemoteRunner
-    from pytest_bfcl.extensions.training.judging import Judging, Tally
-    from pytest_bfcl.extensions.training.pieces import Piece
 
 
 @dataclass
@@ -60,46 +52,3 @@ class Cluster:
 
             self._ours = False
             import_ray().shutdown()
-
-
-ACTORS = Option("ray-actors", "number of actor processes that run entries", kinds.whole(1))
-CPUS = Option("ray-cpus", "what each reserves", kinds.decimal(0))
-
-
-def add_arguments(parser: argparse.ArgumentParser, kind: Callable[[Option], Callable[[str], Any]]) -> None:
-    """Options of `pytest-bfcl run`."""
-    ray = parser.add_argument_group("on a Ray cluster", 'needs the extra: pip install "pytest-bfcl[ray]" on every node')
-    ray.add_argument(
-        "--ray", nargs="?", const="auto", metavar="ADDRESS",
-        help="HOST:PORT, auto (the cluster of this machine, or RAY_ADDRESS), or local (one is started for this run)",
-    )  # fmt: skip
-    ray.add_argument("--ray-actors", type=kind(ACTORS), metavar="N", help="number of actor processes that run entries")
-    ray.add_argument(
-        "--ray-cpus", type=kind(CPUS), default=1.0, metavar="CPUS", help="CPUs that each actor reserves (default: 1)"
-    )
-    ray.add_argument(
-        "--ray-own-keys",
-        action="store_true",
-        help="do not send API keys; actors read them from their nodes' environment",
-    )
-
-
-def place_of(args: argparse.Namespace) -> Cluster | None:
-    """The cluster that the options name."""
-
-    return (
-        None if args.ray is None else Cluster(args.ray, args.ray_actors, args.ray_cpus, send_keys=not args.ray_own_keys)
-    )
-
-
-def place_at(address: str) -> Cluster:
-    """A Ray cluster: ``auto``, ``local``, ``HOST:PORT``."""
-
-    return Cluster(address)
-
-
-def judged(pieces: Sequence[Piece], how: Judging, address: str) -> Iterator[Tally]:
-    """Files judged by a cluster's workers; every node finds them under the same path."""
-    from pytest_bfcl.extensions.cluster.ray_judging import judged_on_ray
-
-    return judged_on_ray(pieces, how, address)

@@ -131,14 +131,14 @@ class Services:
 
     def rest_problem(self) -> str | None:
         """Why GET requests cannot be answered, or ``None``."""
-        from pytest_bfcl.extensions.retired.rest.provider import rest_problem
+        from pytest_bfcl.extensions.retired.rest.choice import rest_problem
 
         return rest_problem(self._choice, official=self._official, archive=self._archive)
 
     @property
     def rest(self) -> RestProvider:
         """The provider of GET requests; raises `EntrySkipped` when there is none."""
-        from pytest_bfcl.extensions.retired.rest.provider import open_rest
+        from pytest_bfcl.extensions.retired.rest.choice import open_rest
 
         with self._lock:
             if self._rest is None:
