@@ -22,7 +22,7 @@ from pytest_bfcl.transcript import Mode, Reply, Transcript
 if TYPE_CHECKING:
     from mcp.server.lowlevel import Server
 
-    from pytest_bfcl.conversation.journal import Snapshots
+    from pytest_bfcl.conversation import journal
     from pytest_bfcl.dataset.entry import Entry
     from pytest_bfcl.dataset.loading import DataSet
     from pytest_bfcl.models import Request
@@ -68,7 +68,13 @@ class EntryTable:
     """
 
     def __init__(
-        self, entry: Entry, data: DataSet, settings: Settings, *, snapshots: Snapshots | None = None, search: Any = None
+        self,
+        entry: Entry,
+        data: DataSet,
+        settings: Settings,
+        *,
+        snapshots: journal.Snapshots | None = None,
+        search: Any = None,
     ) -> None:
         self.entry = entry
         self._conversation = PlayedConversation(entry, Guest(), settings, data.texts, None, 1, None)

@@ -152,7 +152,8 @@ class Services:
 
     def recorded_value(self, name: str, arguments: Fields) -> tuple[Any] | None:
         """The recorded value of a network-backed function in a tuple, ``None`` when nothing is recorded."""
-        from pytest_bfcl.extensions.retired.rest.provider import RecordedRest, recording_folder
+        from pytest_bfcl.extensions.retired.rest.choice import recording_folder
+        from pytest_bfcl.extensions.retired.rest.provider import RecordedRest
 
         with self._lock:
             if self._recording is None:
