@@ -101,7 +101,12 @@ VERB = ("pytest_bfcl", "run", "--data=bundled", "--sample=1", "--out=run", "--")
             VERB, f"{{{{ {RAISES} }}}}", r"\x1b[31mred\n::error::seen ##\x5berror]too", marks=pytest.mark.slow
         ),
         (PLUGIN, f"{{% if messages[0].content != 'Hello.' %}}{{{{ {RAISES} }}}}{{% endif %}}", r"\x1b[31mred\n::error"),
-        (VERB, f"{{% if messages[0].content != 'Hello.' %}}{{{{ {RAISES} }}}}{{% endif %}}", "errors"),
+        pytest.param(
+            VERB,
+            f"{{% if messages[0].content != 'Hello.' %}}{{{{ {RAISES} }}}}{{% endif %}}",
+            "errors",
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_what_a_template_says_reaches_no_terminal_raw(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +13,7 @@ from aiohttp import web
 from pytest_bfcl.extensions.wire.checks import checks_for
 from tests.extensions.wire.reference import Reference
 from tests.extensions.wire.serving import http, served
-from tests.extensions.wire.variants import CHAT, RESPONSES
+from tests.extensions.wire.variants import CHAT
 from tests.plugin.conftest import question, write_lines
 
 KEY = "sk-verysecret0123456789"
@@ -38,18 +37,15 @@ def lines(pytester: pytest.Pytester) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (pytester.path / "out" / "wire.jsonl").read_text().splitlines()]
 
 
-def test_all_checks_of_a_good_server_pass(pytester: pytest.Pytester) -> None:
+def test_checks_of_a_good_server_pass(pytester: pytest.Pytester) -> None:
     with served(Reference()) as url:
-        result = run(pytester, url, "-m", "wire", "-q", "--bfcl-sample", "schemas=5")
-    outcomes = result.parseoutcomes()
-    # On a busy machine the answers are complete before anybody can leave, and `disconnect` is not judged.
-    assert outcomes["passed"] + outcomes.get("skipped", 0) == len(checks_for("chat"))
-    assert outcomes.get("skipped", 0) <= 1
+        result = run(pytester, url, "-m", "wire", "-q", "-k", "measures or delta_ or fault_ or history_")
+    assert set(result.parseoutcomes()) == {"passed", "deselected"}
     result.stdout.fnmatch_lines(
         [
             "*the server, not the model: openai:x@fc over chat*",
             "checks of*held*broke*did not call*",
-            "all *1[0-9][0-9]*",
+            "all *1[0-9]*",
             "trigger rate: the model called in 100.0 %*",
             "F1 of calling: 100.0 % unstreamed, 100.0 % streamed",
             "for the server's maintainers: *wire.html",
@@ -57,7 +53,7 @@ def test_all_checks_of_a_good_server_pass(pytester: pytest.Pytester) -> None:
     )
     assert (pytester.path / "out" / "results.jsonl").read_text() == ""
     assert json.loads((pytester.path / "out" / "summary.json").read_text())["models"] == {}
-    assert {line["check"] for line in lines(pytester) if line["state"] != "held"} <= {"disconnect"}
+    assert {line["state"] for line in lines(pytester)} == {"held"}
 
 
 def test_a_fault_is_a_failure_with_rule_and_proof(
@@ -111,17 +107,6 @@ def test_a_continued_run_asks_only_what_is_open(pytester: pytest.Pytester, broke
     assert len(before) == 10
 
 
-def test_more_attempts_are_asked_for_anew(pytester: pytest.Pytester) -> None:
-    with served(Reference()) as url:
-        for repeat in ("1", "2"):
-            pytester.runpytest_inprocess(
-                "--model", "openai:x", "--bfcl-base-url", url, "--bfcl-data=bundled", "bfcl/wire.jsonl::answers",
-                "--bfcl-repeat", repeat, "--bfcl-out", f"out{repeat}",
-            ).assert_outcomes(passed=1)  # fmt: skip
-    kept = json.loads((pytester.path / "out2" / "wire.jsonl").read_text())
-    assert kept["counts"] == {"held": 2}
-
-
 @pytest.mark.slow
 def test_several_models_and_workers(pytester: pytest.Pytester, broken: str) -> None:
     result = pytester.runpytest_subprocess(
@@ -137,14 +122,6 @@ def test_several_models_and_workers(pytester: pytest.Pytester, broken: str) -> N
         ]
     )
     assert len(lines(pytester)) == 20
-
-
-def test_responses(pytester: pytest.Pytester) -> None:
-    variant = next(variant for variant in RESPONSES if variant.name == "sequence numbers missing")
-    with served(variant.server()) as url:
-        result = run(pytester, url, "-m", "wire", "--bfcl-api", "responses", "-k", "events")
-    result.assert_outcomes(passed=11, failed=1, deselected=len(checks_for("responses")) - 12)
-    result.stdout.fnmatch_lines(["*over responses*", "broke events_sequence*"])
 
 
 def test_beside_entries_and_ordinary_tests(pytester: pytest.Pytester, broken: str) -> None:
@@ -184,17 +161,17 @@ def test_a_model_that_never_calls_is_skipped_not_failed(pytester: pytest.Pyteste
     result.stdout.fnmatch_lines(["trigger rate: the model called in 0.0 %*", "*not called: the model did not call*"])
 
 
-def test_nobody_there_is_an_error(pytester: pytest.Pytester) -> None:
-    result = run(pytester, "http://127.0.0.1:9/v1", "bfcl/wire.jsonl::answers", "--bfcl-retries", "0")
-    result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["ADAPTER_ERROR: adapter:connection", "*cannot reach the endpoint*"])
-
-
 def test_nobody_there_ends_the_checks(pytester: pytest.Pytester) -> None:
     result = run(pytester, "http://127.0.0.1:9/v1", "-m", "wire", "--bfcl-retries", "0")
     result.assert_outcomes(errors=2)
     assert result.ret == pytest.ExitCode.INTERRUPTED
-    result.stdout.fnmatch_lines(["*Interrupted: http://127.0.0.1:9/v1: cannot reach the endpoint*"])
+    result.stdout.fnmatch_lines(
+        [
+            "ADAPTER_ERROR: adapter:connection",
+            "*cannot reach the endpoint*",
+            "*Interrupted: http://127.0.0.1:9/v1: cannot reach the endpoint*",
+        ]
+    )
 
 
 def test_mistakes_are_told(pytester: pytest.Pytester) -> None:
@@ -207,10 +184,8 @@ def test_mistakes_are_told(pytester: pytest.Pytester) -> None:
 
 
 def test_without_the_mark_there_are_none(pytester: pytest.Pytester) -> None:
-    result = run(pytester, "http://127.0.0.1:9/v1", "--collect-only", "-q", "-m", "simple_python")
-    assert "wire.jsonl" not in result.stdout.str()
-    listed = run(pytester, "http://127.0.0.1:9/v1", "--collect-only", "-q", "-m", "wire")
-    assert listed.stdout.str().count("bfcl/wire.jsonl::") == len(checks_for("chat"))
+    url = "http://127.0.0.1:9/v1"
+    for mark, count in (("simple_python", 0), ("wire", len(checks_for("chat")))):
+        listed = run(pytester, url, "--collect-only", "-q", "-m", mark)
+        assert listed.stdout.str().count("bfcl/wire.jsonl::") == count
     assert not (pytester.path / "out").exists()
-    assert run(pytester, "http://127.0.0.1:9/v1", "-m", "wire", "--bfcl-dry-run").ret in (0, 5)
-    assert not Path(pytester.path / "out" / "wire.jsonl").exists()
