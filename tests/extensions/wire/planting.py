@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -158,6 +157,90 @@ def in_hearing(change: Callable[[Heard], Any]) -> Stages:
     return {"hear": hear}
 
 
+def in_turns(role: str, change: Callable[[str], str], *, when: Callable[[Heard], bool] = always) -> Stages:
+    """The texts of a role's messages as the server understands them."""
+
+    def hearing(heard: Heard) -> None:
+        for turn in heard.turns if when(heard) else ():
+            turn.text = change(turn.text) if turn.role == role else turn.text
+
+    return in_hearing(hearing)
+
+
+def kept_turns(keep: Callable[[list[reference.Turn], int], bool]) -> Stages:
+    """The messages that the server understands, by their place; all where none would be left."""
+
+    def hearing(heard: Heard) -> None:
+        turns = heard.turns
+        heard.turns = [turn for place, turn in enumerate(turns) if keep(turns, place)] or turns
+
+    return in_hearing(hearing)
+
+
+def empty_results(last: str) -> Stages:
+    """Results before the last message of a role are empty."""
+
+    def hearing(heard: Heard) -> None:
+        until = max((place for place, turn in enumerate(heard.turns) if turn.role == last), default=0)
+        for turn in heard.turns[:until]:
+            turn.text = "" if turn.role == "tool" else turn.text
+
+    return in_hearing(hearing)
+
+
+def first_part(*roles: str) -> Stages:
+    """Of messages in parts the first part is read."""
+
+    def body(found: Any) -> Any:
+        for message in (found.get("messages") or []) if isinstance(found, dict) else []:
+            if message["role"] in roles and isinstance(message.get("content"), list):
+                message["content"] = message["content"][:1]
+        return found
+
+    return {"body": body}
+
+
+def cutting(**changed: Any) -> Stages:
+    """The answer is cut as if the request were another."""
+    return {"cut": lambda said, heard, size: reference.cut(said, replace(heard, **changed), size)}
+
+
+def halved(piece_of: Callable[[Json], str], with_piece: Callable[[Json, str], None]) -> Stages:
+    """Surrogate pairs are cut in two deltas."""
+
+    def chunks(events: list[Json]) -> Iterator[Json]:
+        for event in events:
+            piece = piece_of(event)
+            at = next((n for n, c in enumerate(piece) if c > "\uffff"), None)
+            if at is None:
+                yield event
+                continue
+            units = piece[at].encode("utf-16-be")
+            halves = [int.from_bytes(units[:2], "big"), int.from_bytes(units[2:], "big")]
+            for part in (piece[:at] + chr(halves[0]), chr(halves[1]) + piece[at + 1 :]):
+                copy = json.loads(json.dumps(event))
+                with_piece(copy, part)
+                yield copy
+
+    return in_chunks(chunks)
+
+
+def numbered(stages: Stages) -> Stages:
+    """A stream whose events are numbered anew."""
+    inner = stages["chunks"]
+    return in_chunks(lambda events: [{**e, "sequence_number": n} for n, e in enumerate(inner(events, None))])
+
+
+def arguments_piece(event: Json) -> str:
+    """The arguments in a chunk's first call delta."""
+    calls = [delta for each in event["choices"] for delta in each["delta"].get("tool_calls", ())]
+    return calls[0]["function"].get("arguments", "") if calls else ""
+
+
+def set_piece(event: Json, part: str) -> None:
+    event["choices"][0]["delta"]["tool_calls"][0]["function"]["arguments"] = part
+
+
 def refusing(when: Callable[[Heard], bool], message: str = "this is not possible", status: int = 400) -> Stages:
     """A request that is right is refused."""
 
@@ -300,56 +383,11 @@ def leak(said: Message, heard: Heard) -> None:
         said.before += text_of_calls(said)
 
 
-def halved(events: list[Json]) -> Iterator[Json]:
-    """Surrogate pairs are cut in two deltas."""
-    for event in events:
-        calls = [d for c in event["choices"] for d in c["delta"].get("tool_calls", ())]
-        piece = calls[0]["function"].get("arguments", "") if calls else ""
-        at = next((n for n, c in enumerate(piece) if c > "\uffff"), None)
-        if at is None:
-            yield event
-            continue
-        units = piece[at].encode("utf-16-be")
-        halves = [int.from_bytes(units[:2], "big"), int.from_bytes(units[2:], "big")]
-        for part in (piece[:at] + chr(halves[0]), chr(halves[1]) + piece[at + 1 :]):
-            copy = json.loads(json.dumps(event))
-            copy["choices"][0]["delta"]["tool_calls"][0]["function"]["arguments"] = part
-            yield copy
-
-
 def after_finish(events: list[Json]) -> list[Json]:
     last = next(n for n, e in enumerate(events) if e["choices"] and e["choices"][0]["finish_reason"])
     if last and has_arguments(events[last - 1]):
         events[last - 1], events[last] = events[last], events[last - 1]
     return events
-
-
-def without_marks(heard: Heard) -> None:
-    """Special tokens in users' messages disappear."""
-    for turn in heard.turns:
-        if turn.role == "user":
-            turn.text = re.sub(r"<\|\w+\|>", "", turn.text)
-
-
-def _results(heard: Heard) -> list[reference.Turn]:
-    return [turn for turn in heard.turns if turn.role == "tool"]
-
-
-def ascii_results(heard: Heard) -> None:
-    """Results lose what is not ASCII."""
-    for turn in _results(heard):
-        turn.text = turn.text.encode("ascii", "ignore").decode()
-
-
-def only_last_result(heard: Heard) -> None:
-    """Results before the last are empty."""
-    for turn in _results(heard)[:-1]:
-        turn.text = ""
-
-
-def users_in_a_row(heard: Heard) -> bool:
-    """Whether two messages of the user follow each other."""
-    return any(one.role == other.role == "user" for one, other in itertools.pairwise(heard.turns))
 
 
 def last_is_tool(heard: Heard) -> bool:
@@ -365,26 +403,6 @@ def by_position(heard: Heard) -> None:
             turn.call_id = call[0]
 
 
-def only_last_part(body: Any) -> Any:
-    for message in (body.get("messages") or []) if isinstance(body, dict) else []:
-        if isinstance(message.get("content"), list):
-            message["content"] = message["content"][:1]
-    return body
-
-
-def clip_results(heard: Heard) -> None:
-    for turn in heard.turns:
-        if turn.role == "tool":
-            turn.text = turn.text[:50_000]
-
-
-def without_role(role: str, *, only_tools: bool = True) -> Callable[[Heard], None]:
-    def change(heard: Heard) -> None:
-        heard.turns = [turn for turn in heard.turns if turn.role != role] or heard.turns
-
-    return change
-
-
 def think_into_text(said: Message, heard: Heard) -> None:
     if said.reasoning:
         said.before, said.reasoning = f"<think>{said.reasoning}</think>{said.before}", ""
@@ -396,14 +414,6 @@ def repair(said: Message, heard: Heard, size: int) -> Message:
         said.calls = [(name, text if text.endswith("}") else text + '"}') for name, text in said.calls]
         said.finish = "calls"
     return said
-
-
-def uncut(said: Message, heard: Heard, size: int) -> Message:
-    return reference.cut(said, replace(heard, limit=None), size)
-
-
-def no_stop(said: Message, heard: Heard, size: int) -> Message:
-    return reference.cut(said, replace(heard, stop=[]), size)
 
 
 def stop_is_length(said: Message, heard: Heard, size: int) -> Message:
@@ -461,18 +471,6 @@ def literal(text: str) -> Any:
         return int(text) if text.isdigit() else text
 
 
-def no_results(heard: Heard) -> None:
-    if heard.stream and last_is_tool(heard):
-        for turn in heard.turns:
-            if turn.role == "tool":
-                turn.text = "None"
-
-
-def drop_history(heard: Heard) -> None:
-    if heard.turns[-1].role == "user" and not any(turn.calls for turn in heard.turns):
-        heard.turns = [turn for turn in heard.turns if turn.role != "user"] + heard.turns[-1:]
-
-
 def refinish(body: Json, old: str, new: str) -> None:
     for choice in body["choices"]:
         if choice["finish_reason"] == old:
@@ -503,21 +501,6 @@ def in_end(change: Callable[[Json], Any]) -> Stages:
 ITEMS = changing("fc_")
 
 
-def halved_deltas(events: list[Json]) -> list[Json]:
-    made: list[Json] = []
-    for event in events:
-        piece = event.get("delta", "") if event["type"] == DELTA else ""
-        at = next((n for n, c in enumerate(piece) if c > "\uffff"), None)
-        if at is None:
-            made.append(event)
-            continue
-        units = piece[at].encode("utf-16-be")
-        halves = [int.from_bytes(units[:2], "big"), int.from_bytes(units[2:], "big")]
-        for part in (piece[:at] + chr(halves[0]), chr(halves[1]) + piece[at + 1 :]):
-            made.append({**event, "delta": part})
-    return [{**event, "sequence_number": number} for number, event in enumerate(made)]
-
-
 # -- one cell of the matrix ------------------------------------------------------------------------------------------
 
 
@@ -542,10 +525,6 @@ def becomes(other: str, when: Callable[[Heard], bool]) -> Callable[[Heard], None
 
 def repeated(said: Message, heard: Heard) -> None:
     said.before = "\n".join(arguments for _, arguments in said.calls) or said.before
-
-
-def values_in_text(said: Message, heard: Heard) -> None:
-    said.before = " ".join(str(value) for _, a in said.calls for value in json.loads(a).values()) or said.before
 
 
 def swallowed(said: Message, heard: Heard) -> None:
@@ -625,10 +604,6 @@ def no_call_when_required(body: Json, heard: Heard) -> Json:
     return body
 
 
-def no_streamed_call_when_required(events: Iterator[Json], heard: Heard) -> Iterator[Json]:
-    return (event for event in events if heard.choice != "required" or not has_calls(event))
-
-
 def swallowing_stop(said: Message, heard: Heard, size: int) -> Message:
     whole = said.before
     said = reference.cut(said, heard, size)
@@ -690,13 +665,6 @@ def lost_after_empty(said: Message, heard: Heard) -> None:
             said.calls[number] = name, "{}"
 
 
-def first_part_of_user(body: Any) -> Any:
-    for message in (body.get("messages") or []) if isinstance(body, dict) else []:
-        if message["role"] == "user" and isinstance(message["content"], list):
-            message["content"] = message["content"][:1]
-    return body
-
-
 def incomplete_details(body: Json) -> None:
     if body["status"] == "completed":
         body["incomplete_details"] = {"reason": "max_output_tokens"}
@@ -712,13 +680,6 @@ def previous_ignored(body: Any) -> Any:
 def renamed(fields: Json, old: str, new: str) -> None:
     if old in fields:
         fields[new] = fields.pop(old)
-
-
-def forget_results(heard: Heard) -> None:
-    """What stands in results before the last message of the user is gone."""
-    last = max(number for number, turn in enumerate(heard.turns) if turn.role == "user")
-    for turn in heard.turns[:last]:
-        turn.text = "" if turn.role == "tool" else turn.text
 
 
 def without_last_integer(values: Json) -> Json:

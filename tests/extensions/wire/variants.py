@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import itertools
 import json
 import re
 from dataclasses import replace
@@ -110,7 +111,8 @@ CHAT: tuple[p.Variant, ...] = (
       p.in_values(p.texts(lambda text: text.encode("ascii", "ignore").decode()))),
     F("emoji lost", "arguments_surrogates",
       p.in_values(p.texts(lambda text: re.sub('[\\U00010000-\\U0010ffff]', "�", text)))),
-    F("surrogate pair cut in half", "arguments_surrogates", p.in_chunks(p.halved), options={"ascii_only": True}),
+    F("surrogate pair cut in half", "arguments_surrogates", p.halved(
+      p.arguments_piece, p.set_piece), options={"ascii_only": True}),
     F("emoji broken at some boundaries", "unicode_boundaries",
       p.in_values(p.texts(lambda text: text.replace("aaaaaé", "aaaaa�")), form=True)),
     F("quotes lost their backslash", "arguments_quotes",
@@ -178,19 +180,22 @@ CHAT: tuple[p.Variant, ...] = (
     F("own ids are refused", "ids_accepted", p.refusing(p.last_is_tool)),
     F("foreign ids are refused", "ids_foreign",
       p.refusing(lambda heard: any(c[0].startswith("toolu_") for t in heard.turns for c in t.calls))),
-    F("results do not arrive when streamed", "result_string", p.in_hearing(p.no_results)),
+    F("results do not arrive when streamed", "result_string", p.in_turns(
+      "tool", lambda text: "None", when=lambda heard: heard.stream and p.last_is_tool(heard))),
     F("parts are refused", "result_parts", p.refusing_turn(p.in_parts("tool"))),
-    F("only the first part is read", "result_parts", {"body": p.only_last_part}),
+    F("only the first part is read", "result_parts", p.first_part("user", "assistant", "tool")),
     F("empty results are fatal", "result_empty",
       p.refusing(lambda heard: p.last_is_tool(heard) and (not heard.turns[-1].text), status=500)),
-    F("long results are cut", "result_large", p.in_hearing(p.clip_results)),
+    F("long results are cut", "result_large", p.in_turns("tool", lambda text: text[:50_000])),
     F("errors as results are fatal", "result_error",
       p.refusing(lambda heard: p.last_is_tool(heard) and '"error"' in heard.turns[-1].text, status=500)),
     F("results by position", "results_reordered", p.in_hearing(p.by_position)),
     F("long conversations are fatal", "conversation_20", p.refusing(lambda heard: len(heard.turns) > 40, status=500)),
-    F("system is dropped", "role_system", p.in_hearing(p.without_role("system"))),
-    F("developer is dropped", "role_developer", p.in_hearing(p.without_role("developer"))),
-    F("history is dropped", "role_user", p.in_hearing(p.drop_history)),
+    F("system is dropped", "role_system", p.kept_turns(lambda turns, n: turns[n].role != "system")),
+    F("developer is dropped", "role_developer", p.kept_turns(lambda turns, n: turns[n].role != "developer")),
+    F("history is dropped", "role_user", p.kept_turns(
+      lambda turns, n: n == len(turns) - 1 or turns[-1].role != "user" or turns[n].role != "user"
+      or any(turn.calls for turn in turns))),
     # endings
     F("finish is stop with calls", "finish_calls", p.in_whole(lambda body: p.refinish(body, "tool_calls", "stop"))),
     F("finish is tool_calls without calls", "finish_stop",
@@ -202,10 +207,10 @@ CHAT: tuple[p.Variant, ...] = (
     F("reasoning in the streamed content", "stream_reasoning", p.in_speech(p.think_into_text, form=True)),
     F("reasoning lost when streamed", "stream_reasoning", p.clear("reasoning", form=True)),
     F("cut calls look complete", "cut_in_call", {"cut": p.repair}),
-    F("max_tokens is ignored", "cut_in_call", {"cut": p.uncut}),
+    F("max_tokens is ignored", "cut_in_call", p.cutting(limit=None)),
     F("streams cut look complete", "cut_in_call_stream",
       {"cut": lambda said, heard, size: (p.repair if heard.stream else reference.cut)(said, heard, size)}),
-    F("stop is ignored", "stop", {"cut": p.no_stop}),
+    F("stop is ignored", "stop", p.cutting(stop=[])),
     F("stop is called length", "stop", {"cut": p.stop_is_length}),
     F("n is ignored", "n", p.in_hearing(lambda heard: setattr(heard, "n", 1))),
     F("choices all have index 0", "n",
@@ -314,7 +319,7 @@ CHAT: tuple[p.Variant, ...] = (
     F("streamed answers to results are reasoning only", "result_answered result_string",
       p.in_speech(p.text_into_reasoning, when=p.last_is_tool, form=True)),
     F("users' parts are refused", "user_parts", p.refusing_turn(p.in_parts("user"))),
-    F("only the first of a user's parts is read", "user_parts", {"body": p.first_part_of_user}),
+    F("only the first of a user's parts is read", "user_parts", p.first_part("user")),
     F("text beside calls is refused", "history_text",
       p.refusing(lambda heard: any(t.text and t.calls for t in heard.turns))),
     F("reasoning in the history is refused", "message_back", p.refusing_turn(lambda turn: "reasoning_content" in turn)),
@@ -322,7 +327,7 @@ CHAT: tuple[p.Variant, ...] = (
       {"body": lambda body: p.less(body, "max_completion_tokens")}),
 
     # what an own history, odd values and further parameters bring to light
-    F("results before a user's turn are dropped", "results_kept", p.in_hearing(p.forget_results)),
+    F("results before a user's turn are dropped", "results_kept", p.empty_results("user")),
     F("results are answered with empty thoughts", "result_answered",
       p.in_speech(lambda said, heard: (setattr(said, "before", ""), setattr(said, "reasoning", "Hm.")),
                   when=p.last_is_tool)),
@@ -357,14 +362,17 @@ CHAT: tuple[p.Variant, ...] = (
     F("fractions are rounded", "arguments_numbers",
       p.in_values(lambda value: round(value, 2) if isinstance(value, float) else value)),
     F("joiners are lost", "arguments_surrogates", p.in_values(p.texts(lambda text: text.replace("\u200d", "")))),
-    F("marks are taken out of requests", "arguments_marks", p.in_hearing(p.without_marks)),
+    F("marks are taken out of requests", "arguments_marks",
+      p.in_turns("user", lambda text: re.sub(r"<\|\w+\|>", "", text))),
     F("$schema is refused", "schema_notes", p.refusing(p.schema_has("$schema"))),
     F("oneOf is refused", "schema_combined", p.refusing(p.schema_has("oneOf"))),
-    F("letters of results are lost", "result_unicode", p.in_hearing(p.ascii_results)),
-    F("only the last result is read", "results_reordered", p.in_hearing(p.only_last_result)),
+    F("letters of results are lost", "result_unicode",
+      p.in_turns("tool", lambda text: text.encode("ascii", "ignore").decode())),
+    F("only the last result is read", "results_reordered", p.empty_results("tool")),
     F("no content beside calls is refused", "history_content", p.refusing_turn(
       lambda turn: "tool_calls" in turn and "content" not in turn)),
-    F("two users' messages are fatal", "roles_repeated", p.refusing(p.users_in_a_row, status=500)),
+    F("two users' messages are fatal", "roles_repeated", p.refusing(
+      lambda heard: any(a.role == b.role == "user" for a, b in itertools.pairwise(heard.turns)), status=500)),
     F("no call once there was one", "conversation_20 results_kept", p.in_speech(
       lambda said, heard: (said.calls.clear(), setattr(said, "before", "Done.")),
       when=lambda heard: heard.turns[-1].role == "user" and any(turn.calls for turn in heard.turns))),
@@ -375,7 +383,8 @@ CHAT: tuple[p.Variant, ...] = (
 
     # What was reported in public: the fault as described, by number.
     F("vllm 53255: tool_calls and no call, when required", "choice_required call_recognised",
-      {"whole": p.no_call_when_required, "chunks": p.no_streamed_call_when_required}),
+      {"whole": p.no_call_when_required,
+       "chunks": lambda events, heard: (e for e in events if heard.choice != "required" or not p.has_calls(e))}),
     F("vllm 42210: a stop sequence swallows the streamed text before it", "stop",
       {"cut": lambda said, heard, size: (p.swallowing_stop if heard.stream else reference.cut)(said, heard, size)}),
     F("vllm 21565: a named function streams text when not thinking", "choice_function_stream stream_calls",
@@ -392,7 +401,8 @@ CHAT: tuple[p.Variant, ...] = (
     F("LM Studio 261: null content beside calls is refused", "ids_accepted fault_missing_result",
       p.refusing_turn(lambda turn: "tool_calls" in turn and turn.get("content") is None)),
     F("MTPLX 249: argument values in the streamed text", "stream_markers text_before",
-      p.in_speech(p.values_in_text, form=True)),
+      p.in_speech(lambda said, heard: setattr(said, "before", " ".join(
+          str(value) for _, text in said.calls for value in json.loads(text).values()) or said.before), form=True)),
 )
 
 F = responses  # type: ignore[assignment]
@@ -433,7 +443,9 @@ RESPONSES: tuple[p.Variant, ...] = (
     F("usage missing", "usage_present", p.in_whole(p.set_in("usage", value=None))),
     F("usage does not add up", "usage_plausible", p.in_whole(p.set_in("usage", "total_tokens", value=7))),
     F("output as parts is refused", "result_parts", p.refusing_turn(lambda item: isinstance(item.get("output"), list))),
-    F("surrogate pair cut in half", "arguments_surrogates", p.in_chunks(p.halved_deltas), options={"ascii_only": True}),
+    F("surrogate pair cut in half", "arguments_surrogates", p.numbered(p.halved(
+      lambda event: event.get("delta", "") if event["type"] == p.DELTA else "",
+      lambda event, part: event.update(delta=part))), options={"ascii_only": True}),
     F("cross-talk", "crosstalk", {"fly": p.swap_flying}),
     F("a disconnect frees nothing", "disconnect", {"release": p.hold_slot}, slots=8),
     # beyond one question

@@ -20,6 +20,7 @@ from pytest_bfcl.extensions.wire.differences import Wanted, compare
 from pytest_bfcl.extensions.wire.probe import Broke, LikelyBroke, NotCalled, Probe, Suspected
 from pytest_bfcl.extensions.wire.requests import Tool, dictate
 from pytest_bfcl.extensions.wire.row import Judges
+from pytest_bfcl.extras import install_command
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.tools.json_schema import is_valid
 
@@ -37,7 +38,7 @@ SHRINKING = 100
 
 async def _schemas(probe: Probe) -> None:
     if find_spec("hypothesis") is None:
-        raise NotCalled("needs the package hypothesis: pip install 'pytest-bfcl[wire]'")
+        raise NotCalled(f"needs the package hypothesis: {install_command('wire')}")
     count, seed = probe.conduct.schemas, f"{probe.conduct.seed}/{probe.attempt}"
     if not count:
         raise NotCalled("--bfcl-sample schemas=0")
