@@ -15,7 +15,7 @@ from pytest_bfcl import plain_text as printed
 from pytest_bfcl.failures import AdapterError, Failure, FailureTag, HarnessError, UsageError
 from pytest_bfcl.plain_text import printable
 from pytest_bfcl.plugin.failure_repr import FailureRepr
-from pytest_bfcl.plugin.notices import Sink
+from pytest_bfcl.plugin.pytest_internals import Sink
 from pytest_bfcl.reporting.printing import Printer
 
 OBEYED = re.compile(r"^\s*::|##\w*\[", re.MULTILINE)
