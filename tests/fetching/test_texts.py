@@ -13,6 +13,7 @@ import pytest
 from pytest_bfcl.dataset.expansion import FormatConfig, format_configs
 from pytest_bfcl.dataset.loading import DataSet
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.fetching.sentences import FILES, PLACES, extract_sentences, sentences
 from pytest_bfcl.fetching.texts import Texts, digest
 from pytest_bfcl.fetching.texts_extraction import NotLiteral, extract_texts, literal
 
@@ -207,3 +208,43 @@ def test_literals(source: str, value: object) -> None:
 def test_digest_of_texts_and_containers() -> None:
     assert digest("é") != digest(["é"])
     assert digest({"b": 1, "a": ...}) == digest({"a": "<<Ellipsis>>", "b": 1})
+
+
+SOURCE = '''
+class Kettle:
+    def boil(self, litres, who):
+        """A docstring is no sentence."""
+        if litres > 2:
+            return {"error": f"{who} cannot boil {litres:.1f} litres, {who}."}
+        words = "one" + "word"
+        return {"status": "Boiling for " + ", ".join(who) + "; {wait}."}
+'''
+
+
+def _function() -> ast.FunctionDef:
+    owner = ast.parse(SOURCE).body[0]
+    assert isinstance(owner, ast.ClassDef)
+    function = owner.body[0]
+    assert isinstance(function, ast.FunctionDef)
+    return function
+
+
+def test_sentences_become_templates_with_one_number_for_each_different_expression() -> None:
+    assert list(sentences(_function())) == ["{0} cannot boil {1:.1f} litres, {0}.", "Boiling for {0}; {{wait}}."]
+
+
+def test_braces_and_formats_survive_filling() -> None:
+    first, second = sentences(_function())
+    assert first.format("Ann", 3) == "Ann cannot boil 3.0 litres, Ann."
+    assert second.format("{0.__class__}") == "Boiling for {0.__class__}; {wait}."
+
+
+def test_another_version_keeps_our_own_words() -> None:
+    tree = ast.parse('class MessageAPI:\n    def send_message(self):\n        return "something else entirely"\n')
+    assert extract_sentences({FILES["MessageAPI"]: tree}) == {}
+
+
+def test_no_place_is_named_twice() -> None:
+    for name, places in PLACES.items():
+        located = list(places.values())
+        assert len(set(located)) == len(located), name

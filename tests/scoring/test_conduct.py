@@ -7,6 +7,14 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.scoring.conduct import Conduct, ConductTally, conduct_line, conduct_of
+from pytest_bfcl.scoring.cost import (
+    Usage,
+    cost_usd,
+    deviation,
+    mean,
+    percentile95,
+    samples,
+)
 from tests.scoring.samples import line
 
 CALL = [{"name": "now", "arguments": "{}"}]
@@ -56,3 +64,38 @@ def test_a_summary_says_what_calls_were_worth() -> None:
     assert counts is not None
     assert counts["valid_share"] == 0.75
     assert conduct_line(counts) == ("native calls: 4 in 2 of 3 entries; 1 with unknown names, 1 empty replies")
+
+
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [
+        (1.5, [1.5]),
+        (0, []),
+        (-1, [-1]),
+        (True, [1]),
+        (None, []),
+        ("3", []),
+        ([1, 2], []),
+        ([], []),
+        ([[1, 0, 2], [], [None, "x", 3.5]], [1, 2, 3.5]),
+        ([[1], 2], []),
+    ],
+)
+def test_what_counts_as_a_sample(value: Any, found: list[float]) -> None:
+    assert list(samples(value)) == found
+
+
+def test_the_specifications_numbers() -> None:
+    values = [1, 2, 3, 4]
+    assert (mean(values), round(deviation(values) or 0, 2), percentile95(values)) == (2.5, 1.29, pytest.approx(3.85))
+    assert cost_usd(Usage([], [10**6], [10**6]), 1.75, 14) == 15.75
+    assert cost_usd(Usage([4 * 3600.0]), None, None) is None  # nobody gave an hourly price
+    assert cost_usd(Usage([3600.0]), None, None, server_price=50.0) == 0.5
+
+
+def test_without_the_numbers_there_is_no_cost() -> None:
+    assert cost_usd(Usage([1.0], [5], []), 1.0, 1.0) is None  # latency does not stand in
+    assert cost_usd(Usage([], [5], [5]), None, 1.0) is None
+    assert mean([]) is None
+    assert deviation([1]) is None
+    assert percentile95([]) is None
