@@ -1,158 +1,164 @@
-"""`--bfcl-concurrency auto` beside fixed numbers, against real servers of eight kinds: slots with 503, a token bucket,
-a window with Retry-After, latency that grows linearly or with the square beyond 48 in flight, a batch that slows down,
-a capacity that drifts, a restart in the middle.
+"""`--bfcl-concurrency auto` beside gradient2 and fixed numbers, over real sockets against servers of eight kinds.
 
-    python benchmarks/concurrency.py [--entries 4000] [--servers slots square] [--fixed 8 48 128 256]
+    python -m benchmarks.concurrency [--seeds 15] [--seconds 25] [--at-once 4] [--kinds "square beyond 48"]
 
-Each server is an asyncio process of its own that speaks chat completions; every side asks the same requests of the
-bundled data (repeated), one side after the other. The rate is that of answered requests over the whole run, the ramp
-included. Wall time: on a machine that does something else too, figures are lower for all sides.
+The servers are those of the simulated table, behind a loopback address in a process of their own, in real time. The
+client is our gate with one law or the other and the retries of a run. A run asks what the best fixed number answers in
+``--seconds``; the fixed numbers are the three that are best in the simulation, each with three seeds. Prints the table
+of docs/running.md, and one JSON line a run on standard error.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import itertools
 import json
-import math
 import multiprocessing
 import random
+import statistics
 import sys
 import time
+from collections.abc import Callable
+from typing import Any
 
-SERVERS = ("slots", "bucket", "window", "linear", "square", "batch", "drift", "restart")
-BASE_S = 0.436
+import aiohttp
+from aiohttp import web
 
+from pytest_bfcl.endpoints.pacing import Gate, Pace
+from pytest_bfcl.failures import AdapterError
+from tests.endpoints.servers import Server
+from tests.endpoints.test_pacing import BOUND, EIGHT_KINDS, FIXED, Fixed, Gradient2, Run
 
-class Limits:
-    """How a server answers: after how many seconds, or not (status, seconds to wait)."""
-
-    def __init__(self, kind: str) -> None:
-        self.kind = kind
-        self.rng = random.Random(0)
-        self.busy = 0
-        self.left, self.at = 5.0, time.monotonic()
-        self.window, self.used = -1, 0
-        self.first: float | None = None
-
-    async def answer(self) -> tuple[int, float | None]:
-        now = time.monotonic()
-        self.first = self.first or now
-        refusal = self.refusal(now, now - self.first)
-        if refusal is not None:
-            return refusal
-        self.busy += 1
-        try:
-            await asyncio.sleep(BASE_S * self.rng.lognormvariate(-0.02, 0.2) * self.slowed(now - self.first))
-        finally:
-            self.busy -= 1
-        return 200, None
-
-    def refusal(self, now: float, since: float) -> tuple[int, float | None] | None:
-        if self.kind == "slots":
-            return (503, None) if self.busy >= 40 else None
-        if self.kind == "bucket":
-            self.left, self.at = min(12.0, self.left + 50 * (now - self.at)), now
-            self.left -= self.left >= 1
-            return (429, None) if self.left < 1 else None
-        if self.kind == "window":
-            window = int(since // 5)
-            self.window, self.used = window, self.used + 1 if window == self.window else 1
-            return (429, (window + 1) * 5 - since) if self.used > 400 else None
-        if self.kind == "restart":
-            return (503, None) if 10 <= since < 14 else None
-        return None
-
-    def slowed(self, since: float) -> float:
-        """The latency beside that of an idle server."""
-        if self.kind == "linear":
-            return max(1.0, self.busy / 48)
-        if self.kind == "square":
-            return max(1.0, self.busy / 48) ** 2
-        if self.kind == "batch":
-            return 1 + self.busy / 200
-        if self.kind == "drift":
-            return max(1.0, self.busy / (100 if since < 15 else 25 if since < 30 else 120))
-        return max(1.0, self.busy / 100) if self.kind == "restart" else 1.0
+KINDS: dict[str, Callable[[], Server]] = {str(case.id): case.values[0] for case in EIGHT_KINDS}  # type: ignore[misc]
+TRIES, SIMULATED, CANDIDATES, FIXED_SEEDS = 6, 1_500, 3, 3
 
 
-def serve(kind: str, port) -> None:
-    from aiohttp import web
-
-    message = {"role": "assistant", "content": "I cannot help with that."}
-    body = {"choices": [{"message": message, "finish_reason": "stop"}], "usage": {"completion_tokens": 6}}
+def serve(port: Any) -> None:
+    """``POST /NUMBER OF KIND/RUN/SEED``: a server of its own for each run, whose time begins with the first request."""
+    known: dict[str, tuple[Server, random.Random, float]] = {}
+    kinds = list(KINDS.values())
 
     async def chat(request: web.Request) -> web.Response:
         await request.read()
-        status, wait_s = await limits.answer()
-        if status == 200:
-            return web.json_response(body)
-        headers = {} if wait_s is None else {"Retry-After": str(math.ceil(wait_s))}
-        return web.json_response({"error": {"message": "too many requests"}}, status=status, headers=headers)
+        kind, seed, name = request.match_info["kind"], request.match_info["seed"], request.path
+        if name not in known:
+            known[name] = kinds[int(kind)](), random.Random(int(seed)), time.monotonic()
+        server, rng, began = known[name]
+        answer = server.ask(time.monotonic() - began, rng)
+        await asyncio.sleep(max(0.0, answer.at - (time.monotonic() - began)))
+        if answer.good:
+            return web.json_response({"choices": [{"message": {"content": "No."}}]})
+        headers = {} if answer.retry_after_s is None else {"Retry-After": str(answer.retry_after_s)}
+        return web.json_response({}, status=429, headers=headers)
 
     async def main() -> None:
-        nonlocal limits
-        limits = Limits(kind)
         app = web.Application()
-        app.router.add_post("/v1/chat/completions", chat)
+        app.router.add_post("/{kind}/{run}/{seed}", chat)
         runner = web.AppRunner(app)
         await runner.setup()
-        site = web.TCPSite(runner, "127.0.0.1", 0)
+        site = web.TCPSite(runner, "127.0.0.1", 0, backlog=1024)
         await site.start()
         port.value = runner.addresses[0][1]
         await asyncio.Event().wait()
 
-    limits: Limits
     asyncio.run(main())
 
 
-def measured(kind: str, concurrency: int, paced: bool, entries: int) -> dict:
-    """One run against a server of this kind: rate of answers, errors, what auto came to."""
-    from pytest_bfcl.session.evaluation import open_data, run
-    from pytest_bfcl.settings import Settings
+async def measured(url: str, pace: Pace, requests: int, seed: int) -> dict[str, Any]:
+    """Answers a second of one run, ramp included, and the requests that were refused six times."""
+    gate, rng = Gate(pace), random.Random(seed)
+    lost = 0
 
-    context = multiprocessing.get_context("spawn")
-    port = context.Value("i", 0)
-    server = context.Process(target=serve, args=(kind, port), daemon=True)
-    server.start()
-    try:
-        for _ in range(600):
-            if port.value:
-                break
-            time.sleep(0.05)
-        data = open_data("bundled")
-        found = [data.load(ref) for name in ("simple_python", "multiple", "irrelevance") for ref in data.index(name)]
-        repeat = max(1, round(entries / len(found)))
-        settings = Settings(
-            base_url=f"http://127.0.0.1:{port.value}/v1", concurrency=concurrency, paced=paced, repeat=repeat
-        )
+    async def ask(client: aiohttp.ClientSession) -> None:
         began = time.perf_counter()
-        result = run(found, "openai:bench@fc", settings=settings)
+        async with client.post(url, json={"messages": [{"role": "user", "content": "?"}]}) as response:
+            await response.read()
+            if response.status != 200:
+                wish = response.headers.get("Retry-After")
+                raise AdapterError("rate_limit", "refused", retry_after_s=None if wish is None else float(wish))
+        gate.answered(time.perf_counter() - began)
+
+    async def answered(client: aiohttp.ClientSession) -> None:
+        nonlocal lost
+        for tried in range(TRIES):
+            try:
+                async with gate:
+                    await ask(client)
+                return
+            except AdapterError as error:
+                pause = 0.5 * 2**tried * rng.uniform(0.5, 1.0)
+                await asyncio.sleep(max(pause, error.retry_after_s or 0.0) if tried < TRIES - 1 else 0)
+        lost += 1
+
+    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as client:
+        began = time.perf_counter()
+        await asyncio.gather(*(answered(client) for _ in range(requests)))
         seconds = time.perf_counter() - began
-    finally:
-        server.kill()
-        server.join()
-    errors = sum(record["outcome"] == "error" for record in result.records)
-    return {"rate": (len(result.records) - errors) / seconds, "errors": errors, "notes": list(result.notes)}
+    return {"rate": (requests - lost) / seconds, "lost": lost, "limit": pace.limit, "seconds": round(seconds, 1)}
 
 
-def main(arguments: list[str] | None = None) -> dict:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--entries", type=int, default=4000)
-    parser.add_argument("--servers", nargs="+", default=list(SERVERS), choices=SERVERS)
-    parser.add_argument("--fixed", type=int, nargs="+", default=[8, 24, 48, 128, 256])
-    options = parser.parse_args(arguments)
-    shares = {}
-    for kind in options.servers:
-        fixed = {number: measured(kind, number, False, options.entries) for number in options.fixed}
-        auto = measured(kind, 256, True, options.entries)
-        best = max((found["rate"] for found in fixed.values() if not found["errors"]), default=float("nan"))
-        shares[kind] = auto["rate"] / best
-        told = ", ".join(f"{number}: {found['rate']:.1f}/s" for number, found in fixed.items())
-        print(f"{kind}: {told}; auto: {auto['rate']:.1f}/s, {100 * shares[kind]:.0f} % of the best")
-        print("  " + json.dumps({"errors": auto["errors"], "notes": auto["notes"]}), flush=True)
-    return shares
+def best_numbers(kind: Callable[[], Server], seconds: float) -> tuple[list[int], int]:
+    """The fixed numbers that are best in the simulation, and how many requests the best answers in so many seconds."""
+    runs = {number: Run(Fixed(BOUND, number), kind(), SIMULATED, 1) for number in FIXED}
+    found = sorted((number for number in FIXED if not runs[number].lost), key=lambda number: -runs[number].rate)
+    return found[:CANDIDATES], round(seconds * runs[found[0]].rate)
+
+
+async def kind_measured(
+    name: str, port: int, seconds: float, seeds: int, free: asyncio.Semaphore
+) -> dict[str, list[dict[str, Any]]]:
+    """Law → its runs, a seed after the other, the laws among each other."""
+    numbers, requests = best_numbers(KINDS[name], seconds)
+    laws: dict[str, Callable[[], Pace]] = {"auto": lambda: Pace(BOUND), "gradient2": lambda: Gradient2(BOUND)}
+    laws |= {str(number): lambda number=number: Fixed(BOUND, number) for number in numbers}  # type: ignore[misc]
+    runs = itertools.count()
+    found: dict[str, list[dict[str, Any]]] = {law: [] for law in laws}
+
+    async def one(law: str, seed: int) -> None:
+        async with free:
+            url = f"http://127.0.0.1:{port}/{[*KINDS].index(name)}/{next(runs)}/{seed}"
+            told = await measured(url, laws[law](), requests, seed)
+        found[law].append(told)
+        print(json.dumps({"kind": name, "law": law, "seed": seed, "requests": requests, **told}), file=sys.stderr)
+
+    await asyncio.gather(
+        *(one(law, seed) for seed in range(seeds) for law in laws if not law.isdigit() or seed < FIXED_SEEDS)
+    )
+    return found
+
+
+def row(name: str, found: dict[str, list[dict[str, Any]]]) -> str:
+    """The row of the table: shares of the best fixed number that lost nothing."""
+    fixed = {law: runs for law, runs in found.items() if law.isdigit()}
+    whole = {law: runs for law, runs in fixed.items() if not any(run["lost"] for run in runs)} or fixed
+    best = max(statistics.median(run["rate"] for run in runs) for runs in whole.values())
+    told = [name]
+    for law in ("auto", "gradient2"):
+        shares = sorted(100 * run["rate"] / best for run in found[law])
+        told += [f"{statistics.median(shares):.0f} %", f"{shares[0]:.0f} %"]
+    lost = [str(round(statistics.median(run["lost"] for run in found[law]))) for law in ("auto", "gradient2")]
+    return f"| {' | '.join([*told, *lost])} |"
+
+
+async def table(names: list[str], seconds: float, seeds: int, at_once: int) -> None:
+    port = multiprocessing.get_context("spawn").Value("i", 0)
+    server = multiprocessing.get_context("spawn").Process(target=serve, args=(port,), daemon=True)
+    server.start()
+    while not port.value:
+        await asyncio.sleep(0.05)
+    print("| server | `auto`, median | worst | gradient2, median | worst | lost by `auto` | by gradient2 |")
+    print("|---|---|---|---|---|---|---|")
+    for name in names:
+        print(row(name, await kind_measured(name, port.value, seconds, seeds, asyncio.Semaphore(at_once))), flush=True)
+    server.terminate()
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seeds", type=int, default=15)
+    parser.add_argument("--seconds", type=float, default=25)
+    parser.add_argument("--at-once", type=int, default=4)
+    parser.add_argument("--kinds", nargs="+", default=list(KINDS), choices=KINDS)
+    options = parser.parse_args()
+    asyncio.run(table(options.kinds, options.seconds, options.seeds, options.at_once))

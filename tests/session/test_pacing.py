@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
+import asyncio
+import multiprocessing
 
 import pytest
 
-from benchmarks.concurrency import SERVERS, measured
+from benchmarks.concurrency import KINDS, best_numbers, measured, serve
+from pytest_bfcl.endpoints.pacing import Pace
 from tests.distributed import WORKERS
+from tests.endpoints.test_pacing import BOUND, Fixed
 
 from .conftest import Bench
 
@@ -40,18 +42,6 @@ def test_a_server_that_refuses_and_a_run_that_goes_on_with_a_fixed_number(bench:
     assert "came to" not in text
     assert len(bench.records()) > answered
     assert not {line["id"] for line in server.lines()} & {f"simple_python_{number}" for number in range(20)}
-
-
-@pytest.mark.slow
-def test_real_servers_are_used_as_well_as_by_the_best_fixed_number() -> None:
-    path = Path(__file__).parents[2] / "benchmarks" / "concurrency.py"
-    spec = importlib.util.spec_from_file_location("concurrency_benchmark", path)
-    assert spec is not None
-    assert spec.loader is not None
-    benchmark = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(benchmark)
-    shares = benchmark.main(["--entries", "1500", "--fixed", "8", "32", "128"])
-    assert min(shares.values()) >= 0.8, shares  # 0.9 where nothing else runs on the machine
 
 
 def test_a_budget_stops_what_still_waits_for_its_turn(bench: Bench) -> None:
@@ -87,15 +77,26 @@ def test_every_model_finds_its_own_number(bench: Bench) -> None:
     assert not [line for line in bench.records().values() if line["outcome"] == "error"]
 
 
-BEST = {"slots": 24, "bucket": 8, "window": 24, "linear": 48, "square": 48, "batch": 256, "drift": 128, "restart": 128}
-"""As `python benchmarks/concurrency.py` finds it among its numbers; those that lose no request."""
-REQUESTS = 3_000
+SECONDS = 20
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", SERVERS)
-def test_auto_reaches_the_best_fixed_number(kind: str) -> None:
-    """Less than in virtual time: this machine is part of what is measured, and the ramp of fewer requests."""
-    fixed, auto = measured(kind, BEST[kind], False, REQUESTS), measured(kind, 256, True, REQUESTS)
-    assert not auto["errors"]
-    assert auto["rate"] >= 0.8 * fixed["rate"], (auto, fixed)
+@pytest.mark.parametrize("name", KINDS)
+def test_auto_reaches_the_best_fixed_number(name: str) -> None:
+    """One seed, on a machine that does other things, too: the benchmark has medians of 15."""
+    port = multiprocessing.get_context("spawn").Value("i", 0)
+    server = multiprocessing.get_context("spawn").Process(target=serve, args=(port,), daemon=True)
+    server.start()
+    numbers, requests = best_numbers(KINDS[name], SECONDS)
+
+    async def both() -> list[dict[str, float]]:
+        while not port.value:
+            await asyncio.sleep(0.05)
+        url = f"http://127.0.0.1:{port.value}/{[*KINDS].index(name)}"
+        laws = (Pace(BOUND), Fixed(BOUND, numbers[0]))
+        return [await measured(f"{url}/{n}/1", law, requests, 1) for n, law in enumerate(laws)]
+
+    auto, fixed = asyncio.run(both())
+    server.terminate()
+    assert not auto["lost"]
+    assert auto["rate"] >= 0.7 * fixed["rate"], (auto, fixed)

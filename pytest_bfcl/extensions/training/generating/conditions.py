@@ -7,43 +7,21 @@ its arguments alone (sums, unit conversions), the words say which of two things 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Any, Literal, get_args
 
 from pytest_bfcl.extensions.training.generating import requests
 from pytest_bfcl.extensions.training.generating.draft import Draft, Step
-from pytest_bfcl.extensions.training.generating.language import capital, clean, spoken
+from pytest_bfcl.extensions.training.generating.language import LANGUAGE, capital, clean, spoken
 from pytest_bfcl.extensions.training.generating.moves import Domain, Move
 from pytest_bfcl.json_types import Parsed
 
 ConditionKind = Literal["if_fails", "if_less", "unless", "whichever"]
 CONDITIONS: tuple[ConditionKind, ...] = get_args(ConditionKind)
 
-FRAMES: Mapping[ConditionKind, tuple[str, ...]] = {
-    "if_fails": (
-        "{First}. If that [fails|doesn't work|is refused|turns out impossible], {other}.",
-        "[Try this|First try]: {first}; [should it fail|in case it is refused|if it is rejected], {other}.",
-        "{First} — and [only if|if] that [cannot be done|is turned down|goes wrong], {other}.",
-    ),
-    "if_less": (
-        "{First}. [If|When] [the|that] {noun} is [below|under|less than] {limit}, {act}; otherwise {other}.",
-        "{First}. [Is|Should] the {noun} [below|be below] {limit}: {act}. If not, {other}.",
-        "{First}, and [in case|provided|if] the {noun} is [lower|smaller|less] than {limit}, {act}; "
-        "[or else|if it isn't,|failing that] {other}.",
-    ),
-    "unless": (
-        "{First}. Unless {state}, {act}.", "{First}, and unless {state}, {act}.",
-        "{First}; [after that,|then,|next,] unless {state}, {act}.",
-    ),
-    "whichever": (
-        "{First} [and also|and|plus] {second}. "
-        "[Then|Next], [for|with] [the one with|whichever has] [the |a ]{sense} {noun}: {act}.",
-        "{First}; {second}. [Pick|Take|Choose|Select] [whichever|what] [has|shows] [the |]{sense} {noun} and {act}.",
-        "{First}, [also|and as well] {second}. [With|For] [the one of|what has] {sense} {noun}, {act}.",
-    ),
-}  # fmt: skip
+FRAMES: Mapping[ConditionKind, Sequence[str]] = LANGUAGE["conditions"]
 """How a condition is said; slots are clauses of moves, but for nouns and numbers."""
 LOWER, HIGHER = ("lower", "smaller"), ("higher", "larger")
 CHOSEN = ("it", "that one")
@@ -79,7 +57,7 @@ class Condition:
 def conditioned(draft: Draft, kind: ConditionKind, holds: bool) -> Condition | None:
     """A condition of this kind in a world where it holds or not; ``None`` where none came about."""
     able = [(domain, move) for domain, move in draft.moves_of(lambda move: suits(move, kind))]
-    draft.rng.shuffle(able)
+    able.sort(key=lambda each: draft.rng.random() ** (1 / each[1].weight), reverse=True)
     for domain, move in able[:6]:
         kept, numbers = draft.kept(), draft.rng.getstate()
         twin = _MAKERS[kind](draft, domain, move, not holds)
@@ -231,7 +209,7 @@ def _branch(draft: Draft, avoid: Move, unlike: Step | None = None) -> Step | Non
 
 
 def _clause(rng: Random, step: Step) -> str:
-    return spoken(rng, rng.choice(step.move.say)).format(**step.phrases)
+    return requests.clause(rng, step.move.say, step.phrases)
 
 
 def _said(rng: Random, kind: ConditionKind, **parts: str) -> str:

@@ -20,8 +20,10 @@ from pytest_bfcl.simulators.toolkit import error_text
 
 TRIES = 14
 """Moves that are tried for one place of a turn."""
-CHAINED = 14.0
+CHAINED = 20.0
 """How much rather a move is chosen that takes what the call before gave."""
+FOLLOWING = 4.0
+"""How much rather a move is chosen that people mostly want after the last one of an earlier turn."""
 _WANTED = 5.0
 _GIVING = 1.7
 
@@ -87,6 +89,7 @@ class Draft:
 
     def _choices(self, before: Sequence[Step]) -> Iterator[tuple[Domain, Move, float]]:
         """What may come next, and how likely it is to."""
+        last = self.moves[-1] if self.moves else None
         for name in self.active:
             domain = DOMAINS[name]
             if domain.locked(self.simulators[name]):
@@ -104,8 +107,8 @@ class Draft:
                     weight *= CHAINED
                 elif fresh:
                     weight *= _WANTED
-                if before and move.tool in before[-1].move.leads:
-                    weight *= CHAINED
+                if last is not None and move.tool in last.leads:
+                    weight *= CHAINED if before else FOLLOWING
                 yield domain, move, weight
 
     def _tried(self, domain: Domain, move: Move) -> Step | None:
@@ -290,9 +293,7 @@ class Draft:
             told[0][vague] = spoken(rng, rng.choice(first.drawn[vague][0].vague))
         asked = first.move.ask and rng.random() < 0.4
         question = capital(spoken(rng, rng.choice(first.move.ask)).format(**told[0])) if asked else None
-        clauses = [
-            spoken(rng, rng.choice(step.move.say)).format(**each) for step, each in zip(steps, told, strict=True)
-        ]
+        clauses = [requests.clause(rng, step.move.say, each) for step, each in zip(steps, told, strict=True)]
         said = requests.request(rng, clauses[1:] if asked else clauses, question)
         return self.with_facts(said, [step.domain.simulator for step in steps])
 

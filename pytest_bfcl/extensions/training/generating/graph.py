@@ -21,7 +21,7 @@ CATEGORY: dict[str, str] = {
     **dict.fromkeys(("plain", *CONDITIONS), "multi_turn_base"), "held_out": "multi_turn_miss_func",
     "missing_value": "multi_turn_miss_param",
 }  # fmt: skip
-MOST_TURNS = 5
+MOST_TURNS = 6
 
 
 @dataclass(slots=True)
@@ -33,6 +33,8 @@ class Plan:
     conditions: list[Parsed] = field(default_factory=list)
     missing: Parsed | None = None
     missed: dict[str, list[str]] = field(default_factory=dict)
+    told: int = 0
+    """Moves of the draft that were spoken of."""
 
 
 def planned(seed: str, names: Sequence[str], shape: str, twin: int = 0) -> Parsed | None:
@@ -42,7 +44,7 @@ def planned(seed: str, names: Sequence[str], shape: str, twin: int = 0) -> Parse
     """
     rng = Random(seed)
     draft, plan = _begun(rng, names, unlocked=shape in CONDITIONS), Plan()
-    turns = rng.randint(2, MOST_TURNS)
+    turns = rng.randint(3, MOST_TURNS)
     if shape in CONDITIONS:
         sides = rng.choice(((0, 1), (1, 0), (0, 1), (1, 0), (0, 1, 1), (1, 0, 0), (1, 1, 0), (0, 0, 1)))
         spare = rng.randint(0, max(0, turns - len(sides)))
@@ -81,7 +83,7 @@ def _entry(draft: Draft, plan: Plan, shape: str, twin: int = 0) -> Parsed:
 
 
 def _plain(draft: Draft, plan: Plan) -> bool:
-    steps = draft.steps(draft.rng.choices((1, 2, 3), (40, 42, 18))[0])
+    steps = draft.steps(draft.rng.choices((1, 2, 3), (38, 42, 20))[0])
     if steps:
         _say(draft, plan, draft.words(steps))
         plan.truth.append([step.call for step in steps])
@@ -105,7 +107,7 @@ def _forgotten(draft: Draft, plan: Plan, step: Step) -> bool:
     vague = _forgettable(draft, step)
     _say(draft, plan, draft.words([step], vague))
     if vague is not None:
-        plan.question.append([_user(_supplied(draft.rng, step, vague))])
+        _say(draft, plan, _supplied(draft.rng, step, vague))
         plan.truth.append([])
         plan.missing = {"turn": len(plan.truth) - 1, "parameter": vague}
     plan.truth.append([step.call])
@@ -127,7 +129,7 @@ def _held_out(draft: Draft, plan: Plan, step: Step) -> bool:
 
 def _begun(rng: Random, names: Sequence[str], *, unlocked: bool) -> Draft:
     able = [name for name in names if name != "MathAPI"] or list(names)
-    active = [rng.choice(able)]
+    active = rng.choices(able, [len(DOMAINS[name].moves) for name in able])
     if len(names) > 1 and rng.random() < 0.55:
         active.append(rng.choice([name for name in names if name not in active]))
     shown = list(active)
@@ -148,7 +150,9 @@ def _world(rng: Random, domain: Domain, *, unlocked: bool) -> Parsed:
 
 
 def _say(draft: Draft, plan: Plan, said: str) -> None:
-    said = requests.among_asides(draft.rng, said)
+    reasons = list(dict.fromkeys(each for move in draft.moves[plan.told :] for each in move.why))
+    plan.told = len(draft.moves)
+    said = requests.among_asides(draft.rng, said, reasons)
     if plan.question:
         said = requests.after(draft.rng, said)
     elif draft.rng.random() < 0.3:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import combinations, product
 from typing import Any, NamedTuple
 
 from pytest_bfcl.checkers.entries import is_error
@@ -20,12 +21,15 @@ from pytest_bfcl.extensions.training.generating.domains import DOMAINS
 from pytest_bfcl.extensions.training.generating.language import reading
 from pytest_bfcl.extensions.training.generating.moves import NUMBER, TEXT, WORD, Domain, Gift, Kind, Move
 from pytest_bfcl.extensions.training.generating.reach import value_of
+from pytest_bfcl.extensions.training.generating.words import MANNERS
 from pytest_bfcl.simulators import simulator_class
 
 Said = Generator[tuple[str, dict[str, Any]], str, None]
 """Calls one at a time; the result of each is sent back."""
 _DATE = r"\d{4}-\d\d-\d\d|[A-Z][a-z]+ \d+, \d{4}|\d+ [A-Z][a-z]+ \d{4}"
 _LIST = rf"{WORD}(?:, {WORD})*(?: and [@#A-Z\d]{WORD})?"
+LONGEST_SUPPLY = 240
+"""Characters of the sentences with which a user gives a forgotten value."""
 _END = r"(?:\.(?=\s|$)|(?<=[.!?]\")(?=\s|$))"
 """The end of a sentence, which a quotation may have instead."""
 
@@ -120,7 +124,7 @@ def _clauses(simulator: str) -> list[tuple[Move, re.Pattern[str]]]:
     found = []
     for move in domain.all_moves:
         slots = {name: _slot(domain, move, name) for name in move.takes}
-        found += [(move, re.compile(reading(text, slots) + r"(?!\w)")) for text in (*move.say, *move.ask)]
+        found += [(move, re.compile(r"(?<!\w)" + reading(text, slots) + r"(?!\w)")) for text in (*move.say, *move.ask)]
     return found
 
 
@@ -177,8 +181,10 @@ def _asked(kind: ConditionKind, first: Clause, parts: Mapping[str, str], simulat
 
 def _whole(text: str, simulators: Sequence[str], *, last: bool) -> Clause | None:
     """The clause that a part of a sentence is; the first of what stands last, where asides follow."""
-    found = read_clauses(text.strip(), simulators)
-    if not found or found[0].begin > 1 or (not last and found[0].end < len(text.strip()) - 1):
+    first, _, rest = text.strip().partition(" ")
+    text = rest if first.lower() in MANNERS else text.strip()
+    found = read_clauses(text, simulators)
+    if not found or found[0].begin > 1 or (not last and found[0].end < len(text) - 1):
         return None
     return found[0]
 
@@ -306,12 +312,14 @@ class Honest:
         return None
 
     def _supplied(self, kind: Kind, word: str, text: str) -> Any:
-        for told in kind.told:
-            for said in kind.said:
-                phrase = _value(kind, word, said, "v")
-                if match := re.fullmatch(
-                    reading(told, {"": f"(?:{phrase})"}, named=False).replace(r"\.", r"\.?"), text
-                ):
+        """The value that a user told later, in some sentences of a message."""
+        ends = [0, *(found.end() for found in re.finditer(r"[.!?]\"? ", text)), len(text)]
+        runs = [text[begin:end].strip() for begin, end in combinations(ends, 2) if end - begin <= LONGEST_SUPPLY]
+        for told, said in product(kind.told, kind.said):
+            phrase = _value(kind, word, said, "v")
+            pattern = re.compile(reading(told, {"": f"(?:{phrase})"}, named=False).replace(r"\.", r"\.?"))
+            for run in runs:
+                if match := pattern.fullmatch(run):
                     return _cast(kind, word, match["v"])
         return None
 

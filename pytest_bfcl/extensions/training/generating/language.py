@@ -1,19 +1,40 @@
 """Sentences with choices, said in one of their ways and read in any: ``[look up|check] {symbol}``.
 
-Choices do not nest. A slot ``{name}`` is filled when a sentence is said and captured when one is read.
+Choices do not nest. A slot ``{name}`` is filled when a sentence is said and captured when one is read. ``<check>`` is a
+choice among the synonyms that ``language.toml`` has for it, alone or within another choice.
 """
 
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Mapping
 from functools import lru_cache
+from pathlib import Path
 from random import Random
+from typing import Any
 
+LANGUAGE: Mapping[str, Any] = tomllib.loads(Path(__file__).with_name("language.toml").read_text(encoding="utf-8"))
+_SYNONYM = re.compile(r"\[[^\[\]]*\]|<(\w+)>")
 _CHOICE = re.compile(r"\[([^\[\]]*\|[^\[\]]*)\]")
 _PIECE = re.compile(r"\[([^\[\]]*\|[^\[\]]*)\]|\{(\w*)\}")
 _ONE = re.compile(r"(?<![a-zA-Z])a(?=\\s\+|$)")
 _ARTICLE = re.compile(r"\b([Aa]) (?=[aeio])")
+
+
+def with_synonyms(told: Any) -> Any:
+    """A table whose texts have their synonyms as choices. Raises `KeyError` for a word that has none."""
+    if isinstance(told, dict):
+        return {name: with_synonyms(each) for name, each in told.items()}
+    if isinstance(told, list):
+        return [with_synonyms(each) for each in told]
+    return _SYNONYM.sub(_choice, told) if isinstance(told, str) else told
+
+
+def _choice(found: re.Match[str]) -> str:
+    if found[1] is None:
+        return re.sub(r"<(\w+)>", lambda inner: str(LANGUAGE["synonyms"][inner[1]]), found[0])
+    return f"[{LANGUAGE['synonyms'][found[1]]}]"
 
 
 def spoken(rng: Random, text: str) -> str:

@@ -2,16 +2,21 @@
 
 A move's words are clauses ("cancel {order_id}") and questions ("What does {symbol} cost?"), with choices
 (`.language`); each parameter in braces is replaced by a noun phrase for its value, whether the user says the value or
-means an earlier result.
+means an earlier result. Domains are tables, one file each in `domains/`; their worlds and the few rules that need code
+are functions beside them, which the tables name.
 """
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from random import Random
 from typing import Any
 
+from pytest_bfcl.extensions.training.generating import words
+from pytest_bfcl.extensions.training.generating.language import with_synonyms
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.simulators import Simulator
 
@@ -76,7 +81,7 @@ class Measure:
 
     noun: str
     path: Callable[[Any], float]
-    limits: tuple[float, ...]
+    limits: tuple[float, ...] = ()
     edit: Edit | None = None
     subject: tuple[str, Callable[[Mapping[str, Any], Any], object]] | None = None
     whole: bool = True
@@ -107,6 +112,8 @@ class Move:
 
     tool: str
     say: tuple[str, ...]
+    why: tuple[str, ...] = ()
+    """What may move a user to ask for it: sentences beside the request."""
     takes: Mapping[str, str] = field(default_factory=dict)
     ask: tuple[str, ...] = ()
     fixed: Mapping[str, object] = field(default_factory=dict)
@@ -129,8 +136,8 @@ class Domain:
     """A simulator as a source of tasks.
 
     ``world``: the configuration it starts from. ``scenes``: what a user may say before the first request. ``told``:
-    what has to be said before the first call, with fields of the configuration, unless the world is ``locked``. Then
-    the move ``first`` (a login) has to come before all others.
+    what has to be said before the first call, with fields of the configuration, unless the world is locked. Then the
+    move ``first`` (a login) has to come before all others.
     """
 
     simulator: str
@@ -140,9 +147,14 @@ class Domain:
     scenes: tuple[str, ...] = ()
     told: tuple[str, ...] = ()
     first: Move | None = None
-    locked: Callable[[Simulator], bool] = lambda simulator: False
+    open_once: str = ""
+    """The attribute of a simulator that is empty until the login; none where there is no login."""
     tells: str = ""
     """The kind of the value in ``told``."""
+
+    def locked(self, simulator: Simulator) -> bool:
+        """Whether the login is still to come."""
+        return bool(self.open_once) and not getattr(simulator, self.open_once)
 
     @property
     def all_moves(self) -> tuple[Move, ...]:
@@ -150,20 +162,114 @@ class Domain:
         return (*self.moves, self.first) if self.first else self.moves
 
 
-def one_of(*values: object) -> Draw:
-    """One of fixed values."""
-    return lambda simulator, rng: rng.choice(values)
+Rules = Mapping[str, Callable[..., Any]]
+"""The functions that a table names."""
+_FORMS = {"NAME": NAME, "TEXT": TEXT}
+_ROUGH = (0.25, 0.4, 0.5, 0.75, 0.9)
 
 
-def whole(low: int, high: int, step: int = 1) -> Draw:
-    """A whole number."""
-    return lambda simulator, rng: rng.randrange(low, high + 1, step)
+def domain_of(table: str, simulator: str, world: Callable[[Random], Parsed], rules: Rules) -> Domain:
+    """The domain that ``domains/TABLE.toml`` tells of."""
+    text = Path(__file__).with_name("domains").joinpath(f"{table}.toml").read_text(encoding="utf-8")
+    told = with_synonyms(tomllib.loads(text))
+    first = [_move(each, rules) for each in told["moves"] if each.pop("first", False)]
+    return Domain(
+        simulator, world, {name: _kind(each, rules) for name, each in told["kinds"].items()},
+        tuple(_move(each, rules) for each in told["moves"] if each["tool"] not in {move.tool for move in first}),
+        tuple(told["scenes"]), tuple(told.get("told", ())), first[0] if first else None, told.get("open_once", ""),
+        told.get("tells", ""),
+    )  # fmt: skip
 
 
-def amount(low: int, high: int) -> Draw:
-    """A number with decimal places, never a whole one: `5` and `5.0` are other texts in results."""
+def _frozen(told: Parsed) -> Parsed:
+    return {name: tuple(each) if isinstance(each, list) else each for name, each in told.items()}
 
-    def draw(simulator: object, rng: Random) -> float:
-        return rng.randrange(low, high) + rng.choice((0.25, 0.4, 0.5, 0.75, 0.9))
 
-    return draw
+def _kind(told: Parsed, rules: Rules) -> Kind:
+    shown = rules[told.pop("show")] if "show" in told else None
+    form, drawn = told.pop("form", None), _draw(told.pop("draw", None), rules)
+    return Kind(drawn, **_frozen(told), show=shown, form=_FORMS.get(form, form))
+
+
+def _draw(told: Any, rules: Rules) -> Draw:
+    """A rule by name, or one of the usual ways: ``one_of``, ``whole``, ``amount``, ``attribute``, ``words``."""
+    match told:
+        case None:
+            return lambda simulator, rng: None
+        case str():
+            return rules[told]
+        case {"one_of": values}:
+            return lambda simulator, rng: rng.choice(values)
+        case {"whole": [low, high, *step], **rest}:
+            written = rest.get("written")
+
+            def whole(simulator: object, rng: Random) -> object:
+                found = rng.randrange(low, high + 1, *step)
+                return found if written is None else written.format(found)
+
+            return whole
+        case {"amount": [low, high]}:  # never whole: `5` and `5.0` are other texts in results
+            return lambda simulator, rng: rng.randrange(low, high) + rng.choice(_ROUGH)
+        case {"attribute": name}:
+            return lambda simulator, rng: getattr(simulator, name)
+        case {"words": name}:
+            return lambda simulator, rng: getattr(words, name)(rng, words.topic(rng))
+    raise ValueError(f"no way to draw: {told}")
+
+
+def _move(told: Parsed, rules: Rules) -> Move:
+    made: dict[str, Any] = {name: rules[told.pop(name)] for name in ("fails",) if name in told}
+    if "fits" in told:
+        made["fits"] = _fits(told.pop("fits"), rules)
+    if "measure" in told:
+        made["measure"] = _measure(told.pop("measure"), rules)
+    if "state" in told:
+        made["state"] = _state(told.pop("state"), rules)
+    gives = {
+        kind: Gift(_path(each.pop("path"), rules), **_frozen(each)) for kind, each in told.pop("gives", {}).items()
+    }
+    after = frozenset(told.pop("after", ()))
+    return Move(**_frozen(told), **made, gives=gives, after=after)
+
+
+def _fits(told: Any, rules: Rules) -> Callable[[Any, Mapping[str, Any]], bool]:
+    if isinstance(told, str):
+        return rules[told]
+    return lambda simulator, given: all(getattr(simulator, name) == value for name, value in told.items())
+
+
+def _measure(told: Parsed, rules: Rules) -> Measure:
+    subject = told.pop("subject", None)
+    if subject is not None:
+        kind, (source, _, place) = subject[0], subject[1].partition(".")
+        subject = kind, lambda given, result: (given if source == "arguments" else result)[place]
+    edit = rules[told.pop("edit")] if "edit" in told else None
+    return Measure(path=_path(told.pop("path"), rules), edit=edit, subject=subject, **_frozen(told))
+
+
+def _state(told: Parsed, rules: Rules) -> State:
+    """What holds: a rule, that the value is in a list, that something equals another, or that there is anything."""
+    edit, kind = rules[told["edit"]] if "edit" in told else None, told.get("kind")
+    if "holds" in told:
+        return State(told["says"], rules[told["holds"]], edit, kind)
+    found, equals = _path(told["path"], rules), told.get("equals")
+
+    def holds(given: Mapping[str, Any], result: Any, value: Any) -> bool:
+        there = found(result)
+        return bool(value in there if kind else there if equals is None else there == equals)
+
+    return State(told["says"], holds, edit, kind)
+
+
+def _path(told: str, rules: Rules) -> Callable[[Any], Any]:
+    """A rule by name, or where in a result a value stands: keys and places with dots between."""
+    if told in rules:
+        return rules[told]
+    steps = [int(each) if each.isdigit() else each for each in told.split(".")]
+
+    def path(result: Any) -> Any:
+        for step in steps:
+            result = result[step]
+        return result
+
+    return path

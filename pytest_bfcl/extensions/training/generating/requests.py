@@ -1,37 +1,16 @@
-"""From clauses to what a user says: joining, openings, courtesy, asides. Sentences of our own, with choices."""
+"""From clauses to what a user says: joining, openings, courtesy, asides."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Any
 
-from pytest_bfcl.extensions.training.generating.domains.words import aside
-from pytest_bfcl.extensions.training.generating.language import capital, clean, spoken
+from pytest_bfcl.extensions.training.generating.language import LANGUAGE, capital, clean, spoken
+from pytest_bfcl.extensions.training.generating.words import MANNERS, aside, filled, with_fillers
 
-_ONE = (
-    "{A}.", "{A}.", "{A}, please.", "Please {a}.", "[Could|Can|Would|Will] you {a}?",
-    "[I'd like|I need|I want] you to {a}.",
-    "[Kindly|Now|Quickly] {a}.", "[Be so kind and|Do|Just] {a}.", "{A}, if you [can|would|may].",
-)  # fmt: skip
-_TWO = (
-    "{A}, then {b}.", "{A}. [Then|Next,|After that,|Subsequently] {b}.", "{A} and then {b}.",
-    "First {a}; [after that|next|later], {b}.",
-    "Please {a}. [Once you have that|When that is done|Following this], {b}.",
-    "{A}; [afterwards|next|thereafter], {b}.", "[Could|Can|Would] you {a}, and [then|afterwards] {b}?",
-    "[Please|Now|Do] {a}. With that [done|finished|settled], {b}.",
-)  # fmt: skip
-_THREE = (
-    "{A}, then {b}, and finally {c}.", "First {a}. Then {b}, [and at the end|lastly|then also] {c}.",
-    "Please {a}, {b}, and after that {c}.", "{A}. [Next|Then], {b}. [Finally|At last], {c}.",
-)  # fmt: skip
-_AFTER_QUESTION = ("{Q} {A}.", "{Q} After that, {a}.", "{Q} Then {a}, please.", "{Q} And {a}.")
-_NEXT = (
-    "", "", "", "", "Thanks. ", "Good. ", "Great. ", "Okay. ", "All right. ", "One more thing. ",
-    "Perfect, thank you. ",
-    "That helps. ", "Fine. ",
-)  # fmt: skip
-ASIDES = (2, 3, 3, 3)
+_SAID = LANGUAGE["requests"]
+ASIDES, REASONS, MANNERED = (3, 4), (1, 1, 2), 0.5
 """Sentences in a turn that ask for nothing: who reads has to find the request among them."""
 
 
@@ -41,28 +20,38 @@ def request(rng: Random, clauses: Sequence[str], question: str | None = None) ->
         if not clauses:
             return question
         rest = request(rng, clauses) if len(clauses) > 1 else None
-        text = f"{question} {rest}" if rest else rng.choice(_AFTER_QUESTION)
+        text = f"{question} {rest}" if rest else rng.choice(_SAID["after_question"])
         return _filled(rng, text, clauses, Q=question)
-    return _filled(rng, rng.choice((_ONE, _TWO, _THREE)[len(clauses) - 1]), clauses)
+    return _filled(rng, rng.choice(_SAID[("one", "two", "three")[len(clauses) - 1]]), clauses)
 
 
 def _filled(rng: Random, text: str, clauses: Sequence[str], **more: str) -> str:
     told = dict(zip("abc", clauses, strict=False))
     return clean(
-        spoken(rng, text).format(**told, **{name.upper(): capital(each) for name, each in told.items()}, **more)
+        spoken(rng, with_fillers(rng, text)).format(
+            **told, **{name.upper(): capital(each) for name, each in told.items()}, **more
+        )
     )
 
 
-def among_asides(rng: Random, said: str) -> str:
-    """A request with sentences before and after it that ask for nothing."""
-    count = rng.choice(ASIDES)
-    before = rng.randint(0, count)
-    return " ".join([*(aside(rng) for _ in range(before)), said, *(aside(rng) for _ in range(count - before))])
+def clause(rng: Random, say: Sequence[str], phrases: Mapping[str, str]) -> str:
+    """One way to ask for a call, now and then with the manner in which it is to be done."""
+    said = spoken(rng, rng.choice(say)).format(**phrases)
+    return f"{rng.choice(MANNERS)} {said}" if rng.random() < MANNERED else said
+
+
+def among_asides(rng: Random, said: str, reasons: Sequence[str] = ()) -> str:
+    """A request among sentences that ask for nothing; some of them are reasons for it."""
+    told = [filled(rng, each) for each in rng.sample(reasons, min(len(reasons), rng.choice(REASONS)))]
+    told += [aside(rng) for _ in range(rng.choice(ASIDES))]
+    rng.shuffle(told)
+    before = rng.randint(0, len(told))
+    return " ".join([*told[:before], said, *told[before:]])
 
 
 def after(rng: Random, said: str) -> str:
     """A later turn: with or without a word that takes up the conversation."""
-    return clean(rng.choice(_NEXT) + said)
+    return clean(spoken(rng, with_fillers(rng, rng.choice(_SAID["next"]))) + said)
 
 
 def value_text(value: Any) -> str:

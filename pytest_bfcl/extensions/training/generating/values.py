@@ -9,8 +9,8 @@ from typing import Any
 from uuid import UUID
 
 from pytest_bfcl.extensions.lab.auditing.literals import words
-from pytest_bfcl.extensions.training.generating.domains.words import FAMILIES, PEOPLE, term, topic
 from pytest_bfcl.extensions.training.generating.reach import choices
+from pytest_bfcl.extensions.training.generating.words import FAMILIES, PEOPLE, term, topic
 from pytest_bfcl.json_types import Fields
 
 _TOWNS = ("Riga", "Porto", "Bergen", "Ghent", "Lviv", "Turku", "Graz", "Cork", "Split", "Aarhus", "Leipzig", "Bilbao")
