@@ -12,7 +12,7 @@ from pytest_bfcl.extensions.training.generating.conditions import CONDITIONS, Co
 from pytest_bfcl.extensions.training.generating.domains import DOMAINS
 from pytest_bfcl.extensions.training.generating.draft import Draft, Step
 from pytest_bfcl.extensions.training.generating.language import capital, clean, spoken
-from pytest_bfcl.extensions.training.generating.moves import Domain
+from pytest_bfcl.extensions.training.generating.moves import Domain, Move
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.simulators import create_simulator
 
@@ -96,7 +96,9 @@ def _conditional(draft: Draft, plan: Plan, kind: Any, holds: bool) -> bool:
         return False
     called = [call.partition("(")[0] for call in (*found.first, *found.act, *found.other)]
     owners = [name for name in draft.active if {*draft.simulators[name].tools_by_name()} & {*called}]
-    _say(draft, plan, draft.with_facts(found.request, owners))
+    # Reasons for either branch: those of the one that is due would tell which it is.
+    moves = [move for name in owners for move in DOMAINS[name].moves if move.tool in called]
+    _say(draft, plan, draft.with_facts(found.request, owners), moves)
     plan.conditions.append(found.told(len(plan.truth)))
     plan.truth.append(found.due)
     return True
@@ -149,8 +151,10 @@ def _world(rng: Random, domain: Domain, *, unlocked: bool) -> Parsed:
     return config
 
 
-def _say(draft: Draft, plan: Plan, said: str) -> None:
-    reasons = list(dict.fromkeys(each for move in draft.moves[plan.told :] for each in move.why))
+def _say(draft: Draft, plan: Plan, said: str, moves: Sequence[Move] | None = None) -> None:
+    """A turn of the user among sentences that ask for nothing; ``moves``: what it is about, default what was planned."""
+    about = draft.moves[plan.told :] if moves is None else moves
+    reasons = list(dict.fromkeys(each for move in about for each in move.why))
     plan.told = len(draft.moves)
     said = requests.among_asides(draft.rng, said, reasons)
     if plan.question:
