@@ -13,7 +13,7 @@ such calls is 1.0, a wrong one at most `MOST_PARTIAL`:
   ``None`` when there is no such class: leaving other classes alone earns nothing.
 - *response*: share of the turn's expected results that were obtained by then.
 - Quiet turns, without expected calls: one with a call is worth 0. Where a value or a function is missing, asking is
-  worth as much as the turn that it makes possible; other quiet turns without a call do not count.
+  worth as much as the turn that it makes possible, and silence nothing; other quiet turns without a call do not count.
 - The conversation is worth the mean of its turns; turns never reached, or ended by the step limit, are worth 0.
 """
 
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 MOST_PARTIAL = 0.9
 """The most that something wrong earns, in every kind of entry."""
+ASKING = 3
+"""Words that may ask for something without a question mark."""
 CALL_COST = 1.0
 """At this cost a turn whose every call is made twice is worth a quarter."""
 
@@ -71,17 +73,19 @@ def grades_of(entry: Entry, transcript: Transcript, *, valid: bool, call_cost: f
     for number in range(reached, record.expected_turns):
         turns.append(TurnGrade(number, 0.0 if record.expected_calls[number] else None))
     for number in reversed(range(reached)):
-        if turns[number].score is None and is_designed(entry, number) and _spoke(transcript, number):
-            turns[number] = turns[number]._replace(score=turns[number + 1].score if number + 1 < len(turns) else None)
+        if turns[number].score is None and is_designed(entry, number):
+            made_possible = turns[number + 1].score if number + 1 < len(turns) else None
+            turns[number] = turns[number]._replace(score=made_possible if _asked(transcript, number) else 0.0)
     scores = [turn.score for turn in turns if turn.score is not None]
     mean = sum(scores) / len(scores) if scores else float(valid)
     return Grades(mean if valid else min(MOST_PARTIAL, mean), tuple(turns))
 
 
-def _spoke(transcript: Transcript, number: int) -> bool:
-    """Whether a turn says something; one that was only judged, without any reply, is taken to."""
+def _asked(transcript: Transcript, number: int) -> bool:
+    """Whether a turn's words may ask for something; one that was only judged, without any reply, is taken to."""
     steps = transcript.turns[number].steps
-    return not steps or any((step.reply.text or "").strip() for step in steps)
+    said = [step.reply.text or "" for step in steps]
+    return not steps or any("?" in text or len(text.split()) >= ASKING for text in said)
 
 
 def _early(turn: TurnRecord, due: Counter[str], later: list[Counter[str]]) -> int:

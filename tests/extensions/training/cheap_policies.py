@@ -202,8 +202,12 @@ def rotated(given: dict) -> dict:
     return dict(zip(given, [*values[1:], *values[:1]], strict=True))
 
 
+def is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
 def raised(value: object) -> object:
-    return value + 1 if isinstance(value, int | float) and not isinstance(value, bool) else value
+    return value + 1 if is_number(value) else value  # type: ignore[operator]
 
 
 ARGUMENTS = {
@@ -220,6 +224,10 @@ ARGUMENTS = {
     "wrapped": ("all arguments inside one", lambda given: {"arguments": given}),
     "listed": ("every value in a list", each_value(lambda value: [value])),
     "json-texts": ("every value as JSON in a text", each_value(json.dumps)),
+    "whole-numbers": ("every number rounded to ten", each_value(lambda v: round(v, -1) if is_number(v) else v)),
+    "first-words": ("the first word of each text", each_value(lambda v: v.split(" ")[0] if isinstance(v, str) else v)),
+    "turned-lists": ("every list turned round", each_value(lambda v: v[::-1] if isinstance(v, list) else v)),
+    "opposites": ("every truth value its opposite", each_value(lambda v: not v if isinstance(v, bool) else v)),
     "upper-case": ("every text in capitals", each_value(lambda v: v.upper() if isinstance(v, str) else v)),
     "quoted": ("every text in quotes", each_value(lambda v: f'"{v}"' if isinstance(v, str) else v)),
 }  # fmt: skip
@@ -313,6 +321,69 @@ def guesses(episode: Episode, step: int) -> Reply:
     return calls(*made) if made else PROSE
 
 
+def of_turn(which: Callable[[int, int], int]) -> Policy:
+    """The right calls of other turns than are asked for."""
+
+    def policy(episode: Episode, step: int) -> Reply:
+        turn = which(episode.user_turn, episode.user_turns)
+        made = answer(episode.entry, "fc", turn, 0).tool_calls if 0 <= turn < episode.user_turns else ()
+        return PROSE if step or not made else Reply("", tool_calls=made)
+
+    return policy
+
+
+reverse_turns = of_turn(lambda turn, turns: turns - 1 - turn)
+reverse_turns.__doc__ = "The turns' calls in reverse order"
+next_turn = of_turn(lambda turn, turns: turn + 1)
+next_turn.__doc__ = "The next turn's calls, never its own"
+
+
+def at_the_end(episode: Episode, step: int) -> Reply:
+    """The calls of all turns in the last."""
+    if step or episode.user_turn < episode.user_turns - 1:
+        return PROSE
+    found = [call for turn in range(episode.user_turns) for call in answer(episode.entry, "fc", turn, 0).tool_calls]
+    return Reply("", tool_calls=found) if found else PROSE
+
+
+def half(episode: Episode, step: int) -> Reply:
+    """The first half of a turn's right calls."""
+    made = right(episode, 0).tool_calls
+    return PROSE if step or not made else Reply("", tool_calls=made[: len(made) // 2] or made[:1])
+
+
+def probes(episode: Episode, step: int) -> Reply:
+    """Each call with a wrong argument first, then right."""
+    if episode.entry.row.multi_step and step % 2:
+        return right(episode, step // 2)
+    made = right(episode, step // 2)
+    return changed(made, lambda given: {**given, **dict.fromkeys([*given][-1:], "something else")})
+
+
+def mumbles(episode: Episode, step: int) -> Reply:
+    """Everything right, but where something is missing it says `Hm.`"""
+    due = (episode.entry.possible_answer or [])[episode.user_turn] if episode.entry.row.multi_step else [1]
+    return right(episode, step) if due else Reply("Hm.")
+
+
+def never_stops(episode: Episode, step: int) -> Reply:
+    """Everything right, then reads until the limit."""
+    made = right(episode, step)
+    return made if made.tool_calls else Reply("", tool_calls=reads(episode)[:1])
+
+
+def fills_options(episode: Episode, step: int) -> Reply:
+    """Everything right, and every optional parameter with whatever fits."""
+    known = {tool["function"]["name"]: tool["function"]["parameters"] for tool in episode.tools}
+    made = []
+    for call in right(episode, step).tool_calls:
+        properties = known.get(call.name, {}).get("properties", {})
+        given = json.loads(call.arguments)
+        more = {name: guessed(each, request_of(episode)) for name, each in properties.items() if name not in given}
+        made.append((call.name, json.dumps({**given, **more})))
+    return calls(*made) if made else right(episode, step)
+
+
 POLICIES: dict[str, Policy] = {
     "lazy": lazy, "shotgun": shotgun, "echo": echo, "name-only": name_only, "repeat": repeat, "twice": twice,
     "stop-early": stop_early, "prose": prose, "asks-always": asks_always, "extra-argument": extra_argument,
@@ -322,7 +393,8 @@ POLICIES: dict[str, Policy] = {
     "last-call": last_call, "first-turn": first_turn, "every-second": every_second, "other-function": other_function,
     "again": again, "copies": copies, "overwrites": overwrites, "shotgun-and-right": shotgun_and_right,
     "in-words": in_words, "reads-after": reads_after, "loops": loops, "unknown": unknown, "same-call": same_call,
-    "guesses": guesses,
+    "guesses": guesses, "reverse-turns": reverse_turns, "next-turn": next_turn, "at-the-end": at_the_end, "half": half,
+    "probes": probes, "mumbles": mumbles, "never-stops": never_stops, "fills-options": fills_options,
 }  # fmt: skip
 
 
@@ -370,15 +442,20 @@ def differs(name: str, entry: Entry) -> bool:
         given = [json.loads(call.arguments) for turn in range(len(turns) if entry.row.multi_step else 1)
                  for call in answer(entry, "fc", turn, 0).tool_calls]  # fmt: skip
         return any(ARGUMENTS[name][1](each) != each for each in given)
-    if name in ("quiet-reads", "never-asks"):
+    if name == "fills-options":
+        options = {document["name"]: document["parameters"].get("properties", {}) for document in entry.all_functions}
+        made = [call for turn in range(len(turns) if entry.row.multi_step else 1)
+                for call in answer(entry, "fc", turn, 0).tool_calls]  # fmt: skip
+        return any({*options.get(call.name, {})} - {*json.loads(call.arguments)} for call in made)
+    if name in ("quiet-reads", "never-asks", "mumbles"):
         return entry.row.multi_step and any(not turn for turn in turns)
-    if name in ("early", "at-once", "late"):
+    if name in ("early", "at-once", "late", "reverse-turns", "next-turn", "at-the-end"):
         return entry.row.multi_step and sum(map(bool, turns)) > 1
     if name in ("first-turn", "every-second", "copies", "same-call"):
         return entry.row.multi_step and sum(map(bool, turns)) > 1 and bool(turns[0])
-    if name in ("backwards", "stop-early", "last-call"):
+    if name in ("backwards", "stop-early", "last-call", "half"):
         return stops_somewhere(entry)
-    if name in ("again", "reads-after"):
+    if name in ("again", "reads-after", "never-stops"):
         return entry.row.multi_step
     return name != "reads-first" or entry.row.multi_step
 
@@ -417,6 +494,15 @@ DOCUMENTED = {
     "reads-after": (0.0, 0.2, "does the work; calls beyond need cost"),
     "same-call": (0.0, 0.2, "a call that several turns ask for"),
     "guesses": (0.2, 0.1, "guesses that fit"),
+    "half": (0.5, 0.8, "as `stop-early`"),
+    "probes": (0.25, 0.3, "one turn: as `last-wrong`; several: as `twice`"),
+    "reverse-turns": (0.0, 0.25, "the middle turn is its own, and a call that two turns ask for"),
+    "mumbles": (0.0, 0.85, "as `never-asks`"),
+    "whole-numbers": (0.35, 0.6, "as `plus-one`"),
+    "first-words": (0.3, 0.8, "calls and turns without a text of several words are right"),
+    "turned-lists": (0.45, 1.0, "the order of doors, tags and users makes no difference to most functions"),
+    "opposites": (0.35, 0.7, "calls and turns without a truth value are right"),
+    "fills-options": (0.9, 1.0, "options that are spelled out and change nothing are right"),
 }
 """What earns more, in one turn and in several, with the reason."""
 

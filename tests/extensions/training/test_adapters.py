@@ -183,9 +183,9 @@ def test_rows_say_how_replies_are_read() -> None:
         with pytest.raises(UsageError, match=f"made with {field}="):
             trl.reward_function(**{field: other})(completions=[text], **columns)
     bare = {field: value for field, value in row.items() if field not in OWN}
-    with pytest.raises(UsageError, match="nothing says how replies are written"):
+    with pytest.raises(UsageError, match="the mode of the replies is not known"):
         reward_of(bare, text, {})
-    with pytest.raises(UsageError, match="nothing says how replies are written"):
+    with pytest.raises(UsageError, match="the mode of the replies is not known"):
         episode_of(bare)
 
 

@@ -152,7 +152,7 @@ def _world(rng: Random, domain: Domain, *, unlocked: bool) -> Parsed:
 
 
 def _say(draft: Draft, plan: Plan, said: str, moves: Sequence[Move] | None = None) -> None:
-    """A turn of the user among sentences that ask for nothing; ``moves``: what it is about, default what was planned."""
+    """A turn of the user among sentences that ask for nothing; ``moves``: what it is about (default: as planned)."""
     about = draft.moves[plan.told :] if moves is None else moves
     reasons = list(dict.fromkeys(each for move in about for each in move.why))
     plan.told = len(draft.moves)

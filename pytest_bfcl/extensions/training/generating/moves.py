@@ -205,7 +205,7 @@ def _draw(told: Any, rules: Rules) -> Draw:
 
             def whole(simulator: object, rng: Random) -> object:
                 found = rng.randrange(low, high + 1, *step)
-                return found if written is None else written.format(found)
+                return found if written is None else str(written).format(found)
 
             return whole
         case {"amount": [low, high]}:  # never whole: `5` and `5.0` are other texts in results
