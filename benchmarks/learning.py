@@ -96,7 +96,7 @@ def played(entry: Entry, learner: Learner, greedy: bool) -> tuple[float, Turns]:
             chosen, slope = learner.choose(options, greedy)
             slopes.append(slope)
             if chosen == STOP:
-                earned += episode.step(Reply("Done.")).reward
+                earned += episode.step(Reply("That is all.")).reward
                 break
             place = next((number for number, call in enumerate(due) if call and call.name == chosen), None)
             given = due.pop(place).arguments if place is not None else {}
