@@ -140,6 +140,8 @@ def test_the_model_may_come_from_the_ini_file(project: Project) -> None:
     )
     result = project.run(model=None, data=None)
     result.assert_outcomes(passed=5)
+    project.run(model="oracle:", data=None, out="typed")  # the command line's model is the only one
+    assert {line["model"] for line in project.records("typed")} == {"oracle:@fc"}
 
 
 def test_a_run_opens_with_nobodys_warnings(project: Project) -> None:
