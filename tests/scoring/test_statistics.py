@@ -201,3 +201,12 @@ def test_students_tail(distance: float, freedom: float) -> None:
     from scipy.special import stdtr
 
     assert student_tail(distance, freedom) == pytest.approx(float(stdtr(freedom, -distance)), rel=1e-9, abs=1e-15)
+
+
+def test_a_question_asked_several_times_is_one_question() -> None:
+    tally = Tally()
+    for cluster, passed, question in (("c", True, "a"), ("c", False, "a"), ("c", True, "b"), ("d", True, "d")):
+        tally.add(cluster, passed, question)
+    assert (tally.total, tally.sum, tally.distinct) == (4, 3, 3)
+    assert tally.questions == {"a": [1, 2], "b": [1, 1]}
+    assert tally.clusters == {"c": [2, 3], "d": [1, 1]}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 import pytest
 
@@ -195,3 +196,10 @@ def test_stored_models_are_known_by_what_they_hand_out(tmp_path) -> None:
     assert is_stored(stored)
     assert Contender.of_adapter(stored, KEPT).stored
     assert not Contender.of_adapter(Own(), KEPT).stored
+
+
+def test_a_stored_model_has_the_name_of_its_lines_before_it_is_asked(tmp_path: Path) -> None:
+    stored = Own()
+    named = Contender.of_spec(parse_spec(f"replay:{tmp_path}"), KEPT, make=lambda mode: stored)
+    assert named.identity == (stored.spec, stored.mode)
+    assert not named.has_adapter or named.model is stored

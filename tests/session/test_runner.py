@@ -201,3 +201,30 @@ def test_broken_data_says_where_to_mend_it(data: DataSet) -> None:
         runner._entries[trial.key] = broken
         line = runner.judged(trial, said)
         assert (line["reason"], line["detail"].get("advice")) == ("harness:data", advice)
+
+
+def test_what_a_conversation_reaches_depends_on_its_entry(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: dict[str, Any] = {}
+
+    async def seen(entry: Any, model: Any, **more: Any) -> Transcript:
+        given[entry.category] = (more["snapshots"] is not None, more["search"] is not None)
+        return Transcript(entry.id, entry.category)
+
+    monkeypatch.setattr("pytest_bfcl.session.runner.converse", seen)
+    bundled, contender = open_data("bundled"), Contender.of_adapter(Answering(), SETTINGS)
+    runner = Runner(bundled, [contender], SETTINGS)
+    for category in ("simple_python", "memory_kv", "web_search_base"):
+        entry = bundled.load(bundled.index(category)[0]).model_copy(update={"official": True})
+        asyncio.run(runner.hold(Trial.of(entry, contender, bundled)))
+    assert given == {"simple_python": (False, False), "memory_kv": (True, False), "web_search_base": (True, True)}
+
+
+def test_what_cannot_be_judged_is_told_in_every_part_and_the_rest_once(tmp_path: Path) -> None:
+    broken = {**question("simple_python_9"), "possible_answer": [{"nobody": {"x": [1]}}]}
+    write_lines(tmp_path / "own.jsonl", [*(question(f"simple_python_{n}") for n in range(4)), broken])
+    own = open_data(tmp_path / "own.jsonl")
+    parts = [[line["id"] for line in run(own, ["oracle:"], shard=f"{n}/2").records] for n in (1, 2)]
+    assert all("simple_python_9" in part for part in parts)
+    assert sorted(parts[0] + parts[1]).count("simple_python_9") == 2
+    assert {name for part in parts for name in part} == {f"simple_python_{n}" for n in (0, 1, 2, 3, 9)}
+    assert len(parts[0]) == len(parts[1]) == 3

@@ -1,0 +1,80 @@
+"""Agents that failed after others passed are played once more, alone, so often and no more."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from pytest_bfcl.session import proof
+from pytest_bfcl.session.proof import ALONE, MOST, PlayedAlone
+from pytest_bfcl.transcript import PLAYED_BEFORE, Transcript
+
+
+class Agent:
+    """One whose fresh processes are counted."""
+
+    spec = "agent:m:f"
+
+    def __init__(self) -> None:
+        self.made = self.closed = 0
+
+    def fresh(self) -> Agent:
+        self.made += 1
+        return self
+
+    async def aclose(self) -> None:
+        self.closed += 1
+
+
+def ended(right: bool, before: int | None = 3) -> Transcript:
+    extra = {"right": right} if before is None else {"right": right, PLAYED_BEFORE: before}
+    return Transcript("a", "mcp", extra=extra)
+
+
+@pytest.fixture
+def plays(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Checks conversations in their order, the second play right or not; gives what was noted and the agent."""
+    monkeypatch.setattr(proof.PlayedAlone, "_is_right", lambda self, entry, said: said.extra["right"])
+    entry: Any = type("Entry", (), {"id": "a"})()
+
+    def check(*told: Transcript, again: bool = True) -> tuple[list[str], Agent]:
+        notes: list[str] = []
+        agent, alone = Agent(), PlayedAlone(notes.append, "own")
+
+        async def play(model: Any) -> Transcript:
+            return ended(again)
+
+        async def all_of_them() -> None:
+            for each in told:
+                await alone.check(entry, each, agent, play)  # type: ignore[arg-type]
+
+        asyncio.run(all_of_them())
+        assert agent.closed == agent.made
+        return notes, agent
+
+    return check
+
+
+@pytest.mark.parametrize(
+    ("told", "made"),
+    [
+        ([ended(True), ended(False)], 1),
+        ([ended(False)], 0),  # none passed before
+        ([ended(True), ended(False, 0)], 0),  # the first of its process
+        ([ended(True), ended(False, None)], 0),  # in nobody's process
+        ([ended(True), *(ended(False) for _ in range(MOST + 2))], MOST),
+    ],
+)
+def test_which_conversations_are_held_again(plays: Any, told: list[Transcript], made: int) -> None:
+    notes, agent = plays(*told)
+    assert (agent.made, len(notes)) == (made, made)
+
+
+@pytest.mark.parametrize("again", [True, False])
+def test_what_came_of_it_is_kept_and_only_a_difference_is_said(plays: Any, again: bool) -> None:
+    failed = ended(False)
+    notes, _ = plays(ended(True), failed, again=again)
+    assert failed.extra[ALONE] == ("passed" if again else "failed")
+    assert [note.startswith("a failed after 3 other entries") for note in notes] == [True] * again
