@@ -6,7 +6,7 @@ import runpy
 from pathlib import Path
 
 BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "calls.py"
-MOST = {"run": (150, 30), "plugin": (205, 44)}
+MOST = {"run": (150, 30), "plugin": (203, 43)}
 """Calls of ours and changes of room for one more single-turn entry. Whoever makes the way shorter lowers them."""
 
 
