@@ -89,7 +89,7 @@ def understated(path: Path) -> None:
         (encrypted, r"a\.json is encrypted"),
         (of_unknown_method, "compression"),
         (damaged, "archive that can be read"),
-        (twice, "stands in it twice"),
+        (twice, "contains a.json twice"),
         (bomb, "more than the right file can have"),
         (understated, "archive that can be read|more bytes than"),
         (lambda path: path.write_bytes(b"PK\x05\x06" + b"\xff" * 18), "archive that can be read"),
