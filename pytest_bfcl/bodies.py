@@ -1,7 +1,7 @@
 """What the body of a reply may hold: known blocks and items, their status, and the places where an error may stand.
 
 One allow-list per API, asked by its one reader (`pytest_bfcl.answers`). What is not on it is trouble: an error stays
-one whatever its ending is, and a block of another kind is no answer where nothing else was said. The words are those of
+one whatever its ending is, and a block of another kind is no answer where there is nothing else. The words are those of
 the providers' public references (November 2026).
 """
 
@@ -16,7 +16,8 @@ from pytest_bfcl.json_types import Fields
 
 
 class Trouble(NamedTuple):
-    """Why a body is no normal reply. ``error``: whatever else it says; ``silent``: where nothing was said beside it."""
+    """Why a body is no normal reply. ``error``: whatever else it says; ``silent``: where there is nothing next to
+    it."""
 
     error: str | None = None
     silent: str | None = None
@@ -55,7 +56,7 @@ _WHOLE_NAME = re.compile(r"(?:is)?(?:success|successful|succeeded|ok|complete|co
 _CODE_NAME = re.compile(r"(?:(?:http)?status|ret|return|result)?code")
 _STATUS_NAMES = frozenset(("status", "state", "outcome", "runstatus", "responsestatus"))
 _INSIDE_NAMES = frozenset(("baseresp", "header", "providerspecificfields"))
-"""Objects beside a reply in which providers keep their own status."""
+"""Objects next to a reply in which providers keep their own status."""
 _Place = Literal["error", "broken", "whole", "code", "status", "inside"]
 _STATUS = ("status", "code")
 
@@ -70,7 +71,7 @@ _BROKEN = re.compile(
     r"abort|cancel|crash|denied|error|exception|expire|fail|fatal|(?<![a-z])fault|interrupt|invalid|kill|overload|refused|reject"
     r"|terminat|throttl|time_?d?_?out|unavailable"
 )
-"""In words of a status, or of a provider's own ending beside the gateway's, that mean the reply was broken off."""
+"""In words of a status, or of a provider's own ending next to the gateway's, that mean the reply was broken off."""
 _UNFINISHED = frozenset((
     "active", "generating", "in_progress", "incomplete", "partial", "pending", "processing", "queued", "running",
     "started", "streaming",
@@ -123,7 +124,7 @@ def blocks_trouble(body: Fields) -> Trouble:
 
 
 def items_trouble(body: Fields, items: Iterable[Fields]) -> Trouble:
-    """That of a Responses object; its own status is an ending and not looked at here, but for items beside it."""
+    """That of a Responses object; its own status is an ending and not looked at here, but for items next to it."""
     items = list(items)
     said = [each for each in items if _word(each.get("type")) == "message"]
     whole = _word(body.get("status")) in ("completed", "")
@@ -154,7 +155,7 @@ def record_trouble(record: Fields) -> str | None:
 
 
 def is_error(value: object) -> bool:
-    """Whether the value of a field for errors tells one: objects of nothing but nulls, zeros and "ok" do not."""
+    """Whether the value of a field for errors shows one: objects of nothing but nulls, zeros and "ok" do not."""
     if isinstance(value, Mapping):
         return any(map(is_error, value.values()))
     if isinstance(value, list):
@@ -189,7 +190,7 @@ def place_trouble(place: Fields, *, codes: bool = True, status: bool = True, las
 
 @lru_cache(maxsize=1024)
 def _kind_of(name: str) -> _Place | None:
-    """What a field tells by its name, however it is spelled (``errorCode``, ``error_code``, ``Error-Code``)."""
+    """What a field shows by its name, however it is spelled (``errorCode``, ``error_code``, ``Error-Code``)."""
     plain = re.sub(r"[\W_]+", "", name).lower()
     if plain in _STATUS_NAMES:
         return "status"

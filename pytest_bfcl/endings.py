@@ -47,9 +47,9 @@ class Ending(StrEnum):
     MALFORMED = MALFORMED_CALL
     """The model wrote a call that its own API could not read."""
     REFUSED = "refused"
-    """The model's own refusal: judged as the text it is, filtered when nothing was said."""
+    """The model's own refusal: judged as the text it is, filtered when there is no content."""
     UNFINISHED = UNFINISHED
-    """The provider wants to be asked on."""
+    """The provider wants a further request."""
     TROUBLE = TROUBLE
 
 
@@ -108,7 +108,7 @@ ENDINGS: Mapping[str, Mapping[str, Ending]] = {
     "gemini": _GEMINI,
     "any": _GATEWAYS | _RESPONSES | _words(Ending.OVERFLOW, "context_overflow"),
 }
-"""API → word → class. Gateways hand on the words of whatever stands behind them; ``any`` is for replies whose API
+"""API → word → class. Gateways hand on the words of the servers behind them; ``any`` is for replies whose API
 no ending: stored lines (with the word of an overflow that `pytest_bfcl.endpoints.faults` writes), objects of SDKs."""
 
 _MARKS = frozenset(("content_filter_results", "content_filter_result", "prompt_filter_results", "content_filters"))
@@ -180,7 +180,7 @@ def ended(
 ) -> Reply:
     """A reply as its provider ended it: with the word, and with the problem that makes of it.
 
-    ``reasoned``: the provider tells of thoughts that are not shown. ``filtered``: a filter's mark is next to the
+    ``reasoned``: the provider reports thoughts that are not shown. ``filtered``: a filter's mark is next to the
     reply, which says more than any word. ``trouble``: what its body holds that no normal reply has. Raises
     `UnknownEnding` for trouble. A word that is `UNTOLD` speaks for no reply and against none.
     """
@@ -221,7 +221,7 @@ def problem_of(reply: Reply) -> str | None:
 
 
 def has_answer(reply: Reply) -> bool:
-    """Whether anything was said: a call, or a text that is more than white space."""
+    """Whether there is content: a call, or a text that is more than white space."""
     return bool(reply.tool_calls or (reply.text and not reply.text.isspace()))
 
 
@@ -240,7 +240,7 @@ def _problem(reply: Reply, kind: Ending, *, reasoned: bool = False) -> str | Non
 
 
 def first_choice(body: object) -> Fields | None:
-    """The choice with index 0, wherever it stands; the first one where none is numbered so."""
+    """The choice with index 0, wherever it is; the first one where none is numbered so."""
     choices = body.get("choices") if isinstance(body, Mapping) else None
     if not isinstance(choices, list) or not choices:
         return None

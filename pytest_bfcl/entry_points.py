@@ -26,11 +26,11 @@ Kind = Literal[
 
 - ``verbs``: a module of the console script (`pytest_bfcl.cli`).
 - ``forms``: the same under ``VERB.FORM``: a further form of a verb, ``pytest-bfcl VERB FORM …``.
-- ``checks``: items beside the entries, ``bfcl/<name>.jsonl`` (`pytest_bfcl.plugin.collection`).
+- ``checks``: items next to the entries, ``bfcl/<name>.jsonl`` (`pytest_bfcl.plugin.collection`).
 - ``feeders``: where conversations are held and lines judged, if not here (`pytest_bfcl.session.feeders`).
 - ``fixtures``: what the fixture ``ask`` is (`pytest_bfcl.plugin.own_tests`).
 - ``models``: a provider: ``(spec, settings, mode) -> Model``.
-- ``apis``: ``completions``: ``(spec, settings, mode) -> Api``, whose ``digest(path)`` tells templates apart.
+- ``apis``: ``completions``: ``(spec, settings, mode) -> Api``, whose ``digest(path)`` distinguishes templates.
 - ``categories``: what carries out and judges the calls of a group of categories (`pytest_bfcl.checkers.plugged`).
 - ``checkers``: ``(entry, transcript) -> Verdict``.
 - ``decoders``: ``(text, functions) -> pairs of name and arguments``.
@@ -38,7 +38,7 @@ Kind = Literal[
 - ``parsers``: of an engine: ``("ENGINE:PARSER") -> Decoder``.
 - ``simulators``: a `Simulator` class, under the name that entries use.
 - ``exporters``: a function ``(run directory, folder) -> files``, a format of ``export --format``.
-- ``sinks``: what makes a sink of a run, told of its lines while it goes on (`pytest_bfcl.session.sinks`).
+- ``sinks``: what makes a sink of a run, which receives its lines during the run (`pytest_bfcl.session.sinks`).
 - ``gates``: what makes a gate of an option's texts (`pytest_bfcl.scoring.gating.OthersGate`).
 - ``fetched``: ``embeddings``: ``(source, force=) -> lines to say``, for ``pytest-bfcl fetch --embeddings``.
 - ``worlds``: where the calls of entries on servers go (`pytest_bfcl.conversation.engine`).

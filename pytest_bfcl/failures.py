@@ -57,12 +57,12 @@ class Details(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why an entry has no point: everything that is known of one kind of failure but the case at hand.
+    """Why an entry has no point: everything that is known of one kind of failure except the case itself.
 
-    ``name`` is the reason as it stands in ``results.jsonl``; ``tag`` says whose fault it is; ``rule`` says in words
-    what should have been. ``headline`` is the sentence of a report, with places for what a case tells; ``remedy`` is
+    ``name`` is the reason as in ``results.jsonl``; ``tag`` says whose fault it is; ``rule`` says in words
+    what should have been. ``headline`` is the sentence of a report, with places for what a case shows; ``remedy`` is
     what to do about it. ``details`` is the family of the details; ``advice`` finds a known pitfall behind a case;
-    ``mark`` stands in a few words beside the broken argument.
+    ``mark`` appears in a few words next to the broken argument.
     """
 
     name: str
@@ -170,7 +170,7 @@ class BenchmarkError(Exception):
 
     @property
     def reason(self) -> str:
-        """The reason as it stands in ``results.jsonl``."""
+        """The reason as in ``results.jsonl``."""
         return f"{self.prefix}:{self.kind}"
 
     @property
@@ -181,10 +181,10 @@ class BenchmarkError(Exception):
 
 
 class AdapterError(BenchmarkError):
-    """The provider could not be asked: transport, key, quota, timeout, 5xx, malformed body.
+    """The provider could not be reached: transport, key, quota, timeout, 5xx, malformed body.
 
     ``kind`` is an `AdapterTrouble`, or a text of another package's own.
-    ``retryable`` tells the retry loop whether asking again can help; ``retry_after_s`` is the server's wish.
+    ``retryable`` says whether a retry can help; ``retry_after_s`` is the server's wish.
     """
 
     tag = FailureTag.ADAPTER_ERROR

@@ -18,7 +18,7 @@ Fields: TypeAlias = Mapping[str, Any]
 """An object somebody else wrote, to be looked into; nothing is known of its values."""
 
 Parsed: TypeAlias = dict[str, Any]
-"""The same as it came out of a parser, ours to change."""
+"""The same as it came from a parser, ours to change."""
 
 
 def leaves(value: object) -> Iterator[object]:

@@ -42,7 +42,7 @@ def printable(text: str) -> str:
 
 
 def inert(line: str) -> str:
-    """The line such that no CI runner takes it for its own command.
+    """The line such that no CI runner reads it as a command.
 
     GitHub obeys lines that begin with ``::``, and ``##[command]`` anywhere, as Azure (``##vso[``) and TeamCity do.
     """

@@ -1,4 +1,4 @@
-"""What a provider tells with a reply beside text and calls: what it wants to see again, and who answered."""
+"""What a provider shows with a reply next to text and calls: what it wants to see again, and who answered."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pytest_bfcl.json_types import Fields, Parsed
 
 @dataclass(frozen=True, slots=True)
 class ProviderState:
-    """What a provider sent beside text and calls and wants to see again, unchanged, in later requests.
+    """What a provider sent next to text and calls and wants to see again, unchanged, in later requests.
 
     ``api`` says whose shapes these are: ``chat``, ``responses`` or ``anthropic``. Of a chat message: the name of the
     field that held the reasoning, its further ``fields``, and per call the further fields of that call (thought
@@ -25,7 +25,7 @@ class ProviderState:
     parts: tuple[Fields, ...] = ()
 
     def to_dict(self) -> Parsed:
-        """As it stands in the journal and in result lines: only what is there."""
+        """As in the journal and in result lines: only what is there."""
         found: Parsed = {"api": self.api}
         if self.reasoning_field:
             found["reasoning_field"] = self.reasoning_field
@@ -64,7 +64,7 @@ class Served:
     id: str | None = None
 
     def to_dict(self) -> Parsed:
-        """As it stands in the journal and in result lines: only given fields."""
+        """As in the journal and in result lines: only given fields."""
         told = {"model": self.model, "fingerprint": self.fingerprint, "id": self.id}
         return {name: value for name, value in told.items() if value is not None}
 

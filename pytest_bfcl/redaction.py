@@ -199,8 +199,8 @@ def environment_secrets() -> tuple[str, ...]:
 
 
 def _written(secrets: Iterable[str]) -> tuple[str, ...]:
-    """Credentials as they are, unquoted, and in Base64 and hexadecimal where they are long enough to be told from
-    words."""
+    """Credentials as they are, unquoted, and in Base64 and hexadecimal where they are long enough to be distinguished
+    from words."""
     texts = dict.fromkeys(form for text in secrets if text for form in (text, unquote(text)))
     coded = (form for text in texts if len(text) >= _SHORTEST_IN_REPLY for form in (*_base64(text), *_inside(text)))
     return tuple(dict.fromkeys((*texts, *coded)))
@@ -236,7 +236,7 @@ def url_secrets(url: str) -> tuple[str, ...]:
 
 
 def public_url(url: str) -> str:
-    """The URL without user, password, query and fragment: what may stand in a fingerprint."""
+    """The URL without user, password, query and fragment: what may be in a fingerprint."""
     parts = urlsplit(url)
     host = parts.hostname or ""
     if ":" in host:
@@ -247,7 +247,7 @@ def public_url(url: str) -> str:
 
 
 def public_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Fields of a request's body as they may stand in a fingerprint: values of credentials and headers are hidden."""
+    """Fields of a request's body as they may be in a fingerprint: values of credentials and headers are hidden."""
     secrets = _of_parameters(parameters)
     shown: dict[str, Any] = _hidden(dict(parameters), secrets) if secrets else dict(parameters)
     return {name: HIDDEN if _is_credential(name) else value for name, value in shown.items()}

@@ -59,7 +59,7 @@ def score_lines(
 
     Lines that do not say their mode and how names are spelled are read as ``readings`` says, else as the calls in
     them prove. A text without a mode is an error. ``ahead`` are lines looked at for such proofs before the first is
-    judged (of a file its beginning); ``readings`` tells at the end what was found out. Where the calls contradict the
+    judged (of a file its beginning); ``readings`` shows at the end what was found out. Where the calls contradict the
     reference's table of models, a verdict has ``other_reading`` too.
 
     ``first`` is the number of the first line, for a stretch of a file.
@@ -91,7 +91,7 @@ def rejudged(lines: Iterable[ReplayLine], dataset: DataSet) -> Iterator[tuple[Re
 def judged_results(root: Path, dataset: DataSet, ids: Container[str]) -> Iterator[Fields]:
     """Result lines of the entries named in an official folder, judged again; none where only scores are left.
 
-    ``root`` holds result files, or is the ``score/`` folder beside them.
+    ``root`` holds result files, or is the ``score/`` folder next to them.
     """
     from pytest_bfcl.runs.damage import LeftOut
     from pytest_bfcl.runs.official_layout import results_of
@@ -117,7 +117,7 @@ def open_data(choice: str | Path = "auto") -> DataSet:
 
 
 def data_of_run(measured: Fingerprint, label: str) -> DataSet:
-    """The data a run was asked from. Raises `UsageError` when these data are not found unchanged."""
+    """The data of a run. Raises `UsageError` when these data are not found unchanged."""
     if measured.dataset in ("official", "bundled", "verified"):
         data = open_data(measured.dataset)
         if data.sha256 == measured.dataset_sha256:
@@ -171,7 +171,7 @@ class _LineJudge:
             self._readings.learn(_objects(islice(lines, LEARNT_FROM)), self._documented)
 
     def _documented(self, line: Fields) -> list[str]:
-        """Names of the functions a line's entry offers; none where that cannot be told."""
+        """Names of the functions a line's entry offers; none where that is not known."""
         from pytest_bfcl.runs.readings import documented_names
 
         try:

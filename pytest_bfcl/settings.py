@@ -38,7 +38,7 @@ MOST_PAGES = 20_000
 
 
 def level_for(asked: str | None, results: int) -> Level:
-    """How much of a report is written of so many results, where ``asked`` does not say."""
+    """How much of a report is written of this number of results, where ``asked`` does not say."""
     return next((level for level in LEVELS if level == asked), "index" if results > MOST_PAGES else "full")
 
 
@@ -200,7 +200,7 @@ class Settings:
         return replace(self, **changed)
 
     def api_for(self, provider: str) -> str | None:
-        """The API a provider's models are asked through; ``None`` where that is not our adapter's to choose.
+        """The API of a provider's models; ``None`` where that is not our adapter's to choose.
 
         Models at OpenAI's own address are asked through Responses, as their rows on the leaderboard are.
         """
@@ -214,7 +214,7 @@ class Settings:
         return "responses" if own else "chat"
 
     def sent_parameters(self) -> Parsed:
-        """What is sent beside messages and tools; a value of ``None`` keeps the field out of the request."""
+        """What is sent next to messages and tools; a value of ``None`` keeps the field out of the request."""
         sent: Parsed = {}
         if self.temperature is not None:
             sent["temperature"] = self.temperature

@@ -9,7 +9,7 @@ _MOST = 64 * 2**20
 """Bytes of a file that are looked at."""
 
 _HEAD = 1_000
-"""Bytes that tell the encoding."""
+"""Bytes that show the encoding."""
 
 _MEND = "write every entry on one line (jq -c '.[]' FILE for an array, jq -c . FILE for objects)"
 

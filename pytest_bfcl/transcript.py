@@ -23,13 +23,13 @@ Message = Parsed
 """A chat message in the OpenAI shape: ``role``, ``content``, and for calls ``tool_calls`` / ``tool_call_id``."""
 
 OBSERVED = "observed"
-"""Where a transcript's ``extra`` keeps what a user's MCP server told of its state, one value an expectation."""
+"""Where a transcript's ``extra`` keeps what a user's MCP server reported of its state, one value an expectation."""
 
 FAILED_CALLS = "failed_calls"
 """Where a transcript's ``extra`` keeps the texts of calls that a server answered with an error, in order."""
 
 TOUCHED = "touched"
-"""Where a transcript's ``extra`` keeps the places of the server's state that changed beside what is expected."""
+"""Where a transcript's ``extra`` keeps the places of the server's state that changed next to what is expected."""
 
 PLAYED_BEFORE = "played_before"
 """Where a transcript's ``extra`` keeps how many entries its agent's process had played before."""
@@ -89,7 +89,7 @@ class Reply:
     ``text`` is ``None`` when the provider sent none (which decodes differently from the empty text).
     ``latency_s`` covers the successful attempt only, without our queueing; ``first_token_s`` the time to the first
     token of a streamed one. ``reasoning_tokens`` is the part of ``output_tokens`` that went into reasoning, where usage
-    tells. ``problem`` is what its ending speaks against it (`pytest_bfcl.endings`): ``length``, ``content_filter``,
+    shows. ``problem`` is what its ending speaks against it (`pytest_bfcl.endings`): ``length``, ``content_filter``,
     ``context_overflow``, ``nothing_said``, ``malformed_call``. ``state`` goes back to the provider with the
     conversation; ``served`` is who answered.
     """
@@ -243,7 +243,7 @@ class OtherReading(NamedTuple):
         return "evidence" if self.by == "leaderboard" else "leaderboard"
 
     def fields(self) -> dict[str, object]:
-        """What a line tells of it."""
+        """What a line shows of it."""
         return {**self._asdict(), "followed": self.followed}
 
     def of(self, transcript: Transcript) -> Transcript:

@@ -28,7 +28,7 @@ class _Trouble(StrEnum):
 
 
 class AdapterTrouble(_Trouble):
-    """The provider could not be asked, or its answer is none: the kinds of `AdapterError`."""
+    """The provider could not be reached, or its answer is none: the kinds of `AdapterError`."""
 
     AUTH = ("auth", "the provider must accept the key", "Set the key that the error names, then resume the run.")
     QUOTA = ("quota", "the account must have credit", "Add credit to the account, then resume the run.")

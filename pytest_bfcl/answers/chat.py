@@ -59,10 +59,10 @@ def read_completion(body: Any, endings: str = "chat") -> Reply:
 
 
 def last_word(choice: Fields) -> object:
-    """Why a choice ended, in the provider's own word where a gateway hands it on beside its own.
+    """Why a choice ended, in the provider's own word where a gateway hands it on next to its own.
 
     litellm writes ``stop`` for every word it does not know, so the one it was given decides. OpenRouter's own word is
-    good, but for a call that could not be read, which it tells as an ordinary end.
+    good, but for a call that could not be read, which it reports as an ordinary end.
     """
     finish = choice.get("finish_reason")
     specific = choice.get("provider_specific_fields")
@@ -152,7 +152,7 @@ def _reasoning(message: Fields) -> tuple[str | None, str | None]:
 
 
 def _state(message: Fields, field: str | None, call_fields: list[Parsed], inline: str | None) -> ProviderState | None:
-    """What has to come back beside text and calls; ``None`` when there is nothing."""
+    """What has to come back next to text and calls; ``None`` when there is nothing."""
     fields = {
         name: value
         for name, value in message.items()

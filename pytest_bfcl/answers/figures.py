@@ -1,4 +1,4 @@
-"""What the bodies of all APIs share: counts and texts of others read within bounds."""
+"""What the bodies of all APIs share: third-party counts and texts, read within bounds."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def count(usage: object, *names: str) -> int | None:
 
 
 def reasoning_count(usage: object) -> int | None:
-    """Tokens that went into reasoning, in any of the places where providers tell them."""
+    """Tokens that went into reasoning, in any of the places where providers report them."""
     if not isinstance(usage, Mapping):
         return None
     for name in ("completion_tokens_details", "output_tokens_details"):
@@ -53,7 +53,7 @@ def reasoning_count(usage: object) -> int | None:
 
 
 def served_by(body: object) -> Served | None:
-    """Model, fingerprint and id as a body tells them."""
+    """Model, fingerprint and id as a body has them."""
     if not isinstance(body, Mapping):
         return None
     told = (body.get(name) for name in ("model", "system_fingerprint", "id"))

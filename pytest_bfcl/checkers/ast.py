@@ -54,7 +54,7 @@ def _converted(text: str, kind: ParameterType, language: str, rules: RuleSet) ->
 def augment(start: int, calls: int, fits: Callable[[int, int], bool], owner: MutableMapping[int, int]) -> bool:
     """Give answer ``start`` a call by moving earlier answers to other calls along an augmenting path.
 
-    ``owner`` maps call → answer and is changed in place; ``fits(answer, call)`` is asked as needed. Returns whether it
+    ``owner`` maps call → answer and is changed in place; ``fits(answer, call)`` is called as needed. Returns whether it
     worked. Kuhn's algorithm without recursion: O(calls²) per answer.
     """
     came_from: dict[int, int] = {}  # call → answer that reached it

@@ -1,7 +1,7 @@
-"""What a verdict tells beyond its reason: a small record for each family of reasons, written to and read from JSON.
+"""What a verdict contains beyond its reason: a small record for each family of reasons, written to and read from JSON.
 
 The JSON object is the ``detail`` of a result line (docs/contracts.md). A field that does not apply is left out there.
-What is read back may come from anyone: a value of another type than the field's counts as not told.
+What is read back may come from anyone: a value of another type than the field's counts as not given.
 """
 
 from __future__ import annotations
@@ -119,11 +119,11 @@ class _Record:
 
 
 class Details(_Record):
-    """What any family may tell.
+    """Details of any family.
 
     ``expected`` and ``called``: both sides of what is wrong. ``error``: a sentence of the part that refused. The rest
     is added to a finished verdict: ``advice`` when a known pitfall is the cause; ``lost_call``, the format of a call
-    that the server's parser left in the text; ``underlying``, the reason of a failure that is put down to a cut reply;
+    that the server's parser left in the text; ``underlying``, the reason of a failure that is caused by a cut reply;
     ``corrected_rules`` that decided; ``reference``, what the original does here when it gives no verdict.
     """
 
@@ -138,7 +138,7 @@ class Details(_Record):
 
     @classmethod
     def of_json(cls, detail: Object) -> Self:
-        """The details a JSON object tells; never raises."""
+        """The details in a JSON object; never raises."""
         fields = _fields(cls)  # type: ignore[arg-type]  # mypy: a class has no hash
         found: Parsed = {}
         for name, (key, read, _) in fields.items():
@@ -174,7 +174,7 @@ class CallDetails(Details):
     param: object = UNTOLD
 
     def fill(self, expected: object, called: object) -> None:
-        """Tell both sides where they are not told yet."""
+        """Tell both sides where they are not notified yet."""
         if self.expected is UNTOLD:
             self.expected = expected
         if self.called is UNTOLD:
@@ -297,7 +297,7 @@ class AnswerDetails(Details):
 
 
 class ServerDetails(AnswerDetails):
-    """What a user's server told of its state, after which turn, against what it must tell; ``asked``: by what."""
+    """What a user's server reported of its state, after which turn, against what it must tell; ``asked``: by what."""
 
     turn: int | None = None
     asked: str | None = None

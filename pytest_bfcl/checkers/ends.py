@@ -85,7 +85,7 @@ class Ends:
         return verdict
 
     def _worst(self) -> Place | None:
-        """The reply because of which the whole cannot pass, whatever else was said."""
+        """The reply because of which the whole cannot pass, whatever its other content."""
         for kind in (TROUBLE, UNFINISHED, MALFORMED_CALL):
             found = next((place for place in self.places if place[1] == kind), None)
             if found is not None:
@@ -108,7 +108,7 @@ def _silent(reply: Reply) -> str | None:
 
 
 def is_answered(reply: Reply) -> bool:
-    """Whether anything was said beside thoughts: a call, or words."""
+    """Whether there is anything besides thoughts: a call, or words."""
     if reply.tool_calls or not reply.text or not may_hold_thoughts(reply.text):
         return has_answer(reply)
     return bool(said(reply.text, cut=reply.problem is not None or problem_of(reply) is not None))

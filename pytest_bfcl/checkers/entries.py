@@ -36,7 +36,7 @@ def return_format_of(entry: Entry) -> str:
 
 
 def reply_of(transcript: Transcript) -> Reply:
-    """The only reply; the text of a recorded inference error counts as what the model said (official rules)."""
+    """The only reply; the text of a recorded inference error counts as the model's output (official rules)."""
     if transcript.inference_error is not None:
         return Reply(text=transcript.inference_error or "inference error")
     return transcript.first_reply
@@ -109,7 +109,8 @@ def ran_away(transcript: Transcript) -> bool:
 
 
 def was_forced(transcript: Transcript) -> bool:
-    """Whether the step limit ended the conversation; told from the number of steps where it was not recorded."""
+    """Whether the step limit ended the conversation; derived from the number of steps where it was not given
+    recorded."""
     if transcript.forced_quit:
         return True
     return bool(transcript.decoded and transcript.turns) and (
@@ -141,7 +142,7 @@ def calls_behind(missing: Sequence[str], calls: Sequence[str], results: Sequence
 
 
 def is_error(result: str) -> bool:
-    """Whether a result text tells of a failed call: an exception, or an object (or list of one) with ``error``."""
+    """Whether a result text reports a failed call: an exception, or an object (or list of one) with ``error``."""
     from pytest_bfcl.simulators import ERROR_PREFIX
 
     return result.startswith((ERROR_PREFIX, "[{'error'")) or (result.startswith("{") and '"error": ' in result[:60])

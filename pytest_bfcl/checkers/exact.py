@@ -1,4 +1,4 @@
-"""Calls that are right under every rule set, told quickly: documented classes, values equal to an acceptable one.
+"""Calls that are right under every rule set, decided quickly: documented classes, values equal to an acceptable one.
 
 Most calls are of this kind. `exactly_right` only ever says yes where `check_call` would find no problem; whatever is
 unusual gets a no, and the full check decides.

@@ -48,7 +48,7 @@ class Made:
 
 
 def conversation_verdict(each: Expectation, transcript: Transcript, turn: int, rules: RuleSet) -> Verdict | None:
-    """``None`` if an assertion about what was said or called holds after a turn, else the verdict."""
+    """``None`` if an assertion about the text or the calls holds after a turn, else the verdict."""
     if each.kind in ("answer", "said"):
         return _answer_verdict(transcript, turn, each, rules)
     made = calls_made(transcript, turn)
@@ -57,7 +57,7 @@ def conversation_verdict(each: Expectation, transcript: Transcript, turn: int, r
 
 
 def state_verdict(each: Expectation, told: Any, turn: int, asked: str) -> Verdict | None:
-    """``None`` if a value that tells of the state is as it must be; what is not there is ``{ABSENT: True}``."""
+    """``None`` if a value that describes the state is as it must be; what is not there is ``{ABSENT: True}``."""
     there = told != {ABSENT: True}
     return None if each.holds(told, there=there) else wrong(reasons.SERVER_STATE, turn, each.wanted, told, asked)
 

@@ -124,7 +124,7 @@ _MAP_EMPTY = re.compile(r">\s*\(\)")
 def _map_body(text: str) -> str | None:
     """The text up to the first ``}`` behind ``new HashMap<…>() {``, or ``""`` for an empty map, or ``None``.
 
-    Anything may stand between the angle brackets, for the empty map without a line break.
+    Anything may be between the angle brackets, for the empty map without a line break.
     """
     head = _MAP_HEAD.search(text)
     if head is None:

@@ -93,7 +93,7 @@ def _too_long(value: str, element: str) -> bool:
 
 
 def _array_body(text: str) -> str | None:
-    """What stands between the opening and the first closing bracket, all on one line; ``None`` if it is no array."""
+    """The text between the opening and the first closing bracket, all on one line; ``None`` if it is no array."""
     for opening, closing in (("[", "]"), (_NEW_ARRAY, ")")):
         if text.startswith(opening):
             end = text.find(closing, len(opening), line_end_from(text, len(opening)))

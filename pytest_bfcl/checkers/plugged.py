@@ -56,10 +56,10 @@ def check_plugged(name: str, entry: Entry, transcript: Transcript) -> Verdict:
 
 
 class CallServices(Protocol):
-    """What calls reach beside the model, in one run; safe to use from several threads."""
+    """What calls reach next to the model, in one run; safe to use from several threads."""
 
     def require(self, entry: Entry) -> None:
-        """Raise `EntrySkipped` before a model is asked when the entry could not be judged."""
+        """Raise `EntrySkipped` before a request is sent when the entry could not be judged."""
         ...
 
     def execute(self, entry: Entry, transcript: Transcript) -> Transcript:

@@ -31,7 +31,7 @@ class NotLookedUp(LookupError):
 
 
 class RecordedWeb:
-    """What the web tools gave in one conversation, by their arguments; each replay of it begins anew.
+    """What the web tools gave in one conversation, by their arguments; each replay of it starts again.
 
     It is what `WebSearchAPI` needs of a provider. Of a call made several times the results come in their order.
     """

@@ -140,7 +140,7 @@ class StateRecord:
 def _telling_results(turn: TurnRecord) -> dict[str, str]:
     """Number of a made call → its result text (shortened), where that helps to see what went wrong.
 
-    Told are errors, and results of functions whose expected result is missing.
+    Errors, and results of functions whose expected result is missing.
     """
     details = turn.wrong.details if turn.wrong is not None else None
     behind = details.missing_calls if isinstance(details, ObtainedDetails) else None

@@ -39,7 +39,7 @@ def fits(value: object, answer: object, schema: Fields, rules: RuleSet) -> bool:
 
 
 def fits_key(item: Any, alternatives: Any, key: Any, schema: Fields, rules: RuleSet, depth: int = 0) -> bool:
-    """Whether the value under ``key`` is allowed; ``schema`` is that of the object it stands in."""
+    """Whether the value under ``key`` is allowed; ``schema`` is that of the object it is in."""
     inner = _mapping(_mapping(schema.get("properties")).get(key))
     if type(alternatives) is not list:
         return fits(item, alternatives, inner, rules)

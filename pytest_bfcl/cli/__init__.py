@@ -171,7 +171,7 @@ def verb_module(verb: str) -> ModuleType | None:
 
 
 def verb_parser(verb: str, module: ModuleType, width: int | None = None) -> argparse.ArgumentParser:
-    """The parser of a verb; its help is so many columns wide, as the terminal without."""
+    """The parser of a verb; its help has this width, without it that of the terminal."""
     parser = Parser(prog=f"pytest-bfcl {verb}", description=module.__doc__)
     parser.formatter_class = partial(HelpFormatter, width=width)
     module.add_arguments(parser)

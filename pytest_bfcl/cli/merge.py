@@ -84,7 +84,7 @@ def _sizes(merged: RunDirectory) -> dict[str, int]:
 
 
 def _full_sizes(fingerprint: Fingerprint, data: str | None) -> dict[str, int] | None:
-    """Entries per category of the whole data set, where it is at hand."""
+    """Entries per category of the whole data set, where it is available."""
     from pytest_bfcl.scoring.summary import full_sizes
     from pytest_bfcl.session.evaluation import open_data
 

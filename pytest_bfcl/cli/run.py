@@ -51,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_run_options(parser: argparse.ArgumentParser, *, model_needed: bool = True) -> None:
-    """The options that say what is asked and how, for verbs that run; an option not given is not in the namespace."""
+    """The options that set the requests, for verbs that run; an option not given is not in the namespace."""
     group = parser.add_argument_group(TITLE)
     group.add_argument("--bfcl-help", action=_HelpPage, nargs="?", const="", help=argparse.SUPPRESS)
     for option in of_run():
@@ -241,7 +241,7 @@ def _print_dry_run(found: DryRun) -> int:
 
 
 def _print_result(result: RunResult, data: DataSet, values: Parsed, gates: GateOptions) -> int:
-    """Say what came of it, as `pytest --model` does; returns the exit code."""
+    """Print the result, as `pytest --model` does; returns the exit code."""
     from pytest_bfcl.reporting.markdown import append_step_summary
     from pytest_bfcl.reporting.printing import Printer
     from pytest_bfcl.reporting.report import write_report_and_say

@@ -1,6 +1,6 @@
 """Limits of one worker process, set before it reads its first request.
 
-Memory, file size, processes and open files are limited for good; CPU time is granted anew for every request; an audit
+Memory, file size, processes and open files are limited for good; CPU time is granted again for every request; an audit
 hook refuses whatever Python announces beyond a closed list of events. Where the system knows no such limits (Windows),
 the wall clock of the parent remains.
 """

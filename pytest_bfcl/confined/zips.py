@@ -1,4 +1,4 @@
-"""Archives of others (zip, tar): listed and unpacked by a worker process, a piece at a time, nothing written by it.
+"""Third-party archives (zip, tar): listed and unpacked by a worker process, a piece at a time, nothing written by it.
 
 What is taken is what the caller names by a closed list: regular members of plain relative names, within bounds of count
 and size. Encrypted members, links and names that stand twice are refused.

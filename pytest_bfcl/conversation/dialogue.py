@@ -1,4 +1,4 @@
-"""The steps of one conversation without the waiting: what is asked next, what a reply leads to, when it ends.
+"""The steps of one conversation without the waiting: the next request, what a reply leads to, when it ends.
 
 The one state machine of turns and steps (multi_turn spec §2). Its caller fetches the replies: the engine awaits
 a model, a training episode is handed them. It holds no socket, thread or clock, so it can be copied and pickled.
@@ -31,7 +31,7 @@ OVERFLOW = Reply(problem="context_overflow", finish_reason="context_overflow")
 
 
 class Speaker(Protocol):
-    """Who answers: what of a model matters for the messages. It may have ``family`` and ``remember`` beside."""
+    """Who answers: what of a model matters for the messages. It may also have ``family`` and ``remember``."""
 
     spec: str
     mode: Mode
@@ -103,7 +103,7 @@ class Dialogue:
         self._next_turn()
 
     def request(self) -> Request:
-        """What the model is asked now."""
+        """The current request."""
         turns = self.transcript.turns
         return Request(
             self.entry,

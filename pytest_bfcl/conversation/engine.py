@@ -57,7 +57,7 @@ async def converse(
     is the provider behind the web tools, ``services`` what the calls of retired categories reach (made for this
     conversation if need be); ``on_reply`` receives every live reply (a budget's ``charge``).
 
-    Raises `AdapterError` when the provider could not be asked, `HarnessError` for defects of data or harness,
+    Raises `AdapterError` when the provider could not be reached, `HarnessError` for defects of data or harness,
     `EntrySkipped` when a retired entry lacks a recording.
     """
     executed = entry.row.checker in CARRIED_OUT and is_executed(entry)

@@ -35,7 +35,7 @@ class Speech:
     thinking: Thinking = "none"
     mended: bool = False
     plain: bool = field(init=False)
-    """Whether tools stand in prompts or templates and results go back as text: the prompting loop."""
+    """Whether tools are in prompts or templates and results go back as text: the prompting loop."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "plain", self.family is not None and not self.family.format.native)

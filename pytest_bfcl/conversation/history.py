@@ -1,4 +1,4 @@
-"""What was said, as it stands in the history that goes with the next request."""
+"""The output, as in the history that goes with the next request."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def with_thoughts(message: Message, raw: Reply, reply: Reply, model: object, pol
     """The message with the thoughts that were taken out of the reply's text, where the server gets them back.
 
     It does under ``policy`` ``keep``, and by the reference's handler of its API (`pytest_bfcl.models.dialects`), which
-    sends the text as it came; beside calls that were read from the text they have their own field.
+    sends the text as it came; next to calls that were read from the text they have their own field.
     """
     dialect = getattr(getattr(model, "api", None), "dialect", None)
     back = getattr(dialect, "echo", True) if policy == "reference" else policy == "keep"

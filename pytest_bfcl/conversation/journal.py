@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Journal(Protocol):
-    """Every reply the moment it arrives, so that nothing paid for is asked twice.
+    """Every reply the moment it arrives, so that no paid request is sent twice.
 
     ``ended``: why what has no reply is not asked any more, once the run ends.
     """

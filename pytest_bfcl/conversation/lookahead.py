@@ -49,7 +49,7 @@ StopReason = Callable[[], str | None]
 
 
 class _Slot(Generic[AnyJob]):
-    """A job and where it stands in the plan."""
+    """A job and its place in the plan."""
 
     def __init__(self, job: AnyJob, position: int) -> None:
         self.job = job
@@ -364,7 +364,7 @@ class LookAhead(Generic[AnyJob]):
         self._pump()
 
     def _release(self, key: Hashable) -> None:
-        """Forget the transcript: the plan keeps the slot, but nothing of what was said."""
+        """Forget the transcript: the plan keeps the slot, but nothing of the conversation."""
         slot = self._slots.pop(key, None)
         self._awaited.pop(key, None)
         if slot is not None:

@@ -277,7 +277,7 @@ class PlayedConversation(Dialogue):
         return turns
 
     async def _repeat(self, recorded: list[list[Reply]]) -> None:
-        """The recorded conversation again: calls act on the simulators, no model is asked."""
+        """The recorded conversation again: calls act on the simulators, no request is sent."""
         self.on_reply = None
         for replies in recorded:
             self.begin_turn()

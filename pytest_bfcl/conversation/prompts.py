@@ -185,7 +185,7 @@ def with_system(messages: list[Message], text: str) -> list[Message]:
 
 
 def memory_instruction(entry: Entry, memory: Any, texts: Texts) -> str:
-    """The memory's part of the system message, with its content as it stands now (agentic spec §4)."""
+    """The memory's part of the system message, with its current content (agentic spec §4)."""
     backend = entry.row.backend
     template = texts.memory_unified if backend == "rec_sum" else texts.memory_core_archival
     return template.format(

@@ -1,4 +1,4 @@
-"""What a category needs beside a model, and what executed calls reach, brought by the extension that judges them.
+"""What a category needs next to a model, and what executed calls reach, brought by the extension that judges them.
 
 The place between a reply and its verdict where calls run: at the end of a conversation, or when a stored reply is
 judged again. A transcript that has the results is left alone, so a stored run is judged by what it saw.
@@ -66,7 +66,7 @@ class Services:
         self.close()
 
     def require(self, entry: Entry) -> None:
-        """Raise `EntrySkipped` before a model is asked when the entry could not be judged: no recording, for one."""
+        """Raise `EntrySkipped` before a request is sent when the entry could not be judged: no recording, for one."""
         if is_executed(entry):
             self._services_of(entry).require(entry)
 
@@ -109,7 +109,7 @@ def skip_reason(
 ) -> str | None:
     """Why a category cannot be run here, with what to do about it; ``None`` when it can.
 
-    ``modes`` are those the models are asked in; ``archive`` is the run's folder of recorded searches. ``stored`` says
+    ``modes`` are those of the models; ``archive`` is the run's folder of recorded searches. ``stored`` says
     the conversations are recorded ones, which call no tools. A category that lacks something is skipped: it never
     scores 0.
     """
@@ -148,7 +148,7 @@ NO_SERVERS = "entries on an MCP server need an extension that is not installed h
 
 
 def _server_problem(settings: Settings) -> str | None:
-    """Why no MCP server of the user's can be asked, ``None`` when one can."""
+    """Why no MCP server of the user can be used, ``None`` when one can."""
     if entry_points.find("worlds", "mcp") is None:
         return NO_SERVERS
     if not settings.mcp:

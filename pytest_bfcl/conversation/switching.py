@@ -32,7 +32,7 @@ class ModeSwitch:
         self._prompting = prompting
         self._on_switch = on_switch
         self.settled = model.mode != "fc" or prompting is None
-        """Whether `model` is asked to the end of the run: nothing is to be watched."""
+        """Whether `model` stays to the end of the run: nothing is to be watched."""
         self._native = model
         self._holding = 0
 

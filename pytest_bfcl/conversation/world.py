@@ -60,7 +60,7 @@ class World:
         self._blocking = any(name == WEB or getattr(s, "blocking", False) for name, s in simulators.items())
 
     async def execute(self, call_text: str) -> str:
-        """The result text of one call as the model sees it (multi_turn spec §3.2); never raises for what it says."""
+        """The result text of one call as the model sees it (multi_turn spec §3.2); never raises for its texts."""
         self._calls += 1
         if self._calls > MOST_CALLS or self._shown > MOST_SHOWN:
             return TOO_MUCH
@@ -85,10 +85,10 @@ class World:
         return None
 
     def keep_in(self, transcript: Transcript) -> None:
-        """Where to keep what a world outside tells of its state; the simulators' is replayed."""
+        """Where to keep what a world outside shows of its state; the simulators' is replayed."""
 
     async def finish(self) -> None:
-        """After the last turn, of a world outside: ask for what must hold of its state."""
+        """After the last turn, of a world outside: ask for what must be true of its state."""
 
     @property
     def memory(self) -> Simulator | None:
@@ -230,7 +230,7 @@ class RecordedTools:
         self._given: Counter[int] = Counter()
 
     def execute(self, call_text: str) -> str:
-        """The result text of one call; never raises for what it says."""
+        """The result text of one call; never raises for its texts."""
         try:
             return self._result(call_text)
         except Exception as error:

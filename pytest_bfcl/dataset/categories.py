@@ -217,7 +217,7 @@ def _begun(head: str) -> Iterator[str]:
 
 
 def is_write_stage(category: str) -> bool:
-    """Whether a category's entries only fill a memory: they are asked and never judged."""
+    """Whether a category's entries only fill a memory: they run and are never judged."""
     row = CATEGORIES.get(category)
     return row is not None and row.group == "memory_prereq"
 

@@ -146,7 +146,7 @@ class Entry(BaseModel):
     results: list[RecordedResult] = Field(default_factory=list)
     """What the tools of a recorded conversation give."""
     expect: list[Expectation] = Field(default_factory=list)
-    """What must hold of such an entry's answers and of the server's state."""
+    """What must be true of such an entry's answers and of the server's state."""
     allows: list[str] | dict[str, str] = Field(default_factory=list)
     """Adversaries that may pass the entry (`pytest_bfcl.models.adversaries`), by name, best with the reason."""
     server_facts: ServerFacts | None = Field(default=None, exclude=True, repr=False)

@@ -23,7 +23,7 @@ _ROLES = ("system", "user", "assistant", "tool")
 
 
 def check_entry(entry: Entry, *, linked: bool = False) -> list[Finding]:
-    """What is wrong with one expanded entry; ``linked``: its data set is at hand, so write stages must be there."""
+    """What is wrong with one expanded entry; ``linked``: its data set is available, so write stages must be there."""
     findings = [*_question_findings(entry), *_offer_findings(entry)]
     findings += check_functions(entry.all_functions, entry.language)
     match entry.row.checker:

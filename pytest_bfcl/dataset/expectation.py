@@ -1,4 +1,4 @@
-"""What must hold after a turn of an entry on a user's MCP server: what was said, what was called, what the state is.
+"""What must hold after a turn of an entry on a user's MCP server: the text, the calls, the state.
 
 Shapes only, and what a value must be like; the checker (`pytest_bfcl.checkers.served`) compares them with a transcript.
 """
@@ -25,7 +25,7 @@ MOST_STEPS = 20
 _CONDITIONS = frozenset(("equals", "contains", "matches", "schema", "exists"))
 _BESIDE = frozenset(("optional", "tolerance"))
 ABSENT = "(absent)"
-"""The only name of the object that stands in a record for what was not there."""
+"""The only name of the object that is in a record for what was not there."""
 _STEP = re.compile(r"\.([A-Za-z_][\w-]*)|\[(\d{1,6}|\*)\]|\[\"([^\"]{1,200})\"\]|\['([^']{1,200})'\]")
 
 Flag = Annotated[bool, Field(strict=True)]
@@ -210,7 +210,7 @@ class State(BaseModel):
 
 
 class Expectation(Values):
-    """One assertion about what was said, what was called, or what the state is."""
+    """One assertion about the text, the calls, or the state."""
 
     turn: Count | None = Field(default=None, description="After which turn, from 0; default: the last one.")
     answer: Accepted | Annotated[list[Accepted], Field(min_length=1)] | None = Field(
@@ -386,7 +386,7 @@ _NUMBER = re.compile(
 
 
 def unknown_names(each: Expectation, tools: Mapping[str, Fields]) -> Iterator[str]:
-    """What an assertion says of tools that are not offered, and of parameters they do not have: the user's mistake.
+    """What an assertion expects of tools that are not offered, and of parameters they do not have: the user's mistake.
 
     ``tools``: name → schema of its arguments, in either dialect.
     """

@@ -178,7 +178,7 @@ class _OpenFile:
 class LineFiles:
     """`read_line` for many lines of few files: those read last stay open, which is half the work. For any thread.
 
-    Lines that are read one after the other are read ahead, some at once. A copy, and what comes out of a pickle, opens
+    Lines that are read one after the other are read ahead, some at once. A copy, and what is unpickled, opens
     separate files.
     """
 

@@ -1,7 +1,7 @@
-"""What an entry depends on beside its line: templates, the files of commands, the server and its tools.
+"""What an entry depends on next to its line: templates, the files of commands, the server and its tools.
 
 One digest for everybody who asks whether something is still the same: the proof of an entry, a run's fingerprint, a
-run that is continued. A part has a name that people understand, so that what changed can be told.
+run that is continued. A part has a name that people understand, so that what changed can be known.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _BREAKS = re.compile(r"[\s;|&<>()'\"=]+")
 
 
 def inputs_of(entry: Entry, settings: Settings) -> Parts:
-    """The parts that can be told without starting a server."""
+    """The parts that are known without starting a server."""
     parts = {"the entry": short_digest(entry.model_dump_json(exclude={"source"}))}
     for content in entry.files.values():
         if not isinstance(content, str) and entry.folder is not None:

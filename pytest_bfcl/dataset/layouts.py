@@ -213,7 +213,7 @@ class FilesLayout(Layout):
         self.files = files
 
     def clash(self) -> str | None:
-        """The first id that stands in two files, with both places."""
+        """The first id that is in two files, with both places."""
         seen: dict[str, tuple[Path, int]] = {}
         for file in self.files:
             for entry_id, line in file.lines().items():

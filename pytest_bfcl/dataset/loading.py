@@ -47,7 +47,7 @@ class DataSet:
 
     ``name`` is ``bundled``, ``official`` or the stem of a user's path; ``official`` says whether data and texts are the
     verified official ones, ``verified`` whether the reviewed corrections are applied to them. ``documents`` supplies
-    function documents of classes the data has no file for. ``unused`` names files beside the data's that are not read.
+    function documents of classes the data has no file for. ``unused`` names files next to the data's that are not read.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class DataSet:
         return self._layout.root
 
     def unused_text(self) -> str:
-        """What to say of files beside the data's that no category is called after; empty when there are none."""
+        """What to say of files next to the data's that no category is called after; empty when there are none."""
         if not self.unused:
             return ""
         more = f" and {len(self.unused) - 3} more" if len(self.unused) > 3 else ""
@@ -111,7 +111,7 @@ class DataSet:
 
     @property
     def site(self) -> Path | None:
-        """The folder of the data's own web pages (``web`` beside its files), ``None`` when it has none."""
+        """The folder of the data's own web pages (``web`` next to its files), ``None`` when it has none."""
         folder = (self.root if self.root.is_dir() else self.root.parent) / "web"
         return folder if any(folder.glob("*.html")) else None
 
@@ -196,7 +196,7 @@ class DataSet:
 
     @cached_property
     def file_digests(self) -> dict[str, str]:
-        """Digest of each of `paths`, by the shortest name that tells them apart."""
+        """Digest of each of `paths`, by the shortest name that distinguishes them."""
         return {name: data_digest(path) for name, path in zip(file_names(self.paths), self.paths, strict=True)}
 
     @cached_property
@@ -218,7 +218,8 @@ class DataSet:
         return [name for name in self.categories() if any(part.path == path for part in self._layout.parts(name))]
 
     def load(self, ref: EntryRef, *, original: Entry | None = None) -> Entry:
-        """Parse and expand one entry; ``original`` is what a format-sensitivity entry is made of, where it is at hand.
+        """Parse and expand one entry; ``original`` is what a format-sensitivity entry is made of, where it is
+        available.
 
         Raises `HarnessError` (kind ``data``) when its line is unusable, and for own entries also when they cannot be
         judged as meant (`check_entry`): the message names file, line and field.
@@ -329,7 +330,7 @@ class DataSet:
         return self._dependencies(ref, self._scenario(ref)) if CATEGORIES[ref.category].backend else []
 
     def turns(self, ref: EntryRef) -> int:
-        """About how many turns an entry has, told from its bytes (messages in it), without parsing them."""
+        """About how many turns an entry has, derived from its bytes (messages in it), without parsing them."""
         try:
             return self._files.read(ref.path, ref.offset, ref.length).count(b'"role":')
         except OSError:

@@ -45,7 +45,7 @@ def open_dataset(choice: str | Path = "auto", documents: Callable[[str], list[Fu
 def open_files(paths: Sequence[Path], documents: Callable[[str], list[FunctionDoc]] | None = None) -> DataSet:
     """Several ``.jsonl`` of own entries as one set; one file alone is opened as `open_dataset` does.
 
-    Raises `UsageError` when an id stands in two of them: results are kept by id.
+    Raises `UsageError` when an id is in two of them: results are kept by id.
     """
     unique = list(dict.fromkeys(path.resolve() for path in paths))
     if len(unique) == 1:
@@ -79,7 +79,8 @@ def _open_fetched(
 
 
 def bundled_root() -> Path | None:
-    """The folder of the bundled data: inside an installed package, else beside it in a checkout; ``None`` if absent."""
+    """The folder of the bundled data: inside an installed package, else next to it in a checkout; ``None`` if
+    absent."""
     package = Path(__file__).resolve().parents[1]
     for folder in (package / "_bundled", package.parent / "data"):
         if folder.is_dir() and any(folder.glob("*.jsonl")):
@@ -116,7 +117,7 @@ def _open_path(path: Path, documents: Callable[[str], list[FunctionDoc]] | None)
     path = path.resolve()
     if path.is_file():
         if path.name == "results.jsonl" and path.with_name("run.json").is_file():
-            raise UsageError(f"{path} holds results of a run, not entries; run.json beside it names the data (dataset)")
+            raise UsageError(f"{path} holds results of a run, not entries; the run's run.json names the data (dataset)")
         layout: Layout = FileLayout(path)
         return DataSet(layout, name=path.stem, version="", texts=Texts.own(), documents=documents)
     for folder in (path, path / "data", path / "bfcl_eval" / "data"):
@@ -137,7 +138,7 @@ def _open_path(path: Path, documents: Callable[[str], list[FunctionDoc]] | None)
 
 
 _LOOKED_AT = 1000
-"""Files beside a missing one whose names may be meant."""
+"""Files next to a missing one whose names may be meant."""
 
 
 def _set_hint(path: Path) -> str:
@@ -162,7 +163,7 @@ _BENCHMARK = frozenset({"bfcl", "v1", "v2", "v3", "v4", "gorilla", "gorilla-llm"
 
 
 def _name_hint(path: Path) -> str:
-    """Names that a missing one may stand for: of the sets we know, of the files beside it."""
+    """Names that a missing one may stand for: of the sets we know, of the files next to it."""
     beside = path.parent if path.parent.is_dir() else Path()
     names = [str(beside / each.name) for each in sorted(beside.glob("*.jsonl"))[:_LOOKED_AT]]
     return did_you_mean(str(path), ["auto", "bundled", "official", "verified", *names])
@@ -184,7 +185,8 @@ def _few(names: list[str]) -> str:
 
 
 def _open_official_path(folder: Path, name: str, documents: Callable[[str], list[FunctionDoc]] | None) -> DataSet:
-    """A folder in the official layout; it is the official set if its data and the texts beside it have known hashes."""
+    """A folder in the official layout; it is the official set if its data and the texts next to it have known
+    hashes."""
     names = frozenset(f"BFCL_v4_{name}.json" for name in (*CATEGORIES, "memory", "web_search"))
     found = data_digest(folder)
     texts = official.texts_beside(folder)

@@ -1,4 +1,4 @@
-"""What entries on a user's own MCP server say beside their question: which server, what to set up, what must hold."""
+"""What entries on a user's own MCP server say next to their question: which server, what to set up, what must hold."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ SHOWN_WORKDIR = "/workdir"
 
 
 class TemplateCopy(BaseModel):
-    """A file or folder beside the entry's file, copied for every trial."""
+    """A file or folder next to the entry's file, copied for every trial."""
 
     model_config = ConfigDict(extra="forbid", populate_by_name=True)
 

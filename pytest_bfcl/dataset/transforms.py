@@ -41,7 +41,7 @@ def change_of(name: str) -> Change | None:
 
 
 def transform(entry: Entry, name: str, rewordings: Rewordings | None = None) -> Entry:
-    """The entry under a transform; raises `HarnessError` for a reworded one whose words are not at hand."""
+    """The entry under a transform; raises `HarnessError` for a reworded one whose words are not found."""
     change = change_of(name)
     if change is not None:
         changes = change(entry, random.Random(f"{entry.id}{MARK}{name}"))

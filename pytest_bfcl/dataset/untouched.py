@@ -1,7 +1,7 @@
-"""What a conversation changed beside what its entry looks at; nothing may change there unless the entry allows it.
+"""What a conversation changed next to what its entry looks at; nothing may change there unless the entry allows it.
 
 A place is written as people do: a path in the trial's directory (``notes/b.txt``), a table (``shop.db#orders``),
-a place in what a call or resource tells (``$.items[2]``).
+a place in what a call or resource shows (``$.items[2]``).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pytest_bfcl.dataset.expectation import Expectation, State, contained, same,
 MOST_TOLD = 50
 """Places that are kept of one conversation."""
 _BESIDE = ("-wal", "-shm", "-journal")
-"""What SQLite keeps beside a database."""
+"""What SQLite keeps next to a database."""
 
 _NAMING = re.compile(r"(?i)id|.*_id|.*Id|name|key|title|path|slug|uid|uuid|number")
 
@@ -67,7 +67,7 @@ def _matches(path: str, pattern: str) -> bool:
 def changed_places(before: Any, after: Any, looks: Sequence[Expectation], last: int = 0) -> list[str]:
     """The places in one telling of the state that changed, and that none of the looks at it is about.
 
-    ``last`` is the last turn: what a look says of all after an earlier one, is not said of the end.
+    ``last`` is the last turn: a look after a turn does not apply to the end.
     """
     if any(says_all(each, last) for each in looks):
         return []
@@ -78,7 +78,7 @@ def changed_places(before: Any, after: Any, looks: Sequence[Expectation], last: 
 
 
 def says_all(each: Expectation, last: int = 0) -> bool:
-    """Whether it says all of a value in the end, or what the rest of which cannot be told from it."""
+    """Whether it fixes the whole value in the end, or a part from which the rest is not known."""
     return _path(each) is None and "contains" not in each.model_fields_set and each.turn in (None, last)
 
 

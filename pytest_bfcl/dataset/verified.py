@@ -2,7 +2,7 @@
 
 A correction names an entry, a field of its question or answer line, the digest of its content and the change. It has
 facts only. It is applied to the fetched files and refused when the digest differs. Where no correction is certain the
-entry is excluded, not repaired. Scores on verified data have their own name and never stand in an official column.
+entry is excluded, not repaired. Scores on verified data have their own name and never are in an official column.
 """
 
 from __future__ import annotations

@@ -154,7 +154,7 @@ class ReplyDecoder:
         return self._written(self._python, active) if active else self._python.calls()
 
     def _recovered(self, text: str, active: frozenset[str]) -> list[Call] | None:
-        """A text that does not decode as it stands gets a second chance by rules C2 and C3."""
+        """A text that does not decode unchanged gets a second chance by rules C2 and C3."""
         return recover(
             tag_content(text) if self._tagged else text,
             lambda candidate: self._read(prepare(candidate), active),

@@ -1,1 +1,1 @@
-"""What an endpoint's trouble means, and how it is asked all the same: again, later, fewer at a time, or no more."""
+"""What an endpoint's trouble means, and how the run continues: again, later, fewer at a time, or no more."""

@@ -54,7 +54,7 @@ _WORDS = {
 class Suspicion(NamedTuple):
     """Why requests wait for a harmless question to be answered.
 
-    ``passing``: the trouble may pass, so several questions are asked with pauses; otherwise one decides.
+    ``passing``: the trouble may pass, so several requests are sent with pauses; otherwise one decides.
     """
 
     error: AdapterError
@@ -101,7 +101,7 @@ class Breaker:
 
     @property
     def trouble(self) -> str | None:
-        """What is going on while requests wait or are repeated, for people who watch; ``None`` when nothing is."""
+        """The current problem while requests wait or are repeated, for people who watch; ``None`` without one."""
         if self.reason is not None:
             return None
         place = self.endpoint or "the endpoint"
@@ -206,7 +206,7 @@ class Breaker:
 
 
 def kind_of(error: AdapterError) -> str:
-    """The error's kind, with endpoints that cannot be reached told from connections that broke."""
+    """The error's kind, with endpoints that cannot be reached kept separate from connections that broke."""
     return "unreachable" if isinstance(error, EndpointUnreachable) else error.kind
 
 

@@ -7,7 +7,7 @@ import os
 from pytest_bfcl.failures import UsageError
 
 RESERVE = 24
-"""Files beside the connections: results, journal, pages, pipes of workers."""
+"""Files next to the connections: results, journal, pages, pipes of workers."""
 
 
 def room_for(wanted: int) -> tuple[int, str]:

@@ -92,12 +92,12 @@ _NAMED = re.compile(
     rf"['\"](?:{'|'.join(_NAMES)})['\"]\s*:\s*['\"]?([\w.:-]{{1,80}})"
     r"|\b(\w{0,40}(?:Throttling|TooMany|Unavailable|Timeout|NotReady|InternalServer|Validation)\w{0,40}Exception)\b"
 )
-"""What stands as code or type in a text that is no JSON as a whole: behind a client's own words, or cut."""
+"""The code or type in a text that is no JSON as a whole: behind a client's own words, or cut."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """An error body read: its message, and what stands as code, type and status in it."""
+    """An error body read: its message, and its code, type and status."""
 
     message: str
     words: str = ""
@@ -200,7 +200,7 @@ class ErrorInBody(NamedTuple):
 
 
 def error_in(body: object) -> ErrorInBody | None:
-    """The error that came in place of a reply, beside one or inside one; ``None`` where there is none."""
+    """The error that came in place of a reply, next to one or inside one; ``None`` where there is none."""
     if not isinstance(body, Mapping):
         return None
     choice = first_choice(body) or {}
@@ -270,7 +270,7 @@ def _passing_status(status: int, said: _Said, text: str) -> int:
 def _read(text: str, headers: Mapping[str, str] | None = None) -> _Said:
     """The message and the telling words of an error body: JSON of any of the usual shapes, a page, or plain text.
 
-    AWS tells its type in a header.
+    AWS shows its type in a header.
     """
     typed = {name.lower(): value for name, value in (headers or {}).items()}.get("x-amzn-errortype", "")
     try:

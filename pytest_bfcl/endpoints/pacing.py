@@ -14,10 +14,9 @@ sent under another limit is left out: an epoch begins when as many requests have
   the rate fell is a ceiling that is only approached in small steps; after trials that brought nothing the next one
   waits longer. A rate that falls far below the best one lately falls back as the start does.
 - **Refusals** (429, 503, no answer in time): a refusal keeps its place about as long as an answer would. Beyond a share
-  of 15 % as many are let through as were answered at a time, below 3 % more are tried. Several in a row that tell how
-  long to wait close the gate for that long. A server that only refuses (it restarts) is asked by a quarter, and the
-  start is repeated up to where it was when it answers again.
-"""
+  of 15 % as many are let through as were answered at a time, below 3 % more are tried. Several in a row that say how
+  long to wait close the gate for that long. A server that only refuses (it restarts) gets a quarter of the requests,
+  and the start is repeated up to where it was when it answers again."""
 
 from __future__ import annotations
 
@@ -35,7 +34,7 @@ _REFUSED = frozenset((AdapterTrouble.RATE_LIMIT, AdapterTrouble.TIMEOUT))
 LEAST_ANSWERS = 16
 """Answers of an epoch at least: fewer say nothing about a rate."""
 GROWTH = 1.08
-"""By how much the rate grows in an epoch of the start that goes on."""
+"""By how much the rate grows in an epoch of the start that continues."""
 EAGERNESS = 0.85
 """How many more are let through for an answer of the start that took no longer than the first ones."""
 SLOW, FAST = 1.8, 1.2
@@ -365,7 +364,7 @@ class Gate:
             self._leave()
 
     def answered(self, latency_s: float) -> None:
-        """Tell the law of an answer, from inside."""
+        """Report an answer to the law, from inside."""
         self.pace.answered(asyncio.get_running_loop().time(), latency_s, wanted=bool(self._waiting))
 
     def _has_room(self) -> bool:

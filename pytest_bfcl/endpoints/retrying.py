@@ -84,7 +84,7 @@ class Stopwatch:
         self._last = 0.0
 
     def limit(self) -> _Limited:
-        """An asynchronous context; `TimeoutError` comes out of its body when the limit passes."""
+        """An asynchronous context; `TimeoutError` is raised in its body when the limit passes."""
         loop = asyncio.get_running_loop()
         if self._loop is not loop:  # a new session loop: the old timer died with its loop
             self._loop, self._timer = loop, None

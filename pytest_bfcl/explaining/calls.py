@@ -1,4 +1,4 @@
-"""One call beside one expected call: a table of arguments with marks, and how far apart the two are."""
+"""One call next to one expected call: a table of arguments with marks, and how far apart the two are."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def calls_of(entry: Entry, transcript: Transcript) -> list[Call]:
 
 
 class CallRow(NamedTuple):
-    """One argument (or the function's name) of a call beside the expected one; ``mark`` says what is wrong."""
+    """One argument (or the function's name) of a call next to the expected one; ``mark`` says what is wrong."""
 
     label: str
     expected: str

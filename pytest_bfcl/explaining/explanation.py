@@ -1,4 +1,4 @@
-"""Why an entry failed, in parts a page can lay out: expected beside called with marks, state differences, rule.
+"""Why an entry failed, in parts a page can lay out: expected next to called with marks, state differences, rule.
 
 The parts are those the lines on a terminal are made of (`calls`, `turns`, `results`), so page and terminal say the
 same.
@@ -86,7 +86,7 @@ class Explanation:
 
 
 def explain(record: Fields, entry: Entry | None, transcript: Transcript | None) -> Explanation:
-    """The explanation of one result line; without ``entry`` from what the line itself tells."""
+    """The explanation of one result line; without ``entry`` from what the line itself shows."""
     detail: Fields = record.get("detail") or {}
     reason = str(record.get("reason") or "")
     details = details_of(reason, detail)

@@ -61,7 +61,7 @@ class Facts(TypedDict, total=False):
 
 
 def facts_of(entry: Entry, transcript: Transcript, verdict: Verdict) -> Facts:
-    """The facts of a failed conversation; never raises for what a model said."""
+    """The facts of a failed conversation; never raises for a model's output."""
     turn = verdict.detail.get("turn")
     decided = turn if isinstance(turn, int) and 0 <= turn < len(transcript.turns) else None
     steps = transcript.turns[decided].steps if decided is not None else transcript.steps

@@ -57,7 +57,7 @@ def headline(record: Fields) -> str:
 
 
 def _sentence(name: str, detail: Fields) -> str:
-    """The reason's headline with the details of a case; the rule where a line does not tell what the headline wants."""
+    """The reason's headline with the details of a case; the rule where a line does not have what the headline needs."""
     reason = reason_named(name)
     if reason is None:
         unknown = reply_reason(name.removeprefix("reply:")).headline if name.startswith("reply:") else ""
@@ -99,7 +99,7 @@ class _Clause:
 
 
 def _words(details: Details) -> dict[str, object]:
-    """Place → what stands there, as far as it is known; ``otherwise`` is a whole sentence that needs less."""
+    """Place → what is there, as far as it is known; ``otherwise`` is a whole sentence that needs less."""
     words: dict[str, object] = {"error": _Shown(_text, details.error)} if details.error else {}
     match details:
         case CallDetails():

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.transcript import Step, Transcript
 
 WIDTH = 86
-"""Characters of a text beside its label; with the label a line has at most 100."""
+"""Characters of a text next to its label; with the label a line has at most 100."""
 MAX_CALLS = 12
 MAX_CALL_CHARS = 3 * WIDTH
 MAX_EARLIER = 5
@@ -70,7 +70,7 @@ def result_lines(entry: Entry, transcript: Transcript, details: ObtainedDetails)
 
 
 def empty_turn_lines(entry: Entry, transcript: Transcript, details: TurnDetails) -> list[Line]:
-    """A turn without a call that decodes: what was expected, and what was said instead."""
+    """A turn without a call that decodes: what was expected, and what came instead."""
     return _calls(entry, transcript, details)
 
 

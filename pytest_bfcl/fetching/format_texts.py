@@ -1,7 +1,7 @@
 """Texts of the distribution that are taken one by one: instructions of family templates, some sentences of tools.
 
 ``format_texts.toml`` names each text, the module that holds it and the SHA-256 of its literals; a literal is found by
-its digest wherever it stands in the module, so nothing is imported or executed and a changed text is not taken.
+its digest wherever it is in the module, so nothing is imported or executed and a changed text is not taken.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from pathlib import Path
 from pytest_bfcl.failures import UsageError
 
 FILE = "format_texts.json"
-"""Beside ``texts.json`` in a fetched folder."""
+"""Next to ``texts.json`` in a fetched folder."""
 FOLDER = "model_handler/local_inference"
 COMMAND = "pytest-bfcl fetch"
 
 
 TABLE = "table"
-"""Key of the file beside the texts: the digest of the table by which they were taken."""
+"""Key of the file next to the texts: the digest of the table by which they were taken."""
 
 
 def table_digest() -> str:
@@ -94,7 +94,7 @@ class FormatTexts:
         return cls(texts)
 
     def sentences(self) -> dict[str, dict[str, str]]:
-        """Simulator class → place → template; those of the class ``*`` are said by all."""
+        """Simulator class → place → template; those of the class ``*`` apply to all."""
         found: dict[str, dict[str, str]] = {}
         for name, text in self._texts.items():
             kind, _, rest = name.partition(".")

@@ -1,7 +1,7 @@
 """Taking the official data from the bfcl-eval distribution into the user's cache: data and texts, never code.
 
 The wheel is downloaded with pip (or installed into a temporary folder with uv), checked against its SHA-256, and the
-JSON files are unpacked into ``<cache>/official/<version>/data`` beside ``texts.json`` and ``manifest.json``. Unpacking
+JSON files are unpacked into ``<cache>/official/<version>/data``, with ``texts.json`` and ``manifest.json``. Unpacking
 goes to a temporary folder that is renamed into place, so a cache folder is either absent or complete.
 """
 

@@ -37,7 +37,7 @@ class Texts:
     - ``prompt_templates``: ``plaintext``/``markdown`` → the system prompt ({persona} {task} {tool_call_format}
       {multiturn_behavior} {available_tools}).
     - ``default_prompt_config``: the configuration string used outside format sensitivity (data spec §6.1).
-    - ``additional_functions_fc``: user message standing in for the empty turn when held-out functions arrive;
+    - ``additional_functions_fc``: user message in place of the empty turn when held-out functions arrive;
       ``additional_functions_prompt``: the same in prompting mode ({functions}) (multi_turn spec §2.4).
     - ``agentic_answer``: the final-answer instruction of memory questions and web search (agentic spec §4).
     - ``memory_scenarios``: scenario → role; ``memory_core_archival`` and ``memory_unified``: instructions

@@ -172,7 +172,7 @@ def language_hints(module: ast.Module) -> dict[str, str]:
 
 
 def _add_parameter_hint(hints: dict[str, str], language: str, value: ast.expr) -> None:
-    """File one sentence under the kind its placeholder tells."""
+    """File one sentence under the kind its placeholder shows."""
     try:
         template = literal(value)
     except NotLiteral:
@@ -182,7 +182,7 @@ def _add_parameter_hint(hints: dict[str, str], language: str, value: ast.expr) -
 
 
 def _by_language(body: list[ast.stmt], language: str) -> Iterator[tuple[str, ast.stmt]]:
-    """Statements with the language whose ``if is_java(…)`` or ``if is_js(…)`` they stand under."""
+    """Statements with the language whose ``if is_java(…)`` or ``if is_js(…)`` they are under."""
     for node in body:
         yield language, node
         inner = language

@@ -1,1 +1,1 @@
-"""The one table of models' own formats: how each is asked and read (formats spec)."""
+"""The one table of models' own formats: how requests are written and replies are read (formats spec)."""

@@ -130,7 +130,7 @@ SERVED: Mapping[str, Decoder] = {
 }
 """The *server reading* of every format that a server has: what a user means by a format's name."""
 HANDLER = "handler:"
-"""Stands before the name of a handler's reading where a server's has the bare one."""
+"""Comes before the name of a handler's reading where a server's has the bare one."""
 
 
 def handler_name(name: str) -> str:

@@ -20,7 +20,7 @@ from pytest_bfcl.syntax.python_syntax import decode_python
 from pytest_bfcl.transcript import Call, wire_name
 
 LOOKED_AT = 50_000
-"""Longest text that is searched; a lost call stands in a short one."""
+"""Longest text that is searched; a lost call is in a short one."""
 
 _PLAIN = (('"parameters"', "llama3-json"), ('"arguments"', "xlam"), ("(", "pythonic"), ("\n{", "functionary32"))
 """Formats without their own marks: only the name of an offered function makes a call of a text that fits them."""

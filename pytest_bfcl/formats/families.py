@@ -32,7 +32,7 @@ class ModelFamily:
 
     @property
     def marks(self) -> tuple[str, ...]:
-        """What stands in a reply that calls; empty where calls have no their own signs."""
+        """What is in a reply that calls; empty where calls have no own signs."""
         notation = server_reading(self.format)
         return NOTATIONS[notation].marks if notation is not None else ()
 

@@ -24,7 +24,7 @@ class GemmaCalls:
 
     @property
     def marks(self) -> tuple[str, ...]:
-        """What stands in every reply that calls."""
+        """What is in every reply that calls."""
         return (self.opening,)
 
     def pairs(self, text: str, documents: Documents = ()) -> list[Pair]:

@@ -34,7 +34,7 @@ MAX_BROKEN = 20
 
 
 class Kept:
-    """The calls of a reply, and the first trouble: a broken call beside a good one is left out, as servers do."""
+    """The calls of a reply, and the first trouble: a broken call next to a good one is left out, as servers do."""
 
     def __init__(self) -> None:
         self.pairs: list[Pair] = []

@@ -1,6 +1,6 @@
 """The shapes in which models write calls, each described by data: what opens, ends, names and encodes.
 
-A notation reads a text as the parser of the family's server does. What stands outside its marks is prose. A call
+A notation reads a text as the parser of the family's server does. Text outside its marks is prose. A call
 that was cut off ends with the text, and what its marks announce but is unreadable is no call at all
 (`DecodeError`). All are bounded in depth and linear in the text's length.
 """
@@ -36,11 +36,11 @@ _TRIES = 50
 
 
 class Notation(Protocol):
-    """One way to write calls. ``marks``: texts of which one stands in every reply that calls (none: any text may)."""
+    """One way to write calls. ``marks``: texts, one of which is in every reply that calls (none: any text may)."""
 
     @property
     def marks(self) -> tuple[str, ...]:
-        """Texts of which one stands in every reply that calls; none where any text may call."""
+        """Texts, one of which is in every reply that calls; none where any text may call."""
         ...
 
     def pairs(self, text: str, documents: Documents = ()) -> list[Pair]:
@@ -76,7 +76,7 @@ def member_pairs(member: object, *, bare: bool = False) -> Iterator[Pair]:
 class JsonCalls:
     """JSON objects, or lists of them, behind each ``opening``; several follow each other with or without signs.
 
-    ``closing`` ends what is written with Python's quotes and words; where calls stand ``alone`` nothing else may stand
+    ``closing`` ends what is written with Python's quotes and words; where calls stand ``alone`` nothing else may come
     before it. ``keyed``: the members are ``{name: arguments}``. ``bare`` as `member_pairs`.
     """
 
@@ -88,7 +88,7 @@ class JsonCalls:
 
     @property
     def marks(self) -> tuple[str, ...]:
-        """What stands in every reply that calls."""
+        """What is in every reply that calls."""
         return self.opening
 
     def pairs(self, text: str, documents: Documents = ()) -> list[Pair]:
@@ -204,7 +204,7 @@ class NamedJson:
 
 
 class _Inside(NamedTuple):
-    """A call's parameters, what stands between them, where the call ends, and whether it does so before the text."""
+    """A call's parameters, the text between them, where the call ends, and whether it does so before the text."""
 
     arguments: dict[str, Any]
     unread: list[str]
@@ -229,7 +229,7 @@ class _Inside(NamedTuple):
 class Tagged:
     """A tag with the name, then one element a parameter, whose values are texts.
 
-    ``call``: group ``name``. ``parameter``: group ``key`` and, if the format tells the type, ``kind`` (``true`` or
+    ``call``: group ``name``. ``parameter``: group ``key`` and, if the format shows the type, ``kind`` (``true`` or
     ``string``: a text, anything else: JSON). A value ends with the first of ``value_ends`` (its own closing tag stands
     first among them), or is none; a call ends with the first of ``call_ends``, or with the text unless it has to be
     ``closed``. ``trimmed``: what of white space around a value is the tag's (``line``: a line feed on either side).
@@ -275,7 +275,7 @@ class Tagged:
         return kept.read()
 
     def _inside(self, text: str, position: int) -> _Inside:
-        """What stands in a call that begins at ``position``."""
+        """What is in a call that begins at ``position``."""
         inside, ends = _parts_of(self.parameter.pattern, self.value_ends, self.call_ends)
         arguments: dict[str, Any] = {}
         unread: list[str] = []
@@ -336,7 +336,7 @@ class PythonCalls:
 
     @property
     def marks(self) -> tuple[str, ...]:
-        """What stands in every reply that calls."""
+        """What is in every reply that calls."""
         return self.opening
 
     def pairs(self, text: str, documents: Documents = ()) -> list[Pair]:
@@ -400,7 +400,7 @@ class FirstOf:
 
     ways: tuple[Notation, ...]
     marks: tuple[str, ...] = field(init=False)
-    """What stands in every reply that calls."""
+    """What is in every reply that calls."""
 
     def __post_init__(self) -> None:
         marks = dict.fromkeys(mark for way in self.ways for mark in way.marks)
@@ -424,7 +424,7 @@ class FirstOf:
 def _parts_of(
     parameter: str, value_ends: tuple[str, ...], call_ends: tuple[str, ...]
 ) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """What may stand in a call: its end or a parameter; and what may end a value."""
+    """What may be in a call: its end or a parameter; and what may end a value."""
     return re.compile(f"(?P<end_>{_any(call_ends)})|{parameter}"), re.compile(_any((*value_ends, *call_ends)))
 
 

@@ -10,7 +10,7 @@ _PIECE = re.compile(r"[\"']|[^\W\d]\w*|(?<![\w.])0[\d_]+(?![\w.])")
 _BODY = {quote: re.compile(rf"[^{quote}\\]*+(?:\\.[^{quote}\\]*+)*+", re.DOTALL) for quote in "\"'"}
 _KEYWORDS = frozenset(kwlist) - {"True", "False", "None"}
 KEPT = "kw__of__python__"
-"""What stands before a name that Python keeps for itself; `plain_name` takes it off again."""
+"""The text before a name that Python keeps for itself; `plain_name` takes it off again."""
 _NAMED = re.compile(r"\s*(?:=(?!=)|[(.])")
 _WORDS = {"true": "True", "false": "False", "null": "None"}
 _ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\x00": "\\x00"}

@@ -77,7 +77,7 @@ def model_name(spec: str) -> str:
 
 
 def without_thoughts(reply: Reply, think: Think, thinking: Thinking = "none") -> Reply:
-    """A reply whose text is the answer; its reasoning is what came beside the text, else what was found in it."""
+    """A reply whose text is the answer; its reasoning is what came next to the text, else what was found in it."""
     if reply.text is None:
         return reply
     parted = read_thinking(reply.text, think, thinking)

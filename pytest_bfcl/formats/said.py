@@ -1,4 +1,4 @@
-"""What a text says beside its thoughts: nothing of a thought that is open, of a channel or tag that is cut.
+"""What a text says next to its thoughts: nothing of a thought that is open, of a channel or tag that is cut.
 
 A reply is an answer only by this. Thoughts are the families' (`pytest_bfcl.formats.thinking`).
 """

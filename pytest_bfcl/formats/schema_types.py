@@ -99,7 +99,7 @@ def _typed(value: Any, schema: object, root: Fields, depth: int) -> Any:
 
 
 def _scalar_as(value: Any, kinds: set[str]) -> Any:
-    """A scalar that JSON gave: kept where its own type is documented, else read anew."""
+    """A scalar that JSON gave: kept where its own type is documented, else read again."""
     if isinstance(value, bool):
         own, text = "boolean", "true" if value else "false"
     elif value is None:

@@ -3,7 +3,7 @@
 The *reference reading* (`decoders`) keeps the exact failures of the benchmark's handlers, for official folders. A
 server's reading has none of them: it is for replies whose server left the calls in the text, for third-party models,
 and for finding such calls (`detection`). A text without calls is a refusal, as native calls have it. A broken call is
-left out beside good ones; alone it cannot be read. The notations are those of the models' chat templates; what broken
+left out next to good ones; alone it cannot be read. The notations are those of the models' chat templates; what broken
 text becomes was observed on the servers' parsers.
 """
 
@@ -324,14 +324,14 @@ def server_reading(name: str) -> str | None:
 
 
 def announced(text: str) -> Iterator[str]:
-    """The notations of which a mark stands in a text, the most telling ones first."""
+    """The notations with a mark in a text, the most telling ones first."""
     if _ANY_MARK.search(text) is None:  # nearly every answer
         return iter(())
     return (name for name in TELLING if any(mark in text for mark in NOTATIONS[name].marks))
 
 
 def served_pairs(name: str) -> Pairs:
-    """The reader of a format: in its notation, else in another one's whose marks, not its own, stand in the text.
+    """The reader of a format: in its notation, else in another one's whose marks, not its own, are in the text.
 
     The benchmark's own list of Python calls is read in any case: prompts may have asked for it.
 

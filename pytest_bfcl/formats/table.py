@@ -32,13 +32,12 @@ messages, for the model's own template."""
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """How one family of models is asked and read.
+    """How one family of models is used and read.
 
     ``decoder``: ``None`` for native calls. ``template``: ``None`` where the server renders. ``mode``: how its models
-    are registered; ``fc`` of a self-hosted family only sets the label and excludes format sensitivity, it is asked by
-    the prompting loop all the same. ``underscore_names``: dots become ``_`` when names are compared. ``system``: the
-    benchmark's system prompt is put before the entry's. ``defects``: what the handler loses or gets wrong.
-    """
+    are registered; ``fc`` of a self-hosted family only sets the label and excludes format sensitivity, the prompting
+    loop runs it all the same. ``underscore_names``: dots become ``_`` when names are compared. ``system``: the
+    benchmark's system prompt is put before the entry's. ``defects``: what the handler loses or gets wrong."""
 
     name: str
     mode: Mode
@@ -51,7 +50,7 @@ class Format:
     stop_token_ids: tuple[int, ...] = ()
     skip_special_tokens: bool | None = None
     null_content: bool = False
-    """History ``calls``: the content beside calls is null, not the empty text."""
+    """History ``calls``: the content next to calls is null, not the empty text."""
     defects: tuple[str, ...] = ()
 
     @property

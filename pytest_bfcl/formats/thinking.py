@@ -93,7 +93,7 @@ def _channels(text: str) -> Parted:
 def strip(text: str) -> Parted:
     """The reply without any thinking: closed, unclosed, or without its opening tag (the template wrote it).
 
-    An unclosed thought holds no answer: what stands before it is the answer.
+    An unclosed thought holds no answer: the text before it is the answer.
     """
     reasoning = None
     if CLOSING in text:

@@ -43,7 +43,7 @@ _STORED = ("decoder", "think", "rules", "step_limit")
 
 @dataclass(frozen=True)
 class Task:
-    """What a model is asked. Make one with `Data.task`, `Task.of` or `Task.from_json`.
+    """What a model gets. Make one with `Data.task`, `Task.of` or `Task.from_json`.
 
     ``data`` and ``data_sha256`` name the data set it belongs to; both are empty for tasks of your own.
     """
@@ -104,7 +104,7 @@ class Task:
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """What judging it takes beside replies: ``search``, ``write stage ID``, ``memory BACKEND``, ``MCP server``."""
+        """What judging it takes next to replies: ``search``, ``write stage ID``, ``memory BACKEND``, ``MCP server``."""
         row, found = CATEGORIES[self.category], []
         if row.group == "web_search":
             found.append(SEARCH)
@@ -182,7 +182,7 @@ class Conversation:
     """One conversation about a task.
 
     Args:
-        task: What is asked.
+        task: The request.
         mode: ``fc``: the model gets `tools` and answers with native calls. ``prompt``: a system message describes the
             functions, and the model writes calls as text; `tools` is then empty.
         names: ``underscores`` (default in ``fc``; what most APIs demand) or ``dots``: how the model writes function
@@ -269,7 +269,7 @@ class Conversation:
 
     @property
     def done(self) -> bool:
-        """Whether nothing more is asked: the task is over, or a reply failed."""
+        """Whether no request follows: the task is over, or a reply failed."""
         return self._dialogue.ended or self._stopped or self._trouble is not None
 
     @property
@@ -294,7 +294,7 @@ class Conversation:
         ``tool_calls``, ``length`` …), where the shape has none. A reply that failed (an unknown ending, an error inside
         it) ends the conversation: `judgement` is then ``not judged``, and `retry` takes another reply in its place.
 
-        Never raises for what a model said. Raises `UsageError` for an unknown shape, a missing ending, or when the
+        Never raises for a model's output. Raises `UsageError` for an unknown shape, a missing ending, or when the
         conversation is over.
         """
         if self.done:
@@ -349,7 +349,7 @@ class Conversation:
         return self.judgement()
 
     def judgement(self) -> Judgement:
-        """What came of it. Before the end: the judgement if nothing more were said."""
+        """The result. Before the end: the judgement if the model stopped here."""
         from pytest_bfcl.conversation.services import Services, is_executed
 
         entry = self.task.entry

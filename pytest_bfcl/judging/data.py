@@ -73,7 +73,7 @@ class Data:
 
     @property
     def sha256(self) -> str:
-        """The digest of everything that is asked and expected."""
+        """The digest of the request and of everything expected."""
         return self._data.sha256
 
     @property

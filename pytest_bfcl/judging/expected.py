@@ -1,4 +1,4 @@
-"""What callers of the assertions may hand in beside outputs: function documents and answers in their usual shapes."""
+"""What callers of the assertions may hand in next to outputs: function documents and answers in their usual shapes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was said of tasks, judged without a loop: one by one, or many in processes."""
+"""Outputs for tasks, judged without a loop: one by one, or many in processes."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from pytest_bfcl.judging.judgement import Judgement
 
 
 def judge(task: Task, said: object, **options: Any) -> Judgement:
-    """The judgement of what a model said.
+    """The judgement of a model's output.
 
     ``said``: of a single-turn task one reply, of others the replies in order, each of any shape that `read` takes.
     Further arguments are those of `Task.open` and, for single-turn tasks, ``raw_arguments`` and ``ending`` of
-    `Conversation.reply`. Never raises for what a model said; raises `UsageError` for an unknown shape.
+    `Conversation.reply`. Never raises for a model's output; raises `UsageError` for an unknown shape.
     """
     about = {name: options.pop(name) for name in ("raw_arguments", "ending") if name in options}
     with task.open(**options) as conversation:
@@ -29,9 +29,9 @@ def judge(task: Task, said: object, **options: Any) -> Judgement:
 
 
 def judge_many(pairs: Iterable[tuple[Task, object]], *, processes: int = 1, **options: Any) -> Iterator[Judgement]:
-    """The judgement of every pair of task and what was said, in order.
+    """The judgement of every pair of task and output, in order.
 
-    ``processes``: how many judge side by side; what was said must then be picklable. Arguments as in `judge`.
+    ``processes``: how many judge side by side; the outputs must then be picklable. Arguments as in `judge`.
     """
     if processes <= 1:
         yield from (judge(task, said, **options) for task, said in pairs)

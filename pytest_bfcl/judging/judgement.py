@@ -1,4 +1,4 @@
-"""What came of a conversation: right, wrong, or not judged, and why."""
+"""The result of a conversation: right, wrong, or not judged, and why."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model said, in any shape a library gives it, as one reply with its ending."""
+"""A model's output, in any shape a library gives it, as one reply with its ending."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NORMAL = ("stop", "tool_calls")
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """One reply. ``failure`` says why it is none: the provider broke it off, or an error stands in its place."""
+    """One reply. ``failure`` says why it is none: the provider broke it off, or an error is in its place."""
 
     reply: Reply
     failure: str | None = None
@@ -57,7 +57,7 @@ class Said:
 
 
 def read(said: object, *, raw_arguments: Sequence[str | None] | None = None, ending: str | None = None) -> Said:
-    """What a model said: text, calls, messages and completions of OpenAI (chat, Responses), Anthropic, litellm,
+    """A model's output: text, calls, messages and completions of OpenAI (chat, Responses), Anthropic, litellm,
     LangChain, pydantic-ai, smolagents, LlamaIndex, Gemini and Inspect, as objects or dicts.
 
     ``raw_arguments``: the argument text of each call as the model wrote it, in order (``None``: as the shape has it).

@@ -118,7 +118,7 @@ def harmless_repeat(entry: Entry) -> bool:
 
 
 def refuses(result: str) -> bool:
-    """Whether a server says in the words of a result that it did not do what was asked."""
+    """Whether a server says in the words of a result that it did not do the request."""
     return _REFUSED.search(result[:2000]) is not None
 
 
@@ -255,7 +255,7 @@ def _keys(holders: Any) -> Iterator[str]:
 
 
 def _values(holders: Any, name: str) -> Iterator[Any]:
-    """What stands under a name, at any depth; of a list its items."""
+    """What is under a name, at any depth; of a list its items."""
     if isinstance(holders, dict):
         for key, value in holders.items():
             if key == name:

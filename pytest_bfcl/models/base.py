@@ -1,6 +1,6 @@
 """What a model adapter is: one small class, or any callable a user's fixture returns.
 
-An adapter turns a `Request` into a `Reply`. It raises `AdapterError` when the provider could not be asked; a
+An adapter turns a `Request` into a `Reply`. It raises `AdapterError` when the provider could not be reached; a
 reply the provider cut, filtered or refused for length is a `Reply` with ``problem`` set (the model's, not ours).
 """
 

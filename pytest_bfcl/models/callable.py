@@ -63,7 +63,7 @@ def as_model(obj: object, spec: str = "fixture:model", *, mode: Mode | None = No
 
 
 def _bound_to_tools(obj: Any) -> Callable[..., Any] | None:
-    """How a chat model of LangChain is asked; its own ``generate`` takes batches and no tools."""
+    """Requests to a chat model of LangChain; its own ``generate`` takes batches and no tools."""
     if not (callable(getattr(obj, "bind_tools", None)) and callable(getattr(obj, "ainvoke", None))):
         return None
 

@@ -1,4 +1,4 @@
-"""Text completions: a rendered prompt in, text out, so that no parser of the server stands in between."""
+"""Text completions: a rendered prompt in, text out, so that no parser of the server takes part."""
 
 from __future__ import annotations
 

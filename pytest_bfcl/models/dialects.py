@@ -12,10 +12,10 @@ from urllib.parse import urlsplit
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """``echo``: reasoning comes back under its own field. ``null_content``: the text beside calls does not.
+    """``echo``: reasoning comes back under its own field. ``null_content``: the text next to calls does not.
 
     ``join_users``: in prompting mode consecutive messages of the user are sent as one.
-    ``folded``: schemas of results stand in the descriptions of tools.
+    ``folded``: schemas of results are in the descriptions of tools.
     """
 
     name: str
@@ -42,7 +42,7 @@ DIALECTS = (
 
 
 def dialect_of(provider: str, base_url: str = "") -> Dialect:
-    """The dialect of a provider (of litellm's, for its adapter) or of the host that is asked."""
+    """The dialect of a provider (of litellm's, for its adapter) or of the host."""
     host = urlsplit(base_url).hostname
     for dialect in DIALECTS:
         if provider in dialect.providers or host in dialect.hosts:

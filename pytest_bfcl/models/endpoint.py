@@ -119,7 +119,7 @@ class Endpoint:
         return self._discreet(Answer(response.status, _text_of(data, response), response.headers))
 
     def _discreet(self, answer: Answer) -> Answer:
-        """The answer without the credentials it was asked with, before anything reads it or raises over it."""
+        """The answer without the credentials of its request, before anything reads it or raises over it."""
         known = self.secrets_in_replies
         if answer.whole is not None:
             return replace(answer, whole=discreet(answer.whole, known))
@@ -331,7 +331,7 @@ def _at(url: str, domain: str) -> bool:
 
 
 _METHODS = ("/chat/completions", "/completions", "/responses", "/messages")
-"""What is asked below a base URL."""
+"""The path below a base URL."""
 
 
 def check_url(url: str) -> None:
@@ -365,7 +365,7 @@ _OTHER_CHARSETS = ("iso-8859-1", "latin-1", "latin1", "windows-1252", "cp1252")
 
 
 def _text_of(data: bytes, response: aiohttp.ClientResponse) -> str:
-    """A body as text: JSON tells its Unicode form by its first bytes.
+    """A body as text: JSON shows its Unicode form by its first bytes.
 
     Raises a retryable `AdapterError` for an answer that is no text, rather than let replaced characters pass for the
     model's; an error's body is shown as far as it goes.

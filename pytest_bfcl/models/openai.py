@@ -1,8 +1,7 @@
 """A model behind an HTTP endpoint: OpenAI, Anthropic, vLLM, SGLang, llama.cpp, LM Studio, Ollama, proxies.
 
-The wire format is one of the APIs beside this module; transport, key, retries, what an endpoint refuses and how that is
-learnt are the same for all.
-"""
+The wire format is one of the APIs next to this module; transport, key, retries, what an endpoint refuses and how that
+is learnt are the same for all."""
 
 from __future__ import annotations
 
@@ -50,7 +49,7 @@ class OpenAIModel:
     """A model asked through one API of one endpoint.
 
     ``key_variable`` names the environment variable with the key. Without a key, requests to api.openai.com fail with an
-    ``auth`` error that says which variable to set; other hosts are asked without one.
+    ``auth`` error that says which variable to set; other hosts get none.
     """
 
     def __init__(

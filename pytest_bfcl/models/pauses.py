@@ -1,4 +1,5 @@
-"""Replies that a provider interrupts and wants to be asked on for, put together to one (Anthropic's ``pause_turn``)."""
+"""Replies that a provider interrupts and wants a further request for, put together to one (Anthropic's
+``pause_turn``)."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ async def whole_reply(
     remember: Callable[[Reply, Message], Message],
     most: int,
 ) -> Reply:
-    """The reply to a request, asked on as long as it is unfinished: what was said so far goes back, nothing else.
+    """The reply to a request, asked on as long as it is unfinished: the reply so far goes back, nothing else.
 
     Raises `UnknownEnding` when it is still unfinished after ``most`` further requests.
     """

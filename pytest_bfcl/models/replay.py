@@ -31,7 +31,7 @@ class ReplayModel:
     Model name and mode come from the lines, or from the calls in them (contract §4); a text without a mode is
     an error. Lines of both modes need a suffix ``@fc`` or ``@prompt``, lines of several models a selection
     ``replay:PATH#MODEL``; both are `UsageError` otherwise. A repeated id: the last line counts, with a warning.
-    ``found_out`` tells what the calls proved; it is among the ``notes``, too.
+    ``found_out`` shows what the calls proved; it is among the ``notes``, too.
     """
 
     def __init__(
@@ -170,7 +170,7 @@ def _documented(line: Mapping[str, Any], dataset: DataSet | None) -> list[str]:
 
 
 def _proved_mode(line: Line, told: Mode | None) -> Mode | None:
-    """The mode of a line that does not say it, ``None`` where it cannot be told."""
+    """The mode of a line that does not say it, ``None`` where it is not known."""
     from pytest_bfcl.runs.replay_lines import transcript_from_line
 
     try:

@@ -102,7 +102,7 @@ _EVENT = re.compile(rb"event: ?([\w.]+)")
 
 
 class ResponsesJoiner:
-    """Takes the response as the stream's end tells it; deltas need not be read."""
+    """Takes the response as the stream's end shows it; deltas need not be read."""
 
     def __init__(self) -> None:
         self.started = self.done = False

@@ -31,7 +31,7 @@ _PIECES = frozenset(("choices", "index", "delta", "message", "text", "logprobs",
 
 
 class StreamEnd:
-    """What the chunks of one completion say beside its pieces: who answers, usage, how the first choice ended.
+    """What the chunks of one completion say next to its pieces: who answers, usage, how the first choice ended.
 
     Trouble stays, whatever a later chunk says.
     """
@@ -81,7 +81,7 @@ class EventReader:
     """Gives each event of one stream to a joiner.
 
     ``done`` after ``[DONE]``: nothing more has to be read. ``error`` is the error object a server sent in place of the
-    rest, or what stands in the stream and is no field of an event. Events that the joiner does not want are not parsed.
+    rest, or what is in the stream and is no field of an event. Events that the joiner does not want are not parsed.
     """
 
     def __init__(self, joiner: Joiner) -> None:

@@ -48,7 +48,7 @@ class CheckSet(Protocol):
 def check_set(
     name: str, session: Session, contenders: Sequence[Contender], run: Run, only: frozenset[str] | None
 ) -> CheckSet:
-    """The set of that name. Raises `UsageError` where it cannot be had, or cannot be asked of these models."""
+    """The set of that name. Raises `UsageError` where it cannot be had, or cannot be used with these models."""
     make = entry_points.load(entry_points.offered("checks")[name], "checks")
     found: CheckSet = make(session, contenders, run, only)
     return found

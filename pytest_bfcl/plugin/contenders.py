@@ -41,7 +41,7 @@ class Factories:
 
 
 def check_providers(session: Session) -> None:
-    """Raise `UsageError` for an unknown provider, where no fixture of the project can be what is asked.
+    """Raise `UsageError` for an unknown provider, where no fixture of the project can be the model.
 
     A controller collects nothing, so it cannot see which fixture an entry will use.
     """
@@ -56,7 +56,7 @@ def check_providers(session: Session) -> None:
 
 
 class Variant(NamedTuple):
-    """One way every entry is run: ``label`` stands in brackets at the end of node ids.
+    """One way every entry is run: ``label`` appears in brackets at the end of node ids.
 
     The label is ``None`` for one model asked once.
     """
@@ -69,7 +69,7 @@ class Variant(NamedTuple):
 def contenders_of(session: Session, earlier: EarlierParts) -> list[Contender]:
     """The contenders, in the order of the options.
 
-    Raises `UsageError` when two of them could not be told apart in results, or a budget has no price to go by.
+    Raises `UsageError` when two of them could not be distinguished in results, or a budget has no price to go by.
     """
     factories = Factories(session.config)
     contenders = [_contender(session, spec, earlier, factories) for spec in session.specs]

@@ -44,7 +44,7 @@ class Source:
     definition: pytest.FixtureDef[Any]
     own: bool
     shared: bool
-    """Whether the model is the same for the whole session, so that entries can be asked together."""
+    """Whether the model is the same for the whole session, so that entries can run together."""
 
 
 class Conversations:
@@ -70,7 +70,7 @@ class Conversations:
         self._sources: dict[pytest.FixtureDef[Any], Source] = {}
 
     def skip_reason(self, category: str) -> str | None:
-        """Why no model of the run can be asked a category of the data set, ``None`` when one can."""
+        """Why no model of the run can run a category of the data set, ``None`` when one can."""
         return self._runner.skip_reason(category, self._session.data.dataset)
 
     # -- models --------------------------------------------------------------------------------------------------
@@ -185,7 +185,7 @@ class Conversations:
         return [each for each in stripe if isinstance(each, EntryItem) and each in mine]
 
     async def end(self) -> None:
-        """End the conversations that go on: the user's model is about to be closed."""
+        """End the conversations in progress: the user's model is about to be closed."""
         self._planned.clear()
         await self._runner.end_conversations(self._session.settings.grace_s if self._interrupted else None)
 
@@ -205,7 +205,7 @@ class Conversations:
     # -- models of the user's ------------------------------------------------------------------------------------
 
     def _lent(self, item: EntryItem, model: object, source: Source) -> Contender:
-        """The contender asked with the user's model; raises `UsageError` when that cannot be asked."""
+        """The contender asked with the user's model; raises `UsageError` when that cannot be used."""
         try:
             lent = item.contender.lent(model, kept=source.shared)
         except UsageError as error:
@@ -223,7 +223,7 @@ class Conversations:
         return pytest_internals.place_of(source.definition, self._session.config)
 
     def _way_out(self, item: EntryItem) -> str:
-        """What to do when the fixture was never meant to be asked."""
+        """What to do when the fixture was not meant as the model."""
         label = item.contender.label
         return (
             f"if it is not the model under test, keep {label}: add to that conftest.py\n"

@@ -222,7 +222,7 @@ class SessionData:
         return bool(getattr(self._config.option, "lf", False) and cache and cache.get("cache/lastfailed", {}))
 
     def selection_facts(self) -> Parsed:
-        """What was asked for, as it stands in the fingerprint."""
+        """The request for, as in the fingerprint."""
         option = self._config.option
         chosen = Selection(self._plan.categories, self.ids, self._plan.sample, self._plan.shard)
         asked = {

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 BATCH = 16
 WORKER_EXIT_S = 0.5
 WORKER_ENDING_S = 1.5
-"""How long a worker may take to end, beside the time of replies on their way."""
+"""How long a worker may take to end, next to the time of replies on their way."""
 END = "end"
 DEALT = ("load", "worksteal", "loadgroup")
 """Distribution modes this scheduler replaces; ``loadfile``, ``loadscope`` and ``each`` stay what they are."""
@@ -83,14 +83,14 @@ class Distribution:
             node.workerinput["bfcl"] |= self._remote(node)
 
     def _channel_to(self, node: Any) -> object:
-        """A channel for what people should read now: a dead server is said while workers still retry it."""
+        """A channel for what people should read now: a dead server is reported while workers still retry it."""
         channel = node.gateway.newchannel()
         self._open.add(channel)
         channel.setcallback(partial(self._on_message, channel), endmarker=None)
         return channel
 
     def _on_message(self, channel: Any, told: Any) -> None:
-        """A worker says something, tells of a reply, or has ended."""
+        """A worker says something, reports a reply, or has ended."""
         if told is not None:
             on_answer = self._run.on_answer
             if isinstance(told, str):
@@ -177,7 +177,7 @@ class WorkerEnd:
         channel.setcallback(lambda _: termination.ask())
 
     def answered(self, event: Answered) -> None:
-        """Tell the controller's sinks of a reply."""
+        """Report a reply to the controller's sinks."""
         with suppress(OSError, EOFError):  # the controller is gone
             self._channel.send(dict(event))
 

@@ -54,7 +54,7 @@ class Engines:
         self._session.serve_at(self._fleet.addresses)
 
     def trouble(self) -> str | None:
-        """What happened to an engine that ended while it was asked."""
+        """What happened to an engine that ended during a request."""
         return self._fleet.trouble() if self._started else None
 
     @pytest.hookimpl(tryfirst=True)

@@ -109,7 +109,7 @@ class FoldedErrors:
 
 
 class FoldedFailures:
-    """Sets the entries' failures aside while pytest prints its short summary, and tells them by reason instead.
+    """Sets the entries' failures aside while pytest prints its short summary, and shows them by reason instead.
 
     Counts and the failures' own texts stay. With ``-vv``, or without ``f`` among ``-r``, pytest's list stands.
     """
@@ -149,7 +149,7 @@ def _is_ours(report: Any) -> bool:
 
 
 def folded(reports: Sequence[Any]) -> list[Any]:
-    """The reports with those of entries that ended in the same error, the ids aside, told by the first of them."""
+    """The reports with those of entries that ended in the same error, the ids aside, shown by the first of them."""
     kept: list[Any] = []
     for group in alike(reports, _sign):
         kept += [_folded_report(group)] if len(group) > 1 else group

@@ -54,7 +54,7 @@ def _module(fixture: Any) -> ModuleType:
 
 
 def _model_fixtures(conversations: Conversations, scope: Any) -> list[Any]:
-    """They ask for no other fixture, not even ``request``: pytest makes those anew for every item."""
+    """They ask for no other fixture, not even ``request``: pytest makes those again for every item."""
 
     @pytest.fixture(scope=scope, name=OWN_MODEL)
     def bfcl_model() -> Model:

@@ -45,9 +45,8 @@ class SessionGates:
         """Stop before the first request when what was selected cannot meet a gate, whatever the answers.
 
         ``entries``: id and category of what will be run; ``others``: tests that are no entries run, too. What earlier
-        parts of the run settled is beside them. Gates of a configuration file are not asked of a session that was given
-        other tests only: that is noted. Raises `pytest.UsageError`.
-        """
+        parts of the run settled is next to them. Gates of a configuration file are not asked of a session that was
+        given other tests only: that is noted. Raises `pytest.UsageError`."""
         if not entries and not self._run.earlier.settled and self.options.wants_verdict and not self._typed():
             self._session.notices.note("gates: no verdict: no entry was collected")
             return
@@ -57,7 +56,7 @@ class SessionGates:
             raise pytest.UsageError(str(error)) from None
 
     def _typed(self) -> bool:
-        """Whether a gate stands on the command line itself."""
+        """Whether a gate is on the command line itself."""
         named = named_options(self._session.config.invocation_params.args)
         return any(option.asks_verdict and f"--bfcl-{option.name}" in named for option in OPTIONS)
 

@@ -1,4 +1,4 @@
-"""What a long session keeps in memory: small reports of entries once everybody has heard of them, fewer collections.
+"""What a long session keeps in memory: small reports of entries once all hooks have seen them, fewer collections.
 
 pytest keeps every report until the end, three an item: at 10⁵ entries that is a gigabyte on the process that reports.
 The records are in ``results.jsonl`` by then. Python's garbage collector: `pytest_bfcl.collector`.

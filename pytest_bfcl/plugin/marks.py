@@ -1,4 +1,4 @@
-"""The marks that our items carry, and how ``pytest --markers`` tells of them."""
+"""The marks that our items carry, and how ``pytest --markers`` shows of them."""
 
 from __future__ import annotations
 

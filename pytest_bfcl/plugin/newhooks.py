@@ -27,9 +27,9 @@ def pytest_bfcl_register_simulators(register: Callable[..., None]) -> None:
 
 @pytest.hookspec()
 def pytest_bfcl_result(record: ResultLine) -> None:
-    """One finished entry, as it stands in ``results.jsonl``. Called on the controller only, in order of arrival."""
+    """One finished entry, as in ``results.jsonl``. Called on the controller only, in order of arrival."""
 
 
 @pytest.hookspec()
 def pytest_bfcl_summary(summary: Summary) -> None:
-    """The run's summary, as it stands in ``summary.json``. Called once, on the controller, before it is printed."""
+    """The run's summary, as in ``summary.json``. Called once, on the controller, before it is printed."""

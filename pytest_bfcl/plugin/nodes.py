@@ -126,7 +126,7 @@ class NodeContext:
 
     @cached_property
     def modes(self) -> set[str]:
-        """The modes the models are asked in."""
+        """The modes of the models."""
         return {contender.mode for contender in self.contenders}
 
 
@@ -311,7 +311,7 @@ class EntryItem(pytest.Function):
         return Trial.of(self.ref, self.variant.contender, self.file.dataset, self.variant.repeat)
 
     def trial_of(self, contender: Contender) -> Trial:
-        """The same when the model is asked through a user's object."""
+        """The same for a user's own model object."""
         return Trial.of(self.ref, contender, self.file.dataset, self.variant.repeat)
 
     def setup(self) -> None:

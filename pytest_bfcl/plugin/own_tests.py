@@ -18,7 +18,7 @@ class OwnTests(Protocol):
         """What the fixtures ``ask`` and ``bfcl_ask`` of a test are."""
 
     def register_recording(self, config: pytest.Config, stop: Callable[[str], None] = ...) -> None:
-        """Record what is asked, where that is asked for; ``stop`` ends the session with a reason."""
+        """Record the request, where that is asked for; ``stop`` ends the session with a reason."""
 
 
 def own_tests() -> OwnTests:

@@ -27,11 +27,11 @@ HOOKS = (
     "pytest_runtest_protocol", "pytest_runtest_setup", "pytest_runtest_call", "pytest_runtest_teardown",
     "pytest_runtest_makereport", "pytest_exception_interact", "pytest_fixture_setup", "pytest_fixture_post_finalizer",
 )  # fmt: skip
-"""Where others take part in an item; what they do when a report is logged they go on doing."""
+"""Where others take part in an item; what they do when a report is logged they continue to do."""
 AROUND_SETUP = frozenset((
     "_pytest.capture", "_pytest.logging", "_pytest.threadexception", "_pytest.unraisableexception",
 ))  # fmt: skip
-"""What stays around the setup, where the model is asked: output, logs, uncaught exceptions."""
+"""What stays around the setup, where the request is sent: output, logs, uncaught exceptions."""
 KEEP_OUT = AROUND_SETUP | frozenset((
     "_pytest.assertion", "_pytest.faulthandler", "_pytest.fixtures", "_pytest.runner", "_pytest.setuponly",
     "_pytest.setupplan", "_pytest.skipping", "_pytest.tmpdir", "_pytest.unittest", "_pytest.warnings",

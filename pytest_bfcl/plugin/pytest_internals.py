@@ -67,7 +67,7 @@ def hide_from_help(config: pytest.Config, keys: Collection[str]) -> None:
 
 
 def import_as_python_does(pluginmanager: pytest.PytestPluginManager, package: str) -> None:
-    """Spare a plugin's package the rewriting of its assertions: compiling hundreds of modules anew takes seconds."""
+    """Spare a plugin's package the rewriting of its assertions: compiling hundreds of modules again takes seconds."""
     hook = pluginmanager.rewrite_hook
     getattr(hook, "_must_rewrite", set()).discard(package)
     getattr(hook, "_marked_for_rewrite_cache", {}).clear()
@@ -320,7 +320,7 @@ def hasten_exit(config: pytest.Config, seconds: float) -> None:
 
 
 class Sink:
-    """Stands before pytest's terminal reporter, with the names of its methods."""
+    """Comes before pytest's terminal reporter, with the names of its methods."""
 
     def __init__(self, reporter: Any) -> None:
         self._reporter = reporter

@@ -40,7 +40,7 @@ def refuse_unknown_key(config: pytest.Config, key: str) -> NoReturn:
 
 
 def refuse_others_words(parser: pytest.Parser, args: Sequence[str], names: Iterable[str]) -> None:
-    """Raise `pytest.UsageError` for bfcl-eval's options, and for ours without ``bfcl-``, beside a model.
+    """Raise `pytest.UsageError` for bfcl-eval's options, and for ours without ``bfcl-``, next to a model.
 
     What a plugin or a conftest registered is theirs.
     """
@@ -57,8 +57,8 @@ def refuse_others_words(parser: pytest.Parser, args: Sequence[str], names: Itera
 def refuse_without_model(config: pytest.Config) -> None:
     """Raise `pytest.UsageError` when our options were typed and no model is named: nothing of ours would run.
 
-    Options in configuration files (ini keys, ``addopts``) are no request, nor is a recording, which stands in for
-    the model.
+    Options in configuration files (ini keys, ``addopts``) are no request, nor is a recording, which replaces the
+    model.
     """
     named = named_options(config.invocation_params.args)
     if re.search(r"(^|,)(replay|prune)=", config.getoption("bfcl_record") or ""):  # what is recorded needs no model

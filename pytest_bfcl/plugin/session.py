@@ -38,7 +38,7 @@ SESSION = pytest.StashKey["Session"]()
 class Session:
     """The plain facts of an active session in one process; the collaborators are built on it by `activate`.
 
-    ``worker`` is what the controller told this process, ``None`` outside xdist workers.
+    ``worker`` is what the controller sent to this process, ``None`` outside xdist workers.
     """
 
     def __init__(self, config: pytest.Config) -> None:
@@ -102,7 +102,7 @@ class Session:
 def _with_named_models(plan: Plan) -> Plan:
     """The plan with every model named, also those only their server can name, with its address; raises `UsageError`.
 
-    Nothing is asked where every model has a name, or where the engine is to be started.
+    No request is sent where every model has a name, or where the engine is to be started.
     """
     from pytest_bfcl.session.serving import name_models
 

@@ -1,7 +1,7 @@
 """SIGTERM ends a run as Ctrl-C does: replies on their way get a grace, then state, summary and exit code 2.
 
 A job scheduler and ``timeout`` send it. Python's default would end the process at once, and the run directory would go
-on saying that the run is going on. A second signal waits for no reply; one more, or one after the summary, ends the
+on saying that the run is in progress. A second signal waits for no reply; one more, or one after the summary, ends the
 process.
 """
 

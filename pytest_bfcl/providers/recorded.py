@@ -20,7 +20,7 @@ from pytest_bfcl.providers.search_provider import SearchProvider
 from pytest_bfcl.troubles import AdapterTrouble, HarnessTrouble
 
 Query = tuple[Any, ...]
-"""What was asked: ``("search", …)``, ``("fetch", …)``, ``("get", …)`` or ``("call", …)``."""
+"""The request: ``("search", …)``, ``("fetch", …)``, ``("get", …)`` or ``("call", …)``."""
 
 
 class Recording:
@@ -107,7 +107,7 @@ class Recording:
 
 
 class RecordedSearch(Recording):
-    """Recorded results first; what is not recorded is asked of ``provider`` and recorded.
+    """Recorded results first; what is not recorded comes from ``provider`` and is recorded.
 
     Without a provider (a replay) it raises `AdapterError` of kind ``not_recorded``: nothing was wrong with the model.
     """

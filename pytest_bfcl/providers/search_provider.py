@@ -14,7 +14,7 @@ KEY_VARIABLE = "SERPAPI_API_KEY"
 class SearchProvider(Protocol):
     """Where searches and pages come from; called from several threads at once.
 
-    What a model may be told (no results, page not found) is a result with the single key ``error``. Trouble that is not
+    What a model may receive (no results, page not found) is a result with the single key ``error``. Trouble that is not
     the model's (no key, quota used up, nothing recorded) raises `pytest_bfcl.failures.BenchmarkError`.
     """
 

@@ -1,4 +1,4 @@
-"""What a whole agent's run came to: its last words, and the tokens of all its requests where it tells them."""
+"""What a whole agent's run came to: its last words, and the tokens of all its requests where it shows them."""
 
 from __future__ import annotations
 

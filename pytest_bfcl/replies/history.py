@@ -1,4 +1,4 @@
-"""Recorded conversations of any known notation → what was said, called and answered; an unknown block is an error.
+"""Recorded conversations of any known notation → texts, calls and results; an unknown block is an error.
 
 Messages of OpenAI, Anthropic, Gemini, Bedrock, LangChain, pydantic-ai and OpenTelemetry, items of the Responses API.
 """
@@ -33,7 +33,7 @@ _WRAPPED = ("result", "output")
 class Said:
     """One thing in a conversation; ``call_id`` and ``name`` say which call a tool's result answers, if known.
 
-    ``beside``: the user's words stand in one message with a tool's result, so they need be no request.
+    ``beside``: the user's words are in one message with a tool's result, so they need be no request.
     """
 
     who: Literal["system", "user", "model", "tool"]
@@ -45,7 +45,7 @@ class Said:
 
 
 def read_history(messages: object, field: str = "messages") -> list[Said]:
-    """What a list of messages or items says, in order; replies that stand in several items are one.
+    """What a list of messages or items says, in order; replies that are in several items are one.
 
     Raises `UnknownShape`, which names the place below ``field``.
     """
@@ -108,7 +108,7 @@ def _blocks(fields: Fields) -> Sequence[Any] | None:
 
 
 def _of_others(fields: Fields, who: Literal["system", "user", "tool"]) -> Iterator[Said]:
-    """A message of the user, the system or the tools: results first, then the words beside them."""
+    """A message of the user, the system or the tools: results first, then the words next to them."""
     content = fields.get("content")
     blocks = _blocks(fields)
     if blocks is None:
@@ -149,7 +149,7 @@ def _is_result(fields: Fields) -> bool:
 
 
 def _result(fields: Fields) -> Said:
-    """What a tool told. Raises `UnknownShape` for pictures and other blocks that are no text."""
+    """The result of a tool. Raises `UnknownShape` for pictures and other blocks that are no text."""
     inner = next((found for name in _NESTED if (found := fields_of(fields.get(name))) is not None), fields)
     call_id = next((inner[name] for name in _CALL_IDS if isinstance(inner.get(name), str)), None)
     name = next((inner[key] for key in ("name", "tool_name") if isinstance(inner.get(key), str)), None)

@@ -121,7 +121,7 @@ def of_api(read: Callable[[], Reply]) -> Reply:
 
 
 def _around(*places: Fields) -> Parsed:
-    """The fields beside the words, where a provider's status or error may be."""
+    """The fields next to the words, where a provider's status or error may be."""
     found = {name: value for place in reversed(places) for name, value in place.items() if name not in _READ}
     return found if found.get("object") != "response" else {**found, "status": None}  # which is read as an ending
 
@@ -181,7 +181,7 @@ def _extras(fields: Fields) -> Parsed:
 
 
 def _of_anthropic(parts: Sequence[object]) -> list[Parsed] | None:
-    """The blocks of a message of Anthropic's; ``None`` where none of them tells that it is one."""
+    """The blocks of a message of Anthropic's; ``None`` where none of them shows that it is one."""
     views = [fields_of(part) or {} for part in parts]
     if not all(views) or not any(word(view.get("type")) in _OF_ANTHROPIC for view in views):
         return None

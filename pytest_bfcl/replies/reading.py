@@ -24,8 +24,8 @@ _PARTS = CALL_KINDS | _ITEMS | {"redacted_thinking", "text", "output_text", "thi
 def read_reply(output: object) -> Reply:
     """A model's output as a `Reply`; raises `UnknownShape` for a shape that is not known, never guesses.
 
-    Of several choices the one with index 0 counts. Of a list of messages what the model said after the last message of
-    the user counts. That is every call it made on the way, or, if it made none natively, the text that a tool's result
+    Of several choices the one with index 0 counts. Of a list of messages the model's part after the user's last message
+    counts. That is every call it made on the way, or, if it made none natively, the text that a tool's result
     follows, else its last message. ``None`` is a reply without text, an empty list one with an empty text: they decode
     differently.
     """

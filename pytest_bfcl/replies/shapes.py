@@ -1,4 +1,4 @@
-"""Objects of client libraries as plain values, and what is said about an unknown shape.
+"""Objects of client libraries as plain values, and the message for an unknown shape.
 
 Objects are read field by field, not through their own ``model_dump``: LangChain's results drop the tool calls there.
 """

@@ -1,4 +1,4 @@
-"""A conversation as a reader follows it: turns, what went in, what the model said and called, what came back.
+"""A conversation as a reader follows it: turns, what went in, the model's texts and calls, what came back.
 
 Built from the result line, which every run has; messages as they were sent (system prompt, handed-over functions)
 come from the stored transcript, and where there is none from the entry.
@@ -42,7 +42,7 @@ class Said(NamedTuple):
 
 
 class Called(NamedTuple):
-    """One call of a reply: as text, its result if it was executed, whether that tells of an error."""
+    """One call of a reply: as text, its result if it was executed, whether that reports an error."""
 
     text: str
     result: Text | None

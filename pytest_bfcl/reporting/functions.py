@@ -55,7 +55,7 @@ class Documentation:
         self._kept: OrderedDict[tuple[bytes, str], Markup] = OrderedDict()
 
     def of(self, documents: Iterable[tuple[Fields, str]]) -> Offered:
-        """All functions of an entry, each with a note that tells when it was handed over, if that was later on."""
+        """All functions of an entry, each with a note that shows when it was handed over, if that was later on."""
         from markupsafe import Markup
 
         found = list(documents)

@@ -33,7 +33,8 @@ def _slug(model: str) -> str:
 
 
 def model_suffix(model: str, models: Sequence[str]) -> str:
-    """What tells one model's pages from another's in one run; ``models`` are the run's, a single one needs nothing."""
+    """What distinguishes one model's pages from another's in one run; ``models`` are the run's, a single one needs
+    nothing."""
     return "" if list(models) == [model] else _slug(model)
 
 

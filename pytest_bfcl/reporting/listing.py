@@ -65,7 +65,7 @@ class Listing:
     """Collects the rows of a run, one record at a time.
 
     ``pages``: whether entries have pages to link to, ``shard``: how many of those of entries that did not fail lie in
-    one script (0: they are files, too); ``place`` is what stands before their names in links.
+    one script (0: they are files, too); ``place`` is the text before their names in links.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""What stands on the first page of a report: title, notices, cards, tables, charts."""
+"""What is on the first page of a report: title, notices, cards, tables, charts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Summary = Fields
 SERVER_PAGE = "wire.html"
-"""What the checks of a run's server wrote beside the report."""
+"""What the checks of a run's server wrote next to the report."""
 MAX_REASONS = 40
 MAX_TEXT = 400
 MAX_ERRORS = 12

@@ -94,7 +94,7 @@ class EntryResult(NamedTuple):
 
     @classmethod
     def of(cls, record: Fields, entry: Entry | None, stored: Fields | None) -> EntryResult:
-        """With what was asked."""
+        """With the request."""
         return cls(record, entry, stored, request_of(record, entry, stored))
 
     @property

@@ -15,7 +15,7 @@ GAP = "   "
 
 
 class Printer:
-    """Writes to standard output. Texts are of others' making: what could steer a terminal is shown as escapes."""
+    """Writes to standard output. Texts come from elsewhere: what could steer a terminal is shown as escapes."""
 
     def __init__(self, environment: Mapping[str, str] = os.environ) -> None:
         self._stream = sys.stdout

@@ -72,7 +72,7 @@ def framed(kind: str, title: str, body: Markup) -> bytes:
 
 @cache
 def _frame(kind: str) -> tuple[bytes, bytes, bytes]:
-    """What stands before the title, between title and body, and after the body of all pages of a kind."""
+    """The text before the title, between title and body, and after the body of all pages of a kind."""
     from markupsafe import escape
 
     title, body = "<title here>", "<body here>"
@@ -154,7 +154,7 @@ def _finalize(value: object) -> Any:
 class Assets:
     """A page's style and script as inlined markup, and the policy that allows exactly these.
 
-    ``shards``: and scripts that lie beside the page.
+    ``shards``: and scripts that lie next to the page.
     """
 
     def __init__(self, style: str, script: str, shards: bool = False) -> None:

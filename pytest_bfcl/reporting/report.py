@@ -1,9 +1,8 @@
 """The report of a run: ``index.html`` and the pages of entries, written from the run directory alone.
 
-What failed has its own page, which can be linked to and read without scripts; the pages of all others lie packed
-beside them (`packing`), and ``index.html`` shows them. Nothing needs a server or the network; the folder can be zipped,
-mailed and opened from disk.
-"""
+What failed has its own page, which can be linked to and read without scripts; the pages of all others lie packed next
+to them (`packing`), and ``index.html`` shows them. Nothing needs a server or the network; the folder can be zipped,
+mailed and opened from disk."""
 
 from __future__ import annotations
 

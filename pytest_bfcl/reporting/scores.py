@@ -104,7 +104,7 @@ def _row(name: str, kind: str, note: str, score: Summary, record: ScoreRecord | 
 
 
 def _overall(model: Summary) -> list[ScoreRow]:
-    """Overall, what there is of it when it is not complete, and the mean of the third version where it can be said."""
+    """Overall, what there is of it when it is not complete, and the mean of the third version where it is defined."""
     rows = []
     overall, older = model["overall"], model.get("overall_v3") or {}
     note = formula_text(aggregate.OVERALL)

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 
 class Section(NamedTuple):
-    """A part of the page. ``anchor`` is the id in ``body``; ``first``: it stands before the scores, else behind."""
+    """A part of the page. ``anchor`` is the id in ``body``; ``first``: it comes before the scores, otherwise after
+    them."""
 
     anchor: str
     title: str
@@ -34,7 +35,7 @@ class MakeSection(Protocol):
 
 
 def sections_of(run: RunDirectory, lines: Sequence[Fields], notes: list[str]) -> Iterator[Section]:
-    """The sections of a run; what cannot be shown is said in ``notes``."""
+    """The sections of a run; what cannot be shown is named in ``notes``."""
     for name, point in entry_points.offered("sections").items():
         try:
             make: MakeSection = entry_points.load(point, "section")

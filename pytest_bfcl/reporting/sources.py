@@ -1,7 +1,7 @@
 """Where a report finds what the result lines do not tell.
 
 Questions come from the data set, if it is here and the one that was measured. Results of calls are had again from the
-simulators, the memory a question was asked with from its snapshot.
+simulators, the memory a question ran with from its snapshot.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ EntrySource = Any
 
 
 class Questions:
-    """Entries by id, ``None`` where there is none; ``notice`` tells a reader what is missing.
+    """Entries by id, ``None`` where there is none; ``notice`` names what is missing.
 
     ``data`` is the data set as ``--bfcl-data`` takes it.
     """
@@ -127,7 +127,7 @@ def _any_text(value: Any) -> bool:
 
 
 def stored_memory(run: Path | None, record: Fields, entry: Entry | None) -> str | None:
-    """What the memory held when a failed question of the memory categories was asked, as JSON, if it was stored."""
+    """What the memory held when a failed question of the memory categories ran, as JSON, if it was stored."""
     row = CATEGORIES.get(str(record.get("category")))
     if run is None or entry is None or row is None or not row.backend or not entry.scenario:
         return None

@@ -2,7 +2,7 @@
 
 A profile has ``about``, ``source`` and a table ``options``; a project's table holds the options themselves. Each maps
 an option to its text as on the command line, a number, a list of texts for a repeatable option, true for a switch.
-What is typed counts first, then what stands in an ini file, then the project's table, then the profile.
+What is typed counts first, then what is in an ini file, then the project's table, then the profile.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def read_profile(text: str) -> Profile:
 def read_project(folder: Path) -> Mapping[str, Any]:
     """The table ``[tool.pytest-bfcl]`` of a folder's ``pyproject.toml``: option → its value, converted; else nothing.
 
-    Raises `UsageError` for what stands in the table; what else is wrong with the file is other tools' to say.
+    Raises `UsageError` for what is in the table; what else is wrong with the file is other tools' to say.
     """
     path = folder / "pyproject.toml"
     try:
@@ -65,7 +65,7 @@ def read_project(folder: Path) -> Mapping[str, Any]:
 
 
 def fallback_of(option: Option, folder: Path, profile: str | None) -> Any:
-    """What an option is that was neither typed nor stands in an ini file: the project's, the profile's, the default.
+    """What an option is that was neither typed nor is in an ini file: the project's, the profile's, the default.
 
     Raises `UsageError`.
     """
@@ -76,7 +76,7 @@ def fallback_of(option: Option, folder: Path, profile: str | None) -> Any:
 
 
 def profile_text(values: Mapping[str, Any]) -> str:
-    """What a run says of its profile: name, digest of a user's file, and which of its options were said otherwise."""
+    """What a run says of its profile: name, digest of a user's file, and which of its options have other values."""
     import hashlib
 
     name = values["profile"]

@@ -58,7 +58,7 @@ class Option(NamedTuple):
         return self.short if self.default in (None, "") else f"{self.short} (default: {self.default})"
 
     def placed(self, text: str, folder: Path) -> str:
-        """The text, with paths in it counted from the folder of the file it stands in."""
+        """The text, with paths in it counted from the folder of the file it is in."""
         head, parts = kinds.split_parts(text, getattr(self.convert, "parts", ()))
         paths = [str(folder / head) if head and self.file else head]
         paths += [f"{name}={folder / said if name in self.files else said}" for name, said in parts]
@@ -80,7 +80,7 @@ def _group(group: Group, *options: Option) -> Iterator[Option]:
 
 
 _ELSE = Settings()
-"""The defaults, where an option is a setting: they stand in `Settings` only."""
+"""The defaults, where an option is a setting: only `Settings` has them."""
 
 OPTIONS: tuple[Option, ...] = (
     *_group("entries",
@@ -275,7 +275,7 @@ PYTESTS_OWN = frozenset(("record",))
 
 
 def unfolded(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Option → its value, where parts stand behind it without them; and ``OPTION.PART`` → the part that was given."""
+    """Option → its value, where it has parts without them; and ``OPTION.PART`` → the part that was given."""
     found = dict(values)
     for option in OPTIONS:
         value = values[option.name]

@@ -45,7 +45,7 @@ class Parted(NamedTuple):
 
 
 def split_parts(text: str, names: Collection[str]) -> tuple[str, list[tuple[str, str]]]:
-    """What stands before the first ``NAME=`` of these names, and each of them with its text."""
+    """The text before the first ``NAME=`` of these names, and each of them with its text."""
     head, *rest = re.split(rf"(?:^|,)({'|'.join(map(re.escape, names))})=", text) if names else [text]
     return head, list(zip(rest[::2], rest[1::2], strict=True))
 
@@ -58,7 +58,7 @@ class PartedReader:
         self.parts = {name.replace("_", "-"): read for name, read in parts.items()}
 
     def __call__(self, text: str) -> Any:
-        """The value, or `Parted` with what stands behind it. Raises `ValueError` naming the part."""
+        """The value, or `Parted` with the parts behind it. Raises `ValueError` naming the part."""
         head, found = split_parts(text, self.parts)
         try:
             value = self._main(head) if head or not found else None
@@ -109,7 +109,7 @@ def temperature(text: str) -> float | None:
 
 
 class Concurrency(NamedTuple):
-    """Requests in flight; ``paced``: as many as the server takes, up to so many."""
+    """Requests in flight; ``paced``: as many as the server accepts, up to a limit."""
 
     most: int
     paced: bool = False

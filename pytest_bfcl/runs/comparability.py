@@ -29,7 +29,7 @@ class Purpose(Enum):
     REPEATS = "runs of one model"
     """The same model on the same test: only the server may be another one."""
     MODELS = "models on one test"
-    """A comparison or a ranking: the test; how each model was asked is printed."""
+    """A comparison or a ranking: the test; the settings of each model are printed."""
     PUBLISHED = "a published leaderboard"
     """Official data, official rules, whole categories."""
 
@@ -39,7 +39,7 @@ TEST = "test"
 MODEL = "model"
 SERVER = "server"
 ORIGIN = "origin"
-"""What a difference is about: which entries, the rest of the test, how the model was asked, who served it, where the
+"""What a difference is about: which entries, the rest of the test, the settings of the model, who served it, where the
 run is from (release, profile, repeats; always printed, never refused)."""
 
 _REFUSED: Mapping[Purpose, frozenset[str]] = {
@@ -96,7 +96,7 @@ class Comparability:
 def comparability(
     one: Fingerprint, other: Fingerprint, purpose: Purpose, *, accept: Container[str] = ()
 ) -> Comparability:
-    """Whether numbers of two runs may stand together; ``accept``: kinds that the user accepts (``--shared``)."""
+    """Whether numbers of two runs may be compared; ``accept``: kinds that the user accepts (``--shared``)."""
     refused = _REFUSED[purpose]
     parts = purpose in (Purpose.PARTS, Purpose.SHARDS)
     found = list(_differences(one, other, parts=parts))
@@ -290,7 +290,7 @@ def _split_text(facts: Any) -> str:
 
 
 def _provider_differences(one: Fingerprint, other: Fingerprint) -> Iterator[Difference]:
-    """Where both runs asked the outside, and did not get the same: by recordings, else by what was asked."""
+    """Where both runs asked the outside, and did not get the same: by recordings, else by the request."""
     for option, name, said in (("search", WEB, "search"), ("rest", REST, "REST")):
         mine, theirs = one.provider(option), other.provider(option)
         if not (one.uses(name) and other.uses(name)) or (mine == theirs and not mine.startswith("replay")):
@@ -308,7 +308,7 @@ _ASKED = {
     "thoughts": (MODEL, "think"), "template": (MODEL, "template"), "system prompt": (MODEL, "prompt_sha256"),
     "base URL": (SERVER, "base_url"),
 }  # fmt: skip
-"""How a model was asked, in words: the kind of a difference, the fingerprint's field."""
+"""The settings of a model, in words: the kind of a difference, the fingerprint's field."""
 
 
 def _model_differences(

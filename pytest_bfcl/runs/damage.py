@@ -45,7 +45,7 @@ class LeftOut:
 
 
 class IncompleteError(HarnessError):
-    """A score is asked of results with gaps."""
+    """A score is requested of results with gaps."""
 
     def __init__(self, gaps: Iterable[str], *, allow: str = ALLOW) -> None:
         found = list(gaps)

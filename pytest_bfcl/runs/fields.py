@@ -27,7 +27,7 @@ RESULT = (*KEY, "outcome")
 
 
 class Field(NamedTuple):
-    """A field: ``usual`` types always fit, others are asked; ``wanted`` completes "… is X, not"."""
+    """A field: ``usual`` types always fit, others are checked; ``wanted`` completes "… is X, not"."""
 
     name: str
     usual: frozenset[type]

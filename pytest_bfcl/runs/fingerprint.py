@@ -64,7 +64,7 @@ def template_fingerprint(template: str | None) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class ModelFingerprint:
-    """One model under test as it was asked.
+    """One model under test with its settings.
 
     ``model`` is the canonical spec that keys results. ``parameters`` is what was sent (temperature, max_tokens, the
     user's own). ``prompt_sha256`` is the hash of a system prompt the user put in place of ours (such runs are not
@@ -88,7 +88,7 @@ class ModelFingerprint:
     """What the calls of stored replies proved about mode and names, where their lines did not say it."""
 
     def to_dict(self) -> ModelFacts:
-        """As it stands in ``run.json``: of headers the names only."""
+        """As in ``run.json``: of headers the names only."""
         found: ModelFacts = {
             "model": self.model,
             "mode": self.mode,
@@ -149,7 +149,7 @@ class Fingerprint:
     """Data, models, rules and selection of one run, and how far it got.
 
     ``files`` are the digests of the files of own entries that a run of several was given, by name.
-    ``selection`` and ``conditions`` are JSON-able: what was asked for (categories, ids, sample, shard) and what else
+    ``selection`` and ``conditions`` are JSON-able: the request for (categories, ids, sample, shard) and what else
     changes outcomes (repeat, seed, step limit, search, REST, simulators). ``state`` is ``running``, ``finished`` or
     ``stopped:<why>``. ``counted`` are the result lines the last summary was made from, model → category → lines: with
     fewer in the file, some are gone. ``left_out``: damaged lines there were then. ``planned``: entries this part of the
@@ -175,7 +175,7 @@ class Fingerprint:
     planned: int = 0
     archives: Mapping[str, str] = field(default_factory=dict)
     profile: str = ""
-    """Whose options the run took, in words. What they say stands in the other fields, and is compared there."""
+    """Whose options the run took, in words. The other fields have their values, and is compared there."""
 
     @classmethod
     def of(
@@ -222,7 +222,7 @@ class Fingerprint:
         )
 
     def to_dict(self) -> RunFacts:
-        """As it stands in ``run.json``."""
+        """As in ``run.json``."""
         return {
             "dataset": self._data_facts(),
             "models": [model.to_dict() for model in self.models],

@@ -1,4 +1,4 @@
-"""Every reply the moment it arrives, with what was asked, so that nothing paid for is asked twice.
+"""Every reply the moment it arrives, with the request, so that no paid request is sent twice.
 
 One file per process (``journal/<process>.jsonl``), one line per reply: the key first, then what the request says
 beyond the lines before it (`RequestDelta`), the reply last. Continuing a run reads the files of all processes; only
@@ -37,7 +37,7 @@ class ReplyKey(NamedTuple):
 
 
 def reply_to_dict(reply: Reply) -> Parsed:
-    """A reply as it stands in the journal: what not every provider sends only where it is there."""
+    """A reply as in the journal: what not every provider sends only where it is there."""
     line: Parsed = {
         "text": reply.text,
         "tool_calls": [{"name": c.name, "arguments": c.arguments, "id": c.id} for c in reply.tool_calls],
@@ -154,7 +154,8 @@ class Journal:
                 self._read(path)
 
     def find(self, key: ReplyKey) -> Reply | None:
-        """The reply recorded for this request, or ``None``. Raises `HarnessError` (``stopped``) where none is asked."""
+        """The reply recorded for this request, or ``None``. Raises `HarnessError` (``stopped``) where no request is
+        sent."""
         place = self._index.get(hash(key))
         if place is None:
             if self.ended is not None:

@@ -76,7 +76,7 @@ def json_line(value: Fields | Sequence[Fields]) -> bytes:
 
 
 def json_line_of_parsed(value: Fields | Sequence[Fields]) -> bytes:
-    """The same for a value whose parts came out of JSON (messages, tool documents): a quarter of the time."""
+    """The same for a value whose parts come from JSON (messages, tool documents): a quarter of the time."""
     import pydantic_core
 
     try:
@@ -190,7 +190,7 @@ def write_atomically(path: Path, data: bytes | str) -> None:
 
 @contextlib.contextmanager
 def staged(target: Path) -> Iterator[Path]:
-    """A place beside ``target``, or in it where it is a folder; its files replace the target's at the end.
+    """A place next to ``target``, or in it where it is a folder; its files replace the target's at the end.
 
     Nothing of them is left where writing fails. Raises `UsageError` that names the file the disk had no room for, and
     for a link in the folder that leads out of it.

@@ -46,7 +46,7 @@ def result_files(path: Path) -> list[tuple[str, str, Path]]:
 
 
 def results_of(root: Path) -> Path | None:
-    """Where the result files of a folder are: in it, or beside the ``score/`` folder it is (or lies in)."""
+    """Where the result files of a folder are: in it, or next to the ``score/`` folder it is (or lies in)."""
     beside = (folder.with_name("result") for folder in (root, *root.parents) if folder.name == "score")
     return next((folder for folder in (root, *beside) if folder.exists() and result_files(folder)), None)
 
@@ -108,7 +108,7 @@ def import_official(
 
 
 FIRST = "gorilla_openfunctions_v1_"
-"""How result files of the first release begin, whose lines may have no id: they stand in the order of the entries."""
+"""How result files of the first release begin, whose lines may have no id: they are in the order of the entries."""
 
 
 def _with_id(line: Parsed, said: str, place: int | None) -> Parsed:

@@ -115,7 +115,7 @@ def line_id(line: Fields) -> str:
 def transcript_from_line(line: Fields, mode: Mode | None = None) -> Transcript:
     """The recorded conversation of a replay line, ready to be judged.
 
-    Multi-turn ``trajectory`` lines give ``decoded`` transcripts: their call texts are taken as they stand, a step
+    Multi-turn ``trajectory`` lines give ``decoded`` transcripts: their call texts are taken unchanged, a step
     that is plain text did not decode. ``mode`` is that of lines which neither say it nor prove it by a native call.
     Raises `UsageError` for shapes outside the contract, and for a text without a mode.
     """
@@ -175,7 +175,7 @@ def is_unanswered(line: Fields) -> bool:
 
 
 def _other_reading(line: Fields) -> OtherReading | None:
-    """The other way to read the line, where it tells one."""
+    """The other way to read the line, where it shows one."""
     found = line.get("other_reading")
     if not isinstance(found, Mapping):
         return None
@@ -238,7 +238,7 @@ def _step(line: Fields, output: object, turn: int, step: int) -> Step:
 
 
 def _reply_fields(line: Fields, turn: int, step: int) -> Parsed:
-    """What a line says of one reply beside its output."""
+    """What a line says of one reply next to its output."""
     known: Parsed = {}
     for stored, name in _TOLD.items():
         value = line.get(stored)
@@ -255,7 +255,7 @@ def _reply_fields(line: Fields, turn: int, step: int) -> Parsed:
 
 
 def _handed_over(line: Fields, output: object, known: Fields, where: str) -> Reply:
-    """A message or completion of a library instead of the stored form; what the line says beside it counts more."""
+    """A message or completion of a library instead of the stored form; what the line says next to it counts more."""
     try:
         reply = read_reply(output)
     except UnknownShape as error:

@@ -24,7 +24,8 @@ def request_digest(
 
 
 def _parameters_digest(parameters: Fields) -> bytes:
-    """The same for all requests of most runs; told apart by their spelling in Python, which keeps 1, 1.0 and true."""
+    """The same for all requests of most runs; distinguished by their spelling in Python, which keeps 1, 1.0 and
+    true."""
     values = dict(parameters)
     if not _SCALARS.issuperset(map(type, values.values())):
         return hashlib.sha256(_canonical(values)).digest()
@@ -67,7 +68,7 @@ class RequestDelta(NamedTuple):
 
     ``started_at`` is when its conversation began; ``kept``: how many messages of the line before it begins with;
     ``messages``: the others, where ``{"reply": n}`` stands for the n-th reply of the conversation (from 0) as it came
-    and ``{"sha256": …}`` for a part; ``functions_sha256``: the part that is the list of the functions offered beside
+    and ``{"sha256": …}`` for a part; ``functions_sha256``: the part that is the list of the functions offered next to
     them, empty for none; ``parts``: what is long and often the same, by its digest.
     """
 
@@ -79,7 +80,7 @@ class RequestDelta(NamedTuple):
 
 
 class Requests:
-    """The requests of one conversation, told in the order in which they are sent and answered.
+    """The requests of one conversation, in the order in which they are sent and answered.
 
     Messages and documents are recognised by identity, so they must not be changed once they were sent; those that were
     in an earlier request are not read again.

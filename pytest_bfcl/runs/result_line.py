@@ -63,7 +63,7 @@ class Conversation(TypedDict, total=False):
     reasoning_tokens: NotRequired[Figures]
     first_token_s: NotRequired[Figures]
     served: NotRequired[Mapping[str, str] | Sequence[Sequence[Mapping[str, str] | None]] | None]
-    """``model``, ``fingerprint`` and ``id`` of each reply, as the server tells them."""
+    """``model``, ``fingerprint`` and ``id`` of each reply, as the server shows them."""
     forced_quit: NotRequired[bool]
     inference_error: NotRequired[str]
     decoded: NotRequired[bool]

@@ -33,7 +33,7 @@ def result_record(
 ) -> ResultLine:
     """One line of ``results.jsonl`` for a judged conversation.
 
-    ``corrected_rules`` are the names (``C1`` …) that changed the verdict; they stand in ``corrected_reason`` in
+    ``corrected_rules`` are the names (``C1`` …) that changed the verdict; they are in ``corrected_reason`` in
     parentheses. ``rules`` says which verdict is the headline ``outcome``.
     """
     model, mode = transcript.model, transcript.mode
@@ -185,7 +185,7 @@ OF_REPLIES = (
     ("first_token_s", "first_token_s", False),
     ("served", "served", False),
 )
-"""Field of the line, attribute of a reply, and whether it always stands there: the others only where they apply. A line
+"""Field of the line, attribute of a reply, and whether it is always there: the others only where they apply. A line
 stays short, and rescoring still sees what the checker saw."""
 
 
@@ -333,7 +333,7 @@ def checked(record: Parsed) -> ResultLine:
 
 
 def _index(path: Path, on_damaged: OnDamaged | None) -> tuple[dict[EntryKey, list[tuple[int, int]]], dict[int, int]]:
-    """Where each key's lines lie. The key stands first in lines of our own, which then need no parsing here."""
+    """Where each key's lines lie. In our own lines the key comes first, which then need no parsing here."""
     places: dict[EntryKey, list[tuple[int, int]]] = {}
     numbers: dict[int, int] = {}
     offset = 0

@@ -33,7 +33,7 @@ def folder_name(model: str) -> str:
 
 
 def _file_name(text: str) -> str:
-    """An id or scenario as a file name: as it is if it can be one, else shortened and told apart by a digest."""
+    """An id or scenario as a file name: as it is if it can be one, else shortened and distinguished by a digest."""
     name = folder_name(text)
     if name == text and len(name) <= _NAME_LIMIT:
         return name

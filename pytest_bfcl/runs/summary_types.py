@@ -34,7 +34,7 @@ class DataFacts(TypedDict, total=False):
 
 
 class ModelFacts(TypedDict, total=False):
-    """One model of a run as it was asked."""
+    """One model of a run with its settings."""
 
     model: str
     mode: str
@@ -195,7 +195,7 @@ class Latency(TypedDict):
 
 
 class Tokens(TypedDict):
-    """Tokens of a run, write stages included; ``reasoning`` is a part of the output, where a provider told it."""
+    """Tokens of a run, write stages included; ``reasoning`` is a part of the output, where a provider reported it."""
 
     input: int | float
     output: int | float
@@ -203,7 +203,7 @@ class Tokens(TypedDict):
 
 
 class ConductSummary(TypedDict):
-    """What a server did, told without ground truth: judged entries, and native calls with their faults."""
+    """What a server did, known without ground truth: judged entries, and native calls with their faults."""
 
     entries: Count
     called: Count
@@ -241,7 +241,7 @@ class ModelSummary(TypedDict):
     remarks: NotRequired[list[str]]
     """What a reader must know before believing the numbers, in sentences."""
     published: NotRequired[str]
-    """Where the model would stand in a published table (``--bfcl-board``), in a sentence."""
+    """The place of the model in a published table (``--bfcl-board``), in a sentence."""
     endings: NotRequired[dict[str, Count]]
     """Words of endings that are not known to be normal → entries that erred for them."""
     other_models: NotRequired[dict[str, Count]]

@@ -40,7 +40,7 @@ class Transcripts:
         self._unreadable: dict[EntryKey, str] = {}
 
     def load(self, key: EntryKey, started_at: str | None = None) -> Parsed | None:
-        """The conversation of a trial: ``messages`` as sent, with the last reply; ``functions`` offered beside them.
+        """The conversation of a trial: ``messages`` as sent, with the last reply; ``functions`` offered next to them.
 
         ``started_at``: of the trial's result line; what was said in a conversation begun later is not taken.
         ``None`` where nothing was kept. Raises `HarnessError` (kind ``storage``) for what cannot be read.
@@ -91,7 +91,7 @@ class Transcripts:
         return parse_object(self._read.read(self._files[number], offset, length))
 
     def _conversation(self, lines: Sequence[Fields]) -> Parsed | None:
-        """The last request of a chain with its reply; ``None`` where no line has what was asked."""
+        """The last request of a chain with its reply; ``None`` where no line has the request."""
         messages: list[Fields] = []
         replies: list[Fields] = []
         digests: dict[str, None] = {}

@@ -1,4 +1,4 @@
-"""What a server did, entry by entry, that can be told without ground truth: calls and their form, silence, endings."""
+"""What a server did, entry by entry, that is known without ground truth: calls and their form, silence, endings."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Conduct:
 
 
 def conduct_of(record: ResultLine, form: CallForm | None = None) -> Conduct:
-    """What one line tells; ``form`` is what stands for a missing ``call_form`` of a line with native calls."""
+    """What one line shows; ``form`` is what stands for a missing ``call_form`` of a line with native calls."""
     key = (str(record["id"]), str(record.get("category")))
     if record.get("outcome") not in ("passed", "failed"):
         return Conduct(*key, None)
@@ -141,7 +141,7 @@ class ConductTally:
         return 1 - sum(self.calls[fault] for fault in FAULTS) / calls if calls else None
 
     def to_dict(self) -> ConductSummary | None:
-        """As it stands in ``summary.json``; ``None`` where no entry was judged."""
+        """As in ``summary.json``; ``None`` where no entry was judged."""
         if not self.entries["entries"]:
             return None
         return {

@@ -38,7 +38,7 @@ def members_of(group: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """``measured`` answers of the ``full`` set's; ``part``: of some entries of it nothing was asked."""
+    """``measured`` answers of the ``full`` set's; ``part``: of some entries of it nothing was sent."""
 
     measured: int
     full: int
@@ -55,7 +55,7 @@ class Scope:
 
 
 class Extent:
-    """One model's numbers beside the full set. ``full``: its entries by category; ``repeat``: answers of an entry."""
+    """One model's numbers next to the full set. ``full``: its entries by category; ``repeat``: answers of an entry."""
 
     def __init__(self, numbers: ModelSummary, full: Mapping[str, int], repeat: int = 1) -> None:
         self._categories = numbers["categories"]
@@ -64,7 +64,7 @@ class Extent:
 
     @property
     def names(self) -> list[str]:
-        """The categories that are run by default, and what was run beside them."""
+        """The categories that are run by default, and what was run next to them."""
         return list(dict.fromkeys([*EVERY, *self._categories]))
 
     def scope(self, categories: Iterable[str], measured: int | None = None) -> Scope:
@@ -115,7 +115,7 @@ def half_width(value: float, interval95: Interval) -> float:
 
 
 def everything(extents: Iterable[Extent]) -> Scope:
-    """All that several models were asked, together."""
+    """The requests of several models, together."""
     scopes = [extent.scope(extent.names) for extent in extents]
     measured, full = sum(scope.measured for scope in scopes), sum(scope.full for scope in scopes)
     return Scope(measured, full, any(scope.part for scope in scopes))

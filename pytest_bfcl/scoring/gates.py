@@ -65,13 +65,13 @@ class GateCheck:
     entries: tuple[str, ...] = ()
 
     def to_dict(self) -> CheckSummary:
-        """As it stands in ``summary.json``."""
+        """As in ``summary.json``."""
         return cast("CheckSummary", {**asdict(self), "entries": list(self.entries)})
 
 
 @dataclass(frozen=True, slots=True)
 class GateResult:
-    """All checks of a run. ``verdict``: ``passed``, ``failed``, or ``none`` when nothing was asked for.
+    """All checks of a run. ``verdict``: ``passed``, ``failed``, or ``none`` when nothing was sent for.
 
     ``notes``: what the run and the runs it was compared with do not share.
     """
@@ -95,7 +95,7 @@ class GateResult:
         return self.verdict == "failed"
 
     def to_dict(self) -> GateSummary:
-        """As it stands in ``summary.json``."""
+        """As in ``summary.json``."""
         found: GateSummary = {"verdict": self.verdict, "checks": [check.to_dict() for check in self.checks]}
         return {**found, "notes": list(self.notes)} if self.notes else found
 
@@ -203,10 +203,9 @@ def evaluate_gates(
 
     Without gates, comparisons (one per model against the baseline) and ``further`` checks of the caller the result is
     ``none``, unless something else is ``asked``. With any, too many errors fail as well, and fewer entries than
-    ``min_entries`` (or than a group has). ``margin_pct``: regressions up to so many percentage points are accepted.
-    ``full``: entries of the full set by category, without which what was run is taken for it. ``notes`` are kept with
-    those of the comparisons.
-    """
+    ``min_entries`` (or than a group has). ``margin_pct``: regressions up to this number of percentage points are
+    accepted. ``full``: entries of the full set by category, without which what was run is taken for it. ``notes`` are
+    kept with those of the comparisons."""
     checks: list[GateCheck] = []
     if not (gates or comparisons or further or asked or min_entries):
         return GateResult.of(checks)

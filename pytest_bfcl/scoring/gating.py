@@ -1,4 +1,4 @@
-"""The gates of a run: what is asked for, checked before the run where possible; one verdict after it."""
+"""The gates of a run: the request for, checked before the run where possible; one verdict after it."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class GateOptions:
         expected: Content of a file of expected failures (`pytest_bfcl.scoring.expectations.read_expected`).
         allow_missing: What did not run is left out of a group's mean, gaps of the baseline are accepted.
         min_entries: So many entries have to be measured, by every gate or all that its group has.
-        max_errors: Errors allowed, in percent of the entries; ``None``: those of the run's settings, said beside other
+        max_errors: Errors allowed, in percent of the entries; ``None``: those of the run's settings, said next to other
             gates only.
     """
 
@@ -256,7 +256,7 @@ class Gates:
     def evaluate(
         self, summary: Summary, records: Iterable[Fields], run: Measurement, full: Mapping[str, int] | None = None
     ) -> GateSummary:
-        """Every check over the finished run, as it stands in ``summary.json``.
+        """Every check over the finished run, as in ``summary.json``.
 
         ``records``: its result lines; ``full``: entries of the whole data set by category.
         """

@@ -85,7 +85,7 @@ def _no_lines(ids: Container[str]) -> Iterator[Fields]:
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """What a comparison is about: verdicts, and what is known of how they came about.
+    """What a comparison is about: verdicts, and what is known of how they were made.
 
     ``fingerprint`` is ``None`` where nothing says what was measured. ``gaps`` reads it and says what its results lack:
     lines that cannot be read, lines that are gone, an end. ``notes`` are less: what a reader should know.
@@ -137,7 +137,7 @@ def measurement_of_run(run: RunDirectory) -> Measurement:
 def open_measurement(text: str | Path, dataset: DataSet | None = None) -> Measurement:
     """A measurement from ``PATH`` or ``PATH#MODEL`` (one model of several).
 
-    ``dataset`` tells which entries of an official score folder passed: the folder lists failed ones only. Raises
+    ``dataset`` shows which entries of an official score folder passed: the folder lists failed ones only. Raises
     `UsageError` when there is nothing with verdicts.
     """
     path, model = _path_and_model(str(text))

@@ -91,11 +91,11 @@ _ASKING: dict[str, type] = {
     "think": str,
     "template": str,
 }
-"""Fields of a model's table that say how it is asked, with their TOML types: fields of `Settings`."""
+"""Fields of a model's table that set its requests, with their TOML types: fields of `Settings`."""
 
 
 def described(values: Mapping[str, Any]) -> dict[str, Any]:
-    """What files of a run keep of the parsed file: what describes the models, not how they are asked (headers)."""
+    """What files of a run keep of the parsed file: what describes the models, not their requests (headers)."""
     models = values.get("models", {})
     return {
         spec: {name: value for name, value in table.items() if name not in _ASKING}
@@ -105,7 +105,7 @@ def described(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def settings_by_model(values: Fields, source: str = "model info") -> dict[str, Parsed]:
-    """Model spec → how it is asked, if its table has that. Raises `UsageError`; never shows a header's value."""
+    """Model spec → its settings, if its table has that. Raises `UsageError`; never shows a header's value."""
     found: dict[str, Parsed] = {}
     models = values.get("models", {})
     for spec, table in models.items() if isinstance(models, Mapping) else ():

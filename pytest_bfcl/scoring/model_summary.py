@@ -61,7 +61,7 @@ class ModelNumbers:
         self.headline = {name: found.headline for name, found in self.categories.items() if found.headline.total}
 
     def to_dict(self) -> ModelSummary:
-        """As it stands in ``summary.json``."""
+        """As in ``summary.json``."""
         tally = self.tally
         cost, unpriced, cost_by = self._cost()
         found: ModelSummary = {
@@ -117,7 +117,7 @@ class ModelNumbers:
         return found
 
     def _tokens(self) -> Tokens:
-        """Sums, write stages included; those of reasoning, a part of the output, where a provider told them."""
+        """Sums, write stages included; those of reasoning, a part of the output, where a provider reported them."""
         both = (self.tally.usage, self.tally.write_usage)
         tokens: Tokens = {
             "input": sum(sum(usage.input_tokens) for usage in both),

@@ -81,7 +81,7 @@ def read_scores(root: Path) -> dict[str, dict[str, ScoreFile]]:
 
 
 def _present(line: Fields, said: str) -> str:
-    """The id now of a failed entry; of a number, the entry's own where the line tells its question."""
+    """The id now of a failed entry; of a number, the entry's own where the line shows its question."""
     given, prompt = line["id"], line.get("prompt")
     if isinstance(given, int):
         told = prompt.get("id") if isinstance(prompt, Mapping) else None

@@ -66,7 +66,7 @@ class ScoreRecord:
 
 
 def records_by_name(model: Fields, fingerprint: Fields) -> dict[str, ScoreRecord]:
-    """`score_records` by their names: a category's stands before that of a group which is called the same."""
+    """`score_records` by their names: a category comes before a group which is called the same."""
     found: dict[str, ScoreRecord] = {}
     for record in score_records(model, fingerprint):
         found.setdefault(record.name, record)

@@ -27,7 +27,7 @@ SCARCE = 4
 UNEVEN = 0.05
 """Clusters are uneven where in effect there are fewer of them by this share."""
 LEAST = 0.1
-"""What the other clusters weigh at least: of one that is nearly everything nothing can be told by leaving it out."""
+"""What the other clusters weigh at least: of one that is nearly everything nothing can be learned by leaving it out."""
 
 Interval = tuple[float, float]
 

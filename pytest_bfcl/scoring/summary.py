@@ -1,6 +1,6 @@
 """``summary.json`` (docs/contracts.md): one pass over the result lines, then the numbers.
 
-Accuracies are fractions of passed + failed; errors and skipped entries are counted beside them and never enter. A
+Accuracies are fractions of passed + failed; errors and skipped entries are counted next to them and never enter. A
 category that was not run is missing, not zero.
 """
 
@@ -71,7 +71,7 @@ def summarise(
 
 
 class Tallies:
-    """Result lines counted one at a time, so that a run that goes on can be summed up again and again.
+    """Result lines counted one at a time, so that a run in progress can be summed up again and again.
 
     The arguments are those of `summarise`.
     """
@@ -158,6 +158,6 @@ def dataset_name(fingerprint: RunFacts) -> str:
 
 
 def repeats(fingerprint: RunFacts) -> int:
-    """How often every entry was asked."""
+    """How often every entry ran."""
     repeat = (fingerprint.get("conditions") or {}).get("repeat")
     return repeat if isinstance(repeat, int) and repeat > 0 else 1

@@ -205,7 +205,7 @@ class ModelTally:
     tags: Counter[str] = field(default_factory=Counter)
     reasons: Counter[str] = field(default_factory=Counter)
     lost_calls: Counter[str] = field(default_factory=Counter)
-    """Failures whose call stands in the text, by the format it is written in: the server's parser lost it."""
+    """Failures whose call is in the text, by the format it is written in: the server's parser lost it."""
     endings: Counter[str] = field(default_factory=Counter)
     """Words of endings that are not known to be normal, by entries that erred for them."""
     served: ServedTally = field(default_factory=ServedTally)
@@ -287,7 +287,7 @@ class ModelTally:
             self.unpriced += 1
 
     def _add_verdict(self, record: ResultLine, category: str, cluster: str) -> None:
-        """Count what a judged line tells beyond its category's score."""
+        """Count what a judged line shows beyond its category's score."""
         passed = record["outcome"] == "passed"
         keys = breakdown_keys(record, category)
         if (domain := self.domains.get(str(record["id"]))) is not None:
@@ -347,7 +347,7 @@ def quiet_turns(record: ResultLine, category: str) -> tuple[int, int]:
     """Turns of a record that should have no call, and how many of them have one.
 
     Irrelevance entries are one such turn; held-out-function entries tell theirs in ``extra`` (``quiet_turns``,
-    ``quiet_turns_with_calls``). Errors tell nothing.
+    ``quiet_turns_with_calls``). Errors carry no information.
     """
     row = CATEGORIES.get(category)
     if row is None or record.get("outcome") not in VERDICTS:

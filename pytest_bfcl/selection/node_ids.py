@@ -18,7 +18,7 @@ _WORD = re.compile(r"(not\s+)?\(*\b([A-Za-z_]\w*)")
 
 
 class VirtualArgument(NamedTuple):
-    """``bfcl/<category>.jsonl[::<entry id>[...]]`` on the command line; ``name`` is what stands after ``::``."""
+    """``bfcl/<category>.jsonl[::<entry id>[...]]`` on the command line; ``name`` is the text after ``::``."""
 
     category: str
     name: str | None

@@ -26,9 +26,8 @@ DEFAULT = "all_scoring"
 class Selection:
     """What of a data set a run is asked for; ``None`` says nothing.
 
-    ``categories`` are names of categories and groups; ``sample`` so many entries in all, in proportion to categories;
-    ``shard`` (from 1, of how many) one part of what the others choose.
-    """
+    ``categories`` are names of categories and groups; ``sample`` this number of entries in all, in proportion to
+    categories; ``shard`` (from 1, of how many) one part of what the others choose."""
 
     categories: Sequence[str] | None = None
     ids: Sequence[str] | None = None
@@ -36,7 +35,7 @@ class Selection:
     shard: Sequence[int] | None = None
 
     def facts(self) -> Parsed:
-        """As it stands in a fingerprint: what was asked for, and nothing else."""
+        """As in a fingerprint: the request for, and nothing else."""
         return {
             **({"categories": list(self.categories)} if self.categories else {}),
             **({"ids": list(self.ids)} if self.ids else {}),
@@ -84,7 +83,7 @@ def entries_to_run(
 
 
 def sampled(refs: list[EntryRef], dataset: DataSet, sample: int | None, seed: int) -> list[EntryRef]:
-    """So many of these entries, in their order; what no sample leaves out is beside them.
+    """A number of these entries, in their order; what no sample leaves out is next to them.
 
     That are write stages, and own entries that cannot be judged: they are reported whatever else runs.
     """

@@ -22,7 +22,7 @@ MOST_SHARDS = 9_999
 
 
 class ShardItem(NamedTuple):
-    """An entry put to one model once. ``label`` tells models and repeats of a run apart; empty: one of each."""
+    """An entry put to one model once. ``label`` distinguishes models and repeats of a run; empty: one of each."""
 
     entry_id: str
     label: str = ""
@@ -62,7 +62,7 @@ def shard_of(asked: Iterable[ShardItem], index: int, count: int) -> set[ShardIte
     """The ``index``-th (from 1) of ``count`` parts, the same in whatever order the selection stands.
 
     Jobs that shuffle their tests, or name their files in another order, make parts of one whole all the same. A write
-    stage that is named beside its questions goes with them and weighs nothing: where it is not, they bring it.
+    stage that is named next to its questions goes with them and weighs nothing: where it is not, they bring it.
     """
     ordered = sorted(set(asked), key=_place)
     scenarios = {_unit(each) for each in ordered if not _is_stage(each)}

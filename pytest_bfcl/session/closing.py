@@ -1,4 +1,4 @@
-"""The results of a run at its end: settled modes, the summary, the published table beside it, what gates measure."""
+"""The results of a run at its end: settled modes, the summary, the published table next to it, what gates measure."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def summarised(
 
 
 def with_facts(summary: Summary, model_info: Fields, settings: Settings, seconds: float) -> Summary:
-    """The summary with what was said of models, and what the machine cost for so long."""
+    """The summary with what was said of models, and what the machine cost for this time."""
     from pytest_bfcl.scoring.model_info import described
 
     if model_info:

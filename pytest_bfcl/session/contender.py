@@ -1,4 +1,4 @@
-"""One model of a run: who it is in results, how it is asked, what it costs, and why it must not be asked any more."""
+"""One model of a run: who it is in results, its settings, what it costs, and why it gets no more requests."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LATER = 25
 
 
 class UsersModelTrouble:
-    """Counts failures alike of one model that the user brought; ``reason`` says why it must not be asked any more."""
+    """Counts failures alike of one model that the user brought; ``reason`` says why it gets no more requests."""
 
     def __init__(self) -> None:
         self.reason: str | None = None
@@ -71,7 +71,7 @@ class Identity(NamedTuple):
 class Contender:
     """One model of a run, made by `of_spec` or `of_adapter`.
 
-    ``label`` tells the contenders of a run apart and never changes; `identity` may, when mode ``auto`` is settled.
+    ``label`` distinguishes the contenders of a run and never changes; `identity` may, when mode ``auto`` is settled.
     The adapter is made when it is first needed: a process that only plans or reports makes none.
     """
 
@@ -182,7 +182,7 @@ class Contender:
 
     @property
     def mode(self) -> Mode:
-        """The mode it is asked in, as far as that is known before the first request."""
+        """Its mode, as far as that is known before the first request."""
         if self._switch is not None and not self._lent:  # what `identity` comes to, sooner
             return self._switch.model.mode
         return self.identity.mode
@@ -196,7 +196,7 @@ class Contender:
 
     @property
     def is_measured(self) -> bool:
-        """Whether it is asked to be judged; not for stored conversations, nor for those that prove the entries."""
+        """Whether it is to be judged; not for stored conversations, nor for those that prove the entries."""
         return not self.stored and (self.spec is None or self.spec.provider not in ("oracle", "adversary"))
 
     @property
@@ -206,7 +206,7 @@ class Contender:
         return "; ".join(filter(None, (found, self._read_by())))
 
     def _read_by(self) -> str:
-        """Which decoder reads its texts, as far as a name tells; else the conversation decides."""
+        """Which decoder reads its texts, as far as a name shows; else the conversation decides."""
         try:
             return self._reading.decoder_text(model_name(self.identity.model), self.mode)
         except UsageError:
@@ -233,7 +233,7 @@ class Contender:
 
     @property
     def model(self) -> Model:
-        """The adapter that is asked now."""
+        """The adapter in use."""
         return (self._switch or self.switch).model
 
     def check_key(self) -> None:
@@ -297,7 +297,7 @@ class Contender:
         return next((found for found in (trouble(each.model) for each in asked) if found), None)
 
     def stop_reason(self) -> str | None:
-        """Why it must not be asked any more: endpoint down, key refused, budget spent."""
+        """Why it gets no more requests: endpoint down, key refused, budget spent."""
         return self.broken() or self.spent()
 
     def broken(self) -> str | None:
@@ -332,7 +332,7 @@ class Contender:
 
 
 def check_contenders(contenders: Sequence[Contender], settings: Settings) -> None:
-    """Raise `UsageError` when two models could not be told apart in results, or a budget has no price to go by."""
+    """Raise `UsageError` when two models could not be distinguished in results, or a budget has no price to go by."""
     named: dict[str, str] = {}
     for contender in contenders:
         name = contender.identity.model
@@ -344,7 +344,7 @@ def check_contenders(contenders: Sequence[Contender], settings: Settings) -> Non
 
 
 def variant_label(contender: Contender, repeat: int, *, several: bool) -> str | None:
-    """What tells an entry's trials apart, in node ids and shards: model and repeat; ``None`` where there is only one.
+    """What distinguishes an entry's trials, in node ids and shards: model and repeat; ``None`` where there is only one.
 
     ``several``: the run has more than one model, or repeats.
     """

@@ -28,7 +28,7 @@ LOOKED_AT = 20
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What one model would be asked: entries, write stages of memory entries, requests, tokens.
+    """The requests of one model: entries, write stages of memory entries, requests, tokens.
 
     ``usd`` is ``None`` where no price is known.
     """
@@ -56,7 +56,7 @@ def estimates(trials: Iterable[Trial]) -> list[Estimate]:
 
 
 def estimate_lines(trials: Sequence[Trial], precision: float | None = None) -> Iterator[str]:
-    """Expected calls, tokens and cost of each model, and the entries that so many points of precision take."""
+    """Expected calls, tokens and cost of each model, and the entries that a precision in points take."""
     for found in estimates(trials):
         yield f"dry run: {found}; nothing was sent"
     if precision is not None and trials:

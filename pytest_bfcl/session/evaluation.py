@@ -115,15 +115,15 @@ async def arun(
         categories: Category and group names; default: the data's scoring categories.
         search: Provider behind the web tools; default: chosen from the settings and the data. Without any, entries that
             need one are skipped with the reason.
-        progress: Told of every record as it is made.
+        progress: Called with every record as it is made.
         cluster: Where conversations are held: `pytest_bfcl.cluster.Cluster`, or the address of a Ray cluster
             (``auto``, ``local``, ``HOST:PORT``). Default: in this process.
         ids: Only these entries. Raises `UsageError` for one that the data does not have.
-        sample: So many entries in all, each category in proportion, drawn by the settings' seed.
+        sample: This number of entries in all, each category in proportion, drawn by the settings' seed.
         shard: The I-th of N parts (``"1/4"``) of all that: parts of equal options make the whole (`pytest-bfcl merge`).
         gates: What the run has to reach (`pytest_bfcl.scoring.gating.GateOptions`); ``summary["gate"]`` is the verdict.
         model_info: Content of a model information file: names, links, prices.
-        said: Told what happens before the first request: the estimated cost, the start of engines
+        said: Receives what happens before the first request: the estimated cost, the start of engines
             (``Settings(serve="")``).
 
     Provider trouble becomes records with outcome ``error``. Raises `UsageError` for wrong arguments.
@@ -150,7 +150,7 @@ def dry_run(
 ) -> DryRun:
     """What `run` with the same arguments would ask and cost, estimated from the data; nothing is sent or written.
 
-    ``precision``: how many entries of each category so many percentage points take. Raises `UsageError`.
+    ``precision``: how many entries of each category a number of percentage points take. Raises `UsageError`.
     """
     selection = _selection(categories, ids, sample, shard)
     return _whole_run(entries, model, settings or Settings(), out, selection, gates, model_info).dry_run(precision)

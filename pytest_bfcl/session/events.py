@@ -1,7 +1,7 @@
 """What happens in a run, in order, as typed records: the specification for readers of a run in progress.
 
 ``opened`` and ``planned`` come first, then ``answered`` for replies and a ``line`` for every kept line of
-``results.jsonl``. Then follow ``notice`` and ``gate`` where there is something to tell, last ``closed``.
+``results.jsonl``. Then follow ``notice`` and ``gate`` where there is something to report, last ``closed``.
 `pytest-bfcl validate schema event` prints the JSON Schema. Fields and events may be added: readers ignore those they do
 not know. None is taken away or changes its meaning within a major version.
 """
@@ -40,8 +40,8 @@ class Planned(TypedDict):
 class Answered(TypedDict):
     """A reply has arrived, of an entry whose line comes later; an agent's replies follow when it has ended.
 
-    ``turn`` and ``step`` count from 0, ``latency_s`` is of the attempt that succeeded. A sink that is behind is not
-    told of all of them.
+    ``turn`` and ``step`` count from 0, ``latency_s`` is of the attempt that succeeded. A sink that is behind does not
+    receive all of them.
     """
 
     event: Literal["answered"]

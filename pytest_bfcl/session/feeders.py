@@ -33,7 +33,7 @@ class RemoteRunner(Protocol):
         ...
 
     async def ready(self, concurrency: int) -> None:
-        """Connect, for at most so many conversations at a time. Raises `UsageError`."""
+        """Connect, for at most this number of conversations at a time. Raises `UsageError`."""
         ...
 
     def in_order(self, records: list[ResultLine]) -> list[ResultLine]:

@@ -1,4 +1,5 @@
-"""What conversations reach beside their model: the web behind the search tools, workers and REST of retired entries."""
+"""What conversations reach next to their model: the web behind the search tools, workers and REST of retired
+entries."""
 
 from __future__ import annotations
 

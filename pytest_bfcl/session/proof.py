@@ -80,7 +80,7 @@ class Proofs:
 
     Args:
         settings: Where servers are.
-        note: Told what was proved anew, and why.
+        note: Receives what was proved again, and why.
         served: Name of a server in entries → what earlier parts of the run said of it (`ServerFacts.summary`).
     """
 
@@ -200,7 +200,7 @@ def shows_the_way(entry: Entry) -> bool:
 
 
 def wrong_truth_text(reason: str, detail: Fields, how: str = "") -> str:
-    """What is wrong with an entry whose own ground truth does not pass; ``how`` it was asked."""
+    """What is wrong with an entry whose own ground truth does not pass; ``how``: its settings."""
     about = ", ".join(f"{key} {detail[key]!r}"[:120] for key in ("param", "expected", "called") if key in detail)
     shown = str(detail.get("error") or detail.get("rule") or "")[:200]
     text = f"possible_answer: the ground truth itself does not pass{f' ({how})' if how else ''}: {reason}"
@@ -257,7 +257,7 @@ async def _played(name: str, entry: Entry, texts: Texts, settings: Settings, sea
 MOST = 10
 """Entries of one agent that are played again: they cost what the first play cost."""
 ALONE = "alone"
-"""Where a transcript's ``extra`` says what came of the second play: ``passed`` or ``failed``."""
+"""Where a transcript's ``extra`` has the result of the second play: ``passed`` or ``failed``."""
 
 
 class PlayedAlone:

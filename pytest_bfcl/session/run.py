@@ -70,12 +70,12 @@ class RunData(Protocol):
         ...
 
     def selection_facts(self) -> Fields:
-        """What of it was asked for, as it stands in the fingerprint."""
+        """What of it was asked for, as in the fingerprint."""
         ...
 
 
 Listener = Callable[["ResultLine", "str | None"], None]
-"""Told of every line, with its text where that is known."""
+"""Called with every line, with its text where that is known."""
 
 
 class Run:
@@ -179,7 +179,7 @@ class Run:
             self.checked_gates.check_conditions(self.fingerprint(), self.data.dataset, models, here, self.path)
 
     def plan(self, entries: Iterable[tuple[str, str]], trials: int) -> None:
-        """What is about to be asked: id and category of entries, and how many lines will come of them."""
+        """What is about to run: id and category of entries, and the number of their lines."""
         self._entries |= set(entries)
         self.planned = trials + len(self.earlier.settled)
         if self.directory is not None:
@@ -209,7 +209,7 @@ class Run:
         return self.directory
 
     def withdraw(self) -> None:
-        """Nothing was asked, for the run was refused: leave none behind that looks as if it had been stopped."""
+        """Nothing was sent, because the run was refused: leave none behind that looks as if it had been stopped."""
         if self.directory is not None:
             self.directory.withdraw()
             self.directory = None
@@ -260,25 +260,25 @@ class Run:
 
     @property
     def on_answer(self) -> Callable[[Answered], None] | None:
-        """What is to be told of every reply, from any thread; ``None`` where no sink is."""
+        """What is to be called with every reply, from any thread; ``None`` where no sink is."""
         return (lambda event: self._open_sinks().answered(event)) if self.settings.sinks and self._writes else None
 
     @property
     def spent_out(self) -> str | None:
-        """Why no more may be asked: the budget is spent."""
+        """Why no more requests are sent: the budget is spent."""
         if (limit := self.settings.budget_usd) is None or self.cost_usd < limit:
             return None
         return f"budget of {limit:g} USD reached ({self.cost_usd:.4f} spent)"
 
     def switched(self, contender: Contender) -> None:
-        """A model is asked in its other mode from now on: the run reports it at once."""
+        """A model changes to its other mode: the run reports it at once."""
         if self.directory is not None:
             self.directory.update(replace(self.directory.fingerprint, models=self._as_measured().models))
 
     # -- the end ---------------------------------------------------------------------------------------------------
 
     def unanswered(self) -> str | None:
-        """Why the run counts as stopped where nothing but errors came of it, in earlier parts neither."""
+        """Why the run counts as stopped where there were only errors, in earlier parts neither."""
         if self._answered or self.earlier.settled or not (self.counts or self.earlier.errored):
             return None
         earlier = self.directory.records() if self.directory is not None and self.earlier.errored else ()

@@ -56,8 +56,8 @@ class Runner:
         store: What this process keeps; ``None`` keeps the run in memory.
         search: A search provider of the caller's, instead of the one settings and data ask for.
         halted: Says why the caller wants no further conversation started, ``None`` while it does.
-        note: Told what a person should read at the end of the run.
-        on_switch: Told when mode ``auto`` came to prompting for a contender.
+        note: Receives what a person should read at the end of the run.
+        on_switch: Called when mode ``auto`` came to prompting for a contender.
         served: What earlier parts of the run said of MCP servers (`EarlierParts.served`).
 
     ``on_answer`` may be set to a receiver of every reply as it arrives.
@@ -159,7 +159,7 @@ class Runner:
         return entry
 
     async def hold(self, trial: Trial) -> Transcript:
-        """The conversation held now: the look-ahead's, or beside it for a model that lives for one trial only."""
+        """The conversation held now: the look-ahead's, or next to it for a model that lives for one trial only."""
         contender = trial.contender
         if len(self.contenders) > 1 and (why := contender.broken()):
             raise AdapterError(AdapterTrouble.CIRCUIT_OPEN, f"not sent: {why}")
@@ -216,7 +216,7 @@ class Runner:
         return transcript
 
     def _leave(self, contender: Contender) -> None:
-        """Say once that a broken model is asked no more while others go on."""
+        """Say once that a broken model gets no more requests while others continue."""
         if contender.label in self._left or len(self.contenders) == 1 or not (why := contender.broken()):
             return
         self._left.add(contender.label)
@@ -251,7 +251,7 @@ class Runner:
         return records
 
     async def record(self, trial: Trial) -> ResultLine:
-        """The trial's line, whatever came of it. Raises `RunStopped` when the run is stopping."""
+        """The trial's line, whatever the result. Raises `RunStopped` when the run is stopping."""
         if why := self._skips[trial.category, trial.data, trial.contender]:
             return self.skipped(trial, why)
         try:
@@ -291,7 +291,7 @@ class Runner:
     # -- the end -------------------------------------------------------------------------------------------------
 
     def stop_reason(self) -> str | None:
-        """Why no further conversation should start: no model left that can be asked, budget spent, disk full."""
+        """Why no further conversation should start: no model left, budget spent, disk full."""
         for contender in self.contenders:
             if contender.budget.limit_usd is not None and (spent := contender.spent()):
                 return spent
@@ -335,7 +335,7 @@ class Runner:
         self._ahead = None
 
     async def aclose(self, *, interrupted: bool = False) -> None:
-        """End what is going on; close adapters, files and providers.
+        """End what is in progress; close adapters, files and providers.
 
         ``interrupted``: replies on their way get `Settings.grace_s` to arrive.
         """
@@ -377,7 +377,7 @@ class _Skips(dict[tuple[str, "DataSet", Contender], str | None]):
 
 
 class _ToldJournal:
-    """A journal, if there is one, of a run whose replies somebody wants to hear of."""
+    """A journal, if there is one, of a run whose replies somebody wants to receive."""
 
     ended: str | None = None
 
@@ -390,7 +390,7 @@ class _ToldJournal:
         return self.journal.find(key) if self.journal is not None else None
 
     def record(self, key: ReplyKey, reply: Reply, delta: RequestDelta | None = None) -> None:
-        """Keep a reply, and tell of it."""
+        """Store a reply, and report it."""
         if self.journal is not None:
             self.journal.record(key, reply, delta)
         if delta is not None:

@@ -51,7 +51,7 @@ def get(url: str, *, timeout_s: float, most_bytes: int, headers: Mapping[str, st
 
 @cache
 def _client() -> httpx.Client:
-    """One client, since each reads the certificates anew; no connection is kept, for servers start and stop."""
+    """One client, since each reads the certificates again; no connection is kept, for servers start and stop."""
     import httpx
 
     return httpx.Client(trust_env=False, limits=httpx.Limits(max_keepalive_connections=0))
@@ -144,14 +144,14 @@ class Addressed(NamedTuple):
 
 
 def needs_a_name(spec: ModelSpec) -> bool:
-    """Whether a server has to be asked which model a spec means."""
+    """Whether only a server knows which model a spec means."""
     return spec.provider == AUTO or (spec.provider in LOCAL_SERVERS and not spec.name)
 
 
 def named_specs(
     specs: Sequence[ModelSpec], base_url: str | None = None, ports: Mapping[int, str] = USUAL_PORTS
 ) -> list[Addressed]:
-    """Every spec with a name; servers are asked only for those that have none.
+    """Every spec with a name; servers get a request only for those that have none.
 
     ``base_url`` is the address the user gave, if any. Raises `UsageError` listing what was found when that is not one
     model.
@@ -162,7 +162,7 @@ def named_specs(
 def name_models(models: Sequence[str], settings: Settings) -> tuple[list[str], Settings]:
     """Models with a name each, and settings with the addresses that were found. Raises `UsageError`.
 
-    Nothing is asked where every model has a name, or where the engine is to be started.
+    No request is sent where every model has a name, or where the engine is to be started.
     """
     specs = list(map(parse_spec, models))
     if settings.serve is not None or not any(map(needs_a_name, specs)):

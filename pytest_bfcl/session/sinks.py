@@ -1,4 +1,4 @@
-"""Where a run is read while it goes on: sinks of installed packages (``--bfcl-report``), each in its own thread.
+"""Where a run is read during the run: sinks of installed packages (``--bfcl-report``), each in its own thread.
 
 A sink receives copies of lines that are kept already. It can be slow, fail or hang: the run neither waits for it before
 its end nor changes, and says once at its end what was not taken.
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 MOST_WAITING = 10_000
 """Lines a sink may be behind; more are not handed to it."""
 MOST_FAILURES = 20
-"""Lines in a row that a sink may fail to take; then it is asked no more."""
+"""Lines in a row that a sink may fail to take; then it gets no more requests."""
 AT_THE_END_S = 30.0
 """How long a run waits for all of its sinks together."""
 
@@ -68,7 +68,7 @@ class Opener(Protocol):
 
 
 def check_sinks(names: Sequence[str]) -> None:
-    """Raise `UsageError` for sinks that are not installed or that lack something, before anything is asked."""
+    """Raise `UsageError` for sinks that are not installed or that lack something, before the first request."""
     for name in names:
         check = getattr(_opener(name), "check", None)
         if check is not None:
@@ -109,7 +109,7 @@ class Sinks:
             each.hand(event)
 
     def close(self, summary: Summary, state: str = "finished", notes: Sequence[str] = ()) -> Iterator[str]:
-        """Tell what there is to tell at the end, and say what was not taken."""
+        """Send the last events, and name what was not received."""
         self._closed = True
         for note in notes:
             self._tell({"event": "notice", "text": note})

@@ -23,7 +23,7 @@ class Store:
     Args:
         path: The run directory; ``None`` keeps the run in memory.
         process: Name of this process in it.
-        note: Told what a reader should know, a damaged line of an earlier part for instance.
+        note: Receives what a reader should know, a damaged line of an earlier part for instance.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Store:
         return self.path / kind if self.path is not None else None
 
     def close(self) -> None:
-        """Flush and close; what is asked for afterwards is opened again."""
+        """Flush and close; the request for afterwards is opened again."""
         if self._journal is not None:
             self._journal.close()
             self._journal = None

@@ -38,7 +38,7 @@ def expected_requests(category: str, turns: int | None = None) -> float:
 
 
 class TrialKey(NamedTuple):
-    """What tells the trials of one run apart. ``data`` is the identity of the data set in this process."""
+    """What distinguishes the trials of one run. ``data`` is the identity of the data set in this process."""
 
     entry_id: str
     model: str

@@ -1,4 +1,4 @@
-"""A run without pytest: who is asked what, conversations held, lines given to the `Run`; `evaluation` is its face."""
+"""A run without pytest: models, their conversations, lines given to the `Run`; `evaluation` is its face."""
 
 from __future__ import annotations
 
@@ -108,13 +108,13 @@ class WholeRun:
         return ref if ref is None or isinstance(ref, str) else ref.category
 
     def selection_facts(self) -> Fields:
-        """The selection, as it stands in the fingerprint."""
+        """The selection, as in the fingerprint."""
         return self.selection.facts()
 
     # -- models ----------------------------------------------------------------------------------------------------
 
     def _contenders(self, models: Sequence[object]) -> list[Contender]:
-        """The models of the run. Raises `UsageError` when there are none, or two could not be told apart."""
+        """The models of the run. Raises `UsageError` when there are none, or two could not be distinguished."""
         contenders = list(map(self._contender, models))
         check_contenders(contenders, self.settings)
         if not contenders:
@@ -234,7 +234,7 @@ class WholeRun:
     ) -> RunResult:
         """Everything still to be done, continuing what is there; then summary and gates.
 
-        ``said`` is told what happens before the first request: the estimated cost, engines that are being started.
+        ``said`` is receives what happens before the first request: the estimated cost, engines that are being started.
         """
         from pytest_bfcl.session.estimate import cost_lines
 
@@ -276,7 +276,7 @@ class WholeRun:
             return self.result
 
     async def _end(self, stopped: str | None, *, interrupted: bool) -> bool:
-        """End what is going on and say in the run directory how the run ended; whether the run was cancelled."""
+        """End what is in progress and say in the run directory how the run ended; whether the run was cancelled."""
         try:
             try:
                 await self.runner.aclose(interrupted=interrupted)
@@ -288,7 +288,7 @@ class WholeRun:
         return interrupted
 
     def _check_keys(self, trials: Sequence[Trial]) -> None:
-        """Raise `UsageError` for an endpoint whose key is not there, where something is to be asked here."""
+        """Raise `UsageError` for an endpoint whose key is not there, where something is to be sent here."""
         if isinstance(self.runner, Runner) and trials:
             for contender in self.contenders:
                 contender.check_key()

@@ -31,7 +31,7 @@ FORBIDDEN = frozenset(("kill", "exit", "quit", "remove", "unlink", "popen", "Pop
 
 
 _CLOSED_UP = re.compile(r"\b([a-zA-Z_]\w*+)\s++(?=\()")
-"""White space that the reference takes out of the whole text, strings too, where it stands before a bracket."""
+"""White space that the reference takes out of the whole text, strings too, before a bracket."""
 
 
 class CallExecutor:
@@ -89,7 +89,7 @@ class CallExecutor:
         return self._value(parse(_CLOSED_UP.sub(r"\1", call_text) if self._as_reference else call_text))
 
     def _refuse_forbidden(self, call_text: str) -> None:
-        """What stands before the first bracket, or between its first two dots, is the name that is looked at."""
+        """The text before the first bracket, or between its first two dots, is the name that is looked at."""
         name = call_text.partition("(")[0]
         name = (name.split(".")[1] if "." in name else name).rstrip()
         if name in FORBIDDEN:

@@ -1,4 +1,4 @@
-"""Which simulator stands behind a class name: the built-in table, registered classes, and installed plugins.
+"""Which simulator a class name means: the built-in table, registered classes, and installed plugins.
 
 Class modules are imported when first needed, so a run without stateful entries imports none of them.
 """
@@ -58,7 +58,7 @@ def registered_names() -> list[str]:
 
 
 def source_digests(names: Iterable[str] | None = None) -> dict[str, str]:
-    """Registered classes (of these names) by digest of their source: what an entry's verdict stands on, too."""
+    """Registered classes (of these names) by digest of their source: which an entry's verdict depends on, too."""
     wanted = registered_names() if names is None else [name for name in names if name in _registered]
     found = {}
     for name in wanted:

@@ -33,7 +33,7 @@ MAX_DOTS = 8
 MAX_SUFFIXES = 64
 """Brackets that directly follow a closing bracket, as in ``f()[0][1]``."""
 MAX_WORDED_CHARS = 1_000
-"""Longest text that Python's parser is shown only to hear what it says of it."""
+"""Longest text that Python's parser parses only for its error message."""
 MAX_KEPT_CHARS = 400
 MAX_KEPT_TREES = 1_024
 """Trees of short texts kept for reuse; the most hostile ones take some 40 MB together."""
@@ -137,7 +137,7 @@ def _parse(text: str) -> ast.expr:
 
 
 def _worded(refused: CallRefused, text: str) -> CallRefused:
-    """The refusal in Python's own words where its parser refuses the text too, as the reference tells a model."""
+    """The refusal in Python's own words where its parser refuses the text too, as the reference shows a model."""
     if len(text) > MAX_WORDED_CHARS:
         return refused
     try:

@@ -89,7 +89,7 @@ def _is_call(value: object) -> bool:
 
 
 def _may_nest(text: str) -> bool:
-    """Whether a text has so many brackets that `_too_deep` has to look at its values."""
+    """Whether a text has enough brackets that `_too_deep` has to look at its values."""
     return text.count("[") + text.count("{") >= MAX_DEPTH - 1
 
 

@@ -99,7 +99,7 @@ class PythonCalls:
 
 
 def _elements(text: str) -> list[ast.expr]:
-    """What stands in a list of calls, or the one call, as parsed."""
+    """What is in a list of calls, or the one call, as parsed."""
     if ("(" not in text and _WORD_FIRST.match(text)) or _PROSE.match(text):  # spared the parser
         raise DecodeError("no call in the text")
     body = python_expression(text)

@@ -30,7 +30,7 @@ _STRING_BODY = {quote: re.compile(rf"(?:[^{quote}\\\n]|\\.)*+", re.DOTALL) for q
 
 
 def recover(text: str, read: Read, *, wrapping: bool, escapes: bool, lines: bool) -> list[Any] | None:
-    """The calls of a text that did not decode as it stands, or ``None``.
+    """The calls of a text that did not decode unchanged, or ``None``.
 
     ``wrapping`` and ``escapes`` switch the two rules; ``lines`` allows Python calls on their own lines.
     """
@@ -91,7 +91,7 @@ def _candidates(text: str) -> Iterator[str]:
 
 
 def _tagged(text: str, start: int, end: int) -> bool:
-    """Whether the span stands between tags: then the reply has another format, not prose around it."""
+    """Whether the span is between tags: then the reply has another format, not prose around it."""
     return text[:start].rstrip().endswith(">") and text[end:].lstrip().startswith("<")
 
 

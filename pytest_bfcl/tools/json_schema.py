@@ -20,7 +20,7 @@ Dialect = Literal["bfcl", "json-schema"]
 DIALECT = "json-schema"
 MOST_SHOWN = 300
 MOST_PARTS = 20_000
-"""Parts of a schema that are looked at to tell its draft."""
+"""Parts of a schema that show its draft."""
 
 
 def is_native(document: Fields) -> bool:
@@ -104,7 +104,7 @@ def fits_schema(schema: Fields, value: Any) -> bool:
 
 
 def is_valid(schema: Fields, arguments: Fields) -> bool:
-    """Whether arguments are valid; as `argument_problem`, several times as fast because nothing is said."""
+    """Whether arguments are valid; as `argument_problem`, several times as fast because it makes no message."""
     from jsonschema.exceptions import UnknownType
     from referencing.exceptions import Unresolvable
 

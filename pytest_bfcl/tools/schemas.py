@@ -263,7 +263,7 @@ _SCALARS: Mapping[str, frozenset[type]] = {
     "boolean": frozenset((bool,)),
 }
 _ANNOTATIONS = frozenset(("type", "description", "default", "title", "format", "optional"))
-"""Keywords beside which a value's type is all that is asked."""
+"""Keywords next to which only a value's type counts."""
 
 
 def surely_fits(parameters: Fields, arguments: Fields) -> bool:

@@ -204,7 +204,7 @@ class AgentEntry:
     # -- what came of it -----------------------------------------------------------------------------------------
 
     def tell(self, *, input_tokens: int | None = None, output_tokens: int | None = None) -> None:
-        """Tokens of one request, for agents whose results do not tell them; added up over the turn."""
+        """Tokens of one request, for agents whose results do not report them; added up over the turn."""
         self._told.append((input_tokens, output_tokens))
 
     def answer(self, result: object = "") -> None:

@@ -129,9 +129,9 @@ def _program(where: str) -> str:
 
 
 def runnable(where: str) -> str:
-    """The server as one word of a command line that a person can run; what may be a key stands there as a variable.
+    """The server as one word of a command line that a person can run; what may be a key is there as a variable.
 
-    Kept are the program, flags, and words that are places (with a slash or a dot) or stand in no flag's place.
+    Kept are the program, flags, and words that are places (with a slash or a dot) or are not in the place of a flag.
     """
     if where.startswith(("http://", "https://")):
         return shlex.quote(public_address(where))

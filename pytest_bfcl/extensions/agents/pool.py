@@ -209,7 +209,7 @@ def _answered(conversation: PlayedConversation, message: Parsed) -> Parsed:
 def _read(stream: IO[str], lines: queue.SimpleQueue[Parsed | None], arrived: collections.deque[Any]) -> None:
     """Every line of a process, and ``None`` at its end, or where a line is none of ours.
 
-    The process has the credentials of the environment; what it tells of them stays here.
+    The process has the credentials of the environment; what it shows of them stays here.
     """
     secrets = environment_secrets()
     with contextlib.suppress(OSError, ValueError, RecursionError):

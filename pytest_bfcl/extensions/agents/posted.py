@@ -46,7 +46,7 @@ class PostedAgent(Agent):
         self._starting = asyncio.Lock()
 
     async def play(self, conversation: PlayedConversation) -> None:
-        """Post every turn; raises `AdapterError` for an agent that cannot be asked or answers something else."""
+        """Post every turn; raises `AdapterError` for an agent that does not answer, or answers something else."""
         await self._start()
         name = secrets.token_urlsafe(24)
         episode = self._episodes[name] = AgentEntry(conversation)

@@ -1,7 +1,7 @@
 """The tools of a user's own MCP server as the world of one conversation: its own session for every trial.
 
-What must hold of the server's state is asked for here, and kept in the transcript, so that a verdict needs no server.
-"""
+What must be true of the server's state is asked for here, and kept in the transcript, so that a verdict needs no
+server."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ class ServedWorld(World):
         return await self.listed() if self._server.may_change and not self.entry.function else None
 
     def keep_in(self, transcript: Transcript) -> None:
-        """Where to keep what the server tells of its state."""
+        """Where to keep what the server shows of its state."""
         self._transcript = transcript
         transcript.extra[SERVED_BY] = {"server": str(self.entry.mcp), **self.facts.summary()}
 
@@ -170,7 +170,7 @@ class ServedWorld(World):
         return result
 
     def execute_now(self, call_text: str) -> str:
-        """A server cannot be asked without waiting."""
+        """A request to a server needs waiting."""
         raise AdapterError(
             AdapterTrouble.FIXTURE,
             "a tool of an MCP server was called in the event loop's own thread, which cannot wait for it",
@@ -216,9 +216,9 @@ class ServedWorld(World):
                     self._observed[number, place] = await self._state_at(one, one.looked_at)
 
     async def _state_at(self, each: Expectation, state: State) -> Any:
-        """What the state tells there, as JSON: of structured content and text what the expectation meant.
+        """The value of the state there, as JSON: of structured content and text what the expectation meant.
 
-        What is not there is told as an object with `ABSENT` alone.
+        What is not there is reported as an object with `ABSENT` alone.
         """
         told = await self._tellings(state)
         found = [at_path(value, state.path) if value != {ABSENT: True} else (None, False) for value in told]
@@ -238,5 +238,5 @@ class ServedWorld(World):
 
 
 def _subject(look: State) -> str:
-    """What is asked, whatever place in it is looked at."""
+    """The request, whatever place in it is looked at."""
     return look.model_copy(update={"path": None}).subject_text

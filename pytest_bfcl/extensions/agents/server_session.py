@@ -1,6 +1,6 @@
 """A session with a user's own MCP server: tools under names every notation can write, calls, resources, its trouble.
 
-A command is started for each session and ended with it; an address is connected to anew.
+A command is started for each session and ended with it; the connection is opened again.
 """
 
 from __future__ import annotations
@@ -136,9 +136,9 @@ class McpSession:
         return type(result).model_validate(discreet(result.model_dump(by_alias=True), self._secrets))
 
     async def values(self, name: str, arguments: Fields, purpose: str) -> list[Any]:
-        """What a call tells as JSON: its structured content, if there is any, its text read as JSON, and as it is.
+        """The result of a call as JSON: its structured content, if there is any, its text read as JSON, and as it is.
 
-        An error of the tool tells of the state too: the file that should be there is not.
+        An error of the tool describes the state too: the file that should be there is not.
         """
         result = await self.call(name, arguments, purpose, refusable=True)
         value, plain = result.structured_content, text_of(result)
@@ -152,7 +152,7 @@ class McpSession:
         return [value["result"] if isinstance(value, dict) and set(value) == {"result"} else value, *texts]
 
     async def resource(self, address: str) -> Any:
-        """What a resource tells, read if it is JSON."""
+        """The content of a resource, read if it is JSON."""
         try:
             found = await self.client.read_resource(address)
         except Exception as error:

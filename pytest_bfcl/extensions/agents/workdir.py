@@ -96,7 +96,7 @@ class Workdir:
         return HarnessError(HarnessTrouble.DATA, f"{self._subject}: {what}")
 
     def read(self, state: State) -> Any:
-        """What a file, the files of a pattern, or a database here tell; what is not there as ``{ABSENT: True}``.
+        """The content of a file, of the files of a pattern, or of a database; what is not there as ``{ABSENT: True}``.
 
         Links that a server made are not followed out of the directory.
         """

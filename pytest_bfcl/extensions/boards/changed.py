@@ -95,7 +95,7 @@ class Changed:
         )
 
     def words(self, change: Change) -> str:
-        """Why the answer that failed did, in one sentence; the reason itself where no line tells more."""
+        """Why the answer that failed did, in one sentence; the reason itself where no line shows more."""
         lines = self.before if change.improved else self.after
         record = lines.get((change.id, change.repeat))
         failed = change.before if change.improved else change.after

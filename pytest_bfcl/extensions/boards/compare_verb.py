@@ -139,7 +139,7 @@ def _write_files(args: argparse.Namespace, compared: list[Compared], margin: flo
 
 
 def _entries(args: argparse.Namespace, compared: list[Compared]) -> Source:
-    """Where the page finds questions and expected answers; what it cannot show is said."""
+    """Where the page finds questions and expected answers; the result names what it cannot show."""
     from pytest_bfcl.reporting.sources import questions
     from pytest_bfcl.rescoring import open_data
 

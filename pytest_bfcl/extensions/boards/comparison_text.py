@@ -19,7 +19,7 @@ HEAD = ("group", "entries", "before", "after", "difference", "95 % interval", "i
 SHOWN = 20
 """Entries listed on a terminal, and in Markdown without folding; the page lists all."""
 TOLD = 10
-"""Entries that Markdown tells the reason of in words."""
+"""Entries whose reason Markdown explains in words."""
 
 
 def title(comparison: Comparison) -> str:

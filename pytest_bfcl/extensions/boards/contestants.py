@@ -1,4 +1,4 @@
-"""Who stands on a leaderboard: the models of runs, each with its counts, its verdicts and its row of the CSV files."""
+"""Who is on a leaderboard: the models of runs, each with its counts, its verdicts and its row of the CSV files."""
 
 from __future__ import annotations
 

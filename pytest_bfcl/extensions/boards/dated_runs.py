@@ -1,6 +1,6 @@
-"""Dated runs as a history: read from their directories, told as text, as CSV and as its own page.
+"""Dated runs as a history: read from their directories, written as text, as CSV and as its own page.
 
-Runs that measured something else stay in the history; lines end there (`history`), and it is said.
+Runs that measured something else stay in the history; lines end there (`history`), and the result names it.
 """
 
 from __future__ import annotations

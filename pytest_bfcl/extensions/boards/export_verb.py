@@ -115,13 +115,13 @@ def run(args: argparse.Namespace) -> int:
 
 
 NOTES = "NOT_COMPARABLE.txt"
-"""Beside CSV files whose numbers are no leaderboard scores: why."""
+"""Next to CSV files whose numbers are no leaderboard scores: why."""
 
 
 def _refuse_same_names(sources: Sequence[_Source], names: Mapping[str, str]) -> None:
     """Raise `UsageError` where two sources have the same category of one model: a file has one row for both.
 
-    A folder of scores only fills up what was not judged anew, as the reference has it.
+    A folder of scores only fills up what was not judged again, as the reference has it.
     """
     from pytest_bfcl.extensions.boards.standings import Standings
 
@@ -162,7 +162,7 @@ def _formats() -> str:
 
 
 def _write_format(args: argparse.Namespace) -> int:
-    """Runs in a format of others, by the exporter of that name."""
+    """Runs in another tool's format, by the exporter of that name."""
     from pytest_bfcl import entry_points
     from pytest_bfcl.suggestions import instead_of
 
@@ -271,7 +271,7 @@ class _Source:
 
     @property
     def dataset(self) -> DataSet | None:
-        """The data whose questions belong to these answers; ``None`` when it is not at hand."""
+        """The data whose questions belong to these answers; ``None`` when it is not found."""
         if not self._opened:
             self._opened = True
             self._dataset = self._open()
@@ -389,7 +389,7 @@ def _infos(args: argparse.Namespace, sources: list[_Source], names: Mapping[str,
 def judged_lines(lines: Iterable[Line], dataset: Any, unjudged: list[str]) -> Iterator[Line]:
     """Lines with an outcome as they are, all others with the verdict of the official rules.
 
-    ``dataset`` is called when the first line needs it. Lines that cannot be judged are left out and told in
+    ``dataset`` is called when the first line needs it. Lines that cannot be judged are left out and listed in
     ``unjudged``; write stages are never judged.
     """
     from pytest_bfcl.dataset.categories import CATEGORIES

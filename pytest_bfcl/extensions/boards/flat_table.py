@@ -39,7 +39,7 @@ LARGEST = 2**53
 
 
 class Column(NamedTuple):
-    """A column and what stands in it."""
+    """A column and what is in it."""
 
     name: str
     kind: Kind

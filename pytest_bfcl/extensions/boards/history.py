@@ -113,7 +113,7 @@ LEFT, RIGHT, TOP, BOTTOM = 34.0, 8.0, 8.0, 18.0
 
 @dataclass(frozen=True, slots=True)
 class Dot:
-    """One run on a chart, and what is said of it."""
+    """One run on a chart, and what is known of it."""
 
     x: float
     y: float
@@ -122,7 +122,7 @@ class Dot:
 
 @dataclass(frozen=True, slots=True)
 class HistoryChart:
-    """One line: its points for SVG and the band of its intervals, in joined pieces, and the words beside it."""
+    """One line: its points for SVG and the band of its intervals, in joined pieces, and the words next to it."""
 
     name: str
     kind: str

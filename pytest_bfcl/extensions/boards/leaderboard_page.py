@@ -142,7 +142,7 @@ def _linked(board: Board, found: Sequence[Contestant], out: Path) -> Board:
 
 
 def beside_board(board: PublishedBoard, found: Sequence[Contestant], runs: Sequence[RunDirectory]) -> Shown:
-    """The models of these runs beside a published table."""
+    """The models of these runs next to a published table."""
     measured = {run.path: run.fingerprint for run in runs}
     return board.beside(
         (measured[each.run],

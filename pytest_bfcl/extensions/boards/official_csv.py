@@ -98,7 +98,7 @@ class Table:
 
 
 def as_text(cell: str) -> str:
-    """A cell somebody wrote, so that no spreadsheet takes it for a formula, nor a line break in it for a row."""
+    """A cell somebody wrote, so that no spreadsheet reads it as a formula, nor a line break in it as a row."""
     line = " ".join(re.split(r"[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+", cell))
     return f"'{line}" if line.lstrip(" ").startswith(FORMULA_SIGNS) else line
 

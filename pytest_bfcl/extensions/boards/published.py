@@ -1,4 +1,4 @@
-"""Rows of a published ``data_overall.csv`` beside a run's own: not measured here, each with the distance to it.
+"""Rows of a published ``data_overall.csv`` next to a run's own: not measured here, each with the distance to it.
 
 The file is the user's. It has one accuracy a column and no entries (scoring spec §6). So a row's own variance is that
 of independent entries times the run's design effect, and a distance is that of two separate sets. It is wider than it
@@ -98,7 +98,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class PublishedBoard:
-    """A published table; ``version`` and ``date`` as its name tells them, else as its columns and the file do."""
+    """A published table; ``version`` and ``date`` as its name has them, else as its columns and the file do."""
 
     path: Path
     version: str
@@ -127,7 +127,7 @@ class PublishedBoard:
         return self.version if re.fullmatch(_RELEASE, self.version) else ""
 
     def beside(self, runs: Iterable[tuple[Fingerprint, Counts]]) -> Shown:
-        """The models of runs beside the table, each run by its own fingerprint; none of a run that it refuses."""
+        """The models of runs next to the table, each run by its own fingerprint; none of a run that it refuses."""
         placed: list[Comparison] = []
         marks: list[str] = []
         refused = False
@@ -150,7 +150,7 @@ class PublishedBoard:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A table with the models beside it; ``marks``: what sets a run apart from it, or keeps it out, a line each."""
+    """A table with the models next to it; ``marks``: what sets a run apart from it, or keeps it out, a line each."""
 
     board: PublishedBoard
     comparisons: tuple[Comparison, ...]
@@ -177,7 +177,7 @@ ADVICE = "run whole categories of --bfcl-data official by the official settings,
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """A published row beside one model: its score over the model's columns, the model's minus it, with interval."""
+    """A published row next to one model: its score over the model's columns, the model's minus it, with interval."""
 
     row: Row
     score: float
@@ -259,13 +259,13 @@ def named(path: Path, run: Fingerprint) -> PublishedBoard:
 
 
 def kept(run: Path) -> PublishedBoard | None:
-    """The table that a run keeps beside its results. Raises `UsageError` where it is damaged."""
+    """The table that a run keeps next to its results. Raises `UsageError` where it is damaged."""
     found = sorted((run / FOLDER).glob("*.csv"))
     return read_board(found[0]) if found else None
 
 
 def compared(board: PublishedBoard, model: str, tallies: Mapping[str, Tally]) -> Comparison | None:
-    """A model's official counts by category beside the table; ``None`` where no column was run whole."""
+    """A model's official counts by category next to the table; ``None`` where no column was run whole."""
     had = {name for name in NEEDED & tallies.keys() if _is_whole(name, tallies[name])}
     columns = tuple(name for name, parts in COLUMNS.items() if had.issuperset(parts))
     scores = {

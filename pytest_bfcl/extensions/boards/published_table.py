@@ -1,4 +1,4 @@
-"""Published rows beside measured models, as values of the template ``published.html.jinja`` and as a section."""
+"""Published rows next to measured models, as values of the template ``published.html.jinja`` and as a section."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def published(run: RunDirectory, lines: Sequence[Fields]) -> Section | None:
 
 
 def section_of(board: PublishedBoard, run: RunDirectory) -> Section:
-    """A report's section: a table beside the models of a run."""
+    """A report's section: a table next to the models of a run."""
     values = published_values(board.beside([(run.fingerprint, counts_of(plain_records(run)))]))
     tables: Any = environment(TEMPLATES).get_template("published.html.jinja").module
     return Section("published", "Published", tables.tables(values))

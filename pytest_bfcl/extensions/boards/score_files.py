@@ -83,7 +83,7 @@ def official_valid(line: Fields) -> bool:
     """Whether the reference counts a line as right; it does not look at how a reply ended (docs/fidelity.md, (d)).
 
     An error is an answer without a call to it: right where no call was due, else wrong. So is, in lines of earlier
-    releases, a reply in which nothing was said.
+    releases, a reply without content.
     """
     outcome = line.get("official_outcome") or line.get("outcome")
     reason = line.get("official_reason") if "official_outcome" in line else line.get("reason")

@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from pytest_bfcl.runs.summary_types import Summary
 
 Find = Callable[[str], "Entry | None"]
-"""The entry of an id, ``None`` where the data is not at hand."""
+"""The entry of an id, ``None`` where the data is not found."""
 
 
 def nowhere(entry_id: str) -> None:
-    """No data at hand: the calls of lines that do not tell their form are not looked at."""
+    """No data available: the calls of lines that do not give their form are not looked at."""
     return
 
 
@@ -53,9 +53,9 @@ class ServedRun:
 
 
 def conducts_of(records: Iterable[ResultLine], find: Find = nowhere) -> Iterator[Conduct]:
-    """The conducts of lines that were asked; the write stages of memory entries are left out.
+    """The conducts of lines with a request; the write stages of memory entries are left out.
 
-    ``find`` is asked for the tools of lines that do not tell the form of their calls.
+    ``find`` is asked for the tools of lines that do not give the form of their calls.
     """
     from pytest_bfcl.checkers.json_calls import call_form, native_calls
 

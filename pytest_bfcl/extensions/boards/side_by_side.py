@@ -1,4 +1,4 @@
-"""One entry, several answers, side by side: request, expected, what each called, the state that came of it.
+"""One entry, several answers, side by side: request, expected, what each called, the resulting state.
 
 Turn by turn. Turns of a multi-turn entry are played again on fresh simulators, so that also those after the deciding
 one tell what is wrong; nothing else is carried out. Pages lay it out with ``side_by_side.html.jinja``.
@@ -98,7 +98,7 @@ class SideBySide(NamedTuple):
 
 
 def side_by_side(entry: Entry | None, answers: Sequence[Answer]) -> SideBySide:
-    """The answers to one entry beside each other; without ``entry`` from what the result lines themselves tell."""
+    """The answers to one entry next to each other; without ``entry`` from what the result lines themselves tell."""
     played = [_Played(entry, answer) for answer in answers]
     count = max((each.length for each in played), default=0)
     turns = tuple(_turn(entry, played, number) for number in range(min(count, MAX_TURNS)))
@@ -218,7 +218,7 @@ class _Played:
         return cut(clean(words[-1]), WIDTH) if words else ""
 
     def _facts(self) -> tuple[tuple[str, str], ...]:
-        """Of a single turn: the arguments that are wrong, and what else the verdict tells."""
+        """Of a single turn: the arguments that are wrong, and what else the verdict shows."""
         marked = [(row.label, f"{row.called or '–'} ✗ {row.mark}") for row in self.why.rows if row.mark]
         return (*islice(marked, MAX_STATE), *islice(self.why.facts, MAX_STATE))
 

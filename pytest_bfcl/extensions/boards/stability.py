@@ -23,7 +23,7 @@ STATES: tuple[State, ...] = ("always", "flaky", "never")
 VERDICTS = ("passed", "failed")
 FEWEST_RUNS = 2
 FOLDS = 40
-"""Times a smoke set is drawn anew to see how far it is off on runs it has not seen."""
+"""Times a smoke set is drawn again to see how far it is off on runs it has not seen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class CategoryStability:
 class Stability:
     """The runs compared: labels, every entry, every category, and how many entries some run did not judge.
 
-    ``notes``: what the runs do not share, as `repeat_notes` tells it.
+    ``notes``: what the runs do not share, as `repeat_notes` shows it.
     """
 
     runs: tuple[str, ...]

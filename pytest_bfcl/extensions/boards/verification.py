@@ -31,9 +31,10 @@ from pytest_bfcl.scoring.statistics import (
 )
 
 CHANCE = 0.01
-"""How often all measures together may tell two equal servers apart."""
+"""How often all measures together may call two equal servers different."""
 MARGIN = 0.03
-"""A loss of so many entries (a fraction) has to be ruled out before a server is said to serve as the reference does."""
+"""A loss of this number of entries (a fraction) has to be ruled out before a server counts as equal to the
+reference."""
 HARD_MARGIN = 0.005
 """The same for `HARD` faults, which a server makes and not a model."""
 HARD = frozenset(("unknown", "broken", "invalid", "lost"))
@@ -47,7 +48,7 @@ EXIT_CODES: Mapping[Verdict, int] = {"same": 0, "other": 1, "unknown": 3}
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """One yes or no of an entry; ``None`` where it cannot be told. ``worse``: which direction speaks against a server.
+    """One yes or no of an entry; ``None`` where it is not known. ``worse``: which direction speaks against a server.
 
     ``words`` complete "entries that …"
     """
@@ -85,7 +86,7 @@ SILENT = frozenset(("completed", "STOP"))
 
 
 def _finish_measures(runs: Iterable[Run]) -> list[Measure]:
-    """A measure for each class of endings, where reference and served run tell them at all.
+    """A measure for each class of endings, where reference and served run report them.
 
     Classes, not words: the same ending has another word over another API. Where one of the runs speaks an API that has
     one word for both, whether a reply ended with calls is not compared.
@@ -352,7 +353,7 @@ def verify(
 
 
 def _repeats(run: Run) -> list[Run]:
-    """A run whose entries were asked several times, as several runs."""
+    """A run whose entries ran several times, as several runs."""
     most = max(map(len, run.values()), default=0)
     return [{entry_id: [many[k]] for entry_id, many in run.items() if k < len(many)} for k in range(most)]
 
@@ -376,7 +377,7 @@ class _Counted(NamedTuple):
 
 
 def _counted(measure: Measure, served: Run, references: Sequence[Run]) -> _Counted | None:
-    """``None`` where a measure can be told of no pair, or is never so; that a hard fault never was is a finding."""
+    """``None`` where a measure is known of no pair, or is never so; that a hard fault never was is a finding."""
     tally = PairTally()
     yes = [0, 0]
     for first, second in _pairs(served, references):

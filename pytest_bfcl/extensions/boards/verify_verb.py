@@ -94,7 +94,7 @@ def _refuse(args: argparse.Namespace) -> None:
 
 
 def _entries(measurement: Measurement) -> Find:
-    """Where the entries of a run are, for calls of lines that do not tell their form."""
+    """Where the entries of a run are, for calls of lines that do not give their form."""
     from pytest_bfcl.reporting.sources import questions
 
     known = measurement.fingerprint
@@ -111,7 +111,7 @@ def _tell_needed(args: argparse.Namespace, reference: ServedRun) -> None:
 
 
 def _ask(args: argparse.Namespace, reference: ServedRun) -> int:
-    """Ask the model what the reference was asked, unless options say what; returns the run's exit code."""
+    """Send the reference's requests to the model, unless options say what; returns the run's exit code."""
     from pytest_bfcl.cli import run as run_verb
     from pytest_bfcl.runs.directory import default_path
 

@@ -15,7 +15,7 @@ from pytest_bfcl.extensions.causes.values import same, unequal
 _A_WORD = 40
 """Characters of a text that another one may stand for, wherever it is expected."""
 _A_QUESTION = 20
-"""Characters from which on a value that stands in the question is a piece of it."""
+"""Characters from which on a value that is in the question is a piece of it."""
 
 
 def of_arguments(case: Case, due: Due, given: dict[str, Any], at: At, here: Features) -> Iterator[Place]:

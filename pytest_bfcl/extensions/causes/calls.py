@@ -85,7 +85,7 @@ def of_calls(case: Case, turn: Turn, number: int, about: Features, gap: Gap | No
 
 
 def _wrapper(case: Case, call: Made, due: Due, given: dict[str, Any] | None) -> str | None:
-    """The one key that all arguments stand under; beside it may stand what no function has."""
+    """The one key that contains all arguments; next to it may be what no function has."""
     known = {*due.accepted, *case.properties(due.name)}
     if not given or known & given.keys():
         return None

@@ -1,4 +1,4 @@
-"""A judged line with its entry: what was said and due, call by call; the same judged again when changed."""
+"""A judged line with its entry: what came and what was expected, call by call; the same judged again when changed."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Case:
 
     @cached_property
     def turns(self) -> list[Turn]:
-        """What was said and due, turn by turn."""
+        """What came and what was expected, turn by turn."""
         fill_calls(self.entry, self.transcript)
         count = len(self.entry.question) if self.entry.row.checker == "state" else 1
         said = self.transcript.turns
@@ -241,7 +241,7 @@ def _resolved(value: Any) -> Any:
 
 @dataclass
 class Cases:
-    """The judged lines of one model whose entries are at hand; ``missing`` counts the others."""
+    """The judged lines of one model whose entries are available; ``missing`` counts the others."""
 
     found: list[Case] = field(default_factory=list)
     missing: int = 0

@@ -19,7 +19,7 @@ class Kind(NamedTuple):
     strength: Strength = "sure"
     next: str = "again"
     told: Literal["if one", "apart", "only one"] = "if one"
-    """Of the parameter: told where nearly all have the same; another one is another cause, and those that stand for
+    """Of the parameter: given where nearly all have the same; another one is another cause, and those that stand for
     themselves are one that changes; another one is another cause always."""
 
 

@@ -15,7 +15,7 @@ MOSTLY = 0.7
 """Of conversations against single turns: a share that lets conversations go wrong in such a way by themselves."""
 CHOSEN, SELDOM, BY_ACCIDENT = 0.95, 0.1, 1e-6
 """A habit that is not always there: the share of differences inside, the least share of places inside with one, and
-the chance that so many fall there by accident."""
+the chance that this number falls there by accident."""
 _PARTS = frozenset(("first", "last", "nth", "optional", "required", "kind", "enum", "type", "beyond ASCII", "empty"))
 _WORDS = {
     "category": "in the category {value}",

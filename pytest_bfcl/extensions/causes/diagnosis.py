@@ -162,7 +162,7 @@ def diagnose(
     """The models of a run, in the order of their first lines; lines that were not judged say nothing.
 
     ``find`` gives entries: without it nothing is undone (``why_not`` says why), and every failure is unexplained.
-    ``asked`` says how the models were asked, so that what is advised is something else.
+    ``asked`` has the settings of the models, so that what is advised is something else.
     """
     held: dict[str, list[Fields]] = defaultdict(list)
     for line in lines:

@@ -36,7 +36,7 @@ REPEATED = re.compile(r"(\S.{0,39}?)\1{6,}.{0,40}$", re.S)
 MOST_OF_PIECE = 400
 """Characters of a text that are looked at for a piece that it repeats."""
 LEAST_LETTERS, LEAST_WORDS, FOREIGN = 20, 3, 0.8
-"""A text is in other words from so many letters and words on, where so many of these stand nowhere else."""
+"""A text counts as reworded from this number of letters and words on, if this number of its words occurs nowhere else."""
 _ENDINGS = {
     reasons.REPLY_LENGTH.name: "length",
     reasons.REPLY_FILTERED.name: "filtered",
@@ -250,7 +250,7 @@ def _gap(cases: Sequence[Case]) -> Gap | None:
 
 
 def _no_call(case: Case, turn: Turn, number: int, elsewhere: Elsewhere) -> tuple[str, str, Fix]:
-    """What stands where a call was due, and what puts the call there."""
+    """What the reply has in place of a call, and how to put the call there."""
     steps = case.transcript.turns[number].steps if number < len(case.transcript.turns) else []
     text = " ".join(step.reply.text or "" for step in steps).strip()
     thoughts = " ".join(step.reply.reasoning or "" for step in steps).strip()

@@ -44,7 +44,7 @@ def _by_calls(line: Fields, facts: Fields) -> str | None:
 
 
 def _by_words(line: Fields, facts: Fields) -> str | None:
-    """What stands where a call was due."""
+    """What the reply has in place of a call."""
     if not facts.get("due", 1):
         return None
     return {

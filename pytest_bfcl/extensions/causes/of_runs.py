@@ -57,7 +57,7 @@ def only_one(found: list[Diagnosis], text: str) -> Diagnosis:
 
 
 def _of_file(path: Path, data: str) -> list[Diagnosis]:
-    """Lines of a file: those that tell their outcome as they are, others judged."""
+    """Lines of a file: those with an outcome unchanged, others judged."""
     from pytest_bfcl.rescoring import score_lines
     from pytest_bfcl.runs.directory import refuse_other_file
     from pytest_bfcl.runs.replay_lines import read_replay_lines
@@ -106,7 +106,7 @@ def _category(line: Fields) -> str:
 
 
 def finder(measured: Fingerprint) -> tuple[Find | None, str]:
-    """What gives the entries a run was asked, or why they are not at hand."""
+    """The entries of a run, or why they are not found."""
     try:
         return _find_in(data_of_run(measured, "the run")), ""
     except (UsageError, OSError) as error:

@@ -21,7 +21,7 @@ _ORDER = ("raw", "value", "key", "extra", "name", "count", "reply", "undue")
 
 @dataclass
 class Place:
-    """A place where a difference could be: ``level`` of the call's parts, ``kind`` of what stands there."""
+    """A place where a difference could be: ``level`` of the call's parts, ``kind`` of what is there."""
 
     level: str
     kind: str
@@ -157,7 +157,7 @@ def in_order(turn: int, due: list[Due]) -> Fix:
 
 
 def restore(turn: int, due: list[Due]) -> Fix:
-    """Put the calls of a turn as they were due in place of what was said."""
+    """Put the calls of a turn as they were due in place of the output."""
 
     def fix(draft: list[Turn]) -> None:
         steps = draft[turn].steps

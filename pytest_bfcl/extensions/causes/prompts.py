@@ -140,7 +140,7 @@ _SCHEMA = frozenset(("type", "function", "name", "parameters", "properties", "re
 
 
 def _fitted(rows: list[list[float]], values: list[float]) -> list[tuple[float, float]] | None:
-    """Least squares: each coefficient with its standard error; ``None`` where the parts cannot be told apart."""
+    """Least squares: each coefficient with its standard error; ``None`` where the parts cannot be distinguished."""
     width = len(rows[0])
     scale = [max(abs(row[n]) for row in rows) or 1.0 for n in range(width)]
     scaled = [[row[n] / scale[n] for n in range(width)] for row in rows]

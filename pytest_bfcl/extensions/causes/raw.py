@@ -92,7 +92,7 @@ def objects_in(raw: str) -> list[Object]:
 
 
 def doubled_names(raw: str) -> Object | None:
-    """The arguments with the first value of every name, where a name stands there twice; ``None`` elsewhere."""
+    """The arguments with the first value of every name, where a name occurs twice there; ``None`` elsewhere."""
     twice: list[str] = []
 
     def first(pairs: list[tuple[str, Any]]) -> Object:

@@ -60,7 +60,7 @@ def _say_what_came(row: Named, found: list[Diagnosis]) -> None:
 
 
 def _free(folder: Path, name: str) -> Path:
-    """A run directory beside the run that is not there yet."""
+    """A run directory next to the run that is not there yet."""
     for number in range(1, 1000):
         path = folder.with_name(f"{folder.name}-{name}" + (f"-{number}" if number > 1 else ""))
         if not path.exists():
@@ -88,7 +88,7 @@ def _arguments(
 
 
 def _of_run(measured: Fingerprint, model: ModelFingerprint, given: dict[str, object]) -> Iterator[str]:
-    """How the run was asked, as options. Raises `UsageError` for what its files do not keep."""
+    """The settings of the run, as options. Raises `UsageError` for what its files do not keep."""
     provider = model.model.partition(":")[0]
     if provider in ("replay", "oracle", "scripted"):
         raise UsageError(f"{model.model} answers from a file and cannot be sent again; name a model with --model")

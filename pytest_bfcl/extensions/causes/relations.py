@@ -225,7 +225,7 @@ def _zeros(said: str, due: str) -> Relation | None:
 
 
 _MASK = re.compile(r"[*#•█■]+|[xX]{3,}|\[[A-Z][A-Z_ 0-9]*\]|<[A-Z][A-Z_ 0-9]*>|\{\{?\w+\}?\}")
-"""What stands in place of something that must not be read."""
+"""What is in place of something that must not be read."""
 
 
 def masked(said: str, due: str) -> Relation | None:
@@ -242,7 +242,7 @@ _PIECES = re.compile(r"[^\W\d_]+|\d+|[\W_]")
 
 
 def _replaced(said: str, due: str) -> Relation | None:
-    """One word or sign of a text is another, wherever it stands."""
+    """One word or sign of a text is another, wherever it is."""
     one, other = whole, due_whole = _PIECES.findall(said), _PIECES.findall(due)
     while one and other and one[-1] == other[-1]:
         one, other = one[:-1], other[:-1]

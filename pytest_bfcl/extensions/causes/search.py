@@ -39,13 +39,13 @@ RULE = 0.7
 """Shares of the places, or of all differences of the same part, that a habit must reach."""
 ALIKE = 0.8
 TOGETHER = 0.05
-"""Share of the failed entries that must need a cause beside another before it is named for these alone."""
+"""Share of the failed entries that must need a cause next to another before it is named for these alone."""
 SELDOM, OFTEN = 0.02, 10
 """What is seldom and in fewer entries than these is a slip, whatever it looks like."""
 LEAST_TEXTS = 5
 """Differences that a share of one part of calls is counted from."""
 ONE_ANSWER = 8
-"""So many replies with the same words are one answer to everything."""
+"""This number of replies with the same words are one answer to everything."""
 
 
 @dataclass
@@ -55,7 +55,7 @@ class Cause:
     ``entries``: failed cases that are right once it is undone, with what else is named; ``together``: those that are
     counted as another cause's, and are right only if this one is undone, too. ``shown`` and ``exposed`` count places:
     where it is, and where it could be. ``where``: what those have in common where it is not everywhere. ``evidence``:
-    what proves it beside the judgement.
+    what proves it next to the judgement.
     """
 
     key: str
@@ -133,7 +133,7 @@ def _named(found: Sequence[Found]) -> list[tuple[Cause, Group]]:
 
 
 def _groups(found: Sequence[Found]) -> list[Group]:
-    """Differences put down to the cause that most of them may be of."""
+    """Differences counted under the cause that most of them may be of."""
     constant = _constants(found)
     counted: Counter[Why] = Counter()
     for each in found:
@@ -193,7 +193,7 @@ def _pooled(why: Why, constant: frozenset[str] = frozenset()) -> Why:
 
 
 def _constants(found: Sequence[Found]) -> frozenset[str]:
-    """Values that stand in the place of many different ones."""
+    """Values that are in the place of many different ones."""
     meant: defaultdict[str, set[str]] = defaultdict(set)
     total = 0
     for each in found:
@@ -277,7 +277,7 @@ def _text(found: Found, place: Place) -> str:
 
 
 def _renamed(cause: Cause, group: Group) -> Cause:
-    """A kind that its place tells more about."""
+    """A kind that its place describes better."""
     where = cause.where
     if where is None:
         return cause

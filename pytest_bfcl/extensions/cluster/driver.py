@@ -1,4 +1,4 @@
-"""The driver of a run on many actors: starts them, feeds them, takes what they tell, replaces those that are lost.
+"""The driver of a run on many actors: starts them, feeds them, takes what they report, replaces those that are lost.
 
 Knows no Ray: a `Pool` starts actors, a `Worker` is one of them. One coroutine a slot: start, begin, then take and
 feed until nothing is left; when the actor is lost its trials go back, with every reply that arrived, and the slot
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.session.trial import Trial
 
 ENDING_S = 10.0
-"""How long actors may take to end, beside the time that replies have which are paid for."""
+"""How long actors may take to end, next to the time that replies have which are paid for."""
 RECENT_S = 30.0
 """An endpoint that answers others so lately, or so soon, is not down; the actor that cannot reach it has an error."""
 MOST_LOSSES = 5
@@ -124,12 +124,12 @@ class Driver:
         pool: Starts actors.
         contenders: The models of the run; their budgets are charged here.
         store: Keeps what actors tell.
-        config_of: What the actor of a slot is told first.
+        config_of: The first message to the actor of a slot.
         share: Conversations that one actor holds at a time.
         grace_s: How long replies on their way may take when `lines` is cancelled.
         rules: Of the headline verdict, for lines that are made here.
-        note: Told what a person should read at the end.
-        on_switch: Told when mode ``auto`` came to prompting for a contender.
+        note: Receives what a person should read at the end.
+        on_switch: Called when mode ``auto`` came to prompting for a contender.
     """
 
     def __init__(
@@ -232,7 +232,7 @@ class Driver:
         return None
 
     async def _serve(self, slot: _Slot, worker: Worker) -> None:
-        """Feed an actor and take what it tells, until everything is done."""
+        """Feed an actor and take what it reports, until everything is done."""
         hello = await worker.begin(self._config_of(slot.number))
         if hello.problem is not None:
             text = f"{hello.host} cannot take part: {hello.problem}"
@@ -419,7 +419,7 @@ class Driver:
             task.add_done_callback(self._sending.discard)
 
     async def _end(self, reason: str, drain_s: float) -> None:
-        """Have all actors end, take what they still tell, then let `lines` raise."""
+        """Have all actors end, take what they still report, then let `lines` raise."""
         slots = [slot for slot in self._slots if slot.worker is not None]
         with suppress(TimeoutError):
             async with asyncio.timeout(drain_s + ENDING_S):

@@ -1,6 +1,6 @@
 """What travels between the driver of a run and the actors that hold its conversations: plain values, in order.
 
-What an actor tells leaves it in pieces of bounded size. Ray workers hand small answers over directly, while large ones
+Messages of an actor leave it in pieces of bounded size. Ray workers hand small answers over directly, while large ones
 would stay in the object store of the actor's node and be lost with it.
 """
 
@@ -155,7 +155,7 @@ Event = Answered | Spent | Memory | Recorded | Lined | Noted | Switched | Troubl
 
 
 def pieces(events: Sequence[Event], size: int = PIECE) -> list[bytes]:
-    """Events as bytes of at most ``size`` + 1; the first byte tells whether more of them follow."""
+    """Events as bytes of at most ``size`` + 1; the first byte shows whether more of them follow."""
     whole = pickle.dumps(list(events), protocol=5)
     parts = [whole[start : start + size] for start in range(0, len(whole), size)]
     return [b"+" + part for part in parts[:-1]] + [b"." + parts[-1]]

@@ -37,7 +37,7 @@ def judged_on_ray(pieces: Sequence[Piece], how: Judging, address: str | None) ->
 
 
 def _quiet(ray: Any) -> None:
-    """Ray Data tells of every step on the terminal; its files have all of it."""
+    """Ray Data prints every step to the terminal; its files have all of it."""
     context = ray.data.DataContext.get_current()
     context.enable_progress_bars = False
     for handler in logging.getLogger("ray.data").handlers:

@@ -40,7 +40,7 @@ class Place(Protocol):
         ...
 
     async def pool(self, concurrency: int) -> Pool:
-        """Connect. ``concurrency``: conversations the run holds at a time, so at most so many actors are of use."""
+        """Connect. ``concurrency``: conversations the run holds at a time, so more actors are of no use."""
         ...
 
     async def aclose(self) -> None:
@@ -95,7 +95,7 @@ class RemoteRunner:
             yield line
 
     async def ready(self, concurrency: int) -> None:
-        """Connect to the cluster, for at most so many conversations at a time. Raises `UsageError`."""
+        """Connect to the cluster, for at most this number of conversations at a time. Raises `UsageError`."""
         if self._pool is None:
             self._pool = await self.place.pool(concurrency)
 
@@ -142,6 +142,7 @@ class RemoteRunner:
 
 
 def shares_of(concurrency: int, size: int) -> list[int]:
-    """How many conversations each of so many actors holds at a time: the sum is the run's, at least one each."""
+    """How many conversations each actor holds at a time, for a number of actors: the sum is the run's, at least one
+    each."""
     whole, rest = divmod(concurrency, size)
     return [max(1, whole + (slot < rest)) for slot in range(size)]

@@ -36,8 +36,8 @@ class RunStore:
     Args:
         path: The run directory, ``None`` for a run in memory.
         twice: Models that are in the run in both modes.
-        note: Told what a reader should know, a damaged line of an earlier part for instance.
-        on_answer: Told of every reply.
+        note: Receives what a reader should know, a damaged line of an earlier part for instance.
+        on_answer: Called with every reply.
     """
 
     def __init__(
@@ -86,7 +86,7 @@ class RunStore:
     # -- as it comes ---------------------------------------------------------------------------------------------
 
     def keep(self, event: Answered | Memory | Recorded) -> None:
-        """Write down what an actor tells; it has left this process on return. Raises `HarnessError` (``storage``)."""
+        """Store what an actor reports; it has left this process on return. Raises `HarnessError` (``storage``)."""
         if isinstance(event, Answered):
             self._append(f"journal/{PROCESS}.jsonl", event.line)
             self._replies.setdefault(event.key, []).append(event.line)

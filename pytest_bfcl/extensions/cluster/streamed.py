@@ -189,7 +189,7 @@ class DriverBudget(Budget):
         self._spent = spent
 
     def charge(self, reply: Reply) -> None:
-        """Tell the driver what a live reply cost."""
+        """Report the cost of a live reply to the driver."""
         if cost := reply_cost(reply, self.price):
             self._spent(cost)
 

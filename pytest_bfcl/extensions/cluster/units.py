@@ -23,7 +23,7 @@ CONDEMNED = 4
 @dataclass(slots=True)
 class Unit:
     """Trials that one actor holds, by their numbers in the plan. ``losses``: actors in a row that died
-    while they had it and had told nothing of it."""
+    while they had it and had reported nothing of it."""
 
     trials: dict[int, Trial]
     stages: dict[int, Trial] = field(default_factory=dict)

@@ -140,11 +140,11 @@ class WorkerMain:
             self._outbox.put(Troubled(reason))
 
     async def take(self) -> bytes:
-        """The next piece of what there is to tell (`messages.pieces`), as soon as there is any."""
+        """The next piece of the messages (`messages.pieces`), as soon as there is any."""
         return await self._outbox.take()
 
     async def stop(self, reason: str, drain_s: float) -> None:
-        """Begin nothing more; ``drain_s``: see `Runner.end_conversations`. The last thing told is `Ended`."""
+        """Begin nothing more; ``drain_s``: see `Runner.end_conversations`. The last message is `Ended`."""
         self._halted = reason
         if hasattr(self, "_runner"):
             await self._runner.end_conversations(drain_s)

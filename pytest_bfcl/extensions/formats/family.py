@@ -1,4 +1,4 @@
-"""A family at work: what ``/v1/completions`` is asked with, and what becomes of the reply.
+"""A family at work: the request to ``/v1/completions``, and how the reply is read.
 
 The one door for adapters and conversations: `Family.render` before a request, `Family.read` after it,
 `Family.results` when calls were executed. What goes back to the model is what the family's handler sends (spec §5).
@@ -125,7 +125,7 @@ class Family:
         return self.template(Prompted(messages, functions, self.texts, query, variables or {}))
 
     def check(self, variables: Fields | None = None) -> None:
-        """Render a small prompt. Raises `UsageError` before anything is asked."""
+        """Render a small prompt. Raises `UsageError` before the first request."""
         self.render([{"role": "user", "content": "Hello."}], [_PROBE], variables=variables)
 
     def read(self, text: str, ids: Sequence[str] = (), functions: Sequence[FunctionDoc] = ()) -> Read:
@@ -228,7 +228,7 @@ class Rendered(Completions):
 
     @staticmethod
     def digest(path: Path) -> str:
-        """What tells the template in a file or folder from others. Raises `UsageError`."""
+        """What distinguishes a template from others. Raises `UsageError`."""
         return read_template(path).sha256
 
     def _fields(self, request: Request) -> Mapping[str, Any]:

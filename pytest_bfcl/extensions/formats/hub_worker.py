@@ -88,7 +88,7 @@ def _generation_blocks() -> type[Extension]:
 
 
 def _rendered(environment: Environment, templates: dict[str, Template], line: str) -> dict[str, str]:
-    """One answer: whatever a template does wrong is said in it."""
+    """One answer: whatever a template does wrong is named in it."""
     try:
         request: Parsed = json.loads(line)
         source = request["source"]

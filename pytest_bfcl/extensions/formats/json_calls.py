@@ -160,7 +160,7 @@ LINE_OPENING, LINE_CLOSING = "<tool_call>\n", "\n</tool_call>"
 
 
 def tagged_values(text: str) -> list[Any]:
-    """The JSON values inside tags that stand with line feeds; broken ones are dropped."""
+    """The JSON values inside tags with line feeds; broken ones are dropped."""
     values = []
     for inside in spans(text, LINE_OPENING, LINE_CLOSING):
         try:
@@ -208,7 +208,7 @@ def _lenient(inside: str) -> Any:
 
 
 def listed_calls(result: object) -> list[Any]:
-    """A list made at read time as it stands; a text does not decode."""
+    """A list that was made at read time, unchanged; a text does not decode."""
     if not isinstance(result, list):
         raise DecodeError("no call in the text")
     return stored(result)  # type: ignore[no-any-return]

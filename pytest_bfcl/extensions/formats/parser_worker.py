@@ -137,7 +137,7 @@ class Calls:
 
 
 class Vllm:
-    """A parser of vLLM, made anew for every text."""
+    """A parser of vLLM, made for every text."""
 
     def __init__(self, name: str, tokenizer: Any) -> None:
         self._tokenizer = tokenizer
@@ -178,7 +178,7 @@ class Vllm:
 
 
 class Sglang:
-    """A parser of SGLang, made anew for every text."""
+    """A parser of SGLang, made for every text."""
 
     def __init__(self, name: str, tokenizer: Any) -> None:
         self._name, self._parser = name, _detectors()
@@ -204,7 +204,7 @@ class Sglang:
 
 
 class Lmdeploy:
-    """A parser of LMDeploy, made anew for every text; loaded without the engine, which needs a GPU's libraries."""
+    """A parser of LMDeploy, made for every text; loaded without the engine, which needs a GPU's libraries."""
 
     def __init__(self, name: str, tokenizer: Any) -> None:
         if name not in _lmdeploy_names():
@@ -233,7 +233,7 @@ class Lmdeploy:
 
 
 class Mlx:
-    """A parser of mlx-lm, which gets what stands between its tags; loaded without mlx, which is for one maker."""
+    """A parser of mlx-lm, which gets the text between its tags; loaded without mlx, which is for one maker."""
 
     def __init__(self, name: str, tokenizer: Any) -> None:
         from importlib import import_module

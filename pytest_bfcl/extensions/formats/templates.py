@@ -1,7 +1,7 @@
 """Templates of model families: what they are put together from, and those of few lines each (formats spec §3).
 
-JSON as templates print it, messages of ChatML and of Llama's tokens; families that are asked in prompting mode, whose
-tools stand in the system message; families that are shown tools in their own layouts.
+JSON as templates print it, messages of ChatML and of Llama's tokens; families in prompting mode, whose
+tools are in the system message; families that are shown tools in their own layouts.
 """
 
 from __future__ import annotations
@@ -297,7 +297,7 @@ def glm4(shown: Prompted) -> str:
 
 
 def mistral(shown: Prompted) -> str:
-    """Mistral: tools stand before the last user message."""
+    """Mistral: tools come before the last user message."""
     last = [number for number, message in enumerate(shown.rest) if message["role"] == "user"]
     marked = shown.rest[last[-1]] if last else None
     parts = ["<s>"]

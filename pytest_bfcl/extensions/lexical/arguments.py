@@ -43,7 +43,7 @@ _SMALL = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eig
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A candidate: its value, and where it stands in the text."""
+    """A candidate: its value, and its place in the text."""
 
     value: Any
     start: int
@@ -97,7 +97,7 @@ class Clues:
         return found.value
 
     def without_values(self) -> str:
-        """The text without quoted texts, names and dates: what is asked, not about what."""
+        """The text without quoted texts, names and dates: the request without its subject."""
         text = self.text
         for found in sorted([*self.quoted, *self.names, *self.dates], key=lambda f: f.start, reverse=True):
             text = f"{text[: found.start]} {text[found.end :]}"
@@ -229,7 +229,7 @@ def _nearest(candidates: list[Found], cue: set[str], text: str) -> Found | None:
 
 
 def _distance(spot: re.Match[str], candidate: Found) -> int:
-    """Characters between; what stands behind a mention is nearer than what stands before it."""
+    """Characters between; what is behind a mention is nearer than the text before it."""
     if candidate.start >= spot.end():
         return candidate.start - spot.end()
     return spot.start() - candidate.end + 3 if candidate.end <= spot.start() else 0

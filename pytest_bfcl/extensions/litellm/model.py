@@ -246,7 +246,7 @@ class _Word(str):
 class _Words(dict[str, str]):
     """litellm's table of endings, whose every word keeps the one it stands for.
 
-    What litellm does not know it calls ``stop``. A whole reply has the provider's word beside that; pieces of a stream
+    What litellm does not know it calls ``stop``. A whole reply has the provider's word next to that; pieces of a stream
     have not: an aborted stream would be an answer.
     """
 
@@ -321,7 +321,7 @@ def load_litellm() -> Any:
 
 
 def _message(error: Exception) -> str:
-    """What an exception says, without the traceback litellm appends to answers it cannot convert."""
+    """The message of an exception, without the traceback litellm appends to answers it cannot convert."""
     said, _, _ = str(getattr(error, "message", "") or error).partition("Traceback (most recent call last)")
     return said.strip() or type(error).__name__
 

@@ -47,7 +47,7 @@ class Finished:
 
     @property
     def is_official(self) -> bool:
-        """Whether the official set was asked: other scores are never called BFCL."""
+        """Whether the run used the official set: other scores are never called BFCL."""
         return bool(self.dataset["name"] == "official")
 
     @property

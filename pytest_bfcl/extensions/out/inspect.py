@@ -67,7 +67,7 @@ def header(finished: Finished, model: str) -> Parsed:
 
 
 def sample_of(finished: Finished, line: Fields) -> Parsed:
-    """One entry as a sample: what was asked, the messages, the verdict as a score."""
+    """One entry as a sample: the request, the messages, the verdict as a score."""
     messages = [_message(message) for message in finished.messages(line)]
     detail = line.get("detail") or {}
     asked = next((message["content"] for message in messages if message["role"] == "user"), str(line["id"]))

@@ -33,7 +33,7 @@ class Discussion(Protocol):
         """Add one."""
 
     def update(self, comment: Comment, body: str) -> None:
-        """Write one anew."""
+        """Write one again."""
 
 
 class PullRequest:
@@ -54,7 +54,7 @@ class PullRequest:
         self._api.ask("POST", f"{self._place}/{self._number}/comments", {"body": body})
 
     def update(self, comment: Comment, body: str) -> None:
-        """Write one anew."""
+        """Write one again."""
         self._api.ask("PATCH", f"{self._place}/comments/{quote(comment.id)}", {"body": body})
 
 
@@ -76,7 +76,7 @@ class MergeRequest:
         self._api.ask("POST", self._place, {"body": body})
 
     def update(self, comment: Comment, body: str) -> None:
-        """Write one anew."""
+        """Write one again."""
         self._api.ask("PUT", f"{self._place}/{quote(comment.id)}", {"body": body})
 
 

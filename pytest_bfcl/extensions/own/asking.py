@@ -1,4 +1,4 @@
-"""One request of a person's own test: a model, tools of any kind, calls carried out, and what came of it."""
+"""One request of a person's own test: a model, tools of any kind, calls carried out, and the result."""
 
 from __future__ import annotations
 

@@ -80,7 +80,7 @@ class Expected:
         count: int | None = None,
         closed: bool | None = None,
     ) -> Expected:
-        """The model called it, whatever came of it."""
+        """The model called it, whatever the result."""
         __tracebackhide__ = True
         return self._holds(attempted=tool, arguments=arguments, count=count, closed=closed)
 
@@ -100,7 +100,7 @@ class Expected:
         return self._holds(unordered=calls)
 
     def superset(self, *calls: Any, at_least: int | None = None) -> Expected:
-        """These calls (or so many of them) and any others, in any order."""
+        """These calls (or this number of them) and any others, in any order."""
         __tracebackhide__ = True
         return self._holds(superset=calls, at_least=at_least)
 
@@ -110,12 +110,12 @@ class Expected:
         return self._holds(subset=calls)
 
     def in_order(self, *calls: Any, at_least: int | None = None) -> Expected:
-        """These calls (or so many of them) in this order, others between them."""
+        """These calls (or this number of them) in this order, others between them."""
         __tracebackhide__ = True
         return self._holds(in_order=calls, at_least=at_least)
 
     def max_calls(self, count: int) -> Expected:
-        """At most so many calls were carried out."""
+        """At most this number of calls were carried out."""
         __tracebackhide__ = True
         return self._holds(max_calls=count)
 

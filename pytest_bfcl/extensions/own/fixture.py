@@ -91,7 +91,7 @@ class _Asks:
 
 
 class Recordings(NamedTuple):
-    """What is asked for: the mode, the file (``None``: nothing is recorded or replayed), what counts of a request.
+    """The request for: the mode, the file (``None``: nothing is recorded or replayed), what counts of a request.
 
     ``all``: ask and write everything; ``new``: only what is not recorded; ``replay``: ask nothing, write nothing;
     ``prune``: ask nothing, and what the tests that ran do not ask any more is taken out.

@@ -23,7 +23,7 @@ TODO = "TODO"
 SAME = 0.8
 """Share of common words from which two descriptions say the same."""
 _STEM = 4
-"""So many first letters make two words one: plural and tense do not matter."""
+"""Two words with this number of equal first letters count as one: plural and tense do not matter."""
 _KINDS: Mapping[str, tuple[type, ...]] = {
     "string": (str,), "integer": (int,), "float": (int, float), "boolean": (bool,), "array": (list, tuple),
     "tuple": (list, tuple), "dict": (dict,),

@@ -198,7 +198,7 @@ def _whole(conversation: Conversation, calls: Sequence[list[Call]], entry_id: st
 
 
 def _wanted(arguments: Fields) -> Parsed:
-    """Arguments as an expectation has them; an object that looks like a rule is meant as it stands."""
+    """Arguments as an expectation has them; an object that looks like a rule is meant literally."""
     rules = set(Values.model_fields)
     return {
         name: {"equals": value} if isinstance(value, dict) and set(value) <= rules else value

@@ -189,7 +189,7 @@ def _schema_of(parameter: Fields) -> Fields:
 
 
 def _media(holder: Fields) -> Fields:
-    """What is said of the kind of content that is taken."""
+    """The name of the kind of content."""
     content = holder.get("content")
     if not isinstance(content, Mapping):
         return {}
@@ -220,7 +220,7 @@ def _parameters(shared: object, own: object, root: Fields) -> list[Fields]:
 def _add_body(
     properties: Parsed, required: list[str], schema: object, body: Fields, schemas: Standalone, root: Fields
 ) -> None:
-    """The body's fields beside the parameters; a body that is no object, or clashes with them, is one field."""
+    """The body's fields next to the parameters; a body that is no object, or clashes with them, is one field."""
     if not isinstance(schema, Mapping):
         return
     whole = _resolved(schema, root)

@@ -1,4 +1,4 @@
-"""Recordings of people's own tests: what a model answered and what tools gave, found again by what was asked.
+"""Recordings of people's own tests: what a model answered and what tools gave, found again by the request.
 
 A request is known by its content (messages and tools, or a call's name and arguments), never by its time. Requests
 that a test makes at once may arrive in any order. The same request made several times has its answers in turn.
@@ -107,7 +107,7 @@ def _value_text(value: Any) -> str:
 Kind = Literal["reply", "result", "tools"]
 SHOWN_DIFFERENCES = 2
 SHORTEST_TOKEN, LONGEST_TOKEN = 8, 4_096
-"""Characters of a text without spaces that is hidden wherever it stands, once a pointer has led to it."""
+"""Characters of a text without spaces that is hidden wherever it is, once a pointer has led to it."""
 
 
 class StaleRecording(UsageError):
@@ -126,7 +126,7 @@ class Identity(NamedTuple):
 class Matching:
     """What of a line counts and may be written down.
 
-    ``ignore`` are JSON pointers to what does not and may not; a token that stands in such a place is hidden wherever
+    ``ignore`` are JSON pointers to what does not and may not; a token that is in such a place is hidden wherever
     else it stands. What has the shape of a key is hidden in any case.
     """
 
@@ -171,7 +171,7 @@ class Recorded:
     def __init__(self, path: Path, matching: Matching, *, may_be_missing: bool = False) -> None:
         self.path = path
         self.mode: Mode = "fc"
-        """How the recorded model was asked."""
+        """The settings of the recorded model."""
         self._found: dict[Identity, Parsed] = {}
         self._contents: dict[Identity, Parsed] = {}
         self._by_content: dict[tuple[Kind, str, int], tuple[Identity, Parsed]] = {}
@@ -340,7 +340,7 @@ def tidy(
 ) -> int:
     """Sort a file and take out what a later line replaces; give what a renamed test asked the name it has now.
 
-    ``asked``: finished test → what it asked; ``gone``: whether there is no such test any more. Recording anew takes out
+    ``asked``: finished test → what it asked; ``gone``: whether there is no such test any more. A new recording removes
     what finished tests did not ask, ``prune`` what is gone, too. The file is replaced as a whole; returns how many
     lines were taken out.
     """

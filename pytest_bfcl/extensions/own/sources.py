@@ -48,7 +48,7 @@ def document_of(function: Callable[..., Any], name: str | None = None) -> Functi
     """The document of a function: its docstring's first part, and a property for each parameter.
 
     Hints may be anything pydantic knows (``Literal``, models, ``list[int] | None``); a parameter with a default is not
-    required. ``*args`` and ``**kwargs`` are left out: no model can be told of them. Raises `UsageError` for something
+    required. ``*args`` and ``**kwargs`` are left out: no model can know them. Raises `UsageError` for something
     that has no signature.
     """
     try:

@@ -1,7 +1,7 @@
 """Check data files before a run: the shape, types and answers of every entry.
 
 For own entries it also proves that the ground truth passes. It warns about entries that are unfair to a model: empty
-descriptions, answers outside the enum, values that the request does not contain, tools that cannot be told apart.
+descriptions, answers outside the enum, values that the request does not contain, tools that cannot be distinguished.
 
 It checks the official set's retired categories only if --categories names them (docs/retired.md lists their flaws).
 It prints one line a problem, as FILE:LINE: id: message. Exit code 1 when there are errors; warnings do not count

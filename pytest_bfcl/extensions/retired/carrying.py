@@ -215,7 +215,7 @@ def execute(entry: Entry, transcript: Transcript, services: Services) -> Transcr
 
 
 def require(entry: Entry, services: Services) -> None:
-    """Raise `EntrySkipped` before a model is asked when the entry could not be judged: no recording, service down."""
+    """Raise `EntrySkipped` before a request is sent when the entry could not be judged: no recording, service down."""
     if entry.row.checker == "executable":
         for call in expected_calls(entry):
             name, arguments = call

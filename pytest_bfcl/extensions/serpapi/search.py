@@ -143,7 +143,7 @@ class _HideKey(logging.Filter):
         self._key = key
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Always true; the record is changed when the key stands in it."""
+        """Always true; the record is changed when the key is in it."""
         text = record.getMessage()
         if (shown := hide(text, (self._key,))) != text:
             record.msg, record.args = shown, ()

@@ -158,7 +158,7 @@ class Way:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """What came of one way: a reply, or the error instead."""
+    """The result of one way: a reply, or the error instead."""
 
     way: Way
     spec: str
@@ -168,17 +168,17 @@ class Answered:
 
     @property
     def thoughts(self) -> bool:
-        """Whether thoughts stand in the text, where a server should have removed them."""
+        """Whether thoughts are in the text, where a server should have removed them."""
         text = self.reply.text if self.reply is not None else None
         return bool(text) and strip(str(text)).answer != text
 
 
 ALONE = ("oracle", "adversary", "lexical", "replay", "scripted")
-"""Providers that answer by themselves: no server is asked."""
+"""Providers that answer by themselves: no server is used."""
 
 
 def ways_of(provider: str, settings: Settings) -> list[Way]:
-    """How a server is asked: thinking is only switched at those that take what is given to a chat template."""
+    """The requests to a server: thinking is only switched at those that take what is given to a chat template."""
     if provider in ALONE:
         return [Way(None, False)]
     switched = (False, True) if provider in LOCAL_SERVERS or settings.base_url is not None else (None,)
@@ -188,7 +188,7 @@ def ways_of(provider: str, settings: Settings) -> list[Way]:
 def check_up(text: str, settings: Settings) -> Iterator[Answered]:
     """Ask the model of a spec in every way; ends where the first one gets no answer.
 
-    A server that refuses to be told about thinking is asked without. Raises `UsageError` for an unusable spec.
+    A server that refuses fields about thinking gets none. Raises `UsageError` for an unusable spec.
     """
     ways = ways_of(parse_spec(text).provider, settings)
     first = True
@@ -209,7 +209,7 @@ def _refuses_parameters(error: BenchmarkError | None) -> bool:
 
 
 def self_description(text: str, settings: Settings) -> SelfDescription:
-    """What the server of a spec says of itself; nothing where no server is asked over HTTP."""
+    """What the server of a spec says of itself; nothing where no server is used over HTTP."""
 
     async def ask() -> SelfDescription:
         model = create_model(text, settings)

@@ -61,7 +61,7 @@ def _without(arguments: list[str], extra: Sequence[str]) -> list[str]:
 
 
 def _script(name: str) -> Callable[[], Sequence[str] | None]:
-    """The program on the path or beside this Python."""
+    """The program on the path or next to this Python."""
 
     def find() -> Sequence[str] | None:
         found = shutil.which(name) or shutil.which(name, path=str(Path(sys.executable).parent))

@@ -1,7 +1,7 @@
 """Workers on other hosts: what they write comes back, what they need to know goes there.
 
 Such a worker keeps its journal, snapshots and recorded pages in its own folder and sends every
-change over a channel beside xdist's; the controller repeats it in the run directory. So a run on many hosts leaves one
+change over a channel next to xdist's; the controller repeats it in the run directory. So a run on many hosts leaves one
 complete run directory, and when the controller is killed at most the last fraction of a second is missing from it.
 """
 
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from pytest_bfcl.session.run import Run
 
 GROWING = ("journal", "web")
-"""Folders whose files are only appended to; files of others are replaced as a whole."""
+"""Folders whose files are only appended to; third-party files are replaced as a whole."""
 FOLDERS = (*GROWING, "snapshots")
 EVERY_S = 0.2
 CHUNK = 4 * 1024 * 1024
 
 
 class FileSender:
-    """The worker's side: a folder standing in for the run directory, watched by a thread."""
+    """The worker's side: a folder in place of the run directory, watched by a thread."""
 
     def __init__(self, channel: Any, files: dict[str, bytes]) -> None:
         self.channel = channel
@@ -89,7 +89,7 @@ class FileSender:
 
 
 class FileReceiver:
-    """The controller's side: repeats changes in the run directory; tells ``trouble`` what it cannot write."""
+    """The controller's side: repeats changes in the run directory; shows ``trouble`` what it cannot write."""
 
     def __init__(self, path: Path, trouble: Callable[[str], None]) -> None:
         self.path = path

@@ -1,4 +1,4 @@
-"""Own tests beside the benchmark: counted by their names, without importing them, to say what is left out."""
+"""Own tests next to the benchmark: counted by their names, without importing them, to say what is left out."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 FILES = 5_000
 SECONDS = 1.0
 SIZE = 2_000_000
-"""What is looked at: so many files, so long, none larger than so many bytes."""
+"""What is looked at: a number of files, a time, and a largest size."""
 _NAMES = re.compile(rb"^([ \t]*)(?:async[ \t]+)?(def|class)[ \t]+(\w+)([^\n]*)", re.MULTILINE)
 
 

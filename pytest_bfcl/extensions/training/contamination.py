@@ -3,7 +3,7 @@
 How a question is found in a text of a training row, the strictest first:
 
 - *equal*: the same words in the same order, whatever is between them, alone or within a longer text;
-- *n-gram*: at least half of the question's runs of `RUN` words stand in the text;
+- *n-gram*: at least half of the question's runs of `RUN` words are in the text;
 - *near*: MinHash (`datasketch`) puts the Jaccard similarity of their runs of three words at `ALIKE` or more, and the
   exact similarity confirms it.
 
@@ -202,12 +202,12 @@ class Benchmark:
 
 
 def runs(spoken: Sequence[str], length: int) -> Iterator[tuple[str, ...]]:
-    """Every run of so many words."""
+    """Every sequence of this number of words."""
     return (tuple(spoken[start : start + length]) for start in range(len(spoken) - length + 1))
 
 
 def within(part: Sequence[str], whole: Sequence[str]) -> bool:
-    """Whether the words stand in the others, one after the other."""
+    """Whether the words are in the others, one after the other."""
     return " " + " ".join(part) + " " in " " + " ".join(whole) + " "
 
 

@@ -22,9 +22,9 @@ _WHOLE = re.compile(r"(?<=\d)\.0+(?!\d)")
 _LOOK_ALIKES = str.maketrans("аеорсухіјѕԁһԛԝькмтвнοανρτικυεγηχ", "aeopcyxijsdhqwbkmtbhoavptikueynx")
 """Cyrillic and Greek letters → the Latin ones that look like them."""
 NEAR = 0.8
-"""Cosine of two questions' weighted words from which on one tells of the other."""
+"""Cosine of two questions' weighted words from which on one affects the other."""
 _COMMON = 0.1
-"""Share of all questions from which on a word tells nothing."""
+"""Share of all questions from which on a word carries no information."""
 
 
 def words(text: str) -> tuple[str, ...]:
@@ -44,7 +44,7 @@ def words(text: str) -> tuple[str, ...]:
 
 
 def turns_of(entry: Entry) -> list[str]:
-    """What the user says, turn by turn; turns in which nothing is said are left out."""
+    """What the user says, turn by turn; turns without a message are left out."""
     turns = ([str(message.get("content") or "") for message in turn if _is_users(message)] for turn in entry.question)
     return [text for said in turns if (text := "\n".join(said)).strip()]
 
@@ -90,7 +90,7 @@ def weighted(spoken: Sequence[Sequence[str]]) -> list[Mapping[str, float]]:
 
 
 def name_key(name: str) -> str:
-    """A function's name in one spelling, whatever stands between its parts."""
+    """A function's name in one spelling, whatever separates its parts."""
     return " ".join(words(name))
 
 

@@ -1,7 +1,7 @@
 """One entry as an environment: `Episode.reset` gives messages and tools, `Episode.step` takes a reply.
 
-An episode is a conversation of the judge (`pytest_bfcl.judging`) that gives rewards, so a policy trained here is asked
-and judged as in a run. Nothing is asked of a model.
+An episode is a conversation of the judge (`pytest_bfcl.judging`) that gives rewards, so a policy trained here is used
+and judged as in a run. No request goes to a model.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ class Episode(Conversation):
         return self._earned - before
 
     def _so_far(self) -> float:
-        """The graded reward if nothing more were said."""
+        """The graded reward if the model stopped here."""
         if not self.partial or self.entry.row.checker != "state":
             return 0.0
         ended = replace(self.transcript, turns=self.transcript.turns[: self.user_turn])

@@ -1,4 +1,4 @@
-"""Families: entries so much alike that training on one tells of the other; a split never parts them.
+"""Families: entries so much alike that training on one affects the other; a split never parts them.
 
 Two entries are of one family when they share a trait, or are linked by entries that do (connected components):
 

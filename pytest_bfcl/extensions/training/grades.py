@@ -61,7 +61,7 @@ class Grades(NamedTuple):
 def grades_of(entry: Entry, transcript: Transcript, *, valid: bool, call_cost: float = CALL_COST) -> Grades:
     """The grades of a conversation about a multi-turn entry; ``valid`` is its verdict. Raises `HarnessError`.
 
-    A conversation that is still going on is graded as if nothing more were said.
+    A conversation that is still in progress is graded as if the model stopped here.
     """
     record = replay(entry, transcript, shares=True)
     due = [Counter(map(_call, turn.expected)) for turn in record.turns]

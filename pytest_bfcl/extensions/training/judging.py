@@ -1,6 +1,6 @@
 """Files of rollouts judged piece by piece, verdicts by model: what one process, or each worker of a cluster, does.
 
-Verdicts of a `Piece` go to ``<out>/model=<name>/<piece>.jsonl``, written anew when it is judged again.
+Verdicts of a `Piece` go to ``<out>/model=<name>/<piece>.jsonl``, written again when it is judged again.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def _opened(choice: str) -> DataSet:
 
 
 class Tally(NamedTuple):
-    """What came of one piece."""
+    """The result of one piece."""
 
     path: str
     lines: int

@@ -164,7 +164,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _data_of_run(folder: Path) -> DataSet:
-    """The data a run was asked from; another would give other verdicts. Raises `UsageError` where it is not here."""
+    """The data of a run; another would give other verdicts. Raises `UsageError` where it is not here."""
     from pytest_bfcl.rescoring import data_of_run, open_data
     from pytest_bfcl.runs.directory import RunDirectory, is_run
 
@@ -174,7 +174,7 @@ def _data_of_run(folder: Path) -> DataSet:
 
 
 def tell(sentences: Iterable[str]) -> None:
-    """Sentences for people, beside the verdicts."""
+    """Sentences for people, next to the verdicts."""
     for sentence in sentences:
         say(f"pytest-bfcl score: {sentence}", file=sys.stderr)
 

@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _leak(split: Split, data: DataSet) -> str:
-    """How much training on one part tells of the other."""
+    """How much training on one part affects the other."""
     from pytest_bfcl.extensions.training.content import NEAR
     from pytest_bfcl.extensions.training.families import alike
     from pytest_bfcl.extensions.training.splits import entries_of

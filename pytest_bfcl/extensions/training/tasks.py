@@ -55,7 +55,7 @@ class Options(TypedDict, total=False):
 
 class TaskKey(TypedDict):
     """What of a row says which entry it is, and how replies to it are read (`READ_BY`): plain texts, whatever table
-    they pass through, empty where nothing was said."""
+    they pass through, empty where there is none."""
 
     data: str
     data_sha256: str

@@ -123,13 +123,13 @@ def environments(tasks: Tasks) -> dict[str, type[EntryEnvironment]]:
 def environment_reward(
     environments: Sequence[EntryEnvironment], completions: Sequence[Any] = (), **columns: Any
 ) -> list[float]:
-    """The function for ``reward_funcs`` beside `environments`: ends each rollout with what the policy said last."""
+    """The function for ``reward_funcs`` next to `environments`: ends each rollout with what the policy said last."""
     said = list(completions) or [None] * len(environments)
     return [each._reward(completion) for each, completion in zip(environments, said, strict=True)]
 
 
 class EntryEnvironment:
-    """One rollout of an entry: its tools are methods, `reset` begins it anew.
+    """One rollout of an entry: its tools are methods, `reset` restarts it.
 
     Each call is its own step: TRL makes them one at a time. So the limit of steps is one of calls, and larger than
     a run's unless the tasks have one: a turn of the official set needs up to 34 calls. Entries of one step note the
@@ -177,7 +177,7 @@ class EntryEnvironment:
         return OVER if found.done else _texts(found.observations)
 
     def _reward(self, completion: object) -> float:
-        """End the rollout, once, and tell its reward. Turns that were never reached have no call."""
+        """End the rollout, once, and return its reward. Turns that were never reached have no call."""
         episode = self._playing
         text = _last_text(completion)
         while not episode.done:

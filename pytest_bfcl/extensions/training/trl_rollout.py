@@ -70,7 +70,7 @@ def rollout(tasks: Tasks) -> Callable[[list[list[Message]], Any], Parsed]:
 
 
 def rollout_reward(completions: Sequence[Any] = (), **columns: Any) -> list[float]:
-    """The function for ``reward_funcs`` beside `rollout`: what the episodes earned."""
+    """The function for ``reward_funcs`` next to `rollout`: what the episodes earned."""
     return [float(each) for each in columns[REWARD]]
 
 

@@ -40,7 +40,7 @@ class BfclTaskData(vf.TaskData):  # type: ignore[misc]
 
 
 class BfclState(vf.State):  # type: ignore[misc]
-    """What came of a rollout; ``None`` until the harness has played it."""
+    """The result of a rollout; ``None`` until the harness has played it."""
 
     reward: float | None = None
     verdict: float = 0.0
@@ -134,7 +134,7 @@ class BfclHarness(vf.Harness[vf.HarnessConfig]):  # type: ignore[misc]
         mcp_urls: dict[str, str],
         data: BfclTaskData,
     ) -> vf.ProgramResult:
-        """Play to the end, or until verifiers lets no further request through; the state tells what came of it."""
+        """Play to the end, or until verifiers lets no further request through; the state shows the result."""
         episode = episode_of(
             data.model_dump(include={"data", "data_sha256", "entry_id"}), cast("Options", data.options)
         )

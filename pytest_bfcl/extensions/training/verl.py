@@ -88,7 +88,7 @@ class Interactions:
         return len(self._episodes)
 
     def start(self, name: str, row: Fields) -> Episode:
-        """Begin the episode of a rollout anew."""
+        """Restart the episode of a rollout."""
         episode = self._episodes[name] = episode_of(row, self.options)
         episode.reset()
         return episode

@@ -22,7 +22,7 @@ with naming("the interaction of verl", 'pip install "verl<0.8"'):
 
 
 class BfclInteraction(BaseInteraction):  # type: ignore[misc]
-    """Plays the entry that a row's ``interaction_kwargs`` name; ``config`` holds `Options` beside the name."""
+    """Plays the entry that a row's ``interaction_kwargs`` name; ``config`` holds `Options` next to the name."""
 
     def __init__(self, config: Parsed) -> None:
         super().__init__(config)

@@ -38,7 +38,7 @@ def rename_parameters(entry: Entry, chance: random.Random) -> dict[str, Any]:
 
 
 def distractors(entry: Entry, chance: random.Random) -> dict[str, Any]:
-    """Beside each tool one that talks about it and does something else; the right ones come first."""
+    """Next to each tool one that talks about it and does something else; the right ones come first."""
     taken = {str(doc["name"]) for doc in entry.all_functions}
     made = [_distractor(doc, taken) for doc in entry.function]
     changes: dict[str, Any] = {"function": [*entry.function, *made]}

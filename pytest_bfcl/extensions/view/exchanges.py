@@ -67,7 +67,7 @@ def exchanges(line: Fields, stored: Fields | None, entry: Entry | None, asked: M
 
 
 class _Body:
-    """Bodies of requests: the adapter's own where the model was asked over HTTP by it, else messages and functions."""
+    """Bodies of requests: the adapter's own where it sent the request over HTTP, else messages and functions."""
 
     def __init__(
         self, line: Fields, functions: Sequence[Fields], entry: Entry | None, asked: ModelFingerprint | None

@@ -33,7 +33,7 @@ class StaleIndexError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """What tells cheaply that a file is the one that was read: bytes, time of the last change, the file's number."""
+    """What shows cheaply that a file has not changed: bytes, time of the last change, the file's number."""
 
     size: int
     mtime_ns: int

@@ -23,7 +23,7 @@ class Links:
         return f"run/{quote(name)}/index.html"
 
     def live(self, name: str) -> str:
-        """A run while it goes on; empty where nothing is live."""
+        """A run in progress; empty where nothing is live."""
         return f"run/{quote(name)}/live.html"
 
     def entry(self, name: str, page: str, against: str = "") -> str:
@@ -48,7 +48,7 @@ class Links:
         return f"audit/{quote(name)}.html"
 
     def entries_from_run(self, name: str) -> str:
-        """What stands before the name of an entry's page in links of the run's page."""
+        """What comes before the name of an entry's page in links of the run's page."""
         return "entries/"
 
     def run_from_entry(self, name: str) -> str:

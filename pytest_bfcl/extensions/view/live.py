@@ -1,4 +1,4 @@
-"""A run while it goes on: rate, time left, cost, errors by kind, the score so far, the latest failures.
+"""A run in progress: rate, time left, cost, errors by kind, the score so far, the latest failures.
 
 Read from the run's files alone; the run knows nothing of it. A look takes in what was added since the last one. How
 often it is looked is measured by what a look costs, so that looking takes a small share of one core.
@@ -28,10 +28,10 @@ EVERY_S, AT_LEAST_EVERY_S = 2.0, 30.0
 SHARE = 0.02
 """Share of a core that looking may take."""
 WINDOW_S = 30.0
-"""The rate is that of so many last seconds."""
+"""The rate of the last seconds."""
 FAILURES = 12
 SILENT_S = 120.0
-"""After so long without a line a run that says it goes on is said to be silent."""
+"""After this time without a line a run that says it is in progress counts as silent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class LiveFigures:
-    """How a run stands. ``rate`` is in entries a second, ``left_s`` seconds; ``None`` where it cannot be told."""
+    """How a run stands. ``rate`` is in entries a second, ``left_s`` seconds; ``None`` where it is not known."""
 
     state: str
     done: int
@@ -72,7 +72,7 @@ class LiveFigures:
 
     @property
     def running(self) -> bool:
-        """Whether the run says that it goes on."""
+        """Whether the run says that it is in progress."""
         return self.state == "running"
 
 

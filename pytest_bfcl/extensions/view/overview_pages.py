@@ -1,4 +1,4 @@
-"""The pages that put runs together: leaderboard, history, stability, findings; and a run that goes on."""
+"""The pages that put runs together: leaderboard, history, stability, findings; and a run in progress."""
 
 from __future__ import annotations
 
@@ -289,7 +289,7 @@ class OverviewPages:
     # Live.
 
     def live_page(self, listed: ListedRun) -> bytes:
-        """A run that goes on; the figures come as events from then on."""
+        """A run in progress; the figures come as events from then on."""
         place = f"run/{listed.name}/live.html"
         found = LiveRun(self.store, listed, self.links).look()
         return self._page("live.html.jinja", place, "index", run=listed.path.name, found=found)

@@ -26,7 +26,7 @@ def place_of(name: str) -> str:
 
 
 def in_parts(names: Sequence[str]) -> Iterator[list[str]]:
-    """Names in order, so many a part."""
+    """Names in order, a fixed number in each part."""
     ordered = sorted(names, key=place_of)
     for start in range(0, len(ordered), ENTRIES_A_PART):
         yield ordered[start : start + ENTRIES_A_PART]

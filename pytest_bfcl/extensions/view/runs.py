@@ -1,4 +1,4 @@
-"""The runs below the folders that were named: found, told apart by a name for addresses, opened when looked at.
+"""The runs below the folders that were named: found, distinguished by a name for addresses, opened when looked at.
 
 Audits of data (``pytest-bfcl validate audit -o``) are listed with them.
 
@@ -53,7 +53,7 @@ class ListedAudit(NamedTuple):
 
 
 class ListedRun:
-    """One run directory. ``name`` stands in addresses, ``root`` is the folder it was found in."""
+    """One run directory. ``name`` is part of addresses, ``root`` is the folder it was found in."""
 
     def __init__(self, name: str, path: Path, root: Path, shared: dict[str, str], cache: Path | None) -> None:
         self.name = name
@@ -91,12 +91,12 @@ class ListedRun:
 
     @property
     def indexed(self) -> bool:
-        """Whether its index is at hand: to be looked up in without waiting."""
+        """Whether its index is available: to be looked up in without waiting."""
         return self._index is not None
 
     @property
     def stamps(self) -> tuple[Stamp | None, ...]:
-        """What tells whether anything shown of the run has changed."""
+        """What shows whether the run has changed."""
         return tuple(Stamp.of(self.path / name) for name in (RUN_FILE, SUMMARY_FILE, RESULTS_FILE))
 
 

@@ -28,7 +28,7 @@ from pytest_bfcl.runs.paths import write_here
 
 ROWS_A_PAGE = 2_500
 ALL_PAIRS = 6
-"""Up to so many runs every two are compared; of more, each with the one before it."""
+"""Up to this number of runs, every two are compared; of more, each with the one before it."""
 MARK = "site.json"
 """Says that a folder holds a site of ours, which may be written again."""
 
@@ -53,7 +53,7 @@ class SiteLinks(Links):
         return f"entry.html#beside/{quote(safe_id(entry_id))}"
 
     def entries_from_run(self, name: str) -> str:
-        """What stands before the name of an entry's page in links of the run's page."""
+        """What comes before the name of an entry's page in links of the run's page."""
         return f"../../entry.html#{quote(name)}/"
 
     def run_from_entry(self, name: str) -> str:
@@ -151,7 +151,7 @@ class _Writer:
     # Entries.
 
     def _suffixes(self, runs: Sequence[ListedRun]) -> dict[str, list[str]]:
-        """What tells the pages of a run's models apart, for the script that unpacks them."""
+        """What distinguishes the pages of a run's models, for the script that unpacks them."""
         return {
             listed.name: [model_suffix(model, opened.models) for model in opened.index.models()]
             for listed in runs

@@ -18,7 +18,7 @@ from pytest_bfcl.plain_text import redrawn, say
 
 SUMMARY = "write the pages of view as files"
 EVERY_S = 2.0
-"""Where no terminal is, progress is said no more often."""
+"""Without a terminal, progress is printed no more often."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

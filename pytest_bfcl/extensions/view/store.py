@@ -246,7 +246,7 @@ class Store:
     ) -> list[tuple[ListedRun, Row]]:
         """The lines of one entry in all runs (or those named) that can be read, in the order of the folders.
 
-        ``at_once``: only of runs whose index is at hand.
+        ``at_once``: only of runs whose index is available.
         """
         found: list[tuple[ListedRun, Row]] = []
         for listed in self.runs.listed:

@@ -1,7 +1,7 @@
 """A run in a few figures, for the table of all runs: score with its interval, cost, state, gate.
 
 From ``summary.json`` where there is one that is not older than the results; otherwise counted from the index, so that a
-run that goes on, or was killed, has its figures too.
+run that is in progress or was killed, has its figures too.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class ModelFigures:
 class RunSummary:
     """A run: what was measured, when, how it stands, and its models. ``gate`` is a verdict or ``none``.
 
-    Runs with the same ``measured`` (data and rules) may stand in one table.
+    Runs with the same ``measured`` (data and rules) may be in one table.
     """
 
     name: str
@@ -72,7 +72,7 @@ class RunSummary:
     notes: tuple[str, ...] = ()
 
     def measures(self, data: str) -> bool:
-        """Whether this is a run of the data that `data_of`, or another summary's ``measured``, tells."""
+        """Whether this is a run of the data that `data_of`, or another summary's ``measured``, shows."""
         return self.measured.partition(" · ")[0] == data.partition(" · ")[0]
 
     @property
@@ -82,7 +82,7 @@ class RunSummary:
 
     @property
     def running(self) -> bool:
-        """Whether the run says that it goes on."""
+        """Whether the run says that it is in progress."""
         return self.state == "running"
 
 
@@ -133,12 +133,12 @@ def data_of(prints: Fingerprint) -> str:
 
 
 def _measured(prints: Fingerprint) -> str:
-    """Data and rules in words; runs with the same words may stand in one table."""
+    """Data and rules in words; runs with the same words may be in one table."""
     return f"{data_of(prints)} · {prints.rules} rules {prints.rules_version}"
 
 
 def summary_now(listed: ListedRun) -> tuple[Summary, list[str]]:
-    """The summary of a run as it stands, and what is wrong with its files. Raises `UsageError`, `OSError`."""
+    """The summary of a run unchanged, and what is wrong with its files. Raises `UsageError`, `OSError`."""
     run, notes = listed.run, []
     try:
         found = run.summary()
@@ -163,7 +163,7 @@ def tallies_of(run: RunDirectory) -> Tallies:
 
 
 def figures_of(model: Fields, *, running: bool = False) -> ModelFigures:
-    """The figures of one model of a summary; while a run goes on its score is the share that passed so far.
+    """The figures of one model of a summary; during a run its score is the share that passed so far.
 
     Groups of which a few entries are done would weigh as much as whole ones, with intervals that say nothing.
     """

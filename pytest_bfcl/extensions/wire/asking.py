@@ -1,6 +1,6 @@
 """Wire checks as nodes of pytest's tree, ``bfcl/wire.jsonl::<check>``, and who asks them.
 
-They are asked beside pytest's own thread, all that this process will run at once.
+They run next to pytest's own thread, all that this process will run at once.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class WireFault(AssertionError):
 
 
 class WireTrouble(pytest.fail.Exception):  # type: ignore[name-defined, misc]
-    """The endpoint could not be asked: pytest's ERROR, with a ready text."""
+    """The endpoint could not be reached: pytest's ERROR, with a ready text."""
 
 
 class WireFile(CheckFile):
@@ -80,7 +80,7 @@ class WireFile(CheckFile):
 
 
 class WireItem(pytest.Item):
-    """One check of one model's endpoint: it is asked in setup and judged in the call."""
+    """One check of one model's endpoint: setup sends the requests, and the call judges."""
 
     contender: Contender
     check: str
@@ -88,7 +88,7 @@ class WireItem(pytest.Item):
 
     @classmethod
     def of(cls, parent: WireFile, contender: Contender, check: str, label: str | None) -> WireItem:
-        """The item; its label tells models apart."""
+        """The item; its label distinguishes models."""
         item: WireItem = cls.from_parent(parent, name=f"{check}[{label}]" if label else check)
         if label:
             pytest_internals.set_label(item, parent, check, label)
@@ -268,7 +268,7 @@ def checks_of(
 
 
 def _place_of(contender: Contender, settings: Settings) -> Place:
-    """Where a model is asked; raises `UsageError`."""
+    """Where a request is sent; raises `UsageError`."""
     from pytest_bfcl.extensions.wire.client import Place
 
     if contender.spec is None:

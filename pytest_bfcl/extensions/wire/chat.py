@@ -65,7 +65,7 @@ def usage_of(body: Json) -> Usage | None:
 
 
 def streamed_choices(exchange: Exchange) -> tuple[dict[int, list[Json]], Usage | None]:
-    """Index → the parts of a choice in the chunks of a stream, in order; the last usage told."""
+    """Index → the parts of a choice in the chunks of a stream, in order; the last usage reported."""
     choices: dict[int, list[Json]] = {}
     usage: Usage | None = None
     for chunk in exchange.objects():
@@ -216,7 +216,7 @@ def _content(said: str | Sequence[str]) -> str | list[Json]:
 
 ENDS = {"stop": STOP, "length": LENGTH}
 LIMIT = 24
-"""Tokens of an answer where a check does not say: a model without a question may go on for long."""
+"""Tokens of an answer where a check does not say: a model without a question may continue for long."""
 
 
 class Completions(Reader):
@@ -229,7 +229,7 @@ class Completions(Reader):
     nothing_streamed = Chat.nothing_streamed
 
     def body(self, request: Request, model: str) -> Json:
-        """The JSON body of a request: what was said, as one prompt."""
+        """The JSON body of a request: the messages, as one prompt."""
         prompt = "\n".join(str(turn.text) for turn in request.turns if isinstance(turn, Message))
         body: Json = {"model": model, "prompt": prompt, self.limit_name: request.limit or LIMIT}
         if request.stream:

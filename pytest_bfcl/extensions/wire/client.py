@@ -178,7 +178,7 @@ class _Received:
 
 
 class _Slots:
-    """So many places, given to who has come farthest and then to who came first."""
+    """A number of places, given to who has come farthest and then to who came first."""
 
     def __init__(self, count: int) -> None:
         self._free = count

@@ -45,7 +45,7 @@ class Wanted:
 
 
 def compare(wanted: Sequence[Wanted], reply: Reply) -> Match:
-    """An answer's calls beside the dictated ones, in order."""
+    """An answer's calls next to the dictated ones, in order."""
     calls = reply.calls
     if len(calls) < len(wanted):
         lost = lost_call(reply)

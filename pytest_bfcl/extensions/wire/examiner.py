@@ -1,4 +1,4 @@
-"""Runs checks side by side and keeps what came of them; `examiner_of` opens one that asks over HTTP."""
+"""Runs checks side by side and keeps their results; `examiner_of` opens one that asks over HTTP."""
 
 from __future__ import annotations
 

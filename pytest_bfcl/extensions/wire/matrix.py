@@ -208,7 +208,7 @@ def _broke(row: Row, fault: Fault, faults: Iterable[Fault]) -> Broke:
 
 
 async def _again(probe: Probe, faults: Iterable[Fault]) -> list[Fault]:
-    """The faults that are still there when their cells are asked alone."""
+    """The faults that are still there when their cells are sent alone."""
     cells = list(dict.fromkeys(fault.cell for fault in faults))[:MOST_ASKED_AGAIN]
     replies = await fill(probe, cells, at_once=False)
     found: list[Fault] = []

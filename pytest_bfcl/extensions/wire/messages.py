@@ -25,7 +25,7 @@ from pytest_bfcl.json_types import Parsed
 
 Json = Parsed
 LIMIT = 8192
-"""Tokens of an answer, which the API wants to be told: the longest dictated text fits, and all models take it."""
+"""Tokens of an answer, which the API requires: the longest dictated text fits, and all models take it."""
 ENDS = {
     "tool_use": CALLS, "end_turn": STOP, "stop_sequence": STOP, "max_tokens": LENGTH, "pause_turn": "pause_turn",
     "refusal": "refusal", "model_context_window_exceeded": LENGTH,

@@ -1,4 +1,5 @@
-"""What came of a check: attempts, how often it held, the exchanges that prove a fault; and the line that is kept of it.
+"""The result of a check: attempts, how often it held, the exchanges that prove a fault; and the line that is kept of
+it.
 
 A line of ``wire.jsonl`` has what a maintainer needs to see the fault again. Keys and passwords are taken out before
 anything is kept; long answers keep their beginning, their end and the bytes that prove the fault.
@@ -70,7 +71,7 @@ class Outcome:
         return replace(self, state="blocked", blocked_by=by, why=f"not judged: {by} is broken ({self.why})")
 
     def unconfirmed(self) -> Outcome:
-        """The same, when a suspicion was not seen again: nothing is said about the server."""
+        """The same, when a suspicion was not seen again: the server is not blamed."""
         counts = Counter(self.counts)
         counts["not_called"] += counts.pop("broke", 0)
         return replace(self, state="not_called", counts=dict(counts), why=f"{self.why}; not seen again")
@@ -93,7 +94,7 @@ def _mean(values: Sequence[float | None]) -> float | None:
 
 
 def trigger_rate(found: Iterable[Outcome | WireRecord]) -> float | None:
-    """Share of attempts in which the model called where it plainly should; ``None`` when nothing was asked."""
+    """Share of attempts in which the model called where it plainly should; ``None`` when nothing was sent."""
     pairs = [(each.called, sum(each.counts.get(state, 0) for state in JUDGED)) for each in found]
     asked = sum(count for _, count in pairs)
     return sum(min(called, count) for called, count in pairs) / asked if asked else None
@@ -121,7 +122,8 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class WireRecord:
-    """What came of one check of one model. ``counts``: state → attempts; ``certain``: no model could have done this."""
+    """The result of one check of one model. ``counts``: state → attempts; ``certain``: no model could have done
+    this."""
 
     check: str
     group: str

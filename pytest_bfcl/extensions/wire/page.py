@@ -43,7 +43,7 @@ class Server:
 
     @property
     def headline(self) -> str:
-        """What stands above everything else: a server that never called tells nothing of most rules; else empty."""
+        """What precedes everything else: a server that never called shows nothing about most rules; else empty."""
         if self.trigger_rate != 0:
             return ""
         silent = self.counts["not_called"] + self.counts["blocked"]
@@ -66,7 +66,7 @@ class Server:
 
     @property
     def figures(self) -> dict[str, float | None]:
-        """The measures beside the checks."""
+        """The measures next to the checks."""
         return {name: value for record in self.records for name, value in record.figures.items()}
 
 

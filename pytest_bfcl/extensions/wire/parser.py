@@ -3,7 +3,7 @@
 A callable is given an iterable of text deltas, and the tools as chat completions has them if it takes two arguments.
 It returns (or yields, asynchronously or not) events in chat completions' form: a delta (``content``, ``tool_calls``,
 ``reasoning_content``), a choice (``delta``, ``finish_reason``) or a chunk (``choices``), as dicts or as objects with
-``model_dump``; a text is content, ``None`` says nothing. A class is made anew for every text, then called.
+``model_dump``; a text is content, ``None`` says nothing. A class is made for every text, then called.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ def _offered(tools: Sequence[Tool]) -> list[Parsed]:
 
 
 class Hung(Exception):
-    """A parser that does not end: nothing more is asked of it."""
+    """A parser that does not end: it gets no more texts."""
 
     def __init__(self, deltas: Sequence[str]) -> None:
         super().__init__(f"it does not come to an end within {LIMIT_S:g} s")
@@ -124,7 +124,7 @@ class _Odd(Exception):
 
 
 class _Late(BaseException):
-    """Too much time: no parser's ``except Exception`` may take it for its own."""
+    """Too much time: no parser's ``except Exception`` may catch it."""
 
 
 @contextmanager
@@ -200,7 +200,7 @@ def _reply(chunks: Sequence[Parsed]) -> Read:
 
 
 class EngineParser:
-    """A parser of an installed vLLM or SGLang, in its own process. It tells calls, nothing of their deltas."""
+    """A parser of an installed vLLM or SGLang, in its own process. It returns calls, not their deltas."""
 
     def __init__(self, parser: InstalledParser) -> None:
         self._parser = parser

@@ -61,7 +61,7 @@ class Suspected(LikelyBroke):
 
 
 class NotCalled(NotHeld):
-    """The model did not do what was plainly asked: nothing is said about the server."""
+    """The model did not do what was plainly asked: the server is not blamed."""
 
     state = "not_called"
 
@@ -148,9 +148,9 @@ class Line:
 
 
 class Probe:
-    """One attempt of the check ``name``. ``called`` tells whether any answer held a call: without one nothing can
+    """One attempt of the check ``name``. ``called`` shows whether any answer held a call: without one nothing can
     have held. ``optional``: a 4xx is `Refused`. ``again``: a fault is looked for a second time, alone. ``unstreamed``:
-    streams are broken, everything is asked unstreamed. ``chain``: requests that will follow one another.
+    streams are broken, no request is streamed. ``chain``: requests that will follow one another.
     """
 
     def __init__(

@@ -215,7 +215,7 @@ class Reply:
 
     @property
     def form(self) -> str:
-        """``streamed`` or ``unstreamed``, by what was asked."""
+        """``streamed`` or ``unstreamed``, by the request."""
         return "streamed" if b'"stream": true' in self.exchange.sent else "unstreamed"
 
 

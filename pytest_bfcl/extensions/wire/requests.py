@@ -1,4 +1,4 @@
-"""What is asked, in no API's words: turns of a conversation, tools, switches, and orders that leave nothing to choose.
+"""The request, in no API's words: turns of a conversation, tools, switches, and orders that leave nothing to choose.
 
 Every argument is dictated as JSON on one line, so that any difference in what comes back needs an explanation.
 """
@@ -60,7 +60,7 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True)
 class Verbatim:
-    """What the server gave, given back as it stands: messages (chat), output items (Responses)."""
+    """What the server gave, given back unchanged: messages (chat), output items (Responses)."""
 
     items: tuple[Fields, ...]
 
@@ -187,11 +187,11 @@ def message_text(request: Request) -> str:
 
 
 CODE_WORD = f"Call this function once:\n- {line(note('CODEWORD'))}\nWrite the code word you were told for CODEWORD."
-"""An order that needs a word told elsewhere."""
+"""An order that needs a word given elsewhere."""
 
 
 def told_directly(said: str) -> Request:
-    """The same with the word told in the order itself."""
+    """The same with the word given in the order itself."""
     return Request.of(f"{said}\n{CODE_WORD}", NOTE)
 
 

@@ -121,7 +121,7 @@ class Judged:
 
     @cached_property
     def match(self) -> Match:
-        """The answer's calls beside the dictated ones."""
+        """The answer's calls next to the dictated ones."""
         return compare(self.wanted, self.reply)
 
     @property
@@ -167,9 +167,9 @@ class Check:
     """One check: its rule, and ``judge``, which asks and raises unless the rule held.
 
     ``after``: checks without which this one means nothing; when one of them is broken, this one is not judged.
-    ``optional``: a server may refuse what is asked here with a clean 4xx. ``alone``: nothing else runs beside it.
-    ``streamed``: it is about streams and nothing else. ``chain``: so many requests follow one another; it goes first.
-    """
+    ``optional``: a server may refuse the request here with a clean 4xx. ``alone``: nothing else runs next to it.
+    ``streamed``: it is about streams and nothing else. ``chain``: this number of requests follow one another; it goes
+    first."""
 
     name: str
     rule: Rule

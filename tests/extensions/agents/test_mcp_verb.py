@@ -107,7 +107,7 @@ def test_a_simulated_system_begins_in_the_state_of_a_file(verb: Verb) -> None:
         (("TradingBot", "--config", "list.json"), "list.json is not a JSON object"),
         (("TradingBot", "--config", "absent.json"), "cannot use absent.json"),
         (("Tradingbot",), "TradingBot"),
-        ((), "name a simulated system or --entry ID"),
+        ((), "name either a simulated system"),
         (("TradingBot", "--judge"), "--judge needs --entry"),
         (("--entry", "no_such_entry_0", "--data", "bundled"), "has no entry 'no_such_entry_0'"),
         (("--entry", "memory_kv_0-academic-0", "--data", "bundled"), "needs a memory: --memory DIR"),

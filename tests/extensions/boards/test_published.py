@@ -175,7 +175,7 @@ def test_run_leaderboard_report_and_site_show_it(tmp_path: Path, official: Any, 
     capsys.readouterr()
     for other in ([*asked, "--sample", "20"], ["run", "--model", "oracle:", "--data", "bundled", "--board", board]):
         assert main([*other, "-o", f"{run}2"]) == 2
-        assert "not to be shown beside published-2026-01-02.csv" in capsys.readouterr().err
+        assert "cannot be compared with published-2026-01-02.csv" in capsys.readouterr().err
         assert not Path(f"{run}2").exists()  # refused before the first request
 
 

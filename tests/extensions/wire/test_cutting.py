@@ -88,7 +88,7 @@ def test_our_own_reader_of_streams(tmp_path: Path, capsys: pytest.CaptureFixture
         assert (
             main(["doctor", "wire", "--parser", f"{HERE}:chat_stream", "--lines", str(tmp_path / "streams.jsonl")]) == 0
         )
-        assert "every split comes to the same" in capsys.readouterr().out
+        assert "every split gives the same result" in capsys.readouterr().out
 
 
 def test_every_format_of_a_family_can_be_written() -> None:

@@ -184,7 +184,7 @@ def _percent(argument: Argument, said: str) -> Iterator[tuple[str, str]]:
 
 
 def _days(entry_id: str, said: str) -> Iterator[Defect]:
-    """A day of the week beside a date that falls on another."""
+    """A day of the week next to a date that falls on another."""
     for found in _DAY_OF_DATE.finditer(said):
         for year, month, day in dates(found[2]):
             when = _day(year, month, day)

@@ -34,7 +34,7 @@ FACTORS = (1.0, 100.0, 1000.0, 60.0, 3600.0, 24.0, 7.0, 12.0, 1e6, 3.78541, 1.60
 MOST_NUMBERS = 160
 """Numbers of a conversation that sums and products are tried with, the newest."""
 TEXT_WORDS = 4
-"""From so many words on, a literal is a text whose order of words matters."""
+"""From this number of words on, a literal is a text whose order of words matters."""
 MONTHS = listed("january february march april may june july august september october november december")
 _NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?|(?<=\D)\d+(?:\.\d+)?")
 _WORD = re.compile(r"[^\W_]+")
@@ -138,7 +138,7 @@ def squeezed(text: str) -> str:
 
 
 def unescaped(text: str) -> str:
-    """A text as it stands inside JSON."""
+    """A text unchanged inside JSON."""
     return text.replace("\n", "\\n").replace('"', '\\"')
 
 

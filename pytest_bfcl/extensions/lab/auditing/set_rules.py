@@ -91,7 +91,7 @@ def _pair(first: Entry, other: Entry) -> Defect:
 
 
 def agentic_defects(dataset: DataSet, entries: Iterable[Entry]) -> Iterator[Defect]:
-    """Answers that stand in no conversation before the question, and on no page of the data's own web."""
+    """Answers that are in no conversation before the question, and on no page of the data's own web."""
     heard: dict[tuple[str, str], str] = {}
     web = _web(dataset)
     for entry in entries:
@@ -130,7 +130,7 @@ _NAMES = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight"
 
 
 def _stands(answer: str, where: str) -> bool:
-    """Whether an answer's words are all there: answers are often short forms of what was said."""
+    """Whether an answer's words are all there: answers are often short forms of the output."""
     wanted = _normal(answer).split()
     if len(wanted) == 1 and wanted[0] in where.replace(" ", ""):
         return True

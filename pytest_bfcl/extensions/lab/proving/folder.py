@@ -58,7 +58,7 @@ NOW = 4
 def prove_folder(root: Path, dataset: DataSet, names: Names = "auto", left_out: LeftOut | None = None) -> list[Part]:
     """One part for each model and category that has results and scores.
 
-    ``root`` holds ``result/`` and ``score/``, or is one of the two or one result file, beside the other; ``left_out``
+    ``root`` holds ``result/`` and ``score/``, or is one of the two or one result file, next to the other; ``left_out``
     collects lines of results that cannot be read. Raises `UsageError` when there is not both.
     """
     scores = _scores(root)
@@ -174,7 +174,7 @@ class _File:
         (self._part.differences if failed is not None else self._passed).append(found)
 
     def part(self) -> Part:
-        """What came of it."""
+        """The result."""
         part, score = self._part, self._score
         part.differences += [
             Difference(entry_id, reason_of_score(line), "no result", NO_RESULT)
@@ -237,7 +237,7 @@ def _network(line: ReplayLine, verdict: Fields) -> Cause | None:
 
 
 def _own_cause(line: ReplayLine, here: str, recorded: str) -> Cause | None:
-    """The cause of a difference where our verdict alone tells it."""
+    """The cause of a difference where our verdict alone shows it."""
     if here.startswith("not judged"):
         return NOT_JUDGED
     if here.endswith(":inference_error"):

@@ -114,7 +114,7 @@ class Part:
 
 
 _NO_LINES = frozenset({"header", "no result", "partly scored"})
-"""Causes that are no line's own: they count beside the lines compared."""
+"""Causes that are no line's own: they count next to the lines compared."""
 
 
 def proof_markdown(parts: Sequence[Part], title: str, about: Iterable[str] = ()) -> str:

@@ -1,4 +1,4 @@
-"""A run where others look at it while it goes on: ``--bfcl-report wandb``, ``--bfcl-report otel``."""
+"""A run in progress, shown elsewhere: ``--bfcl-report wandb``, ``--bfcl-report otel``."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Spans of a run while it goes on, sent as OTLP: to a collector, Langfuse, Phoenix, MLflow.
+"""Spans of a run in progress, sent as OTLP: to a collector, Langfuse, Phoenix, MLflow.
 
-Where to and with which headers is said by OpenTelemetry's own variables (``OTEL_EXPORTER_OTLP_ENDPOINT``,
+Where to and with which headers is set by OpenTelemetry's own variables (``OTEL_EXPORTER_OTLP_ENDPOINT``,
 ``OTEL_EXPORTER_OTLP_HEADERS`` …). The spans are those of ``export --format otel``.
 """
 

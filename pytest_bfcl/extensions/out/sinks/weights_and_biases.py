@@ -1,4 +1,4 @@
-"""A run at Weights & Biases: progress while it goes on, scores with intervals and a table at its end.
+"""A run at Weights & Biases: progress during the run, scores with intervals and a table at its end.
 
 Project and entity are wandb's own variables, or ``WANDB_BFCL_PROJECT=ENTITY:PROJECT`` as for bfcl-eval. With
 ``WANDB_MODE=offline`` all of it is written to a folder, for `wandb sync`.

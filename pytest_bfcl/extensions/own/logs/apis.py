@@ -1,6 +1,6 @@
 """Requests and responses of the APIs themselves: chat completions, Responses, Anthropic's messages, Gemini; litellm's.
 
-A line is the request with its ``response`` beside (or below ``request`` and ``response``), or ``messages`` and
+A line is the request with its ``response`` next to (or below ``request`` and ``response``), or ``messages`` and
 ``tools`` of a whole conversation.
 """
 
@@ -36,7 +36,7 @@ class Threads:
         self._by_id: dict[str, tuple[Said, ...]] = {}
 
     def before(self, request: Fields) -> tuple[Said, ...]:
-        """What was said before a request. Raises `UnknownShape`."""
+        """The messages before a request. Raises `UnknownShape`."""
         previous = request.get("previous_response_id")
         if previous is None:
             return ()
@@ -100,7 +100,7 @@ def exchange(
 
 
 def _system(value: object) -> Said | None:
-    """What a request says beside its messages: text, blocks, or Gemini's content."""
+    """What a request says next to its messages: text, blocks, or Gemini's content."""
     if not value:
         return None
     content = value.get("parts", value) if isinstance(value, Mapping) else value

@@ -1,6 +1,6 @@
 """A file of recorded conversations, of any of the known formats, → its conversations, each once.
 
-A log of requests repeats what was said before in every request: of those only the longest is kept.
+A log of requests repeats the earlier messages in every request: of those only the longest is kept.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Rows of data sets about calls: xLAM's, and ACEBench's with the answers that lie beside them."""
+"""Rows of data sets about calls: xLAM's, and ACEBench's with the answers that lie next to them."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _python_type(word: str) -> Parsed:
 
 
 class AceAnswers:
-    """The answers of ACEBench's files, which lie in a folder ``possible_answer`` beside the questions."""
+    """The answers of ACEBench's files, which lie in a folder ``possible_answer`` next to the questions."""
 
     def __init__(self, path: Path) -> None:
         self._path = path.parent / ANSWERS / path.name

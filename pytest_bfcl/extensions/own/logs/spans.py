@@ -158,7 +158,7 @@ _WORDS = (
 
 
 def _ended(nested: Fields, events: Sequence[Fields], said: Sequence[Said]) -> str | None:
-    """What the ending that a span tells says against its reply."""
+    """What the ending that a span shows says against its reply."""
     for path in _WORDS:
         field = ".".join(map(str, path))
         if (trouble := word_trouble(maybe_parsed(_walked(nested, *path)), said, field)) is not None:

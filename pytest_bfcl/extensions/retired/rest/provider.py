@@ -15,7 +15,7 @@ from pytest_bfcl.providers.recorded import Query, Recording
 class RestProvider(Protocol):
     """Where GET requests are answered; called from several threads at once.
 
-    ``live`` says whether a known request is tried before a model is asked: answers may change, fail, or not be there.
+    ``live`` says whether a known request is tried before a request is sent: answers may change, fail, or not be there.
     """
 
     @property
@@ -24,7 +24,7 @@ class RestProvider(Protocol):
         ...
 
     def get(self, url: str, params: Fields, headers: Mapping[str, str]) -> Parsed:
-        """``{"status": number, "body": value or None}``; ``{"error": text}`` for an address that cannot be asked.
+        """``{"status": number, "body": value or None}``; ``{"error": text}`` for an address that does not answer.
 
         ``body`` is the parsed JSON of the response. Raises `pytest_bfcl.failures.BenchmarkError` for trouble that is
         not the caller's.
@@ -50,7 +50,7 @@ def whole_url(url: str, params: Fields) -> str:
 
 
 class RecordedRest(Recording):
-    """Recorded answers first; what is not recorded is asked of ``provider`` and recorded.
+    """Recorded answers first; what is not recorded comes from ``provider`` and is recorded.
 
     Without a provider (a replay) `get` raises `AdapterError` of kind ``not_recorded``.
     """

@@ -29,7 +29,7 @@ CHOSEN = ("it", "that one")
 REDRAWN = 8
 """Calls that are drawn until one comes out as the world wants."""
 APART = 4
-"""A measure and its limit are at least so many parts of a hundred apart."""
+"""A measure and its limit are at least this number of percent apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +49,13 @@ class Condition:
         return [*self.first, *(self.act if self.holds else self.other)]
 
     def told(self, turn: int) -> Parsed:
-        """What the entry tells of it."""
+        """What the entry records of it."""
         return {"turn": turn, "kind": self.kind, "holds": self.holds, "first": list(self.first), "act": list(self.act),
                 "other": list(self.other)}  # fmt: skip
 
 
 def conditioned(draft: Draft, kind: ConditionKind, holds: bool) -> Condition | None:
-    """A condition of this kind in a world where it holds or not; ``None`` where none came about."""
+    """A condition of this kind in a world where it holds or not; ``None`` if there is none."""
     able = [(domain, move) for domain, move in draft.moves_of(lambda move: suits(move, kind))]
     able.sort(key=lambda each: draft.rng.random() ** (1 / each[1].weight), reverse=True)
     for domain, move in able[:6]:

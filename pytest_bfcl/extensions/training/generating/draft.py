@@ -70,7 +70,7 @@ class Draft:
     opened: list[str] = field(default_factory=list)
 
     def steps(self, most: int) -> list[Step]:
-        """The calls of one turn, at most so many; none where nothing fits."""
+        """The calls of one turn, at most this number; none where nothing fits."""
         found: list[Step] = []
         while len(found) < most and (step := self._step(found)) is not None:
             found.append(step)

@@ -1,6 +1,6 @@
 """The folder of a set: a file a category, the order from easy to hard, and what was made, proved and refused.
 
-Tasks are written as they are made. A journal beside them says how far each file goes, so that an interrupted set
+Tasks are written as they are made. A journal next to them says how far each file goes, so that an interrupted set
 can be resumed. A torn line is cut off, and what is there is not made again. The journal goes when the set is whole.
 """
 
@@ -42,7 +42,7 @@ class Tally:
     alike: int = 0
 
     def add(self, told: Parsed) -> None:
-        """One place, as the journal tells of it."""
+        """One place, as in the journal."""
         self.proved += 1
         self.refused.update(told["refused"])
         self.attempts += 1 + sum(told["refused"].values())
@@ -159,7 +159,7 @@ class Folder:
         return kinds
 
     def _levels(self) -> Iterator[tuple[int, str]]:
-        """Difficulty and id of every task, read anew: a set may be larger than memory."""
+        """Difficulty and id of every task, read again: a set may be larger than memory."""
         with (self.path / JOURNAL).open(encoding="utf-8") as lines:
             next(lines)
             for line in lines:

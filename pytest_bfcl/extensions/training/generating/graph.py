@@ -38,7 +38,7 @@ class Plan:
 
 
 def planned(seed: str, names: Sequence[str], shape: str, twin: int = 0) -> Parsed | None:
-    """An entry of this shape about these simulators, not proved yet; ``None`` where none came about.
+    """An entry of this shape about these simulators, not proved yet; ``None`` if there is none.
 
     ``twin``: 0 or 1; the worlds of the two are opposite in every condition, and their users say the same.
     """

@@ -1,4 +1,4 @@
-"""The honest policy: it reads what it is shown (request, tools, results) and nothing else, and does what is asked.
+"""The honest policy: it reads what it is shown (request, tools, results) and nothing else, and does what is requested.
 
 It knows the language of requests (moves and conditions with their words), not the entry: no ground truth, no state. A
 task that it does not solve does not go into a set, so every task can be solved by reading.
@@ -35,7 +35,7 @@ _END = r"(?:\.(?=\s|$)|(?<=[.!?]\")(?=\s|$))"
 
 
 class Clause(NamedTuple):
-    """A move as it was asked for, with the words for its parameters, and where it stands in the text."""
+    """A move as requested, with the words for its parameters, and its place in the text."""
 
     domain: Domain
     move: Move

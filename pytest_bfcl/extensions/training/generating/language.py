@@ -65,7 +65,7 @@ def _fixed(text: str) -> str:
 
 
 def reading(text: str, slots: Mapping[str, str], *, named: bool = True) -> str:
-    """An expression for every way to say it; ``slots``: name → expression of what may stand there."""
+    """An expression for every way to say it; ``slots``: name → expression of what may be there."""
     pieces = []
     for fixed, name in _reading(text):
         slot = None if name is None else slots.get(name, "")

@@ -104,8 +104,8 @@ class State:
 class Move:
     """One call with words for it.
 
-    ``takes``: parameter → kind. ``fixed``: parameters whose value the words imply. ``gives``: kind → what the result
-    holds of it. ``once``: not twice in one conversation. ``weight``: how often it is chosen. ``after``: kinds that must
+    ``takes``: parameter → kind. ``fixed``: parameters whose value the words imply. ``gives``: kind → its part of
+    the result. ``once``: not twice in one conversation. ``weight``: how often it is chosen. ``after``: kinds that must
     come from an earlier result. ``fits``: whether the arguments make sense in the simulator's state. ``measure``,
     ``state`` and ``fails`` (makes the call fail in a world, or work) are what conditions are made of.
     """

@@ -1,7 +1,7 @@
 """Where a value of a call could have been read: in the user's words, in an earlier result, in the tool's document.
 
 Stricter than the audit's pool (`pytest_bfcl.extensions.lab.auditing.literals`), which asks whether an official value is
-hopeless: a value that a task asks for must stand there as it is.
+hopeless: a value that a task asks for must be there unchanged.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _IDLE = frozenset(
     )
 )
 _FEWEST = 4
-"""Letters of a word that can tell a choice."""
+"""Letters of a word that can decide a choice."""
 
 
 class Heard:

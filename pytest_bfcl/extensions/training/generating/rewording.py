@@ -44,7 +44,7 @@ def reworded(tasks: Sequence[Task], model: str, settings: Settings, record: Path
     """The tasks in a model's words where these hold, in their own where not.
 
     Replies are recorded in ``record`` the moment they arrive and never asked for again. Raises `UsageError` for a
-    damaged record, `AdapterError` where the model cannot be asked.
+    damaged record, `AdapterError` where the model cannot be used.
     """
     prompts = {task.number: _prompt(task) for task in tasks}
     known = _recorded(record)

@@ -20,7 +20,7 @@ MOST_SPELLINGS = 8
 MOST_WAYS = 60
 """Calls that are tried in one place of a turn."""
 PAIRED = 2
-"""Of turns with so many writing calls, both are replaced together too."""
+"""Of turns with this number of writing calls, both are replaced together too."""
 
 _WORDS: Mapping[str, Any] = {
     "string": str, "integer": int, "float": (int, float), "boolean": bool, "array": list, "dict": dict,

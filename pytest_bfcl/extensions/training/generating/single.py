@@ -81,7 +81,7 @@ def _call(rng: Random, tool: FunctionDoc) -> dict[str, Any]:
 
 
 def _accepted(tool: FunctionDoc, given: Fields) -> dict[str, list[Any]]:
-    """Acceptable values: those that are said, or the default, or nothing, where nothing is said."""
+    """Acceptable values: those in the request, or the default, or nothing, where the request has none."""
     found: dict[str, list[Any]] = {}
     for name, schema in (tool["parameters"].get("properties") or {}).items():
         if name in given:

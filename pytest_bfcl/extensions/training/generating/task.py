@@ -51,7 +51,7 @@ def entry_of(raw: Mapping[str, Any], entry_id: str, category: str) -> Entry:
 
 
 def task_of(raw: Mapping[str, Any], entry_id: str, category: str, number: int, facts: Facts) -> Task:
-    """The task of a proved entry; its line tells what it is made of under ``generated``."""
+    """The task of a proved entry; its line has its origin under ``generated``."""
     kind = str(raw["generated"]["kind"])
     difficulty = difficulty_of(facts, kind)
     told = {**raw["generated"], **asdict(facts), "difficulty": difficulty}

@@ -53,7 +53,7 @@ async def _thinking_back(probe: Probe) -> None:
 
 
 def _like_a_result(make: Callable[[Reply, str], list[Json]]) -> Judge:
-    """A user's message with a result in another form, beside the plain one."""
+    """A user's message with a result in another form, next to the plain one."""
 
     async def judge(probe: Probe) -> None:
         request, reply, word = await begun(probe)

@@ -216,7 +216,7 @@ async def _whole_characters(probe: Probe, text: str) -> None:
 
 
 def one_of(count: int) -> Judge:
-    """A call of the last tool among ``count``, beside the same with that tool alone."""
+    """A call of the last tool among ``count``, next to the same with that tool alone."""
 
     async def judge(probe: Probe) -> None:
         tools = [Tool(f"action_{n:03}", schema({"text": TEXT}), f"Carries out action {n}.") for n in range(count)]
@@ -231,7 +231,7 @@ SAID = "Sets something up."
 
 
 async def asked_for_less(probe: Probe, tool: Tool, arguments: Fields, *others: Tool) -> None:
-    """A dictated call of a tool, beside the same under a schema that asks for nothing."""
+    """A dictated call of a tool, next to the same under a schema that asks for nothing."""
     wanted = Wanted(tool.name, arguments)
     plain = Tool(tool.name, schema({key: {} for key in arguments}), SAID)
     requests = [

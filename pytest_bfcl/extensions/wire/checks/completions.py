@@ -38,7 +38,7 @@ async def both(probe: Probe, **how: Any) -> AsyncIterator[Reply]:
 
 
 def is_right(rule: RowJudge, *, stream: bool) -> Judge:
-    """An answer that a rule judges as it stands."""
+    """An answer that a rule judges unchanged."""
 
     async def judge(probe: Probe) -> None:
         reply = await completed(probe, stream=stream)

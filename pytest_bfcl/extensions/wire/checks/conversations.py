@@ -1,6 +1,6 @@
 """Conversations: results in every allowed form, ids taken back, twenty steps, roles, and what a client sends back.
 
-A client sends back the server's own message, text and reasoning beside calls, messages in parts; of the Responses API
+A client sends back the server's own message, text and reasoning next to calls, messages in parts; of the Responses API
 also instructions, answers that follow another, and reasoning that only travels.
 """
 
@@ -94,7 +94,7 @@ async def _kept(probe: Probe) -> None:
 
 
 def like_a_string(make: Callable[[str], str | Sequence[str]]) -> Judge:
-    """A result in another form, beside the same as one short text."""
+    """A result in another form, next to the same as one short text."""
 
     async def judge(probe: Probe) -> None:
         request, reply, word = await begun(probe)
@@ -221,7 +221,7 @@ async def _ids_unique(probe: Probe) -> None:
 
 
 def told_apart(apart: Callable[[str], Request]) -> Judge:
-    """A code word told as ``apart`` tells it, beside the same told in the order itself."""
+    """A code word as ``apart`` gives it, next to the same in the order itself."""
 
     async def judge(probe: Probe) -> None:
         word = probe.word()
@@ -264,7 +264,7 @@ async def _message_back(probe: Probe) -> None:
 
 
 def given_items(reply: Reply) -> tuple[dict[str, Any], ...]:
-    """The message (chat) or the output items (Responses) of an unstreamed answer, as they stand."""
+    """The message (chat) or the output items (Responses) of an unstreamed answer, unchanged."""
     body = reply.exchange.body
     return tuple(body["output"]) if "output" in body else (body["choices"][0]["message"],)
 

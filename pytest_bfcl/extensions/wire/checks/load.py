@@ -1,6 +1,6 @@
 """Many at once, clients that go away, and figures next to the checks.
 
-Figures: do arguments satisfy the schema, and is there a call exactly when expected? The same questions are asked
+Figures: do arguments satisfy the schema, and is there a call exactly when expected? The same requests are sent
 unstreamed and streamed, so that a difference between the two is the server's.
 """
 

@@ -126,7 +126,7 @@ OTHERS: dict[str, list[Any]] = {
 }  # fmt: skip
 DEEPEST = 3
 MOST = 8
-"""Parameters of a tool: so many that forty schemas hold every keyword several times."""
+"""Parameters of a tool: enough that forty schemas have every keyword several times."""
 
 
 def tasks() -> SearchStrategy[Pair]:

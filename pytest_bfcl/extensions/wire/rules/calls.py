@@ -1,7 +1,7 @@
-"""What an answer holds: its calls and their arguments, the text beside them, reasoning apart from both; how it ended.
+"""What an answer holds: its calls and their arguments, the text next to them, reasoning apart from both; how it ended.
 
 Calls are there, named as offered, with the arguments that were dictated and the schema allows. Nothing of a call, a
-text or reasoning stands in another's place.
+text or reasoning is in another's place.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ def _own_ids(judged: Judged) -> Found:
 # -- the text and the reasoning --------------------------------------------------------------------------------------
 
 _DETAILS = "reasoning_details"
-"""Reasoning in its own form, beside a text."""
+"""Reasoning in its own form, next to a text."""
 THINKS = ("<think>", "</think>", "<thinking>", "<|channel|>analysis", "[THINK]", "<seed:think>", "◁think▷")
 LONGEST = 20_000
 """Longest text that is searched for copies of calls."""
@@ -176,7 +176,7 @@ def _streamed_markers(judged: Judged) -> Found:
 
 
 def _copied(text: str, call: Call) -> bool:
-    """Whether a call's arguments stand in a text as a JSON object, alone or inside another."""
+    """Whether a call's arguments are in a text as a JSON object, alone or inside another."""
     if not call.values or "{" not in text:
         return False
     values = (each for value in values_in(text) for each in (value if isinstance(value, list) else [value]))

@@ -17,7 +17,7 @@ def is_time(value: object) -> bool:
 
 
 def odd_fields(what: str, body: Fields, **fields: object) -> Iterator[str]:
-    """The fields of an object that are not as they have to be; ``fields``: the value of each, or what tells it."""
+    """The fields of an object that are not as they have to be; ``fields``: the value of each, or what shows it."""
     for name, right in fields.items():
         found = body.get(name)
         if callable(right):
@@ -158,7 +158,7 @@ def _served_model(judged: Judged) -> Found:
 
 
 def _same_model(asked: str, told: str) -> bool:
-    """Whether a served name may be what was asked: a dated version, a path's last part, another case, a tag."""
+    """Whether a served name may be the request: a dated version, a path's last part, another case, a tag."""
     one, two = (name.lower().replace("\\", "/").rstrip("/").rsplit("/", 1)[-1] for name in (asked, told))
     return one.startswith(two) or two.startswith(one) or one.split(":")[0] == two.split(":")[0]
 

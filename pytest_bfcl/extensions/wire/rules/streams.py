@@ -52,7 +52,7 @@ def _chunk_form(judged: Judged) -> Found:
 
 
 def _preface(chunk: Json) -> bool:
-    """Whether a chunk is no part of the answer: gateways tell there what filters made of the prompt."""
+    """Whether a chunk is no part of the answer: gateways report the result of prompt filters there."""
     return not chunk.get("choices") and not chunk.get("usage") and not chunk.get("id")
 
 

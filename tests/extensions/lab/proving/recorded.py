@@ -56,7 +56,7 @@ GRAMMAR = Cause(
     "grammar", "A current JavaScript grammar refuses texts that an older one read as JSX or as a template call."
 )
 REFUSAL = Cause("refusal", "Nexus: the reference parses before it looks for the word of refusal, we after.")
-EMPTY_TEXT = Cause("empty text", "Gemini's handler keeps an empty text beside no call; here that is no call.")
+EMPTY_TEXT = Cause("empty text", "Gemini's handler returns an empty text without a call; here that is no call.")
 
 Lines = Iterable[dict[str, Any]]
 

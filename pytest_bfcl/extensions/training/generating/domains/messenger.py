@@ -52,7 +52,7 @@ def _received(config: Parsed, given: Any, value: Any) -> None:
 
 
 def _found(config: Parsed, given: Any, value: Any) -> None:
-    """So many messages with the word that is searched for."""
+    """A number of messages with the word that is searched for."""
     users = [number for number in config["user_map"].values() if number != "USR001"]
     kept = [each for each in config["inbox"] if given["keyword"].lower() not in str(each).lower()]
     config["inbox"] = kept + [{users[n % len(users)]: f"The {given['keyword']}, part {n}."} for n in range(int(value))]
