@@ -237,7 +237,7 @@ def _text(value: object, width: int) -> str:
 ALIKE = 3
 """Failures of one reason that are still listed one by one."""
 NAMED = 3
-"""Entries that are named beside the first."""
+"""Entries that are named next to the first."""
 
 T = TypeVar("T")
 

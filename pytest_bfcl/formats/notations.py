@@ -122,7 +122,7 @@ class JsonCalls:
         return pairs, position
 
     def _is_closed(self, text: str, position: int) -> bool:
-        """Whether the closing tag of this call follows: what stands before it is no prose."""
+        """Whether the closing tag of this call follows: the text before it is no prose."""
         end = text.find(self.closing, position) if self.closing and self.closing not in self.opening else -1
         return end >= 0 and not any(0 <= text.find(each, position) < end for each in self.opening)
 

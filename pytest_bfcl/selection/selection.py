@@ -180,7 +180,7 @@ def _ids_from_json(text: str, path: Path) -> list[str]:
 
 
 class JointData:
-    """The chosen set and files beside it: what both are, as a fingerprint and a report need it."""
+    """The chosen set and files next to it: what both are, as a fingerprint and a report need it."""
 
     def __init__(self, chosen: DataSet, files: DataSet) -> None:
         self._sets = (chosen, files)

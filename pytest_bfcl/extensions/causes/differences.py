@@ -36,7 +36,7 @@ REPEATED = re.compile(r"(\S.{0,39}?)\1{6,}.{0,40}$", re.S)
 MOST_OF_PIECE = 400
 """Characters of a text that are looked at for a piece that it repeats."""
 LEAST_LETTERS, LEAST_WORDS, FOREIGN = 20, 3, 0.8
-"""A text counts as reworded from this number of letters and words on, if this number of its words occurs nowhere else."""
+"""A text counts as reworded from this many letters and words on, if this share of them occurs nowhere else."""
 _ENDINGS = {
     reasons.REPLY_LENGTH.name: "length",
     reasons.REPLY_FILTERED.name: "filtered",
