@@ -172,7 +172,7 @@ class NamedJson:
 
     ``call``: a pattern, the name in one of its groups, that ends where the JSON begins; text it does not fit is no
     call. ``bare``: without any JSON there are no arguments. ``closing``: a call that it does not end was cut off.
-    ``ending``: where it follows, nothing but white space may stand between.
+    ``ending``: where it follows, nothing but white space may are between.
     """
 
     call: re.Pattern[str]

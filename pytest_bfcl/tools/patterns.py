@@ -66,7 +66,7 @@ class Pattern:
         return False
 
     def example(self, least: int = 0) -> str | None:
-        """A text of at least this number of characters in which it is found; ``None`` where none of a moderate length is."""
+        """A text with at least this many characters in which it is found; ``None`` without one of moderate length."""
         texts = dict.fromkeys(self._reached({self._start}), "")
         for _ in range(LONGEST_EXAMPLE):
             if len(texts.get(0, "")) >= least and 0 in texts and self.is_in(texts[0]):
