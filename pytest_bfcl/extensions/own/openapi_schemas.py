@@ -1,4 +1,4 @@
-"""Schemas of OpenAPI documents as JSON Schema that stands alone: what they refer to comes with them. And examples."""
+"""Schemas of OpenAPI documents as JSON Schema that is complete: what they refer to comes with them. And examples."""
 
 from __future__ import annotations
 

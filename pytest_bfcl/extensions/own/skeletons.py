@@ -1,4 +1,4 @@
-"""Entries to be filled in: the tools are there, request and answer wait for a person; near tools beside them."""
+"""Entries to be filled in: the tools are there, request and answer wait for a person; near tools next to them."""
 
 from __future__ import annotations
 

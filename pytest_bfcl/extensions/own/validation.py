@@ -36,9 +36,9 @@ MODES = {"fc": "native calls", "prompt": "prompting"}
 def unprovable(dataset: DataSet, refs: Iterable[EntryRef], settings: Settings) -> list[DataProblem]:
     """The entries whose own ground truth does not pass, with what it fails by, and those that an adversary passes.
 
-    Nothing is asked or kept. Entries that cannot run here (no weights, no search provider, no MCP server) are not told;
-    those without an answer that shows the way are tried by adversaries only. ``settings``: where MCP servers are.
-    """
+    Nothing is sent or stored. Entries that cannot run here (no weights, no search provider, no MCP server) are not
+    reported; those without an answer that shows the way are tried by adversaries only. ``settings``: where MCP servers
+    are."""
     by_id = {ref.id: ref for ref in refs if _can_run(dataset, ref, settings)}
     problems: dict[str, DataProblem] = {}
     showing = [ref for ref in by_id.values() if shows_the_way(dataset.load(ref))]

@@ -42,7 +42,7 @@ def statement_of(arguments: Mapping[Any, Any]) -> str:
     """The text of one SELECT statement for a call that describes a query; raises `NotAQuery`.
 
     Our spelling of parameters is read, and the retired set's (``sql_keyword``, ``table_name``, ``conditions``). Texts
-    of columns and conditions stand there as they are: what they may do is the authoriser's business, not quoting's.
+    of columns and conditions are there as they are: what they may do is the authoriser's business, not quoting's.
     """
     given = {_ALIASES.get(name, name): value for name, value in arguments.items()}
     unknown = [name for name in given if name not in _KNOWN]

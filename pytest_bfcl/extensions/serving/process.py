@@ -253,7 +253,7 @@ class Fleet:
         """Start an engine for every spec and wait until all take requests; what was started is stopped on trouble.
 
         Logs go into `FOLDER` of the run's ``folder``. ``arguments`` go to every engine as they are (shell quoting);
-        ``said`` is told each command and waiting time. Raises `UsageError`: an engine that is not installed, does not
+        ``said`` receives each command and waiting time. Raises `UsageError`: an engine that is not installed, does not
         start, or a spec that names none.
         """
         extra = split_arguments(arguments)

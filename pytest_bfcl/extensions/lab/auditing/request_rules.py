@@ -40,7 +40,7 @@ _BY_MESSAGE: tuple[tuple[str, str], ...] = (
 """Message → rule; what fits none is ``malformed``."""
 
 _STYLE = ("no description", '"parameters.type" is', "has more than", "is no ", "unknown field")
-"""Findings that are style, or that `schema_rules` tells in more detail."""
+"""Findings that are style, or that `schema_rules` shows in more detail."""
 
 OWN_ONLY = frozenset({"unmentioned", "says_nothing", "twin_tools"})
 """Rules that read words: for own data; in third-party data there are too many to act on."""

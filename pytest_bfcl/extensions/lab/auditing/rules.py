@@ -17,7 +17,7 @@ FEWEST_ENTRIES = 30
 """Entries from which abilities are known well enough."""
 NEGATIVE_Z = -1.3
 """Distance from no discrimination, in standard errors, below which it is called negative: one in ten of the entries
-that tell nothing, hardly one that does."""
+that carry no information, hardly one that does."""
 _ROUNDS = 30
 _PRIOR_SD = 3.0
 """Standard deviation of the priors on ability and intercept, in logits."""

@@ -77,7 +77,7 @@ def may_not_call(request: Fields) -> bool:
 
 
 def word_trouble(words: object, said: Sequence[Said], field: str) -> str | None:
-    """The same for an ending that stands apart from its reply, as tracers keep it; ``None`` where they kept none."""
+    """The same for an ending that is separate from its reply, as tracers keep it; ``None`` where they kept none."""
     listed = [words] if isinstance(words, str) else words
     if not isinstance(listed, list) or not listed:
         return None
