@@ -3,7 +3,7 @@
 A move's words are clauses ("cancel {order_id}") and questions ("What does {symbol} cost?"), with choices
 (`.language`); each parameter in braces is replaced by a noun phrase for its value, whether the user says the value or
 means an earlier result. Domains are tables, one file each in `domains/`; their worlds and the few rules that need code
-are functions beside them, which the tables name.
+are functions next to them, which the tables name.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ class Move:
     tool: str
     say: tuple[str, ...]
     why: tuple[str, ...] = ()
-    """What may move a user to ask for it: sentences beside the request."""
+    """What may move a user to ask for it: sentences next to the request."""
     takes: Mapping[str, str] = field(default_factory=dict)
     ask: tuple[str, ...] = ()
     fixed: Mapping[str, object] = field(default_factory=dict)
@@ -169,7 +169,7 @@ _ROUGH = (0.25, 0.4, 0.5, 0.75, 0.9)
 
 
 def domain_of(table: str, simulator: str, world: Callable[[Random], Parsed], rules: Rules) -> Domain:
-    """The domain that ``domains/TABLE.toml`` tells of."""
+    """The domain that ``domains/TABLE.toml`` reports on."""
     text = Path(__file__).with_name("domains").joinpath(f"{table}.toml").read_text(encoding="utf-8")
     told = with_synonyms(tomllib.loads(text))
     first = [_move(each, rules) for each in told["moves"] if each.pop("first", False)]
