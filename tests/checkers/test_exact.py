@@ -49,8 +49,30 @@ def seldom(draw: st.DrawFn, odds: int = 7) -> bool:
 
 
 @st.composite
+def objects(draw: st.DrawFn) -> tuple[dict[str, Any], Any, list[Any]]:
+    """The same for a parameter that is an object of alternatives by key."""
+    allowed: list[Any] = draw(
+        st.lists(
+            st.dictionaries(st.sampled_from("abc"), st.lists(scalars, max_size=2), max_size=2), min_size=1, max_size=2
+        )
+    )
+    chosen = [{key: draw(st.sampled_from(each)) for key, each in one.items() if each} for one in allowed]
+    inner = {key: {"type": draw(st.sampled_from(sorted(FITTING)))} for key in "ab"}
+    schema: dict[str, Any] = {"type": "dict"} | ({"properties": inner} if draw(st.booleans()) else {})
+    if seldom(draw):
+        schema["required"] = ["a"]
+    if seldom(draw):
+        schema["default"] = draw(values)
+    if seldom(draw, 4):
+        allowed.insert(draw(st.integers(0, len(allowed))), draw(st.one_of(st.just(""), values)))
+    return schema, allowed, [*chosen, draw(values)]
+
+
+@st.composite
 def parameters(draw: st.DrawFn) -> tuple[dict[str, Any], Any, list[Any]]:
     """A schema, acceptable values that mostly fit it, and what to choose an argument from."""
+    if seldom(draw, 4):
+        return draw(objects())
     word = draw(st.sampled_from(sorted(FITTING)))
     schema: dict[str, Any] = {"type": word}
     fitting: st.SearchStrategy[Any] = FITTING[word]
@@ -116,6 +138,29 @@ def test_the_plain_case_is_recognised(rules: frozenset[str]) -> None:
     assert check_call(Call("serve", arguments), document, answer, CallRules("python", False, rules, [document])) is None
     for name, wrong in (("dish", "Soup"), ("size", 2.0), ("size", True), ("weight", 2), ("with", ["bread", "salt"])):
         assert not exactly_right(Call("serve", arguments | {name: wrong}), document, answer, False)
+
+
+@pytest.mark.parametrize("rules", ONE_EACH, ids=lambda rules: " ".join(sorted(rules)) or "official")
+def test_plain_objects_are_recognised(rules: frozenset[str]) -> None:
+    document = function(order="dict")
+    answer = {"serve": {"order": [{"dish": ["soup", "stew"], "size": [2], "hot": ["", True]}]}}
+    for order, right in (
+        ({"dish": "stew", "size": 2}, True),
+        ({"dish": "soup", "size": 2, "hot": True}, True),
+        ({"dish": "soup"}, False),
+        ({"dish": "Soup", "size": 2}, False),  # right, and left to the full check
+        ({"dish": "soup", "size": 2.0}, False),
+        ({"dish": "soup", "size": 2, "hot": ""}, False),
+        ({"dish": "soup", "size": 2, "cold": True}, False),
+    ):
+        call = Call("serve", {"order": order})
+        assert exactly_right(call, document, answer, False) is right
+        assert not right or check_call(call, document, answer, CallRules("python", False, rules, [document])) is None
+
+
+def test_a_required_argument_that_the_answer_leaves_out_is_missed() -> None:
+    document = function(dish="string", size="integer")
+    assert not exactly_right(Call("serve", {"dish": "soup"}), document, {"serve": {"dish": ["soup"]}}, False)
 
 
 @pytest.mark.parametrize(

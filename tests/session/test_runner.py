@@ -228,3 +228,9 @@ def test_what_cannot_be_judged_is_told_in_every_part_and_the_rest_once(tmp_path:
     assert sorted(parts[0] + parts[1]).count("simple_python_9") == 2
     assert {name for part in parts for name in part} == {f"simple_python_{n}" for n in (0, 1, 2, 3, 9)}
     assert len(parts[0]) == len(parts[1]) == 3
+
+
+def test_of_given_entries_those_named_are_run(data: DataSet) -> None:
+    given = [data.load(ref) for ref in data.index("simple_python")]
+    asked = run(given, [Answering()], ids=["simple_python_1", "simple_python_4"])
+    assert [line["id"] for line in asked.records] == ["simple_python_1", "simple_python_4"]

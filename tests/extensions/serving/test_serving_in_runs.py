@@ -21,7 +21,7 @@ import pytest
 from pytest_bfcl.cli import main
 from tests.distributed import WORKERS
 from tests.extensions.serving.processes import alive
-from tests.session.serving.test_discovery import Answering, _models
+from tests.session.test_serving import Answering, _models
 
 STUB = Path(__file__).with_name("stub_engine.py")
 

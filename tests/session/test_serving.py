@@ -12,7 +12,16 @@ import pytest
 
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.models import parse_spec
-from pytest_bfcl.session.serving import FoundServer, find_servers, get, named_specs, only_model, suggested_parser
+from pytest_bfcl.session.serving import (
+    FoundServer,
+    find_servers,
+    get,
+    name_models,
+    named_specs,
+    only_model,
+    suggested_parser,
+)
+from pytest_bfcl.settings import Settings
 
 
 class Answering(BaseHTTPRequestHandler):
@@ -152,3 +161,8 @@ def test_a_question_is_bounded_and_stays_with_its_server(
 )
 def test_an_address_that_cannot_be_asked_gives_no_answer(url: str) -> None:
     assert get(url, timeout_s=0.5, most_bytes=10) is None
+
+
+def test_nobody_is_asked_for_a_name_where_the_engine_is_to_be_started() -> None:
+    starting = Settings(serve="", base_url="http://127.0.0.1:9/v1")
+    assert name_models(["vllm:"], starting) == (["vllm:"], starting)
