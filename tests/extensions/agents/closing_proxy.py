@@ -2,11 +2,12 @@
 
 Such an agent writes calls and results into texts, offers its own tool beside the user's and goes on until that is
 called. The proxy gives the oracle the conversation in the usual shape, without that tool; where the oracle has nothing
-left to call and says something, the proxy makes it a call of ``final_answer``. Calls pass unchanged.
+left to call and says something, the proxy makes it a call of ``final_answer``. Calls pass unchanged. `mistaken` makes the oracle wrong.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import threading
@@ -45,7 +46,7 @@ def usual(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _text(content: Any) -> str:
-    return content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
+    return content if isinstance(content, str) else "".join(part.get("text", "") for part in content or ())
 
 
 def asked(body: dict[str, Any]) -> dict[str, Any]:
@@ -121,3 +122,37 @@ def proxy(upstream: str, asks: Any, answers: Any) -> Iterator[str]:
 def closing_proxy(upstream: str) -> AbstractContextManager[str]:
     """For smolagents; ``upstream`` is the oracle's base URL."""
     return proxy(upstream, asked, lambda body, reply: closed(reply))
+
+
+UNKNOWN = "no_such_tool"
+KINDS = ("right", "unknown tool", "broken arguments", "no end")
+
+
+def kind_of(messages: list[dict[str, Any]]) -> str:
+    """The mistake in a conversation, by its first words."""
+    first = next((str(_text(each["content"])) for each in messages if each["role"] == "user"), "")
+    return KINDS[hashlib.sha256(first.encode()).digest()[0] % len(KINDS)]
+
+
+def mistaken(body: dict[str, Any], reply: dict[str, Any]) -> dict[str, Any]:
+    """The oracle's reply to a request with the conversation's mistake in it.
+
+    Unknown tools and broken arguments come once a turn, in its first reply; the call that never ends is the first one
+    of the turn again and again.
+    """
+    messages = body["messages"]
+    kind, last = kind_of(messages), messages[-1]["role"]
+    for choice in reply.get("choices", ()):
+        calls = choice["message"].get("tool_calls") or []
+        if kind == "unknown tool" and calls and last == "user":
+            calls[0]["function"]["name"] = UNKNOWN
+        elif kind == "broken arguments" and calls and last == "user":
+            calls[0]["function"]["arguments"] = calls[0]["function"]["arguments"][:-2]
+        elif kind == "no end" and not calls and last == "tool":
+            earlier = next((each for each in reversed(messages) if each.get("tool_calls")), None)
+            if earlier is not None:
+                function = dict(earlier["tool_calls"][0]["function"])
+                call = {"id": f"call_{len(messages)}", "type": "function", "function": function}
+                choice["message"] |= {"content": None, "tool_calls": [call]}
+                choice["finish_reason"] = "tool_calls"
+    return reply

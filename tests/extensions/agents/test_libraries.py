@@ -13,8 +13,7 @@ import time
 import pytest
 
 from pytest_bfcl.dataset.opening import open_dataset
-from tests.extensions.agents.closing_proxy import closing_proxy, proxy
-from tests.extensions.agents.mistaken_proxy import KINDS, kind_of, mistaken
+from tests.extensions.agents.closing_proxy import KINDS, closing_proxy, kind_of, mistaken, proxy
 from tests.multi_turn.servers import REPOSITORY, mock_server
 
 PYTHON = os.environ.get("BFCL_AGENTS", sys.executable)

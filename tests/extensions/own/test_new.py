@@ -41,8 +41,8 @@ def test_an_entry_from_openapi_is_complete_but_for_its_request(
 
 def odd_document() -> dict[str, Any]:
     """Operations with what public documents have: long names, dashes, words of Python, references, examples."""
-    words = ["list", "create", "remove", "archive", "share"]
-    things = ["team", "invoice", "parcel", "calendar", "sensor", "recipe"]
+    words = ["list", "create", "share"]
+    things = ["team", "invoice", "parcel"]
 
     def parameter(name: str, **more: Any) -> dict[str, Any]:
         return {"name": name, "in": "query", "required": True, "schema": {"type": "string"},

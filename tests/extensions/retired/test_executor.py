@@ -2,18 +2,62 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 import os
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from pytest_bfcl.decoding import decode_reply
+from pytest_bfcl.extensions.retired.carrying import NotAQuery, statement_of
+from pytest_bfcl.extensions.retired.execution.functions import FUNCTIONS, NETWORK_FUNCTIONS
+from pytest_bfcl.extensions.retired.execution.functions.science import formula
 from pytest_bfcl.extensions.retired.execution.pool import Executor
 from pytest_bfcl.extensions.sql.outcome import KINDS, Outcome
-from tests.extensions.retired.hostile_calls import FORMULAS, LIMITED, NAMES
+from pytest_bfcl.transcript import Reply
 from tests.patience import patience
+
+NAMES = [
+    "__import__", "eval", "exec", "open", "os.system", "subprocess.run", "system", "compile", "getattr", "print",
+    "breakpoint", "__builtins__", "globals", "math_gcd.__globals__", "math_gcd.__code__", "FUNCTIONS", "main", "",
+    "formula", "_limit", "numbers.math_gcd", "pytest_bfcl.execution.pool.Executor", "\x00", "math_gcd\n", "É",
+]  # fmt: skip
+"""Not in the table, whatever the arguments are."""
+
+LIMITED: list[tuple[str, dict[str, Any]]] = [
+    ("math_gcd", {"a": 1.5, "b": float("nan")}),  # Euclid never ends
+    ("calculate_future_value", {"present_value": 1, "interest_rate": 10**30, "periods": 10**9}),
+    ("order_food", {"item": ["x"], "quantity": [10**12], "price": ["x"]}),  # a text of 10**12 characters
+    ("calculate_displacement", {"initial_velocity": 9, "acceleration": 9, "time": 10**3000}),
+    ("get_fibonacci_sequence", {"n": 10**12}),
+    ("get_fibonacci_sequence", {"n": 4_999}),  # computed, but too long to show
+    ("math_factorial", {"n": 10**9}),
+    ("calculate_permutations", {"n": 10**9, "k": 1}),
+    ("savings_plan", {"monthly_amount": 1, "months": 10**9}),
+    ("calculate_investment_value", {
+        "initial_investment": 1, "annual_contribution": 1, "years": 10**9, "annual_return": 0.1, "inflation_rate": [],
+    }),
+    ("maxPoints", {"points": [[i, i * i] for i in range(600)]}),
+    ("get_prime_factors", {"number": 10**40}),
+    ("calc_binomial_probability", {"n": 10**9, "k": 2, "p": 0.5}),
+    ("add_days", {"start": "2024-01-01", "days": 10**30}),
+    ("reverse_text", {"text": "x" * 2_000_000}),
+]  # fmt: skip
+"""Of the table, but they must end in an error, soon."""
+
+FORMULAS = [
+    "lambda x: __import__('os').system('id')", "lambda x: open('/etc/passwd').read()", "lambda x: x.__class__",
+    "lambda x: (lambda: x)()", "lambda x: [y for y in x]", "lambda x, y: x", "lambda *x: x", "x**2", "def f(x): pass",
+    "lambda x: 'a' * 10**9", "lambda x: f'{x}'", "lambda x: x if x else x", "lambda x: math.__dict__", "lambda x: y",
+    "lambda x: pow(x, 2, 3, 4, 5)", "lambda x: " + "(" * 150 + "x" + ")" * 150 + "**" * 3, "lambda x: True", "",
+    "lambda x=__import__('os'): x", "lambda x: " + "-" * 1500 + "x", "lambda x: 9**9**9**9", "lambda x: x@x",
+]  # fmt: skip
+
 
 TABLES = {
     "books": {"columns": ["id INTEGER", "title TEXT", "price REAL"], "rows": [[1, "Lanterns", 18.0], [2, "Tides", 9.5]]}
@@ -115,3 +159,91 @@ def test_closing_ends_the_workers() -> None:
     if os.name == "posix":
         with pytest.raises(ProcessLookupError):
             os.kill(process, 0)
+
+
+@pytest.mark.golden
+def test_every_recorded_result_is_reproduced_to_the_bit(golden_dir: Path) -> None:
+    compared = 0
+    with gzip.open(golden_dir / "exec_expected.jsonl.gz", "rt", encoding="utf-8") as file:
+        rows = [json.loads(line) for line in file]
+    for row in rows:
+        for text, recorded in zip(row["ground_truth"], row["execution_result"], strict=True):
+            (call,) = decode_reply(Reply(text=text), "prompt")
+            name, arguments = call
+            assert (name in FUNCTIONS) != (name in NETWORK_FUNCTIONS)
+            if name in FUNCTIONS and arguments:
+                compared += 1
+                assert json.loads(json.dumps(FUNCTIONS[name](**arguments))) == recorded, text
+    assert compared == 268
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "result"),
+    [
+        ("to_roman_numeral", {"number": 1994}, "MCMXCIV"),
+        ("digit_sum", {"number": -405}, 9),
+        ("moving_average", {"numbers": [1, 2, 6], "window": 2}, [1.5, 4.0]),
+        ("summarise_numbers", {"numbers": [4, 1]}, {"smallest": 1, "largest": 4, "mean": 2.5, "median": 2.5}),
+        ("shift_cipher", {"text": "xyz, Abc!", "shift": 3}, "abc, Def!"),
+        ("days_between", {"start": "2024-02-28", "end": "2024-03-01"}, 2),
+        ("weekday_name", {"day": "1969-07-20"}, "Sunday"),
+        ("weekly_schedule", {"tasks": ["a", "b", "c"], "days": ["x", "y"]}, {"x": ["a", "c"], "y": ["b"]}),
+        ("convert_temperature_scale", {"degrees": 212, "from_scale": "Fahrenheit", "to_scale": "celsius"}, 100.0),
+        ("maxPoints", {"points": []}, 0),
+        ("maxPoints", {"points": [[1, 1]]}, 1),
+        ("get_fibonacci_number", {"n": 1}, 0),
+        ("bounding_box", {"points": [[0, 4], [3, -1]]}, {"left": 0, "bottom": -1, "right": 3, "top": 4}),
+    ],
+)
+def test_values(name: str, arguments: dict, result: object) -> None:
+    assert FUNCTIONS[name](**arguments) == result
+
+
+def test_formulas_are_computed() -> None:
+    assert formula("lambda t: math.sin(t)**2 + cos(t)**2 - -1 * math.pi / math.pi")(0.3) == pytest.approx(2)
+
+
+@pytest.mark.parametrize("text", FORMULAS)
+def test_what_is_no_formula_is_refused(text: str) -> None:
+    with pytest.raises((ValueError, TypeError, OverflowError, RecursionError)):
+        formula(text)(1.0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "statement"),
+    [
+        ({"table": "t"}, 'SELECT * FROM "t"'),
+        ({"table": "t", "columns": [], "where": ""}, 'SELECT * FROM "t"'),
+        ({"table_name": "t", "sql_keyword": "select", "columns": ["a"]}, 'SELECT a FROM "t"'),
+        ({"table": "t", "where": ["a > 1", "b = 2"]}, 'SELECT * FROM "t" WHERE (a > 1) AND (b = 2)'),
+        (
+            {"table": "t", "columns": ["a", "COUNT(*)"], "group_by": ["a"], "order_by": ["a"], "descending": True},
+            'SELECT a, COUNT(*) FROM "t" GROUP BY a ORDER BY a DESC',
+        ),
+        ({"table": "t", "order_by": "a", "limit": 3}, 'SELECT * FROM "t" ORDER BY a LIMIT 3'),
+    ],
+)
+def test_statement(arguments: dict, statement: str) -> None:
+    assert statement_of(arguments) == statement
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {},
+        {"table": 't" UNION SELECT 1 --'},
+        {"table": "a.b"},
+        {"table": ["t"]},
+        {"table": "t", "columns": [1]},
+        {"table": "t", "columns": {"a": 1}},
+        {"table": "t", "limit": "1"},
+        {"table": "t", "limit": True},
+        {"table": "t", "order_by": ["a"], "descending": "yes"},
+        {"table": "t", "sql_keyword": "DELETE"},
+        {"table": "t", "statement": "DROP TABLE t"},
+        {"table": "t", None: 1},
+    ],
+)
+def test_refused(arguments: dict) -> None:
+    with pytest.raises(NotAQuery):
+        statement_of(arguments)
