@@ -39,7 +39,7 @@ def documents_of_server(where: str, *, timeout_s: float = TIMEOUT_S) -> list[Fun
     except UsageError:
         raise
     except Exception as error:
-        said = hide(_first(error), process_secrets(where))
+        said = hide(said_by(error), process_secrets(where))
         raise UsageError(f"the MCP server {public_address(where)} cannot be used: {said}") from None
 
 
@@ -152,7 +152,7 @@ def _variable(flag: str) -> str:
     return "$" + (re.sub(r"\W+", "_", flag).strip("_").upper() or "VALUE")
 
 
-def _first(error: BaseException) -> str:
+def said_by(error: BaseException) -> str:
     """What an error says; of a group of them the first one."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]

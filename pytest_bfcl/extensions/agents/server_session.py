@@ -16,6 +16,14 @@ from typing import IO, TYPE_CHECKING, Any
 
 from pytest_bfcl.dataset.inputs import short_digest
 from pytest_bfcl.dataset.served_entry import ServedTool, ServerFacts, portable_name
+from pytest_bfcl.extensions.agents.mcp_tools import (
+    document_of,
+    listed_tools,
+    public_address,
+    runnable,
+    said_by,
+    server_at,
+)
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.redaction import discreet, hide, process_secrets
@@ -72,15 +80,13 @@ class McpSession:
 
         ``as_listed``: they have the server's own names, where these can be sent, else the writable ones.
         """
-        from pytest_bfcl.extensions.agents.mcp_tools import document_of, listed_tools
-
         try:
             self._tools = [self._discreet(tool) for tool in await listed_tools(self.client)]
             listed = [document_of(tool) for tool in self._tools]
         except UsageError as error:
             raise self.trouble(str(error)) from None
         except Exception as error:
-            raise self.trouble(f"it does not list its tools: {_first(error)}") from None
+            raise self.trouble(f"it does not list its tools: {said_by(error)}") from None
         names: dict[str, str] = {}
         for document in listed:
             own = str(document["name"])
@@ -119,11 +125,11 @@ class McpSession:
         except MCPError as error:
             if error.code in _LOST or purpose:
                 raise self.trouble(
-                    f"it did not answer {name}{f' ({purpose})' if purpose else ''}: {_first(error)}"
+                    f"it did not answer {name}{f' ({purpose})' if purpose else ''}: {said_by(error)}"
                 ) from None
             raise MCPError(error.code, hide(error.message, self._secrets)) from None
         except Exception as error:
-            raise self.trouble(f"it did not answer {name}: {_first(error)}") from None
+            raise self.trouble(f"it did not answer {name}: {said_by(error)}") from None
         result = self._discreet(result)
         if purpose and result.is_error and not refusable:
             raise self.trouble(f"{name} ({purpose}) failed: {text_of(result)[:300]}")
@@ -156,7 +162,7 @@ class McpSession:
         try:
             found = await self.client.read_resource(address)
         except Exception as error:
-            raise self.trouble(f"it did not give the resource {address}: {_first(error)}") from None
+            raise self.trouble(f"it did not give the resource {address}: {said_by(error)}") from None
         return _parsed(hide("\n".join(str(getattr(part, "text", "")) for part in found.contents), self._secrets))
 
     def trouble(self, what: str) -> HarnessError:
@@ -179,8 +185,6 @@ def _served_tool(tool: Any) -> ServedTool:
 async def _connected(
     subject: str, name: str, where: str, timeout_s: float, places: Mapping[str, str] | None, stack: AsyncExitStack
 ) -> McpSession:
-    from pytest_bfcl.extensions.agents.mcp_tools import public_address, runnable, server_at
-
     errors = None
     secrets = process_secrets(where)
     try:
@@ -205,7 +209,7 @@ async def _connected(
     except Exception as error:
         shown = public_address(where)
         raise _trouble(
-            f"{subject}: MCP server {name!r} ({shown}) cannot be used: {_first(error)}", errors,
+            f"{subject}: MCP server {name!r} ({shown}) cannot be used: {said_by(error)}", errors,
             f"try it alone: pytest-bfcl new entry --from-mcp {runnable(where)}", secrets=secrets,
         ) from None  # fmt: skip
     return session
@@ -246,9 +250,3 @@ def _last_line(errors: IO[str] | None) -> str:
     errors.seek(0, 2)
     errors.seek(max(0, errors.tell() - 4000))
     return next((line.strip()[:300] for line in reversed(errors.read().splitlines()) if line.strip()), "")
-
-
-def _first(error: BaseException) -> str:
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return (str(error) or type(error).__name__).partition("\n")[0][:300]

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl import extras
 from pytest_bfcl.confined import Service, Stopped, Worker
-from pytest_bfcl.extensions.own.openapi_schemas import Standalone, given_example
+from pytest_bfcl.extensions.own.openapi_schemas import Standalone, given_example, resolved
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.plain_text import clean
@@ -163,7 +163,7 @@ def _document(route: str, method: str, operation: Fields, shared: object, root: 
             required.append(name)
         if (found := given_example(parameter, root)) is not None:
             examples[name] = found
-    body = _resolved(operation.get("requestBody"), root)
+    body = resolved(operation.get("requestBody"), root)
     if media := _media(body):
         _add_body(properties, required, media.get("schema"), body, schemas, root)
         examples |= _of_body(media, properties, root)
@@ -211,7 +211,7 @@ def _parameters(shared: object, own: object, root: Fields) -> list[Fields]:
     found: dict[tuple[Any, Any], Fields] = {}
     for listed in (shared, own):
         for each in listed if isinstance(listed, list) else ():
-            parameter = _resolved(each, root)
+            parameter = resolved(each, root)
             if isinstance(parameter.get("name"), str) and parameter.get("in") in (*_PLACES, "body"):
                 found[parameter["name"], parameter.get("in")] = parameter
     return list(found.values())
@@ -223,7 +223,7 @@ def _add_body(
     """The body's fields next to the parameters; a body that is no object, or clashes with them, is one field."""
     if not isinstance(schema, Mapping):
         return
-    whole = _resolved(schema, root)
+    whole = resolved(schema, root)
     fields = whole.get("properties")
     plain = whole.get("type", "object") == "object" and not _COMPOSED & whole.keys()
     if plain and isinstance(fields, Mapping) and fields and not fields.keys() & properties.keys():
@@ -235,19 +235,6 @@ def _add_body(
     properties["body"] = schemas.of(schema)
     if body.get("required") is True:
         required.append("body")
-
-
-def _resolved(value: object, root: Fields) -> Fields:
-    """A parameter or body, its reference inside the document followed."""
-    for _ in range(8):
-        reference = value.get("$ref") if isinstance(value, Mapping) else None
-        if not isinstance(reference, str) or not reference.startswith("#/"):
-            break
-        found: Any = root
-        for part in reference[2:].split("/"):
-            found = found.get(part.replace("~1", "/").replace("~0", "~")) if isinstance(found, Mapping) else None
-        value = found
-    return value if isinstance(value, Mapping) else {}
 
 
 def _name(operation_id: object, method: str, route: str) -> str:

@@ -16,7 +16,7 @@ def given_example(holder: Fields, root: Fields, depth: int = 0) -> Any:
 
     References inside the document are followed within bounds; an object has what its required fields have.
     """
-    holder = _resolved(holder, root)
+    holder = resolved(holder, root)
     if depth > MAX_DEPTH:
         return None
     if holder.get("example") is not None:
@@ -24,7 +24,7 @@ def given_example(holder: Fields, root: Fields, depth: int = 0) -> Any:
     examples = holder.get("examples")
     listed = list(examples.values()) if isinstance(examples, Mapping) else examples
     if isinstance(listed, list) and listed:
-        first = _resolved(listed[0], root) if isinstance(listed[0], Mapping) else listed[0]
+        first = resolved(listed[0], root) if isinstance(listed[0], Mapping) else listed[0]
         told = first.get("value") if isinstance(examples, Mapping) and isinstance(first, Mapping) else first
         if told is not None:
             return told
@@ -44,18 +44,22 @@ def given_example(holder: Fields, root: Fields, depth: int = 0) -> Any:
     return None
 
 
-def _resolved(value: Fields, root: Fields) -> Fields:
+def resolved(value: object, root: Fields) -> Fields:
+    """A parameter, body or schema, its references inside the document followed within bounds."""
     for _ in range(MAX_DEPTH):
-        reference = value.get("$ref")
+        reference = value.get("$ref") if isinstance(value, Mapping) else None
         if not isinstance(reference, str) or not reference.startswith("#/"):
             break
-        found: Any = root
-        for part in reference[2:].split("/"):
-            found = found.get(part.replace("~1", "/").replace("~0", "~")) if isinstance(found, Mapping) else None
-        if not isinstance(found, Mapping):
-            return {}
-        value = found
-    return value
+        value = _target(reference, root)
+    return value if isinstance(value, Mapping) else {}
+
+
+def _target(reference: str, root: Fields) -> Any:
+    """What lies at ``#/…`` in the document."""
+    found: Any = root
+    for part in reference[2:].split("/"):
+        found = found.get(part.replace("~1", "/").replace("~0", "~")) if isinstance(found, Mapping) else None
+    return found
 
 
 MOST_PARTS = 20_000
@@ -108,10 +112,7 @@ class Standalone:
         if not isinstance(reference, str) or not reference.startswith("#/"):
             return {}
         if reference not in self._names:
-            target: Any = self._root
-            for part in reference[2:].split("/"):
-                key = part.replace("~1", "/").replace("~0", "~")
-                target = target.get(key) if isinstance(target, Mapping) else None
+            target = _target(reference, self._root)
             if not isinstance(target, Mapping):
                 return {}
             name = re.sub(r"\W+", "_", reference.rpartition("/")[2]) or "part"

@@ -2,7 +2,8 @@
 
 Such an agent writes calls and results into texts, offers its own tool beside the user's and goes on until that is
 called. The proxy gives the oracle the conversation in the usual shape, without that tool; where the oracle has nothing
-left to call and says something, the proxy makes it a call of ``final_answer``. Calls pass unchanged. `mistaken` makes the oracle wrong.
+left to call and says something, the proxy makes it a call of ``final_answer``. Calls pass unchanged.
+`mistaken` makes the oracle wrong.
 """
 
 from __future__ import annotations

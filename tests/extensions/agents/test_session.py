@@ -16,6 +16,7 @@ pytest.importorskip("mcp")
 from mcp.shared.exceptions import MCPError
 
 from pytest_bfcl.extensions.agents import server_session as mcp_session
+from pytest_bfcl.extensions.agents.mcp_tools import said_by
 from pytest_bfcl.extensions.agents.server_session import McpSession, text_of
 from pytest_bfcl.failures import HarnessError, UsageError
 
@@ -61,7 +62,7 @@ def test_names_that_every_notation_can_write(monkeypatch: pytest.MonkeyPatch, as
     async def tools(client: Any) -> list[Any]:
         return [SimpleNamespace(name=name, description="", input_schema={}) for name in listed]
 
-    monkeypatch.setattr("pytest_bfcl.extensions.agents.mcp_tools.listed_tools", tools)
+    monkeypatch.setattr("pytest_bfcl.extensions.agents.server_session.listed_tools", tools)
     found, names = asyncio.run(session(Client()).documents(as_listed=as_listed))
     assert list(names.values()) == listed
     said = list(names)
@@ -77,7 +78,7 @@ def test_tools_that_cannot_be_listed(monkeypatch: pytest.MonkeyPatch, error: Exc
     async def tools(client: Any) -> list[Any]:
         raise error
 
-    monkeypatch.setattr("pytest_bfcl.extensions.agents.mcp_tools.listed_tools", tools)
+    monkeypatch.setattr("pytest_bfcl.extensions.agents.server_session.listed_tools", tools)
     with pytest.raises(HarnessError) as caught:
         asyncio.run(session(Client()).documents(as_listed=True))
     assert str(caught.value) == f"own_1: MCP server 'shop': {said}"
@@ -169,8 +170,8 @@ def test_the_last_words_of_a_server(errors: str | None, told: str) -> None:
 
 def test_the_first_of_many_errors_is_told() -> None:
     inner = ExceptionGroup("two", [ExceptionGroup("one", [KeyError()]), ValueError("y")])
-    assert mcp_session._first(inner) == "KeyError"
-    assert mcp_session._first(ValueError("x" * 400 + "\nmore")) == "x" * 300
+    assert said_by(inner) == "KeyError"
+    assert said_by(ValueError("x" * 400 + "\nmore")) == "x" * 300
 
 
 ODD = Path(__file__).with_name("odd.py")
