@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from pytest_bfcl.checkers.details import plain
 from pytest_bfcl.checkers.json_calls import call_form
 from pytest_bfcl.checkers.types import parameter_type
 from pytest_bfcl.checkers.values import check_python
@@ -42,11 +43,19 @@ def test_precedence(word: str, value: Any, answers: list[Any], expected: str | N
 
 
 @pytest.mark.parametrize(
+    ("key", "shown"), [("k", "k"), (None, "**"), (5, "5"), ("k" * 300, "k" * 200), (("a", 1), "('a', 1)")]
+)
+def test_keys_of_shown_values_are_texts_of_bounded_length(key: Any, shown: str) -> None:
+    assert plain({key: [1, "x" * 3000]}) == {shown: [1, "x" * 2000 + "…"]}
+
+
+@pytest.mark.parametrize(
     ("word", "value", "answers"),
     [
         ("dict", {"k": 1}, [{"k": 1}]),
         ("dict", {"z": 1}, [{"k": ["x"]}, "defaults"]),
         ("dict", {"k": "b"}, [{"k": ["a"]}, None]),
+        ("dict", {}, [{"k": 1}]),
         ("array<string>", ["a"], [["a"], 5]),
         ("array<string>", ["a"], [["a"], None]),
         ("array<dict>", ["1"], [[{"id": [1]}], ""]),

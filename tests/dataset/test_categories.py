@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_bfcl.dataset.categories import CATEGORIES, category_of
+from pytest_bfcl.dataset.categories import CATEGORIES, category_of, present_id
 from pytest_bfcl.dataset.opening import open_dataset
 
 
@@ -41,3 +41,16 @@ def test_own_entries_are_judged_by_it(tmp_path: Path) -> None:
     opened = open_dataset(path)
     found = {ref.id: name for name in CATEGORIES for ref in opened.index(name)}
     assert found == dict(zip(ids, ("irrelevance", "irrelevance", "simple_python"), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("given", "said", "now"),
+    [
+        ("executable_parallel_function_3", "executable_parallel_function", "exec_parallel_3"),
+        ("exec_parallel_3", "exec_parallel", "exec_parallel_3"),
+        ("other_3", "executable_parallel_function", "other_3"),
+        ("parallel_3", "parallel", "parallel_3"),
+    ],
+)
+def test_ids_of_earlier_releases_have_the_names_of_now(given: str, said: str, now: str) -> None:
+    assert present_id(given, said) == now

@@ -136,6 +136,16 @@ def test_runs_of_the_same_test_are_compared_and_gaps_are_said(tmp_path: Path) ->
     assert "not comparable" in found.notes[3]
 
 
+def test_lines_of_score_that_have_no_verdict_are_left_out_and_told(tmp_path: Path) -> None:
+    lines = [{"id": "parallel_0", "valid": True}, {"id": "parallel_1", "error": "no such entry"}]
+    path = tmp_path / "verdicts.jsonl"
+    path.write_text("".join(json.dumps(each) + "\n" for each in lines), encoding="utf-8")
+    measured = open_measurement(path)
+    assert [list(found) for found in measured.models().values()] == [[("parallel_0", 1)]]
+    assert [line["id"] for line in measured.lines({"parallel_0", "parallel_1"})] == ["parallel_0"]
+    assert measured.notes() == [f"1 lines of {path} could not be judged, the first is parallel_1"]
+
+
 def test_runs_of_different_tests_are_refused(tmp_path: Path) -> None:
     before = saved(tmp_path / "before", BEFORE)
     with pytest.raises(UsageError, match="they differ in\n  data SHA-256"):

@@ -108,7 +108,7 @@ def test_too_many_errors_fail_every_gate() -> None:
     result = evaluate_gates(found, [Gate("parallel", 50)])
     assert result.failed
     assert [check.ok for check in result.checks] == [False, True]
-    assert "5 of 100 entries ended in an error (5.0 %, allowed 2 %)" in result.checks[0].why
+    assert "5 of 100 entries ended in an error (5.0 %, allowed 2 %) [n = 100, " in result.checks[0].why
     assert not evaluate_gates(found, [Gate("parallel", 50)], max_errors_pct=5).failed
 
 
@@ -219,12 +219,15 @@ def test_a_group_smaller_than_the_entries_asked_for_has_to_be_whole() -> None:
         ("entries=1", ["parallel"], {"parallel": "why"}, "nothing of it would be measured"),
         ("entries=1", ["parallel"], {}, None),
         ("live=1", ["live_simple"], {}, None),
+        ("entries:live=1", ["live_simple"], {}, None),
     ],
 )
 def test_what_no_answer_can_meet_is_known_before_the_first(
     gates: str, selected: list[str], skipped: dict[str, str], said: str | None
 ) -> None:
     found = unreachable([parse_gate(gates)], selected, official=True, allow_missing=True, skipped=skipped)
+    part = unreachable([parse_gate(gates)], selected, official=True, allow_missing=False, skipped=skipped)
+    assert bool(part) == (bool(said) or ":" in gates or gates.startswith("live")), "a group lacks what was not selected"
     assert (re.search(said, found[0]) is not None) if said else not found
 
 
