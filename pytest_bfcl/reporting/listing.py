@@ -200,12 +200,12 @@ def _outcome(name: object) -> int:
     return OUTCOMES.index(name) if name in OUTCOMES else OUTCOMES.index("error")
 
 
-def total_of(value: object, digits: int = 3) -> float | None:
-    """The sum of a result line's nested number over turns and steps, rounded; ``None`` when it holds none."""
+def total_of(value: object) -> float | None:
+    """The sum of a result line's nested number over turns and steps, to three digits; ``None`` when it holds none."""
     if type(value) is float or type(value) is int:  # single-turn entries
-        return round(value, digits)
+        return round(value, 3)
     numbers = list(_numbers(value))
-    return round(sum(numbers), digits) if numbers else None
+    return round(sum(numbers), 3) if numbers else None
 
 
 def _numbers(value: object) -> Iterator[float]:

@@ -152,14 +152,15 @@ def entries_needed(half_width: float, population: int) -> int:
     return min(population, math.ceil(endless / (1 + (endless - 1) / population)))
 
 
-def expected_half_width(clusters: Sequence[int], rate: float = 0.5, alike: float = ALIKE) -> float:
+def expected_half_width(clusters: Sequence[int], alike: float = ALIKE) -> float:
     """Half the width of a 95 % interval of the ability behind entries in clusters of these sizes (a fraction).
 
-    ``alike`` is the correlation of the answers within a cluster; clusters of one are independent entries.
+    The accuracy is taken to be one half, which needs most. ``alike`` is the correlation of the answers within a
+    cluster; clusters of one are independent entries.
     """
     entries = sum(clusters)
     if not entries:
         return 1.0
     doubled = 1 + (sum(size * size for size in clusters) / entries - 1) * alike
     quantile = Z95 if len(clusters) == entries else student975(len(clusters) - 1)
-    return min(1.0, quantile * math.sqrt(rate * (1 - rate) / entries * doubled))
+    return min(1.0, quantile * math.sqrt(0.25 / entries * doubled))

@@ -86,9 +86,9 @@ def tool_body(tool: Fields) -> tuple[str, Fields, Fields | None]:
     return name, body, schema
 
 
-def object_schema(schema: Fields, root: Fields | None = None) -> Parsed:
-    """The JSON Schema of an object as a document's ``parameters``; ``root`` is where ``#/…`` references lead."""
-    translated = translate(schema, root)
+def object_schema(schema: Fields) -> Parsed:
+    """The JSON Schema of an object as a document's ``parameters``."""
+    translated = translate(schema)
     properties = translated.get("properties")
     required = translated.get("required")
     return {
@@ -98,10 +98,10 @@ def object_schema(schema: Fields, root: Fields | None = None) -> Parsed:
     }
 
 
-def translate(schema: object, root: Fields | None = None) -> Parsed:
+def translate(schema: object) -> Parsed:
     """A JSON Schema in the benchmark's type words (see the module)."""
     start = schema if isinstance(schema, Mapping) else {}
-    return _Translation(start if root is None else root).of(start, 0)
+    return _Translation(start).of(start, 0)
 
 
 class _Translation:
