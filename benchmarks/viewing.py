@@ -84,7 +84,7 @@ def measure(folder: Path, entries: int, *, warm: bool) -> dict[str, float]:
 
     from pytest_bfcl.extensions.view.app import create_app
     from pytest_bfcl.extensions.view.auth import Auth
-    from pytest_bfcl.extensions.view.links import Links
+    from pytest_bfcl.extensions.view.frame import Links
     from pytest_bfcl.extensions.view.runs import open_runs
     from pytest_bfcl.extensions.view.store import Store
 

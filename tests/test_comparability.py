@@ -19,7 +19,7 @@ from pytest_bfcl.extensions.boards.leaderboard_page import write_leaderboard
 from pytest_bfcl.extensions.boards.published import PublishedBoard, named, read_board
 from pytest_bfcl.extensions.boards.published_table import published as published_section
 from pytest_bfcl.extensions.boards.stability import repeat_notes
-from pytest_bfcl.extensions.view.links import Links
+from pytest_bfcl.extensions.view.frame import Links
 from pytest_bfcl.extensions.view.overview_pages import OverviewPages
 from pytest_bfcl.extensions.view.pages import Pages
 from pytest_bfcl.extensions.view.runs import open_runs

@@ -19,7 +19,7 @@ from pytest_bfcl.conversation.engine import converse
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.endings import ENDINGS, UnknownEnding, ended, ending_of, is_marked, normal_form
 from pytest_bfcl.endpoints.retrying import RetryPolicy
-from pytest_bfcl.extensions.boards.score_files import official_valid
+from pytest_bfcl.extensions.boards.official_files import official_valid
 from pytest_bfcl.failures import AdapterError, Verdict
 from pytest_bfcl.models import parse_spec
 from pytest_bfcl.models.anthropic import Messages

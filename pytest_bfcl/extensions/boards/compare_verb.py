@@ -122,8 +122,7 @@ def _write_files(args: argparse.Namespace, compared: list[Compared], margin: flo
 
     from pytest_bfcl.cli import write_file
     from pytest_bfcl.extensions.boards.changed import Changed
-    from pytest_bfcl.extensions.boards.comparison_page import comparison_html
-    from pytest_bfcl.extensions.boards.comparison_text import comparison_markdown
+    from pytest_bfcl.extensions.boards.comparison_text import comparison_html, comparison_markdown
 
     told = args.markdown is not None or args.html is not None
     changed = [Changed.of(*each, args.rules) for each in compared] if told else []

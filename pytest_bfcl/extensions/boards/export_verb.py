@@ -295,7 +295,7 @@ class _Source:
 
     def export(self, out: Path, names: Mapping[str, str]) -> list[Path]:
         """``result/`` and ``score/``."""
-        from pytest_bfcl.extensions.boards.score_files import export_official
+        from pytest_bfcl.extensions.boards.official_files import export_official
 
         return export_official(
             self.path, out, dataset=self.dataset, names=names, lines=self.lines(), on_damaged=self.left_out

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.extensions.boards.official_csv import ModelRow
-from pytest_bfcl.extensions.boards.score_files import official_valid
+from pytest_bfcl.extensions.boards.official_files import official_valid
 from pytest_bfcl.runs.result_line import ReplayLine, ResultLine
 from pytest_bfcl.scoring import aggregate
 from pytest_bfcl.scoring.aggregate import CategoryScore

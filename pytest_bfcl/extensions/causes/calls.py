@@ -256,7 +256,7 @@ def _aligned(case: Case, made: list[tuple[str, dict[str, Any] | None]], due: lis
             if name == each.name:
                 close = 4 if values or not given or same_names else 2
             elif name in case.wires:
-                if not given or values < len(given):
+                if values < len(given or {}) or (not given and (each.said or len(made) != len(due))):
                     continue
                 close = 3  # another offered name with the arguments of this one
             else:

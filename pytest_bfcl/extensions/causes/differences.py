@@ -35,7 +35,7 @@ ERROR = re.compile(
 REPEATED = re.compile(r"(\S.{0,39}?)\1{6,}.{0,40}$", re.S)
 MOST_OF_PIECE = 400
 """Characters of a text that are looked at for a piece that it repeats."""
-LEAST_LETTERS, LEAST_WORDS, FOREIGN = 20, 3, 0.8
+LEAST_LETTERS, LEAST_SIGNS, LEAST_WORDS, FOREIGN = 20, 6, 3, 0.8
 """A text counts as reworded from this many letters and words on, if this share of them occurs nowhere else."""
 _ENDINGS = {
     reasons.REPLY_LENGTH.name: "length",
@@ -79,7 +79,8 @@ class Elsewhere:
         """Whether a text has hardly a word of any question or tool of the run."""
         words = _words_of(text[:MOST])
         letters, script = sum(map(str.isalpha, text)), script_of(text)
-        if letters < LEAST_LETTERS or (script != "LATIN" and script == script_of(case.asked)):
+        least = LEAST_LETTERS if script == "LATIN" else LEAST_SIGNS
+        if letters < least or (script != "LATIN" and script == script_of(case.asked)):
             return False
         strange = len([each for each in words if each not in self._words])
         return script != "LATIN" or (len(words) >= LEAST_WORDS and strange >= FOREIGN * len(words))

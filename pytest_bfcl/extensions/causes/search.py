@@ -14,11 +14,10 @@ from typing import NamedTuple
 
 from pytest_bfcl.extensions.causes.cases import COMPARED, Case
 from pytest_bfcl.extensions.causes.catalog import KINDS, Kind
-from pytest_bfcl.extensions.causes.confined import Where, confined
+from pytest_bfcl.extensions.causes.confined import Where, confined, is_visible
 from pytest_bfcl.extensions.causes.differences import Elsewhere, places_of
 from pytest_bfcl.extensions.causes.places import Found, Place
 from pytest_bfcl.extensions.causes.prompts import Lost, lost_parts
-from pytest_bfcl.extensions.causes.visible import is_visible
 
 _WORDS = ("words", "asked", "refused", "empty", "undue")
 """Kinds of whole replies that another cause may lead to."""

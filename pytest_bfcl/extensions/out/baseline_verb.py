@@ -38,8 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Fetch it, or say that there is none yet."""
     from pytest_bfcl.confined.zips import zip_archive
-    from pytest_bfcl.extensions.out.api import Refused
-    from pytest_bfcl.extensions.out.requests import gitlab_api
+    from pytest_bfcl.extensions.out.forge import Refused, gitlab_api
 
     if args.out.exists():
         raise UsageError(f"{args.out} is there already: name a new folder with -o")

@@ -19,8 +19,9 @@ SCHEMA = "0.2.2"
 _UNKNOWN = {"deployment_type": "unknown", "model_availability": "unknown"}
 
 
-def export(finished: Finished, folder: Path) -> list[Path]:
+def export(run: Path, folder: Path) -> list[Path]:
     """Two files a model: the record and its samples."""
+    finished = Finished.open(run)
     written = []
     for model in finished.models:
         provider, _, name = model.partition(":")

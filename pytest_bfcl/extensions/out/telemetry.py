@@ -26,8 +26,9 @@ RESULT = "gen_ai.evaluation.result"
 """The event's name, by the conventions."""
 
 
-def export(finished: Finished, folder: Path) -> list[Path]:
+def export(run: Path, folder: Path) -> list[Path]:
     """One file a model: JSON lines, each the body of a POST to ``/v1/traces``."""
+    finished = Finished.open(run)
     written = []
     for model in finished.models:
         target = folder / f"{file_name(model)}.otlp.jsonl"

@@ -31,7 +31,7 @@ with naming("looking at runs", install_command("view")):
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
-    from pytest_bfcl.extensions.view.links import Links
+    from pytest_bfcl.extensions.view.frame import Links
     from pytest_bfcl.extensions.view.store import Store
 
 MEDIA = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}

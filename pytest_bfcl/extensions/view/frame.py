@@ -1,4 +1,5 @@
-"""How pages are framed here: the report's own templates in a frame with navigation, style and script in files.
+"""How pages are framed and where they lie: the report's own templates in a frame with navigation, style and script in
+files, with relative links for server and site alike.
 
 A template asks for its kind (``index``, ``entry``, ``comparison`` …) as in the report; the frame that it extends is
 this room's, so that nothing stands inline and the policy of the pages allows nothing inline.
@@ -6,17 +7,21 @@ this room's, so that nothing stands inline and the policy of the pages allows no
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from pytest_bfcl.extensions import boards
 from pytest_bfcl.reporting import rendering
+from pytest_bfcl.reporting.links import safe_id
 
 if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
+
 
 TEMPLATES = Path(__file__).with_name("templates")
 KINDS = ("index", "entry", "comparison", "leaderboard", "pages", "unpack")
@@ -100,3 +105,56 @@ def part(template: str, name: str, /, **values: Any) -> Markup:
 @cache
 def _module(template: str) -> Any:
     return _environment().get_template(template).make_module({"root": "", "here": "", "static": False, "packed": ""})
+
+
+class Links:
+    """Places of pages, escaped for addresses; names are those of `Runs`. This is how the server lays them out.
+
+    ``up_from_entry`` and ``up_from_beside`` lead from an entry's page, and from one side by side, to the root.
+    """
+
+    static = False
+    up_from_entry = "../../../"
+    up_from_beside = "../"
+
+    def run(self, name: str) -> str:
+        """A run's report."""
+        return f"run/{quote(name)}/index.html"
+
+    def live(self, name: str) -> str:
+        """A run in progress; empty where nothing is live."""
+        return f"run/{quote(name)}/live.html"
+
+    def entry(self, name: str, page: str, against: str = "") -> str:
+        """An entry of a run; ``against`` is the run that "changed" means."""
+        return f"run/{quote(name)}/entries/{quote(page)}" + (f"?against={quote(against)}" if against else "")
+
+    def beside(self, entry_id: str, runs: Iterable[str] = ()) -> str:
+        """An entry in all runs, or in some."""
+        chosen = ",".join(quote(run, safe="") for run in runs)
+        return f"entry/{quote(safe_id(entry_id))}.html" + (f"?runs={chosen}" if chosen else "")
+
+    def compare(self, before: str, after: str) -> str:
+        """Two runs compared."""
+        return f"compare/{quote(before)}/{quote(after)}.html"
+
+    def wire(self, name: str) -> str:
+        """What the checks of a run's server came to."""
+        return f"run/{quote(name)}/wire.html"
+
+    def audit(self, name: str) -> str:
+        """What an audit of data found."""
+        return f"audit/{quote(name)}.html"
+
+    def entries_from_run(self, name: str) -> str:
+        """What comes before the name of an entry's page in links of the run's page."""
+        return "entries/"
+
+    def run_from_entry(self, name: str) -> str:
+        """The run's page, seen from an entry's."""
+        return "../index.html"
+
+    def choice(self, page: str, number: int, **values: str) -> str:
+        """One of several pages of a kind; ``values`` say which."""
+        chosen = "&".join(f"{name}={quote(value)}" for name, value in values.items())
+        return f"{page}.html?{chosen}"

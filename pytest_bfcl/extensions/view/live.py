@@ -17,8 +17,8 @@ from itertools import islice
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.explaining.headlines import headline
 from pytest_bfcl.extensions.view.columns import Row
+from pytest_bfcl.extensions.view.frame import Links
 from pytest_bfcl.extensions.view.index import RunIndex
-from pytest_bfcl.extensions.view.links import Links
 from pytest_bfcl.extensions.view.runs import ListedRun
 from pytest_bfcl.extensions.view.store import Store
 from pytest_bfcl.extensions.view.summaries import ModelFigures, figures_of, tallies_of

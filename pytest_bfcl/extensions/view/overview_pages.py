@@ -18,8 +18,8 @@ from pytest_bfcl.extensions.lab.auditing import pages as audits_of
 from pytest_bfcl.extensions.lab.auditing.rules import Defect
 from pytest_bfcl.extensions.lab.auditing.run_rules import Attempt, Attempts, run_defects
 from pytest_bfcl.extensions.view import frame
+from pytest_bfcl.extensions.view.frame import Links
 from pytest_bfcl.extensions.view.index import Stamp
-from pytest_bfcl.extensions.view.links import Links
 from pytest_bfcl.extensions.view.live import LiveFigures, LiveRun
 from pytest_bfcl.extensions.view.runs import ListedAudit, ListedRun
 from pytest_bfcl.extensions.view.store import Store

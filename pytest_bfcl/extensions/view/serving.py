@@ -43,7 +43,7 @@ def serve(
     from pytest_bfcl.extensions.view.app import create_app
     from pytest_bfcl.extensions.view.auth import Auth, new_token
     from pytest_bfcl.extensions.view.cache import IndexCache
-    from pytest_bfcl.extensions.view.links import Links
+    from pytest_bfcl.extensions.view.frame import Links
     from pytest_bfcl.extensions.view.runs import open_runs
     from pytest_bfcl.extensions.view.store import Store
 

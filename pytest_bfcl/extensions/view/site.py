@@ -1,30 +1,87 @@
-"""The same pages as files: for a CI artefact or a project's site, opened from disk or served from anywhere.
+"""A static site of runs: all pages as files, entries packed together, tens of thousands in some dozens of files.
 
-Lists and comparisons are plain pages that need no script. Entries would be tens of thousands of files; they lie packed
-in parts (`pytest_bfcl.extensions.view.parts`), and ``entry.html`` unpacks the one that is asked for.
+A part is a script that hands its content over, since a page opened from disk may load scripts and nothing else. Pages
+repeat each other, those of one entry in several runs most of all, and further apart than deflate looks back. Texts are
+cut into pieces, each is kept once, and a page is the list of its pieces. Neighbours lie in one part, in the order of
+their names with numbers by value, so that ``unpack.js`` finds a part by the first name of each.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import quote
 
 from pytest_bfcl.extensions.view import frame
-from pytest_bfcl.extensions.view.links import Links
+from pytest_bfcl.extensions.view.frame import Links
 from pytest_bfcl.extensions.view.overview_pages import OverviewPages
 from pytest_bfcl.extensions.view.pages import Pages
-from pytest_bfcl.extensions.view.parts import Part, in_parts
 from pytest_bfcl.extensions.view.runs import ListedRun, Refused
 from pytest_bfcl.extensions.view.store import Store
 from pytest_bfcl.failures import BenchmarkError, UsageError
 from pytest_bfcl.reporting.links import model_suffix, safe_id
+from pytest_bfcl.reporting.packing import packed
 from pytest_bfcl.runs.directory import is_run
 from pytest_bfcl.runs.lines import staged
 from pytest_bfcl.runs.paths import write_here
+
+ENTRIES_A_PART = 200
+_DIGITS = re.compile(r"[0-9]+")
+_SEAM = re.compile(r"(?<=\n)|(?=<(?:a|dd|div|dt|h2|p|pre|section|span|td|tr)[ >])")
+"""Where pages are cut: behind a line's end and before elements that often differ, or repeat, as a whole."""
+
+
+def place_of(name: str) -> str:
+    """What names are ordered by: numbers count by their value. ``unpack.js`` orders the same way."""
+    return _DIGITS.sub(lambda found: found.group().zfill(9), name)
+
+
+def in_parts(names: Sequence[str]) -> Iterator[list[str]]:
+    """Names in order, a fixed number in each part."""
+    ordered = sorted(names, key=place_of)
+    for start in range(0, len(ordered), ENTRIES_A_PART):
+        yield ordered[start : start + ENTRIES_A_PART]
+
+
+@dataclass
+class Part:
+    """Entries packed together: pages by ``run/page``, side by side by entry; each is its title and its pieces."""
+
+    pages: dict[str, tuple[str, list[int]]] = field(default_factory=dict)
+    beside: dict[str, tuple[str, list[int]]] = field(default_factory=dict)
+    _pieces: dict[str, int] = field(default_factory=dict)
+
+    def add_page(self, name: str, title: str, body: str) -> None:
+        """An entry's page of one run."""
+        self.pages[name] = title, self._cut(body)
+
+    def add_beside(self, name: str, title: str, body: str) -> None:
+        """An entry in all runs."""
+        self.beside[name] = title, self._cut(body)
+
+    def _cut(self, text: str) -> list[int]:
+        """A text as stretches of pieces: the first one's number, how many follow each other, and so on."""
+        stretches: list[int] = []
+        behind = -1
+        for piece in _SEAM.split(text):
+            number = self._pieces.setdefault(piece, len(self._pieces))
+            if number == behind:
+                stretches[-1] += 1
+            else:
+                stretches += (number, 1)
+            behind = number + 1
+        return stretches
+
+    def script(self, number: int) -> bytes:
+        """The part as a file."""
+        content = {"pieces": list(self._pieces), "pages": self.pages, "beside": self.beside}
+        return f'bfclPart({number},"{packed(content)}");\n'.encode()
+
 
 ROWS_A_PAGE = 2_500
 ALL_PAIRS = 6

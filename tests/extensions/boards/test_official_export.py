@@ -9,7 +9,7 @@ import pytest
 from pytest_bfcl.checkers import reasons
 from pytest_bfcl.checkers.details import StateDetails
 from pytest_bfcl.dataset.entry import Entry
-from pytest_bfcl.extensions.boards.score_files import export_official, score_header
+from pytest_bfcl.extensions.boards.official_files import export_official, score_header
 from pytest_bfcl.failures import AdapterError, UsageError, Verdict
 from pytest_bfcl.runs.directory import RunDirectory
 from pytest_bfcl.runs.replay_lines import read_replay_lines

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.dataset.opening import open_dataset
-from pytest_bfcl.extensions.boards.result_files import (
+from pytest_bfcl.extensions.boards.official_files import (
     ResultFiles,
     find_entry,
     inference_log,

@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 from pytest_bfcl.extensions.lab.auditing.pages import FindingPage, write_audit_pages
 from pytest_bfcl.extensions.view.app import create_app
 from pytest_bfcl.extensions.view.auth import Auth
-from pytest_bfcl.extensions.view.links import Links
+from pytest_bfcl.extensions.view.frame import Links
 from pytest_bfcl.extensions.view.runs import Runs, open_runs
 from pytest_bfcl.extensions.view.store import Store
 from pytest_bfcl.reporting.sources import EntrySource

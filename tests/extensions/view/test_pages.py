@@ -20,7 +20,7 @@ import pytest
 
 from pytest_bfcl.cli import main
 from pytest_bfcl.extensions.lab.auditing.pages import FindingPage, write_audit_pages
-from pytest_bfcl.extensions.view.links import Links
+from pytest_bfcl.extensions.view.frame import Links
 from pytest_bfcl.extensions.view.live import LiveRun
 from pytest_bfcl.extensions.view.site import write_site
 from pytest_bfcl.runs.merge import merge_runs

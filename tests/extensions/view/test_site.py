@@ -14,9 +14,8 @@ import pytest
 
 from pytest_bfcl.cli import main
 from pytest_bfcl.extensions.view.pages import Pages
-from pytest_bfcl.extensions.view.parts import ENTRIES_A_PART, Part, in_parts, place_of
 from pytest_bfcl.extensions.view.runs import open_runs
-from pytest_bfcl.extensions.view.site import SiteLinks, write_site
+from pytest_bfcl.extensions.view.site import ENTRIES_A_PART, Part, SiteLinks, in_parts, place_of, write_site
 from pytest_bfcl.extensions.view.store import Store
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.reporting.links import safe_id

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 from pytest_bfcl.checkers.entries import ran_away
 from pytest_bfcl.checkers.reasons import FORCED_END
 from pytest_bfcl.dataset.categories import CATEGORIES
-from pytest_bfcl.extensions.boards.result_files import find_entry
-from pytest_bfcl.extensions.boards.score_files import official_reason, official_valid
+from pytest_bfcl.extensions.boards.official_files import find_entry, official_reason, official_valid
 from pytest_bfcl.extensions.lab.proving.proof import (
     EARLIER_RELEASE,
     FAILED_REQUEST,
