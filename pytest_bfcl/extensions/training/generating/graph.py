@@ -48,8 +48,7 @@ def planned(seed: str, names: Sequence[str], shape: str, twin: int = 0) -> Parse
     if shape in CONDITIONS:
         sides = rng.choice(((0, 1), (1, 0), (0, 1), (1, 0), (0, 1, 1), (1, 0, 0), (1, 1, 0), (0, 0, 1)))
         spare = rng.randint(0, max(0, turns - len(sides)))
-        order: list[int | None] = [*sides, *[None] * spare]
-        rng.shuffle(order)
+        order: list[int | None] = [*[None] * spare, *sides]  # plain turns come before the worlds part
         for number, side in enumerate(order):
             draft.rng = Random(f"{seed}/{number}")  # a turn does not hang on what other worlds drew before it
             if not (_plain(draft, plan) if side is None else _conditional(draft, plan, shape, side != twin)):
