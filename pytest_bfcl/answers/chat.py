@@ -164,3 +164,22 @@ def _state(message: Fields, field: str | None, call_fields: list[Parsed], inline
     if not (field or fields or parts or further) or not keepable(fields, further, parts):
         return None
     return ProviderState("chat", field, fields, further, parts)
+
+
+def read_text(body: Any) -> Reply:
+    """A completion as a `Reply`: the raw text."""
+    choice = first_choice(body) or {}
+    text = choice.get("text")
+    if not isinstance(text, str):
+        raise AdapterError(AdapterTrouble.MALFORMED_BODY, "the answer has no choices[0].text", retryable=True)
+    check_size(text, [])
+    usage = body.get("usage")
+    reply = Reply(
+        text=text,
+        input_tokens=count(usage, "prompt_tokens", "input_tokens"),
+        output_tokens=count(usage, "completion_tokens", "output_tokens"),
+        reasoning_tokens=reasoning_count(usage) or None,
+        served=served_by(body),
+    )
+    word, trouble = choice.get("finish_reason"), chat_trouble(body, choice, None)
+    return ended(reply, word, "completions", filtered=is_marked(choice, body), trouble=trouble)

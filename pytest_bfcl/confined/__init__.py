@@ -7,7 +7,7 @@ what the lines say.
 
 from __future__ import annotations
 
-from pytest_bfcl.confined.service import Service
+from pytest_bfcl.confined.process import Service
 from pytest_bfcl.confined.worker import Stopped, Worker
 
 __all__ = ["Service", "Stopped", "Worker"]

@@ -3,12 +3,94 @@ Python without site packages."""
 
 from __future__ import annotations
 
+import contextlib
+import json
+import os
 import signal
 import sys
+from dataclasses import asdict, dataclass
 from importlib import import_module
+from typing import Any
 
-from pytest_bfcl.confined.limits import confine, grant_cpu
-from pytest_bfcl.confined.service import Service
+from pytest_bfcl.json_types import Parsed
+
+HARMLESS_EVENTS = frozenset(
+    {
+        "builtins.id", "compile", "resource.setrlimit", "sqlite3.connect", "sqlite3.connect/handle",
+        "sys.unraisablehook",
+    }
+)  # fmt: skip
+"""``compile`` is announced by parsing too; running what was compiled is ``exec``, which is refused."""
+
+
+def confine(memory: int, allowed: tuple[str, ...] = ()) -> None:
+    """Set the lasting limits and the audit hook of this process; cannot be undone."""
+    with contextlib.suppress(ImportError):
+        import resource
+
+        for name, value in (("RLIMIT_AS", memory), ("RLIMIT_FSIZE", 0), ("RLIMIT_NPROC", 0), ("RLIMIT_CORE", 0)):
+            limit = getattr(resource, name, None)
+            if limit is not None:
+                with contextlib.suppress(ValueError, OSError):  # some systems refuse some limits
+                    resource.setrlimit(limit, (value, value))
+    harmless = HARMLESS_EVENTS.union(allowed)
+
+    def refuse(event: str, arguments: tuple[Any, ...]) -> None:
+        if event in harmless:
+            return
+        if event == "import":
+            # Modules already loaded are found without this event; the rest of the library stays out of reach.
+            raise PermissionError(f"nothing may be imported here: {arguments[0]}")
+        raise PermissionError(f"not allowed here: {event}")
+
+    sys.addaudithook(refuse)
+
+
+def grant_cpu(seconds: int) -> None:
+    """Allow that much more from now; the kernel ends a process that takes more."""
+    with contextlib.suppress(ImportError):
+        import resource
+
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        soft = int(used.ru_utime + used.ru_stime) + 1 + seconds
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_CPU, (soft, resource.getrlimit(resource.RLIMIT_CPU)[1]))
+
+
+WALL_SECONDS = 5.0 if os.name == "nt" else 30.0
+"""After which the parent ends the process. Where CPU time is limited that limit decides: a busy machine must not look
+like work that takes too long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """``module`` of this package has ``opened()``, which loads all it needs and gives the function line → line.
+
+    ``packages`` are distributions outside the standard library that it imports; ``allowed`` are audit events beyond the
+    few that a pure computation causes (`confined.limits`). A request has ``cpu_s`` (up to a second more by rounding),
+    ``wall_s`` and ``memory`` bytes; neither it nor its answer is longer than ``longest`` characters.
+    """
+
+    module: str
+    what: str
+    packages: tuple[str, ...] = ()
+    allowed: tuple[str, ...] = ()
+    cpu_s: int = 1
+    wall_s: float = WALL_SECONDS
+    memory: int = 512 * 2**20
+    longest: int = 1_000_000
+
+    def text(self) -> str:
+        """As it travels to the process."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def of_text(cls, text: str) -> Service:
+        """The inverse of `text`."""
+        values: Parsed = json.loads(text)
+        kept: Parsed = {name: tuple(each) if isinstance(each, list) else each for name, each in values.items()}
+        return cls(**kept)
+
 
 READY = "ready"
 

@@ -12,8 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import IO
 
-from pytest_bfcl.confined.process import READY
-from pytest_bfcl.confined.service import Service
+from pytest_bfcl.confined.process import READY, Service
 from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.troubles import HarnessTrouble
 

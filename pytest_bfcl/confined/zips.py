@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from pytest_bfcl.confined.service import Service
+from pytest_bfcl.confined.process import Service
 from pytest_bfcl.confined.worker import Stopped, Worker
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed

@@ -19,8 +19,7 @@ from pytest_bfcl.conversation.played import PlayedConversation
 from pytest_bfcl.conversation.services import CARRIED_OUT, NO_SERVERS, Services, is_executed
 from pytest_bfcl.endings import TROUBLE, problem_of
 from pytest_bfcl.failures import AdapterError, BenchmarkError, HarnessError
-from pytest_bfcl.models.callable import read_result
-from pytest_bfcl.models.places import fixture_error
+from pytest_bfcl.models.callable import fixture_error, read_result
 from pytest_bfcl.transcript import Reply, Transcript
 from pytest_bfcl.troubles import AdapterTrouble, HarnessTrouble
 

@@ -15,8 +15,7 @@ from pytest_bfcl.transcript import Mode, Reply, ToolCall, arguments_text
 
 if TYPE_CHECKING:
     from pytest_bfcl.formats.thinking import Think, Thinking
-    from pytest_bfcl.models.base import Model
-    from pytest_bfcl.models.family import Family
+    from pytest_bfcl.models.base import Family, Model
     from pytest_bfcl.settings import Settings
     from pytest_bfcl.transcript import Message
 

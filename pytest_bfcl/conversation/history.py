@@ -29,7 +29,7 @@ def assistant_message(model: object, reply: Reply, turn: int = 0, step: int = 0)
 def with_thoughts(message: Message, raw: Reply, reply: Reply, model: object, policy: str) -> Message:
     """The message with the thoughts that were taken out of the reply's text, where the server gets them back.
 
-    It does under ``policy`` ``keep``, and by the reference's handler of its API (`pytest_bfcl.models.dialects`), which
+    It does under ``policy`` ``keep``, and by the reference's handler of its API (`pytest_bfcl.models.chat`), which
     sends the text as it came; next to calls that were read from the text they have their own field.
     """
     dialect = getattr(getattr(model, "api", None), "dialect", None)

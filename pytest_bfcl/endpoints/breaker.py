@@ -7,7 +7,7 @@ import time
 from collections import Counter, deque
 from typing import NamedTuple
 
-from pytest_bfcl.endpoints.errors import EndpointUnreachable
+from pytest_bfcl.endpoints.faults import EndpointUnreachable
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.troubles import AdapterTrouble
 

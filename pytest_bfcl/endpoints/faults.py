@@ -17,11 +17,34 @@ from typing import NamedTuple
 
 from pytest_bfcl.bodies import is_error
 from pytest_bfcl.endings import Ending, UnknownEnding, ending_of, first_choice
-from pytest_bfcl.endpoints.errors import ToolsRefused
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.redaction import redact
 from pytest_bfcl.transcript import Reply
 from pytest_bfcl.troubles import AdapterTrouble
+
+
+class EndpointUnreachable(AdapterError):
+    """No connection could be made at all: unknown host, no route, no server.
+
+    ``refused``: this machine says that no server listens, or no host has the name: waiting helps little.
+    """
+
+    def __init__(self, message: str, *, advice: str = "", refused: bool = False) -> None:
+        super().__init__(AdapterTrouble.CONNECTION, message, advice=advice, retryable=True)
+        self.refused = refused
+
+
+class ToolsRefused(AdapterError):
+    """The endpoint does not take ``tools``: with ``--bfcl-mode auto`` the run is switched to prompting, once."""
+
+    def __init__(self, message: str, *, status: int | None = None) -> None:
+        super().__init__(
+            AdapterTrouble.BAD_REQUEST,
+            message,
+            advice="use --bfcl-mode prompt, add @prompt to the model, or start the server with a tool-call parser",
+            status=status,
+        )
+
 
 _OVERFLOW = re.compile(
     r"context[_ ]length|context[_ ]window|maximum context|context limit|context size"

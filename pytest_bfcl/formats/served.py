@@ -13,9 +13,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from pytest_bfcl.formats.gemma_call import GemmaCalls
+from pytest_bfcl.formats.gemma_call import GemmaCalls, NestedTags
 from pytest_bfcl.formats.members import TOKENS, Pair, objects, texts
-from pytest_bfcl.formats.nested_tags import NestedTags
 from pytest_bfcl.formats.notations import (
     FirstOf,
     JsonCalls,

@@ -10,8 +10,7 @@ from pytest_bfcl.answers.blocks import THOUGHTS, read_blocks
 from pytest_bfcl.bodies import place_trouble
 from pytest_bfcl.endings import heavier
 from pytest_bfcl.json_types import Fields, Parsed
-from pytest_bfcl.models.base import Request
-from pytest_bfcl.models.wire import cut_stream, place
+from pytest_bfcl.models.base import Request, cut_stream, place
 from pytest_bfcl.tools.schemas import Style
 from pytest_bfcl.transcript import Message, Reply
 

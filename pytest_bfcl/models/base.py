@@ -10,11 +10,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from pytest_bfcl.endpoints.errors import ToolsRefused as ToolsRefused
+from pytest_bfcl.endpoints.faults import ToolsRefused as ToolsRefused
+from pytest_bfcl.failures import AdapterError
+from pytest_bfcl.json_types import Fields, Parsed
+from pytest_bfcl.tools.schemas import Style
 from pytest_bfcl.transcript import Message, Mode, Reply
+from pytest_bfcl.troubles import AdapterTrouble
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry, FunctionDoc
+    from pytest_bfcl.formats.table import Format
 
 
 @dataclass(slots=True)
@@ -57,3 +62,89 @@ class Model(Protocol):
     async def aclose(self) -> None:
         """Release connections."""
         ...
+
+
+class Heard(Protocol):
+    """A reply as its family takes it."""
+
+    @property
+    def messages(self) -> list[Message]:
+        """What goes back to the model."""
+
+
+class Family(Protocol):
+    """What a conversation asks of a family."""
+
+    @property
+    def format(self) -> Format:
+        """Its row of the table."""
+
+    def opened(self, messages: Sequence[Message], first: bool) -> list[Message]:
+        """A turn's new messages in this family's form (``first``: turn 0, with the system prompt)."""
+
+    def read(self, text: str, ids: Sequence[str] = (), functions: Sequence[FunctionDoc] = ()) -> Heard:
+        """A raw reply, and the messages it leaves."""
+
+    def results(self, calls: Sequence[str], results: Sequence[str], ids: Sequence[str] = ()) -> list[Message]:
+        """The messages that bring results of executed calls (call texts) back to the model."""
+
+
+class Joiner(Protocol):
+    """Puts a stream's events together to the body that the same reply has without streaming."""
+
+    started: bool
+    """Whether a first piece of reasoning, text or call has come."""
+    done: bool
+    """Set from outside when the stream says itself that it is over (``[DONE]``)."""
+
+    def wants(self, block: bytes) -> bool:
+        """Whether an event, as it came over the wire, has to be parsed at all."""
+        ...
+
+    def add(self, event: Fields) -> None:
+        """One parsed event."""
+        ...
+
+    def body(self) -> Parsed:
+        """The whole. Raises a retryable `AdapterError` ``malformed_body`` when the stream was cut."""
+        ...
+
+
+class Api(Protocol):
+    """One wire format: what is sent for a request, how an answer is read, what of it goes back later."""
+
+    name: str
+    path: str
+    style: Style
+
+    def body(self, request: Request, *, tools: bool) -> Parsed:
+        """The JSON body without ``model`` and tools; ``tools`` says whether functions are offered natively."""
+        ...
+
+    def streaming(self) -> Parsed:
+        """What a body needs for its answer to come as server-sent events."""
+        ...
+
+    def read(self, body: object) -> Reply:
+        """A parsed answer. Raises `AdapterError` ``malformed_body`` (retryable) for anything else."""
+        ...
+
+    def joiner(self) -> Joiner:
+        """For one stream."""
+        ...
+
+    def remember(self, reply: Reply, message: Message) -> Message:
+        """The assistant's ``message`` as it stays in the conversation, with what the provider wants back."""
+        ...
+
+
+def place(index: object) -> int | None:
+    """The index of a piece of a stream, which some servers write as text; ``None`` for none."""
+    if isinstance(index, str) and index.isdecimal() and len(index) < 4:
+        return int(index)
+    return index if type(index) is int else None
+
+
+def cut_stream(what: str) -> AdapterError:
+    """The error of a stream that ended before its reply did."""
+    return AdapterError(AdapterTrouble.MALFORMED_BODY, f"the stream ended before the reply did: {what}", retryable=True)

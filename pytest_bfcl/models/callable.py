@@ -5,16 +5,20 @@ from __future__ import annotations
 import asyncio
 import functools
 import inspect
+import sysconfig
+import traceback
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from pytest_bfcl.endings import TROUBLE, UnknownEnding, problem_of
 from pytest_bfcl.failures import AdapterError, BenchmarkError, UsageError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.models.base import Model, Request
-from pytest_bfcl.models.places import fixture_error
+from pytest_bfcl.redaction import environment_secrets, hide
 from pytest_bfcl.replies import UnknownShape, read_reply
 from pytest_bfcl.tools.schemas import compile_tools, wire_names
 from pytest_bfcl.transcript import Mode, Reply
@@ -176,3 +180,50 @@ def _binder(function: Callable[..., Any]) -> Callable[[Request], Bound]:
         tuple(_ARGUMENTS[name](request) for name in names),
         {name: _ARGUMENTS[name](request) for name in keywords},
     )
+
+
+_PACKAGE = str(Path(__file__).resolve().parents[1])
+
+
+def fixture_error(error: Exception, *, users: bool = False) -> AdapterError | None:
+    """The error of a user's model, with the last place in their code; ``None`` when none of it was running.
+
+    ``users``: what is running is known to be the user's, wherever it is installed.
+    """
+    place = place_of(error)
+    if place is None and not users:
+        return None
+    said = hide(str(error), environment_secrets())
+    text = f"the model fixture raised {type(error).__name__}: {said}"
+    advice = f"fix {place}" if place else ""
+    return AdapterError(AdapterTrouble.FIXTURE, f"{text} ({place})" if place else text, advice=advice)
+
+
+def place_of(error: BaseException) -> str | None:
+    """``FILE:LINE, in FUNCTION`` of the innermost frame that is neither ours nor a library's."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if is_users_code(frame.filename)]
+    if not frames:
+        return None
+    last = frames[-1]
+    return f"{_relative_name(last.filename)}:{last.lineno}, in {last.name}"
+
+
+def is_users_code(filename: str) -> bool:
+    """Whether a file is neither of this package nor of an installed library."""
+    if filename.startswith("<"):
+        return False
+    path = str(Path(filename).resolve())
+    return not path.startswith(_PACKAGE) and not any(path.startswith(folder) for folder in _libraries())
+
+
+@cache
+def _libraries() -> tuple[str, ...]:
+    names = ("stdlib", "platstdlib", "purelib", "platlib")
+    return tuple(str(Path(sysconfig.get_path(name)).resolve()) for name in names)
+
+
+def _relative_name(filename: str) -> str:
+    try:
+        return str(Path(filename).resolve().relative_to(Path.cwd()))
+    except ValueError:
+        return filename

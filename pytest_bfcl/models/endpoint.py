@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit, urlunsplit
 
 from pytest_bfcl.answers.figures import REPLY_LIMIT
-from pytest_bfcl.endpoints.errors import EndpointUnreachable
+from pytest_bfcl.endpoints.faults import EndpointUnreachable
 from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.json_types import Parsed
+from pytest_bfcl.models.base import Joiner
 from pytest_bfcl.models.streams import EventReader
-from pytest_bfcl.models.wire import Joiner
 from pytest_bfcl.redaction import discreet, public_url, redact, secrets_of, url_secrets
 from pytest_bfcl.troubles import AdapterTrouble
 

@@ -25,7 +25,7 @@ from pytest_bfcl.transcript import Mode
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-    from pytest_bfcl.models.wire import Api
+    from pytest_bfcl.models.base import Api
     from pytest_bfcl.settings import Settings
 
 LOCAL_SERVERS = {
@@ -185,8 +185,7 @@ def _base_url(spec: ModelSpec, settings: Settings) -> str:
 def _api(spec: ModelSpec, settings: Settings, url: str, mode: Mode) -> Api:
     """The wire format for a model. Raises `UsageError` for one that does not exist or lacks something."""
     from pytest_bfcl.models.anthropic import Messages
-    from pytest_bfcl.models.chat import Chat
-    from pytest_bfcl.models.dialects import dialect_of
+    from pytest_bfcl.models.chat import Chat, dialect_of
     from pytest_bfcl.models.endpoint import is_openai
     from pytest_bfcl.models.responses import Responses
 

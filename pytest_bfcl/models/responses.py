@@ -9,8 +9,7 @@ from pytest_bfcl.answers import read_items
 from pytest_bfcl.bodies import ITEMS as ITEM_KINDS
 from pytest_bfcl.bodies import place_trouble
 from pytest_bfcl.json_types import Fields, Parsed
-from pytest_bfcl.models.base import Request
-from pytest_bfcl.models.wire import cut_stream, place
+from pytest_bfcl.models.base import Request, cut_stream, place
 from pytest_bfcl.tools.schemas import Style
 from pytest_bfcl.transcript import Message, Reply
 

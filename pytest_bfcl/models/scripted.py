@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.endpoints.breaker import Breaker
-from pytest_bfcl.endpoints.errors import EndpointUnreachable
+from pytest_bfcl.endpoints.faults import EndpointUnreachable
 from pytest_bfcl.endpoints.retrying import Caller, RetryPolicy
 from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.json_types import Fields, Parsed

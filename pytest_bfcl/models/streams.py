@@ -11,11 +11,11 @@ from pytest_bfcl.bodies import is_error, lasting_trouble
 from pytest_bfcl.endings import heavier, is_marked
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.json_types import Fields, Parsed
-from pytest_bfcl.models.wire import cut_stream
+from pytest_bfcl.models.base import cut_stream
 from pytest_bfcl.troubles import AdapterTrouble
 
 if TYPE_CHECKING:
-    from pytest_bfcl.models.wire import Joiner
+    from pytest_bfcl.models.base import Joiner
 
 STREAM_LIMIT = 2**28
 """Most bytes of one stream; each token comes in an envelope many times its size."""

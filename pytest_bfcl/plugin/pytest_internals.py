@@ -198,7 +198,7 @@ def users_frames(excinfo: pytest.ExceptionInfo[BaseException]) -> Any:
     """The traceback in the project's own code; all of it where nothing else is in it."""
     from _pytest._code import Traceback, filter_traceback
 
-    from pytest_bfcl.models.places import is_users_code
+    from pytest_bfcl.models.callable import is_users_code
 
     kept = [each for each in excinfo.traceback if is_users_code(str(each.path))]
     return Traceback(kept) if kept else excinfo.traceback.filter(filter_traceback)

@@ -12,15 +12,38 @@ import json
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from pytest_bfcl.failures import AdapterError, HarnessError
 from pytest_bfcl.json_types import Parsed
-from pytest_bfcl.providers.search_provider import SearchProvider
 from pytest_bfcl.troubles import AdapterTrouble, HarnessTrouble
 
 Query = tuple[Any, ...]
 """The request: ``("search", …)``, ``("fetch", …)``, ``("get", …)`` or ``("call", …)``."""
+
+
+@runtime_checkable
+class SearchProvider(Protocol):
+    """Where searches and pages come from; called from several threads at once.
+
+    What a model may be told (no results, page not found) is a result with the single key ``error``. Trouble that is not
+    the model's (no key, quota used up, nothing recorded) raises `pytest_bfcl.failures.BenchmarkError`.
+    """
+
+    def search(self, keywords: str, max_results: int, region: str) -> list[Parsed] | Parsed:
+        """Results, best first: objects with ``title``, ``href``, ``body``, without the keys the engine left out.
+
+        ``max_results`` is a wish, the caller cuts; ``region`` is country-language, ``wt-wt`` for all.
+        """
+        ...
+
+    def fetch(self, url: str, mode: str) -> Parsed:
+        """A page as ``{"content": text}``; ``mode`` is ``raw``, ``markdown`` or ``truncate``."""
+        ...
+
+    def close(self) -> None:
+        """Release connections and threads."""
+        ...
 
 
 class Recording:

@@ -9,7 +9,11 @@ from typing import Literal, cast
 
 from pytest_bfcl import entry_points, extras
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.providers.search_provider import KEY_VARIABLE, SearchProvider
+from pytest_bfcl.providers.recorded import SearchProvider
+
+KEY_VARIABLE = "SERPAPI_API_KEY"
+"""Environment variable with the key of the live search."""
+
 
 Kind = Literal["local", "serpapi", "replay"]
 

@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 REACHES = """
 import sys
 sys.path.insert(0, sys.argv[1])
-from pytest_bfcl.confined.limits import confine
+from pytest_bfcl.confined.process import confine
 import os, socket
 confine(2**29)
 def tried(what, act):

@@ -16,7 +16,7 @@ from pytest_bfcl.conversation.history import (
     with_answered_calls,
     with_thoughts,
 )
-from pytest_bfcl.models.dialects import dialect_of
+from pytest_bfcl.models.chat import dialect_of
 from pytest_bfcl.settings import Price
 from pytest_bfcl.transcript import Reply, Step, ToolCall, Transcript, Turn, wire_name
 

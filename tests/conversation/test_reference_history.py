@@ -17,8 +17,7 @@ from pytest_bfcl.conversation.engine import converse
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.fetching.texts import Texts
 from pytest_bfcl.models.anthropic import Messages
-from pytest_bfcl.models.chat import Chat
-from pytest_bfcl.models.dialects import DIALECTS, GENERIC
+from pytest_bfcl.models.chat import DIALECTS, GENERIC, Chat
 from pytest_bfcl.models.openai import OpenAIModel
 from pytest_bfcl.models.responses import Responses
 from pytest_bfcl.models.spec import parse_spec

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import pytest
 
 from pytest_bfcl.endpoints.breaker import Breaker, Suspicion, stop_reason, trouble
-from pytest_bfcl.endpoints.errors import EndpointUnreachable
+from pytest_bfcl.endpoints.faults import EndpointUnreachable
 from pytest_bfcl.endpoints.retrying import Caller, RetryPolicy, Stopwatch, _pause
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.settings import Settings

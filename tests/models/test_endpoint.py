@@ -11,12 +11,12 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from pytest_bfcl.endpoints.errors import EndpointUnreachable
+from pytest_bfcl.endpoints.faults import EndpointUnreachable
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.models import endpoint as module
 from pytest_bfcl.models import probing
+from pytest_bfcl.models.callable import fixture_error, is_users_code
 from pytest_bfcl.models.endpoint import Endpoint, _text_of
-from pytest_bfcl.models.places import fixture_error, is_users_code
 from pytest_bfcl.settings import Settings
 from tests.models.loopback import serving
 

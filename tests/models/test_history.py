@@ -11,8 +11,7 @@ from aiohttp import web
 from pytest_bfcl.answers import read_completion
 from pytest_bfcl.conversation.engine import converse
 from pytest_bfcl.models import create_model
-from pytest_bfcl.models.chat import remembered
-from pytest_bfcl.models.dialects import dialect_of
+from pytest_bfcl.models.chat import dialect_of, remembered
 from pytest_bfcl.models.probing import probe_request
 from pytest_bfcl.runs.journal import Journal
 from pytest_bfcl.settings import Settings

@@ -12,8 +12,7 @@ from aiohttp import web
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.models import streams
 from pytest_bfcl.models.anthropic import Messages
-from pytest_bfcl.models.chat import Chat
-from pytest_bfcl.models.chat_stream import ChatJoiner
+from pytest_bfcl.models.chat import Chat, ChatJoiner
 from pytest_bfcl.models.completions import Completions
 from pytest_bfcl.models.responses import Responses
 from pytest_bfcl.models.streams import EventReader, StreamEnd

@@ -14,11 +14,10 @@ from pytest_bfcl.endings import UnknownEnding
 from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.models.anthropic import BLOCKS, Messages, MessagesJoiner, with_cache_mark
 from pytest_bfcl.models.base import Request
-from pytest_bfcl.models.chat import Chat, remembered
+from pytest_bfcl.models.chat import DIALECTS, GENERIC, Chat, dialect_of, remembered
 from pytest_bfcl.models.completions import Completions
-from pytest_bfcl.models.dialects import DIALECTS, GENERIC, dialect_of
 from pytest_bfcl.models.endpoint import _address, _basic, check_url, is_local, is_openai, needs_key
-from pytest_bfcl.models.pauses import whole_reply
+from pytest_bfcl.models.openai import whole_reply
 from pytest_bfcl.models.responses import ITEMS, Responses, ResponsesJoiner
 from pytest_bfcl.transcript import ProviderState, Reply, Served, ToolCall
 from tests.models.loopback import request, run, tool_call

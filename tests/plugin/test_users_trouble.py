@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_bfcl.models.places import fixture_error
+from pytest_bfcl.models.callable import fixture_error
 
 
 def test_a_users_error_has_file_and_line() -> None:

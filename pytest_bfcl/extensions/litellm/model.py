@@ -20,18 +20,15 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.answers import read_completion
 from pytest_bfcl.endpoints.breaker import Breaker
-from pytest_bfcl.endpoints.errors import EndpointUnreachable
-from pytest_bfcl.endpoints.faults import error_in, http_fault, is_overflow
+from pytest_bfcl.endpoints.faults import EndpointUnreachable, error_in, http_fault, is_overflow
 from pytest_bfcl.endpoints.retrying import Caller, RetryPolicy
 from pytest_bfcl.extensions.litellm import missing_key
 from pytest_bfcl.extras import install_command
 from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.models.base import Request, ToolsRefused
-from pytest_bfcl.models.chat import outgoing, remembered
-from pytest_bfcl.models.chat_stream import ChatJoiner
-from pytest_bfcl.models.dialects import dialect_of
-from pytest_bfcl.models.pauses import whole_reply
+from pytest_bfcl.models.chat import ChatJoiner, dialect_of, outgoing, remembered
+from pytest_bfcl.models.openai import whole_reply
 from pytest_bfcl.models.probing import probe_request
 from pytest_bfcl.redaction import discreet, public_url, redact, secrets_of
 from pytest_bfcl.tools.schemas import CompiledTools

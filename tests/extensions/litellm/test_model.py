@@ -18,7 +18,7 @@ import pytest
 from aiohttp import web
 
 from pytest_bfcl.answers import read_completion
-from pytest_bfcl.endpoints.errors import EndpointUnreachable
+from pytest_bfcl.endpoints.faults import EndpointUnreachable
 from pytest_bfcl.endpoints.retrying import RetryPolicy
 from pytest_bfcl.extensions.litellm.model import (
     LitellmModel,

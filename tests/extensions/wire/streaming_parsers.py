@@ -7,7 +7,7 @@ import re
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from typing import Any
 
-from pytest_bfcl.models.chat_stream import ChatJoiner
+from pytest_bfcl.models.chat import ChatJoiner
 from pytest_bfcl.models.streams import EventReader
 
 Json = dict[str, Any]
