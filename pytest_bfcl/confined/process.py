@@ -67,7 +67,7 @@ class Service:
     """``module`` of this package has ``opened()``, which loads all it needs and gives the function line → line.
 
     ``packages`` are distributions outside the standard library that it imports; ``allowed`` are audit events beyond the
-    few that a pure computation causes (`confined.limits`). A request has ``cpu_s`` (up to a second more by rounding),
+    few that a pure computation causes (`confine`). A request has ``cpu_s`` (up to a second more by rounding),
     ``wall_s`` and ``memory`` bytes; neither it nor its answer is longer than ``longest`` characters.
     """
 
