@@ -32,7 +32,7 @@ class ProviderState:
     parts: tuple[Fields, ...] = ()
 
     def to_dict(self) -> Parsed:
-        """As it stands in the journal and in result lines: only what is there."""
+        """What the journal and result lines hold of it: only what is there."""
         found: Parsed = {"api": self.api}
         if self.reasoning_field:
             found["reasoning_field"] = self.reasoning_field
@@ -71,7 +71,7 @@ class Served:
     id: str | None = None
 
     def to_dict(self) -> Parsed:
-        """As it stands in the journal and in result lines: only given fields."""
+        """What the journal and result lines hold of it: only given fields."""
         told = {"model": self.model, "fingerprint": self.fingerprint, "id": self.id}
         return {name: value for name, value in told.items() if value is not None}
 
