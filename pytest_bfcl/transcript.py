@@ -17,7 +17,7 @@ from pytest_bfcl.json_types import Fields, Parsed
 
 @dataclass(frozen=True, slots=True)
 class ProviderState:
-    """What a provider sent beside text and calls and wants to see again, unchanged, in later requests.
+    """What a provider sent next to text and calls and wants to see again, unchanged, in later requests.
 
     ``api`` says whose shapes these are: ``chat``, ``responses`` or ``anthropic``. Of a chat message: the name of the
     field that held the reasoning, its further ``fields``, and per call the further fields of that call (thought
@@ -32,7 +32,7 @@ class ProviderState:
     parts: tuple[Fields, ...] = ()
 
     def to_dict(self) -> Parsed:
-        """What the journal and result lines hold of it: only what is there."""
+        """As the journal and result lines store it: only what is there."""
         found: Parsed = {"api": self.api}
         if self.reasoning_field:
             found["reasoning_field"] = self.reasoning_field
@@ -71,7 +71,7 @@ class Served:
     id: str | None = None
 
     def to_dict(self) -> Parsed:
-        """What the journal and result lines hold of it: only given fields."""
+        """As the journal and result lines store it: only given fields."""
         told = {"model": self.model, "fingerprint": self.fingerprint, "id": self.id}
         return {name: value for name, value in told.items() if value is not None}
 

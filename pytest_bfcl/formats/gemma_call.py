@@ -139,7 +139,7 @@ class NestedTags:
 
     @property
     def marks(self) -> tuple[str, ...]:
-        """What stands in every reply that calls."""
+        """What is in every reply that calls."""
         return (f"{self.sign}<",)
 
     def pairs(self, text: str, documents: Documents = ()) -> list[Pair]:
@@ -152,7 +152,7 @@ class NestedTags:
         start, unread = 0, False
 
         def ended() -> None:
-            """Keep the call that ends here; one with an element left open or a text beside elements is broken."""
+            """Keep the call that ends here; one with an element left open or a text next to elements is broken."""
             with kept.broken():
                 if name is not None and (unread or len(open_) > 1):
                     raise DecodeError("a call with text that is no argument")

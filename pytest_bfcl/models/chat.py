@@ -17,7 +17,7 @@ from pytest_bfcl.transcript import Message, Reply
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """``echo``: reasoning comes back under its own field. ``null_content``: the text beside calls does not.
+    """``echo``: reasoning comes back under its own field. ``null_content``: the text next to calls does not.
 
     ``join_users``: in prompting mode consecutive messages of the user are sent as one.
     ``folded``: schemas of results stand in the descriptions of tools.
@@ -47,7 +47,7 @@ DIALECTS = (
 
 
 def dialect_of(provider: str, base_url: str = "") -> Dialect:
-    """The dialect of a provider (of litellm's, for its adapter) or of the host that is asked."""
+    """The dialect of a provider (of litellm's, for its adapter) or of the host that gets the request."""
     host = urlsplit(base_url).hostname
     for dialect in DIALECTS:
         if provider in dialect.providers or host in dialect.hosts:
