@@ -20,7 +20,7 @@ class Dialect:
     """``echo``: reasoning comes back under its own field. ``null_content``: the text next to calls does not.
 
     ``join_users``: in prompting mode consecutive messages of the user are sent as one.
-    ``folded``: schemas of results stand in the descriptions of tools.
+    ``folded``: the descriptions of tools hold the schemas of results.
     """
 
     name: str
