@@ -6,6 +6,7 @@ from collections import OrderedDict, deque
 from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import ExitStack, suppress
 from itertools import islice
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -64,8 +65,10 @@ def score_lines(
 
     ``first`` is the number of the first line, for a stretch of a file.
 
-    Raises `NoData` at the first line that needs data which is not there.
+    Raises `NoData` at the first line that needs data which is not there, and `UsageError` for a path instead of lines.
     """
+    if isinstance(lines, str | bytes | PathLike):
+        raise UsageError("score_lines judges lines, not a path: pass an open file, or run: pytest-bfcl score PATH")
     with ExitStack() as stack:
         judge = _LineJudge(dataset, rules, rest, stack, TextReading(decoder, think), readings)
         judge.learn(ahead)

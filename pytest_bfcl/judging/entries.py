@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.json_types import Fields, Parsed, first_problem
+from pytest_bfcl.suggestions import close_names
 from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 SETS = ("bundled", "official", "verified")
 """Data sets that every installation opens by name: their tasks travel as a reference, all others whole."""
+_SLIPS = ("ground_truth", "expected", "answer", "answers")
+"""Names that others give to the field of expected calls."""
 
 
 @cache
@@ -49,7 +52,8 @@ def texts_of_the_set(official: bool) -> Texts:
 def entry_of(entry: Entry | Fields) -> Entry:
     """An entry, built from its fields if need be: ``id`` and ``category`` default to those of a Python entry.
 
-    Fields may be JSON texts, as table formats keep them. Raises `HarnessError` where they are no entry.
+    Fields may be JSON texts, as table formats keep them. Raises `HarnessError` where they are no entry: without a
+    category they need ``function``, and a misspelt ``possible_answer`` must not mean that no call is right.
     """
     from pydantic import ValidationError
 
@@ -59,6 +63,7 @@ def entry_of(entry: Entry | Fields) -> Entry:
         return entry
     fields: Parsed = {name: unpacked(value) for name, value in entry.items() if value is not None}
     if "category" not in fields:
+        _refuse_slips(fields)
         fields["category"] = _python_category(fields.get("function") or [], fields.get("possible_answer"))
     fields = {"id": f"{fields['category']}_0", "question": [], **fields}
     row = CATEGORIES.get(fields["category"]) if isinstance(fields["category"], str) else None
@@ -68,6 +73,19 @@ def entry_of(entry: Entry | Fields) -> Entry:
         return Entry.model_validate({"language": row.language, "return_format": row.language, **fields})
     except ValidationError as error:
         raise HarnessError(HarnessTrouble.DATA, f"{fields['id']} is no usable entry: {first_problem(error)}") from error
+
+
+def _refuse_slips(fields: Fields) -> None:
+    """Raise where fields without a category are no single-turn entry, though they look like one without a call."""
+    if not fields.get("function"):
+        raise HarnessError(
+            HarnessTrouble.DATA, "an entry without a category needs its functions in the field 'function'"
+        )
+    slip = next((name for name in fields if name in _SLIPS or close_names(name, ("possible_answer",))), None)
+    if "possible_answer" not in fields and slip is not None:
+        raise HarnessError(
+            HarnessTrouble.DATA, f"the expected calls stand in {slip!r}: name the field 'possible_answer'"
+        )
 
 
 def _python_category(functions: Sequence[object], answer: Sequence[object] | None) -> str:

@@ -62,6 +62,11 @@ def test_right_replies_are_right_in_every_kind_of_task(data: Data, mode: str) ->
             assert (found.outcome, found.corrected, found.tag) == ("right", "right", None), entry_id
 
 
+def test_lines_are_no_path() -> None:
+    with pytest.raises(UsageError, match="pytest-bfcl score PATH"):
+        list(score_lines("replies.jsonl"))
+
+
 def test_verdicts_are_those_of_score_lines(data: Data) -> None:
     """Every answer to another entry's question, most of them wrong: the same tag, reason and detail."""
     ids = [entry_id for category in PLAYED[:4] for entry_id in data.ids(category)]

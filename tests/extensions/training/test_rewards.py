@@ -202,3 +202,17 @@ def test_rows_say_how_replies_are_read():
         reward_function()(completions=[text], **{**columns, "decoder": [""]})
     with pytest.raises(UsageError, match="needs decoder="):
         compute_score("x", text, ENTRY, {"mode": "fc"})
+
+
+@pytest.mark.parametrize(
+    ("entry", "message"),
+    [
+        ({}, "'function'"),
+        ({"function": []}, "'function'"),
+        ({"function": [DOCUMENT], "ground_truth": ENTRY["possible_answer"]}, "'ground_truth'.*'possible_answer'"),
+        ({"function": [DOCUMENT], "possible_answers": ENTRY["possible_answer"]}, "'possible_answers'"),
+    ],
+)
+def test_fields_that_are_no_entry_earn_nothing(entry, message):
+    with pytest.raises(HarnessError, match=message):
+        reward(entry, "No call.")
