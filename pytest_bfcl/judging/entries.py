@@ -84,7 +84,7 @@ def _refuse_slips(fields: Fields) -> None:
     slip = next((name for name in fields if name in _SLIPS or close_names(name, ("possible_answer",))), None)
     if "possible_answer" not in fields and slip is not None:
         raise HarnessError(
-            HarnessTrouble.DATA, f"the expected calls stand in {slip!r}: name the field 'possible_answer'"
+            HarnessTrouble.DATA, f"expected calls are in {slip!r}: rename the field to 'possible_answer'"
         )
 
 
