@@ -112,7 +112,7 @@ def judged_results(root: Path, dataset: DataSet, ids: Container[str]) -> Iterato
 
 
 def open_data(choice: str | Path = "auto") -> DataSet:
-    """`pytest_bfcl.dataset.open_dataset`, with tool documents of our simulators for data that brings none."""
+    """`pytest_bfcl.dataset.opening.open_dataset`, with tool documents of our simulators for data that brings none."""
     from pytest_bfcl.dataset.opening import open_dataset
     from pytest_bfcl.simulators import documents_of
 

@@ -1,4 +1,4 @@
-"""Anthropic's Messages: blocks in, blocks out, thinking with its signature carried on (spec/formats.md §6)."""
+"""Anthropic's Messages: blocks in, blocks out, thinking with its signature carried on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""OpenAI's Responses: items in, items out, reasoning carried on encrypted (spec/formats.md §6)."""
+"""OpenAI's Responses: items in, items out, reasoning carried on encrypted."""
 
 from __future__ import annotations
 

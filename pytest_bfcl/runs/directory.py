@@ -1,7 +1,7 @@
 """The run directory (docs/contracts.md, "The run directory"): one folder, one writer, everything append-only.
 
 The process that reports outcomes opens it with `RunDirectory.start` and holds its lock; workers only add their own
-files through `pytest_bfcl.runs.Journal`; readers use `RunDirectory.open`.
+files through `pytest_bfcl.runs.journal.Journal`; readers use `RunDirectory.open`.
 """
 
 from __future__ import annotations

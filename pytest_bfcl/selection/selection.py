@@ -210,7 +210,7 @@ class JointData:
         return joint_digest(self.file_digests)
 
     def entry(self, entry_id: str) -> Entry:
-        """The entry of this id; raises `pytest_bfcl.dataset.UnknownEntry`."""
+        """The entry of this id; raises `pytest_bfcl.dataset.loading.UnknownEntry`."""
         chosen, files = self._sets
         return (chosen if chosen.find(entry_id) is not None else files).entry(entry_id)
 

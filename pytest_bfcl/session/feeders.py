@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class RemoteRunner(Protocol):
-    """What a run needs of a `pytest_bfcl.session.Runner`, wherever it is; ``on_answer`` is set where sinks listen."""
+    """What a run needs of a `pytest_bfcl.session.runner.Runner`, wherever it is; sinks listen through ``on_answer``."""
 
     on_answer: Callable[[Answered], None] | None
 

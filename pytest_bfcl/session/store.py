@@ -1,6 +1,6 @@
 """What one process keeps of a run: replies with what they answer, memories, recorded pages; in memory without a folder.
 
-Result lines are not its business: the process that reports writes those (`pytest_bfcl.runs.RunDirectory`).
+Result lines are not its business: the process that reports writes those (`pytest_bfcl.runs.directory.RunDirectory`).
 """
 
 from __future__ import annotations

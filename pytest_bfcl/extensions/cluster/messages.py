@@ -77,7 +77,7 @@ class Job(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """What a write stage left behind, as `pytest_bfcl.conversation.Snapshots` keeps it."""
+    """What a write stage left behind, as `pytest_bfcl.conversation.journal.Snapshots` keeps it."""
 
     model: str
     repeat: int

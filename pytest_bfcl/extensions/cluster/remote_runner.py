@@ -1,4 +1,4 @@
-"""A run on a cluster, with the face of `pytest_bfcl.session.Runner` that `pytest_bfcl.run` needs."""
+"""A run on a cluster, with the face of `pytest_bfcl.session.runner.Runner` that `pytest_bfcl.run` needs."""
 
 from __future__ import annotations
 

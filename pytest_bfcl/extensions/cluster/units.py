@@ -60,7 +60,7 @@ class Unit:
 
 
 def units_of(trials: Iterable[Trial]) -> list[Unit]:
-    """The units of planned trials (`pytest_bfcl.session.plan_trials`), in their order."""
+    """The units of planned trials (`pytest_bfcl.session.earlier.plan_trials`), in their order."""
     groups = _Groups()
     units: dict[TrialKey, Unit] = {}
     listed = list(trials)

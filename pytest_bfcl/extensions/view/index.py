@@ -1,7 +1,7 @@
 """The index of one ``results.jsonl``: one pass over it, then any line is found and read alone; grows with the file.
 
-What counts is what `pytest_bfcl.runs.read_results` gives: the last readable line of each key, in the order in which the
-keys first appeared. A last line without its end is left until it is whole.
+What counts is what `pytest_bfcl.runs.results.read_results` gives: the last readable line of each key, in
+the order in which the keys first appeared. A last line without its end is left until it is whole.
 """
 
 from __future__ import annotations

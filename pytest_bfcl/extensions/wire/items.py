@@ -28,7 +28,7 @@ STATES = ("held", "broke", "not_called", "refused", "blocked", "error")
 
 @dataclass(frozen=True)
 class WireSet:
-    """The set ``wire`` of a session (`pytest_bfcl.plugin.check_sets.CheckSet`)."""
+    """The set ``wire`` of a session (`pytest_bfcl.plugin.collection.CheckSet`)."""
 
     checks: Sequence[tuple[Contender, Sequence[str]]]
     asking: WireChecks

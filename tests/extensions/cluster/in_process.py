@@ -65,7 +65,7 @@ class InProcessWorker:
 
 
 class InProcess(Place):
-    """A place (see `pytest_bfcl.extensions.cluster.Place`) of ``size`` workers.
+    """A place (see `pytest_bfcl.extensions.cluster.remote_runner.Place`) of ``size`` workers.
 
     ``dies`` says of an event whether its worker ends with it: ``heard`` right after the driver has it, ``unheard``
     before, so that all that came with it is lost.

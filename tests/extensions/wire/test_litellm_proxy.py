@@ -1,6 +1,6 @@
 """A server this project did not write: litellm's proxy in front of the reference server, over both APIs.
 
-Runs where the proxy of `tests.models.test_litellm_proxy` runs. What it breaks is written in docs/wire.md; another
+Runs where the proxy of `tests.extensions.litellm.test_proxy` runs. What it breaks is written in docs/wire.md; another
 release
 may break less, and must not break anything else.
 """
