@@ -1,8 +1,8 @@
-"""What the body of a reply may hold: known blocks and items, their status, and the places where an error may stand.
+"""What the body of a reply may hold: known blocks and items, their status, and the fields where an error may be.
 
-One allow-list per API, asked by its one reader (`pytest_bfcl.answers`). What is not on it is trouble: an error stays
-one whatever its ending is, and a block of another kind is no answer where there is nothing else. The words are those of
-the providers' public references (November 2026).
+One allow-list per API, used by that API's reader (`pytest_bfcl.answers`). Anything else makes the reply an error. An
+error stays one with any ending. A reply with only unknown blocks is no answer. The words are those of the providers'
+public references (November 2026).
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from pytest_bfcl.json_types import Fields
 
 
 class Trouble(NamedTuple):
-    """Why a body is no normal reply. ``error``: whatever else it says; ``silent``: where there is nothing next to
-    it."""
+    """Why a body is no normal reply. ``error``: it reports an error; ``silent``: an error only if the reply has no
+    content."""
 
     error: str | None = None
     silent: str | None = None
@@ -26,16 +26,16 @@ class Trouble(NamedTuple):
 NO_TROUBLE = Trouble()
 
 PARTS = frozenset(("text", "output_text", "thinking", "redacted_thinking", "reasoning", "refusal"))
-"""Parts of a chat message's content that say something."""
+"""Parts of a chat message's content that have text for the user."""
 CALL_PARTS = frozenset(("tool_use", "tool_call", "tool-call", "function_call", "functioncall"))
-"""Parts of a chat message's content that are calls, as gateways to other APIs leave them."""
+"""Parts of a chat message's content that are calls, as gateways to other APIs return them."""
 BLOCKS = frozenset(("text", "thinking", "redacted_thinking", "tool_use"))
-"""Blocks of Anthropic's messages that say something."""
+"""Blocks of Anthropic's messages that have content."""
 ITEMS = frozenset(("message", "reasoning", "function_call"))
-"""Output items of Responses that a model which is offered functions answers with."""
+"""Output items of Responses that a model returns when it is offered functions."""
 
 GEMINI_PARTS = ("text", "functionCall", "function_call")
-"""Fields by which a part of Gemini's says something."""
+"""Fields that give a Gemini part its content."""
 
 _USUAL = frozenset((
     "annotations", "arguments", "call_id", "choices", "content", "created", "created_at", "delta", "finish_reason",
@@ -44,7 +44,7 @@ _USUAL = frozenset((
     "stop_reason", "stop_sequence", "summary", "system_fingerprint", "text", "thinking", "token_ids", "tool_calls",
     "type", "usage",
 ))  # fmt: skip
-"""Fields that say nothing of trouble by their names."""
+"""Fields whose names never report an error."""
 _ERROR_NAME = re.compile(
     r"err(?:or)?s?(?:code|no|number|msg|message|type|info|information|details?|str|text|reason)?|(?!no)\w*(?:error|exception)s?"
     r"|failure\w*|fault"
@@ -56,14 +56,14 @@ _WHOLE_NAME = re.compile(r"(?:is)?(?:success|successful|succeeded|ok|complete|co
 _CODE_NAME = re.compile(r"(?:(?:http)?status|ret|return|result)?code")
 _STATUS_NAMES = frozenset(("status", "state", "outcome", "runstatus", "responsestatus"))
 _INSIDE_NAMES = frozenset(("baseresp", "header", "providerspecificfields"))
-"""Objects next to a reply in which providers keep their own status."""
+"""Objects next to a reply that hold the provider's own status."""
 _Place = Literal["error", "broken", "whole", "code", "status", "inside"]
 _STATUS = ("status", "code")
 
 _SPEAKERS = frozenset(("", "assistant", "model", "ai", "bot", "chatbot"))
-"""Roles of messages that a model says."""
+"""Message roles of a model."""
 _UNSPOKEN = ("audio", "images")
-"""Fields of a chat message that answer without words."""
+"""Fields of a chat message that hold an answer without text."""
 _CALLS_NAME = re.compile(r"(?:tool|function)calls?")
 _READ_CALLS = ("tool_calls", "function_call", "invalid_tool_calls")
 _THOUGHT_NAME = re.compile(r"(?i)reasoning|thinking|thought|analysis")
@@ -71,7 +71,7 @@ _BROKEN = re.compile(
     r"abort|cancel|crash|denied|error|exception|expire|fail|fatal|(?<![a-z])fault|interrupt|invalid|kill|overload|refused|reject"
     r"|terminat|throttl|time_?d?_?out|unavailable"
 )
-"""In words of a status, or of a provider's own ending next to the gateway's, that mean the reply was broken off."""
+"""Words in a status, or in a provider's ending next to the gateway's, that mean the reply was cut off."""
 _UNFINISHED = frozenset((
     "active", "generating", "in_progress", "incomplete", "partial", "pending", "processing", "queued", "running",
     "started", "streaming",
@@ -80,12 +80,12 @@ _FINE = frozenset((
     "0", "200", "complete", "completed", "done", "ended", "finished", "fine", "none", "normal", "null", "ok",
     "okay", "ready", "stop", "stopped", "succeeded", "success", "successful", "true", "unset",
 ))  # fmt: skip
-"""Words of a status or a code that mean all is well."""
+"""Words of a status or a code that mean success."""
 _LEVELS = frozenset(("critical", "fatal", "severe", "emergency", "alert"))
 
 
 def chat_trouble(body: Fields, choice: Fields, message: Fields | None) -> Trouble:
-    """That of a chat completion, or (without ``message``) of a text completion."""
+    """The problem of a chat completion, or (without ``message``) of a text completion."""
     message = message or {}
     calls = [each for each in _listed(message.get("tool_calls")) if isinstance(each, Mapping)]
     error = _first(*(place_trouble(each) for each in (body, choice, message)), *map(_item_trouble, calls))
@@ -100,7 +100,7 @@ def chat_trouble(body: Fields, choice: Fields, message: Fields | None) -> Troubl
 
 
 def lasting_trouble(event: Fields, choice: Fields) -> str | None:
-    """What one chunk of a stream says against the whole reply; that something still goes on is no trouble yet."""
+    """The problem that one chunk of a stream reports; "in progress" is not a problem."""
     if event.keys() <= _USUAL and choice.keys() <= _USUAL and event.get("object") != "error":  # as nearly every chunk
         return None
     native = _word(choice.get("native_finish_reason"))
@@ -109,14 +109,14 @@ def lasting_trouble(event: Fields, choice: Fields) -> str | None:
 
 
 def has_thoughts(message: Fields) -> bool:
-    """Whether a chat message has thoughts in any field or part, whatever they look like."""
+    """Whether a chat message has thoughts in any field or part, in any shape."""
     kinds = _kinds(_listed(message.get("content")))
     named = (name for name, value in message.items() if value and isinstance(name, str))
     return any(_THOUGHT_NAME.search(each) for each in (*named, *kinds))
 
 
 def blocks_trouble(body: Fields) -> Trouble:
-    """That of one of Anthropic's messages."""
+    """The problem of one of Anthropic's messages."""
     content = _listed(body.get("content"))
     blocks = [each for each in content if isinstance(each, Mapping)]
     error = _first(place_trouble(body), *map(_item_trouble, blocks), _role_trouble(body))
@@ -124,7 +124,7 @@ def blocks_trouble(body: Fields) -> Trouble:
 
 
 def items_trouble(body: Fields, items: Iterable[Fields]) -> Trouble:
-    """That of a Responses object; its own status is an ending and not looked at here, but for items next to it."""
+    """The problem of a Responses object. Its own status is an ending and is read elsewhere."""
     items = list(items)
     said = [each for each in items if _word(each.get("type")) == "message"]
     whole = _word(body.get("status")) in ("completed", "")
@@ -137,7 +137,7 @@ def items_trouble(body: Fields, items: Iterable[Fields]) -> Trouble:
 
 
 def candidate_trouble(body: Fields, candidate: Fields, parts: Iterable[Fields]) -> Trouble:
-    """That of a response of Gemini's."""
+    """The problem of a Gemini response."""
     content = candidate.get("content")
     if content is not None and not isinstance(content, Mapping):
         return Trouble(place_trouble(candidate), "content")
@@ -147,7 +147,7 @@ def candidate_trouble(body: Fields, candidate: Fields, parts: Iterable[Fields]) 
 
 
 def record_trouble(record: Fields) -> str | None:
-    """What a proxy's or tracer's own record says against the reply in it: an error, a status, a level."""
+    """The problem that a proxy's or tracer's record reports about its reply: an error, a status, a level."""
     level = _word(record.get("level"))
     if _BROKEN.search(level) or level in _LEVELS:
         return f"level: {level}"
@@ -155,7 +155,7 @@ def record_trouble(record: Fields) -> str | None:
 
 
 def is_error(value: object) -> bool:
-    """Whether the value of a field for errors shows one: objects of nothing but nulls, zeros and "ok" do not."""
+    """Whether the value of an error field reports an error; objects of only nulls, zeros and "ok" do not."""
     if isinstance(value, Mapping):
         return any(map(is_error, value.values()))
     if isinstance(value, list):
@@ -166,9 +166,9 @@ def is_error(value: object) -> bool:
 
 
 def place_trouble(place: Fields, *, codes: bool = True, status: bool = True, lasting: bool = False) -> str | None:
-    """What the fields of one place say against the reply: an error, a flag, a status or a code of the provider's.
+    """The problem that the fields of one place report: an error, a flag, a status or a code of the provider.
 
-    ``codes``, ``status``: whether fields of that kind count here. ``lasting``: not what a later piece may finish.
+    ``codes``, ``status``: whether fields of that kind count here. ``lasting``: leave out what a later piece may finish.
     """
     if "error" in (_word(place.get("object")), _word(place.get("type"))):
         return "error"
@@ -190,7 +190,7 @@ def place_trouble(place: Fields, *, codes: bool = True, status: bool = True, las
 
 @lru_cache(maxsize=1024)
 def _kind_of(name: str) -> _Place | None:
-    """What a field shows by its name, however it is spelled (``errorCode``, ``error_code``, ``Error-Code``)."""
+    """What a field's name says it holds, in any spelling (``errorCode``, ``error_code``, ``Error-Code``)."""
     plain = re.sub(r"[\W_]+", "", name).lower()
     if plain in _STATUS_NAMES:
         return "status"
@@ -215,7 +215,7 @@ def _told(kind: _Place, name: str, value: object, lasting: bool) -> str | None:
 
 
 def _status(name: str, value: object, lasting: bool) -> str | None:
-    """A status or code that does not mean all is well. ``lasting``: only those that no later piece can finish."""
+    """A status or code that does not mean success. ``lasting``: only those that no later piece can finish."""
     if isinstance(value, Mapping):  # {"code": 1} is OpenTelemetry's for all is well
         inside = {str(key): each for key, each in value.items() if each != 1 and _kind_of(str(key)) in _STATUS}
         return _first(*(_status(f"{name}.{key}", each, lasting) for key, each in inside.items()))
@@ -235,7 +235,7 @@ def _first(*found: str | None) -> str | None:
 
 
 def _item_trouble(item: Fields, *, status: bool = True) -> str | None:
-    """That of a call, block or item: a ``code`` is no status there."""
+    """The problem of a call, block or item: a ``code`` is no status there."""
     return place_trouble(item, codes=False, status=status)
 
 
@@ -245,7 +245,7 @@ def _role_trouble(message: Fields) -> str | None:
 
 
 def _unread_calls(message: Fields) -> str | None:
-    """Calls under a name that no reader knows."""
+    """Calls under a field name that no reader knows."""
     names = (name for name, value in message.items() if value and isinstance(name, str) and name not in _READ_CALLS)
     return next((name for name in names if _CALLS_NAME.fullmatch(name.replace("_", "").lower())), None)
 
@@ -261,12 +261,12 @@ def _listed(value: object) -> list[object]:
 
 
 def _parts(content: object) -> list[object]:
-    """The parts of a message that has to have some."""
+    """The parts of a message that must have some."""
     return content if isinstance(content, list) else [content]
 
 
 def _kinds(parts: Iterable[object], *, texts: bool = True) -> Iterator[str]:
-    """What each part says it is; empty for one that says nothing. ``texts``: a plain text is a part."""
+    """The type that each part names; empty for a part without one. ``texts``: a plain text is a part."""
     for part in parts:
         if isinstance(part, Mapping):
             kind = _word(part.get("type"))

@@ -1,4 +1,4 @@
-"""Python's garbage collector: less often during a run, not over what was there before, not while modules load.
+"""Settings of Python's garbage collector: fewer passes during a run, none over older objects or while modules load.
 
 Ten thousand trials and the entries of the look-ahead live for the whole run, modules as long as the process. Searching
 them for cycles again and again takes a fifth of a run's time, a tenth of a short command's, and finds nothing.
@@ -15,7 +15,7 @@ THRESHOLDS = (20_000, 50, 100)
 
 @contextmanager
 def fewer_collections(*, to_the_end: bool = False) -> Iterator[None]:
-    """The collector's thresholds for a run; afterwards everything is as it was. A collector switched off stays off.
+    """The collector's thresholds for a run; afterwards the old ones apply again. A collector switched off stays off.
 
     ``to_the_end``: the process ends with the run, so what was there before it is not searched afterwards either.
     """
@@ -35,7 +35,7 @@ def fewer_collections(*, to_the_end: bool = False) -> Iterator[None]:
 
 @contextmanager
 def no_collections() -> Iterator[None]:
-    """While modules load: what they make stays."""
+    """While modules load: their objects are not searched for cycles."""
     if not gc.isenabled():
         yield
         return

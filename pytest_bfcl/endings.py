@@ -1,8 +1,8 @@
-"""How a reply may end: one closed table of words per API, and what each class of ending makes of a reply.
+"""How a reply may end: one closed table of words per API, and the result for each class of ending.
 
 Streamed and unstreamed replies, clients, objects of SDKs and stored lines are read by the same table. Words compare
-without case, ``-`` as ``_``. A word that is not in the table is trouble, as is none: only what is known counts. The
-words are those of the providers' public references and of servers' sources (November 2026).
+without case, ``-`` as ``_``. A missing or unknown word makes the reply an error. The words are those of the providers'
+public references and of servers' sources (November 2026).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ WORD_LIMIT = 200
 """Characters of an ending's word that are kept."""
 
 UNTOLD = object()
-"""In place of the word of a message that a library keeps without its ending: it is judged by what it is."""
+"""Replaces the word of a message that a library keeps without its ending: its content decides."""
 
 NOTHING_SAID = "nothing_said"
 MALFORMED_CALL = "malformed_call"
@@ -36,20 +36,20 @@ PASSED_BY_REFERENCE = "takes it for right: it does not look at how a reply ended
 
 
 class Ending(StrEnum):
-    """What follows from a word; the classes of the table."""
+    """The classes of the table: what follows from a word."""
 
     NORMAL = "normal"
     CALLS = "calls"
-    """Normal, and announces calls: without one it is trouble."""
+    """Normal, and announces calls; without a call it is an error."""
     CUT = "length"
     FILTERED = "content_filter"
     OVERFLOW = "context_overflow"
     MALFORMED = MALFORMED_CALL
-    """The model wrote a call that its own API could not read."""
+    """The model wrote a call that its API could not read."""
     REFUSED = "refused"
-    """The model's own refusal: judged as the text it is, filtered when there is no content."""
+    """The model's own refusal: judged as text, and as filtered if there is no content."""
     UNFINISHED = UNFINISHED
-    """The provider wants a further request."""
+    """The provider needs a further request."""
     TROUBLE = TROUBLE
 
 
@@ -108,21 +108,21 @@ ENDINGS: Mapping[str, Mapping[str, Ending]] = {
     "gemini": _GEMINI,
     "any": _GATEWAYS | _RESPONSES | _words(Ending.OVERFLOW, "context_overflow"),
 }
-"""API → word → class. Gateways hand on the words of the servers behind them; ``any`` is for replies whose API
-no ending: stored lines (with the word of an overflow that `pytest_bfcl.endpoints.faults` writes), objects of SDKs."""
+"""API → word → class. Gateways pass on the words of the servers behind them; ``any`` is for replies whose API no
+ending: stored lines (with the word of an overflow that `pytest_bfcl.endpoints.faults` writes), objects of SDKs."""
 
 _MARKS = frozenset(("content_filter_results", "content_filter_result", "prompt_filter_results", "content_filters"))
-"""Where Azure says what its filter found: of a choice, of the prompt, of a Responses object."""
+"""Where Azure reports its filter's result: in a choice, the prompt, or a Responses object."""
 
 _PROBLEMS = frozenset((Ending.CUT, Ending.FILTERED, Ending.OVERFLOW, Ending.MALFORMED, Ending.UNFINISHED))
 
 
 _WEIGHTS = {Ending.NORMAL: 0, Ending.CALLS: 0, Ending.TROUBLE: 2}
-"""Which ending counts of several; all others are between these."""
+"""Which of several endings counts; all others rank between these."""
 
 
 class UnknownEnding(AdapterError):
-    """A reply ended in a way that is not normal and not known: nothing of it counts, asking again may help.
+    """A reply with an unknown, abnormal ending: none of it counts, and a retry may help.
 
     ``ending`` is the word, ``none`` where there is none; ``reply`` what was read until then.
     """
@@ -136,7 +136,7 @@ class UnknownEnding(AdapterError):
 
     @property
     def verdict(self) -> Verdict:
-        """That of an adapter's error, with the word."""
+        """The text of an adapter's error, with the word."""
         return super().verdict.with_detail(ending=self.ending)
 
 
@@ -155,12 +155,12 @@ def _word_text(word: object) -> str:
 
 
 def normal_form(word: str) -> str:
-    """A word as the table has it."""
+    """A word in the table's spelling."""
     return word[:WORD_LIMIT].strip().lower().replace("-", "_")
 
 
 def ending_of(word: object, api: str = "any") -> Ending:
-    """The class of a word; trouble for none, and for one that the table of the API does not have."""
+    """The class of a word; an error for none, and for a word that the API's table does not have."""
     return _kind_of(word[:WORD_LIMIT], api) if isinstance(word, str) else Ending.TROUBLE
 
 
@@ -178,11 +178,11 @@ def ended(
     filtered: bool = False,
     trouble: Trouble = NO_TROUBLE,
 ) -> Reply:
-    """A reply as its provider ended it: with the word, and with the problem that makes of it.
+    """A reply with its ending's word, and with the problem that follows from it.
 
-    ``reasoned``: the provider reports thoughts that are not shown. ``filtered``: a filter's mark is next to the
-    reply, which says more than any word. ``trouble``: what its body holds that no normal reply has. Raises
-    `UnknownEnding` for trouble. A word that is `UNTOLD` speaks for no reply and against none.
+    ``reasoned``: the provider reports thoughts that are not shown. ``filtered``: a filter's mark is next to the reply,
+    and outranks the word. ``trouble``: the body's problem, if any. Raises `UnknownEnding` for an error. The word
+    `UNTOLD` is neutral.
     """
     if trouble.error is not None:
         raise UnknownEnding(
@@ -200,8 +200,8 @@ def ended(
 
 
 def heavier(first: object, later: object, api: str) -> object:
-    """The word that counts of two endings of one reply (``first`` may be none yet): no later one heals trouble, nor one
-    that is not normal."""
+    """The word that counts of two endings of one reply (``first`` may be none yet). A later one replaces only a normal
+    one."""
     if not first:
         return later
     weights = [_WEIGHTS.get(ending_of(word, api), 1) for word in (first, later)]
@@ -209,7 +209,7 @@ def heavier(first: object, later: object, api: str) -> object:
 
 
 def problem_of(reply: Reply) -> str | None:
-    """What speaks against a reply, read from a file or handed over: the problem it has, else that of its last word.
+    """The problem of a stored or given reply: its own, else that of its ending.
 
     ``length``, ``content_filter``, ``context_overflow``, ``nothing_said`` complete ``reply:``; ``malformed_call`` is a
     call that is unreadable, ``ending`` an error. ``None`` for a normal or missing ending.
@@ -240,7 +240,7 @@ def _problem(reply: Reply, kind: Ending, *, reasoned: bool = False) -> str | Non
 
 
 def first_choice(body: object) -> Fields | None:
-    """The choice with index 0, wherever it is; the first one where none is numbered so."""
+    """The choice with index 0, else the first one."""
     choices = body.get("choices") if isinstance(body, Mapping) else None
     if not isinstance(choices, list) or not choices:
         return None

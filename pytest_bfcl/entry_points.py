@@ -1,6 +1,7 @@
-"""The one door: what installed packages add to this one, our own ``extensions`` among them (docs/plugins.md).
+"""All parts that installed packages add, our own ``extensions`` included (docs/plugins.md).
 
-A package declares entry points in a group ``pytest_bfcl.<kind>``. Nothing is imported before it is asked for by name.
+A package declares entry points in a group ``pytest_bfcl.<kind>``. A part is imported only when something needs it by
+name.
 """
 
 from __future__ import annotations
@@ -26,39 +27,39 @@ Kind = Literal[
 
 - ``verbs``: a module of the console script (`pytest_bfcl.cli`).
 - ``forms``: the same under ``VERB.FORM``: a further form of a verb, ``pytest-bfcl VERB FORM …``.
-- ``checks``: items next to the entries, ``bfcl/<name>.jsonl`` (`pytest_bfcl.plugin.collection`).
-- ``feeders``: where conversations are held and lines judged, if not here (`pytest_bfcl.session.feeders`).
-- ``fixtures``: what the fixture ``ask`` is (`pytest_bfcl.plugin.own_tests`).
+- ``checks``: test items besides the entries, ``bfcl/<name>.jsonl`` (`pytest_bfcl.plugin.collection`).
+- ``feeders``: other places that hold conversations and judge lines (`pytest_bfcl.session.feeders`).
+- ``fixtures``: the fixture ``ask`` (`pytest_bfcl.plugin.own_tests`).
 - ``models``: a provider: ``(spec, settings, mode) -> Model``.
 - ``apis``: ``completions``: ``(spec, settings, mode) -> Api``, whose ``digest(path)`` distinguishes templates.
-- ``categories``: what carries out and judges the calls of a group of categories (`pytest_bfcl.checkers.plugged`).
+- ``categories``: executes and judges the calls of a group of categories (`pytest_bfcl.checkers.plugged`).
 - ``checkers``: ``(entry, transcript) -> Verdict``.
 - ``decoders``: ``(text, functions) -> pairs of name and arguments``.
 - ``handlers``: ``reference``: name → `Decoder`, the benchmark's own readings (`pytest_bfcl.formats.decoders`).
 - ``parsers``: of an engine: ``("ENGINE:PARSER") -> Decoder``.
 - ``simulators``: a `Simulator` class, under the name that entries use.
 - ``exporters``: a function ``(run directory, folder) -> files``, a format of ``export --format``.
-- ``sinks``: what makes a sink of a run, which receives its lines during the run (`pytest_bfcl.session.sinks`).
-- ``gates``: what makes a gate of an option's texts (`pytest_bfcl.scoring.gating.OthersGate`).
+- ``sinks``: makes a sink, which receives a run's lines during the run (`pytest_bfcl.session.sinks`).
+- ``gates``: makes a gate from an option's values (`pytest_bfcl.scoring.gating.OthersGate`).
 - ``fetched``: ``embeddings``: ``(source, force=) -> lines to say``, for ``pytest-bfcl fetch --embeddings``.
-- ``worlds``: where the calls of entries on servers go (`pytest_bfcl.conversation.engine`).
+- ``worlds``: executes the calls of entries on servers (`pytest_bfcl.conversation.engine`).
 - ``transforms``: ``(entry, chance) -> fields that change``, for `--bfcl-transform`.
 - ``simulator_sets``: a module, a value of ``--bfcl-simulators`` (`pytest_bfcl.simulators.registry.SimulatorSet`).
 - ``searches``: ``serpapi``: ``() -> SearchProvider``, the live one of ``--bfcl-search``.
 - ``engines``: ``serve``: ``(specs, base URL) -> Fleet`` (`pytest_bfcl.session.serving`).
-- ``boards``: what reads published leaderboards (`pytest_bfcl.session.closing`).
+- ``boards``: reads published leaderboards (`pytest_bfcl.session.closing`).
 - ``sections``: a function that makes a section of a report (`pytest_bfcl.reporting.sections`).
-- ``sessions``: ``(session, run) -> plugin or None``: what takes part in a session of pytest, on the controller.
+- ``sessions``: ``(session, run) -> plugin or None``: a plugin for a pytest session, on the controller.
 - ``hosts``: ``files``: how files of xdist's workers on other hosts travel (`pytest_bfcl.plugin.distribution`).
 - ``listeners``: a function ``(run directory, summary)``, called when a run is over.
 """
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
-"""Names end up in specs, ids, files and on terminals; one of another form cannot be used."""
+"""Names appear in specs, ids, files and on terminals; a name with other characters cannot be used."""
 
 
 def offered(kind: Kind) -> Mapping[str, EntryPoint]:
-    """Name → entry point of a kind; of two with one name the first on the path."""
+    """Name → entry point of a kind; of two equal names the first on the path counts."""
     return _offered(kind, tuple(sys.path))
 
 
@@ -68,9 +69,9 @@ def find(kind: Kind, name: str) -> EntryPoint | None:
 
 
 def require(kind: Kind, name: str, what: str) -> Any:
-    """The object that is offered by that name. Raises `UsageError` where no installed package offers it.
+    """The object with that name. Raises `UsageError` where no installed package offers it.
 
-    ``what``: it in a sentence.
+    ``what`` names it in the message.
     """
     point = find(kind, name)
     if point is None:
@@ -79,7 +80,7 @@ def require(kind: Kind, name: str, what: str) -> Any:
 
 
 def load(point: EntryPoint, kind: str) -> Any:
-    """What it names. Raises `UsageError` where that cannot be imported; ``kind`` says what it should have been."""
+    """The object it names. Raises `UsageError` if the import fails; ``kind`` says what was expected."""
     try:
         return point.load()
     except Exception as error:
@@ -88,7 +89,7 @@ def load(point: EntryPoint, kind: str) -> Any:
 
 
 def origin(point: EntryPoint) -> str:
-    """The package that offers it, with the place in it."""
+    """The package that offers it, and the place in that package."""
     name = point.dist.name if point.dist is not None else "an unnamed package"
     return clean(f"{name} ({cut(point.value, 100)})")
 
@@ -104,7 +105,7 @@ def _offered(kind: Kind, path: tuple[str, ...]) -> Mapping[str, EntryPoint]:
 
 @cache
 def _every(path: tuple[str, ...]) -> Any:
-    """All entry points on this path: the one look at the disk, some milliseconds."""
+    """All entry points on this path. Reads the disk once, which takes some milliseconds."""
     from importlib.metadata import entry_points
 
     return entry_points()

@@ -1,7 +1,7 @@
-"""The optional parts of this package: what they bring, whether they are here, and the one command that installs them.
+"""The optional parts of this package: what each adds, whether it is installed, and the command that installs it.
 
-The core runs the benchmark against any OpenAI-compatible or Anthropic endpoint. What few users need, or what is large,
-is an extra in ``pyproject.toml``; its packages are imported where they are used and nowhere else.
+The core runs the benchmark against any OpenAI-compatible or Anthropic endpoint. Large parts and parts that few users
+need are extras in ``pyproject.toml``. Only the code that uses an extra imports its packages.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pytest_bfcl.failures import UsageError
 
 
 class Extra(NamedTuple):
-    """``modules`` must be importable; ``brings`` says for people what works with them."""
+    """``modules`` must be importable; ``brings`` says in words what works with them."""
 
     modules: tuple[str, ...]
     brings: str
@@ -45,12 +45,12 @@ EXTRAS: Mapping[str, Extra] = {
 
 
 def install_command(extra: str) -> str:
-    """The command that installs an extra, as a shell on any system takes it."""
+    """The command that installs an extra, valid in the shell of any system."""
     return f'pip install "pytest-bfcl[{extra}]"'
 
 
 def missing(extra: str) -> list[str]:
-    """The modules of an extra that cannot be imported here. Imports nothing."""
+    """The modules of an extra that are not installed. Imports nothing."""
     return [name for name in EXTRAS[extra].modules if not _is_there(name)]
 
 
@@ -77,7 +77,7 @@ def require(extra: str, what: str) -> None:
 
 @contextmanager
 def naming(what: str, command: str) -> Iterator[None]:
-    """Around a module's imports of what others bring: one that is missing is one sentence with the command."""
+    """Context for imports of optional packages: a missing one gives a one-sentence message with the command."""
     try:
         yield
     except ModuleNotFoundError as error:

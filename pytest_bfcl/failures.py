@@ -1,4 +1,4 @@
-"""The failure vocabulary: one tag per outcome, the failure people see, and the verdict checkers return.
+"""The vocabulary of failures: one tag per outcome, the failure that users see, and the verdict of a checker.
 
 Tags and reasons are fixed by the project's contract (docs/contracts.md, "Tags and reasons").
 ``MALFORMED_OUTPUT`` and ``WRONG_ANSWER`` are the model's (a failed test). ``ADAPTER_ERROR`` and
@@ -24,19 +24,19 @@ T = TypeVar("T")
 
 
 class FailureTag(StrEnum):
-    """What kind of thing went wrong; exactly one per failed or errored entry."""
+    """The kind of a failure or error; exactly one for each failed or errored entry."""
 
     MALFORMED_OUTPUT = "MALFORMED_OUTPUT"
-    """Nothing decodable where a call or a final message was due."""
+    """No readable call or final message where one was expected."""
     WRONG_ANSWER = "WRONG_ANSWER"
-    """Decoded, but a rule of the checker is not met."""
+    """Readable, but a rule of the checker is not met."""
     ADAPTER_ERROR = "ADAPTER_ERROR"
     """Transport, key, quota, timeout, 5xx, malformed HTTP body."""
     HARNESS_ERROR = "HARNESS_ERROR"
     """A defect of this package or of the data."""
 
     WIRE_FAULT = "WIRE_FAULT"
-    """The server broke a rule of the API (`pytest_bfcl.extensions.wire`); not of an entry, in no accuracy."""
+    """The server broke a rule of the API (`pytest_bfcl.extensions.wire`). It belongs to no entry and no accuracy."""
 
     @property
     def counts(self) -> bool:
@@ -52,17 +52,17 @@ class Details(Protocol):
         """The turn that decided, counted from 0."""
 
     def to_json(self) -> Parsed:
-        """What applies, JSON-able and bounded: the ``detail`` of a result line."""
+        """Further JSON values of limited size: the ``detail`` of a result line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """Why an entry has no point: everything that is known of one kind of failure except the case itself.
+    """One kind of failure: everything about it except the single case.
 
-    ``name`` is the reason as in ``results.jsonl``; ``tag`` says whose fault it is; ``rule`` says in words
-    what should have been. ``headline`` is the sentence of a report, with places for what a case shows; ``remedy`` is
-    what to do about it. ``details`` is the family of the details; ``advice`` finds a known pitfall behind a case;
-    ``mark`` appears in a few words next to the broken argument.
+    ``name`` is the reason as in ``results.jsonl``; ``tag`` says whose fault it is; ``rule`` is the broken rule in
+    words. ``headline`` is the sentence of a report, with placeholders; ``remedy`` is what to do. ``details`` is the
+    family of the details; ``advice`` finds a known pitfall behind a case; ``mark`` appears in a few words next to the
+    broken argument.
     """
 
     name: str
@@ -77,12 +77,11 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a checker decided about one transcript.
+    """A checker's decision about one transcript.
 
-    ``reason`` is the name of a `Reason` (for instance ``value_error:string``), ``None`` when valid.
-    ``detail`` holds what applies of: ``rule``, ``turn``, ``step``, ``call``, ``param``, ``expected``,
-    ``called``, ``difference``, ``error``, ``advice``, ``sub_error_types``; every value is JSON-able. ``details`` is the
-    record it was made from, where it was not read from a file.
+    ``reason`` is the name of a `Reason` (for instance ``value_error:string``), ``None`` when valid. ``detail`` may hold
+    ``rule``, ``turn``, ``step``, ``call``, ``param``, ``expected``, ``called``, ``difference``, ``error``, ``advice``,
+    ``sub_error_types``; every value is JSON-able. ``details`` is the record behind it, unless it was read from a file.
     """
 
     valid: bool
@@ -104,18 +103,18 @@ class Verdict:
 
     @classmethod
     def wrong(cls, reason: Reason, details: Details | None = None) -> Verdict:
-        """No success, for this reason: its tag says whether that is the model's mistake."""
+        """A verdict that is no success. The reason's tag says whether it is the model's mistake."""
         detail = {} if details is None else details.to_json()
         if reason.tag.counts:
             detail = {"rule": reason.rule, **detail}
         return cls(False, reason.tag, reason.name, detail, details)
 
     def put_down_to(self, reason: Reason) -> Verdict:
-        """The same failure with another reason for its cause; the first one becomes the ``underlying`` one."""
+        """The same failure with a more exact reason; the first one becomes the ``underlying`` one."""
         return Verdict(False, reason.tag, reason.name, {**self.detail, "rule": reason.rule, "underlying": self.reason})
 
     def with_detail(self, **more: Any) -> Verdict:
-        """The same verdict with more detail."""
+        """The same verdict with further detail."""
         return Verdict(self.valid, self.tag, self.reason, {**self.detail, **more}, self.details)
 
 
@@ -124,7 +123,7 @@ _PASSED = Verdict(True)
 
 
 class Failure(AssertionError):
-    """A model's mistake as an assertion error: exactly one tag, one reason, and a text for people."""
+    """A model's mistake as an assertion error: one tag, one reason, and a text for users."""
 
     def __init__(
         self,
@@ -144,15 +143,15 @@ class Failure(AssertionError):
 
     @property
     def verdict(self) -> Verdict:
-        """The verdict this failure stands for."""
+        """The verdict of this failure."""
         return Verdict(False, self.tag, self.reason, self.detail)
 
 
 class BenchmarkError(Exception):
     """Infrastructure errors: base of the two kinds below.
 
-    ``kind`` completes the reason: ``adapter:<kind>`` or ``harness:<kind>``. ``transcript`` is the conversation as far
-    as it got, where one had begun.
+    ``kind`` completes the reason: ``adapter:<kind>`` or ``harness:<kind>``. ``transcript`` is the unfinished
+    conversation, if one had begun.
     """
 
     tag = FailureTag.HARNESS_ERROR
@@ -175,7 +174,7 @@ class BenchmarkError(Exception):
 
     @property
     def verdict(self) -> Verdict:
-        """An error verdict with this error's text and advice as its detail."""
+        """An error verdict with this error's text and advice in its detail."""
         detail = {"error": self.message} | ({"advice": self.advice} if self.advice else {})
         return Verdict(False, self.tag, self.reason, detail)
 
@@ -183,8 +182,8 @@ class BenchmarkError(Exception):
 class AdapterError(BenchmarkError):
     """The provider could not be reached: transport, key, quota, timeout, 5xx, malformed body.
 
-    ``kind`` is an `AdapterTrouble`, or a text of another package's own.
-    ``retryable`` says whether a retry can help; ``retry_after_s`` is the server's wish.
+    ``kind`` is an `AdapterTrouble`, or a text from another package. ``retryable`` says whether a retry can help;
+    ``retry_after_s`` is the server's wish.
     """
 
     tag = FailureTag.ADAPTER_ERROR
@@ -207,11 +206,11 @@ class AdapterError(BenchmarkError):
 
 
 class HarnessError(BenchmarkError):
-    """A defect of this package or of the data; ``kind`` is a `HarnessTrouble`, or a text of another package's own."""
+    """A defect of this package or of the data; ``kind`` is a `HarnessTrouble`, or a text from another package."""
 
 
 class EntrySkipped(BenchmarkError):
-    """An entry cannot be run or judged here without a fault of anybody: no verdict, the reason is shown.
+    """An entry that cannot run or be judged here, without anyone's mistake: no verdict, the reason is shown.
 
     ``kind`` for instance ``recording`` (it needs a recorded provider), ``service_down``.
     """
@@ -234,7 +233,7 @@ def _rebuild(cls: type[BenchmarkError], state: Parsed, args: tuple[Any, ...]) ->
 
 
 def without_our_frames(function: Callable[P, T]) -> Callable[P, T]:
-    """For functions that people's tests call: what these raise is shown at the test's own line, without our code."""
+    """For functions that users' tests call: their errors appear at the test's own line, without our frames."""
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> T:

@@ -1,4 +1,4 @@
-"""Names for what JSON holds, so that a signature says what it takes and gives."""
+"""Type names for JSON values in signatures."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ if TYPE_CHECKING:
     from pydantic import ValidationError
 
 JsonValue: TypeAlias = bool | int | float | str | Sequence["JsonValue"] | Mapping[str, "JsonValue"] | None
-"""A value of JSON; to look into it, ask what it is first."""
+"""A JSON value; check its type before you read it."""
 
 JsonObject: TypeAlias = dict[str, JsonValue]
-"""An object we write: every value is one of JSON."""
+"""A JSON object that we write."""
 
 Fields: TypeAlias = Mapping[str, Any]
-"""An object somebody else wrote, to be looked into; nothing is known of its values."""
+"""A JSON object that others wrote; nothing is known of its values."""
 
 Parsed: TypeAlias = dict[str, Any]
-"""The same as it came from a parser, ours to change."""
+"""The same, fresh from a parser: we may change it."""
 
 
 def leaves(value: object) -> Iterator[object]:
-    """What nested lists hold at their ends."""
+    """The values inside nested lists."""
     if isinstance(value, list):
         for each in value:
             yield from leaves(each)
@@ -31,9 +31,9 @@ def leaves(value: object) -> Iterator[object]:
 
 
 def first_problem(error: ValidationError) -> str:
-    """What pydantic complains of first, as ``field.field: sentence``.
+    """Pydantic's first complaint, as ``field.field: sentence``.
 
-    Where several shapes may stand (a text, an object) the one that fits best counts.
+    Where several shapes are allowed, the one that fits best counts.
     """
     every = error.errors(include_url=False, include_input=False)
     beside = every[0]["loc"][:-1]
@@ -47,5 +47,5 @@ def first_problem(error: ValidationError) -> str:
 
 
 def _is_type(part: str) -> bool:
-    """Whether a step of pydantic's place is the shape that was tried, and no field."""
+    """Whether a part of pydantic's location names a tried shape, not a field."""
     return part in ("str", "float") or part.startswith("constrained-") or "[" in part or part[:1].isupper()

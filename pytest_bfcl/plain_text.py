@@ -1,4 +1,4 @@
-"""Untrusted texts as short plain text, and the one sink of what verbs print: no control characters, bounded."""
+"""Makes untrusted texts short and plain, and prints all output of the verbs: no control characters, bounded."""
 
 from __future__ import annotations
 
@@ -15,34 +15,34 @@ _ODD = re.compile("[^ -~]")
 """Characters that may need an escape."""
 _ODD_DATA = re.compile("[^\n\t -~]")
 _COMMAND = re.compile(r"##(\w*)\[")
-"""How commands to CI runners begin, but for GitHub's newer ones."""
+"""Prefixes of commands to CI runners, except GitHub's newer ones."""
 
 
 def clean(text: str) -> str:
-    """The text with control, format and unpaired surrogate characters escaped, so a terminal shows what is there.
+    """The text with control, format and unpaired surrogate characters escaped, so that a terminal shows them.
 
-    A text of more than `MAX_CLEANED` characters is cut, marked with ``…``: no shown place has room for it.
+    A text of more than `MAX_CLEANED` characters is cut, marked with ``…``: no place shows more.
     """
     return clean_line(cut(text, MAX_CLEANED))
 
 
 def whole_text(text: str) -> str:
-    """As `clean`, but of `MAX_WHOLE` characters, and line ends stay: for places that were asked for everything."""
+    """As `clean`, but up to `MAX_WHOLE` characters, and line ends stay: for output that the user asked for in full."""
     return "\n".join(clean_line(line) for line in cut(text, MAX_WHOLE).splitlines())
 
 
 def clean_line(text: str) -> str:
-    """The text of one line with what is no plain character escaped."""
+    """One line of text with everything but plain characters escaped."""
     return text if text.isprintable() else _ODD.sub(_escaped_if_hidden, text)
 
 
 def printable(text: str) -> str:
-    """A text for a terminal or a log, line by line: escaped, inert, and cut where a line is too long for either."""
+    """A text for a terminal or a log: each line is escaped, made inert and cut to a safe length."""
     return "\n".join(cut(inert(clean(line)), MAX_CLEANED) for line in text.split("\n"))
 
 
 def inert(line: str) -> str:
-    """The line such that no CI runner reads it as a command.
+    """The line, changed so that no CI runner reads it as a command.
 
     GitHub obeys lines that begin with ``::``, and ``##[command]`` anywhere, as Azure (``##vso[``) and TeamCity do.
     """
@@ -52,7 +52,7 @@ def inert(line: str) -> str:
 
 
 def inert_data(text: str) -> str:
-    """JSON or YAML with what steers a terminal or a runner in the escapes that both know inside strings."""
+    """JSON or YAML with control characters and runner commands as escapes that both formats read."""
     text = _COMMAND.sub(r"#\\u0023\1[", text) if "##" in text else text
     return text if text.replace("\n", "").isprintable() else _ODD_DATA.sub(_unicode_escape, text)
 
@@ -76,18 +76,18 @@ def _escaped(character: str) -> str:
 
 
 def shortened(text: str, width: int) -> str:
-    """At most ``width`` characters, the cut marked with ``…``; white space runs become one space."""
+    """At most ``width`` characters; a cut is marked with ``…``; runs of white space become one space."""
     text = " ".join(text.split())
     return text if len(text) <= width else text[: max(width - 1, 1)] + "…"
 
 
 def cut(text: str, width: int) -> str:
-    """At most ``width`` characters, the cut marked with ``…``."""
+    """At most ``width`` characters; a cut is marked with ``…``."""
     return text if len(text) <= width else text[: max(width - 1, 1)] + "…"
 
 
 def parted(one: str, other: str, width: int) -> tuple[str, str]:
-    """Two texts, each at most ``width`` characters, cut such that the place where they part is still to be seen."""
+    """Two texts, each at most ``width`` characters, cut so that their first difference stays visible."""
     if max(len(one), len(other)) <= width:
         return one, other
     same = 0
@@ -102,27 +102,27 @@ def parted(one: str, other: str, width: int) -> tuple[str, str]:
 
 
 def counted(number: int, one: str, many: str | None = None) -> str:
-    """``1 entry``, ``2 entries``: a number and its noun; ``many`` where it is not the noun with an s."""
+    """A number and its noun: ``1 entry``, ``2 entries``; ``many`` is an irregular plural."""
     return f"{number:,} {one if number == 1 else many or f'{one}s'}"
 
 
 def say(text: object = "", *, file: TextIO | None = None, flush: bool = False) -> None:
-    """Print a text, line by line: control characters escaped, runners' commands made inert, long lines cut."""
+    """Print a text line by line: control characters escaped, runner commands inert, long lines cut."""
     _write(printable(str(text)) + "\n", file, flush)
 
 
 def say_data(text: str) -> None:
-    """Print JSON or YAML for a file or another program: whole, with such characters in the escapes of JSON."""
+    """Print JSON or YAML for a file or another program: complete, with such characters as escapes."""
     _write(inert_data(text), None, False)
 
 
 def obeyed(line: str) -> None:
-    """Print a line that a CI runner is meant to obey; who made it has escaped what others wrote."""
+    """Print a line that a CI runner is meant to obey. The caller has escaped untrusted text in it."""
     _write(f"{line}\n", None, False)
 
 
 def redrawn(text: str, file: TextIO) -> None:
-    """Write a line over the one before on a terminal, without an end."""
+    """Overwrite the last line on a terminal, without a line end."""
     _write(f"\r\x1b[K{printable(text)}", file, True)
 
 

@@ -1,8 +1,7 @@
 """Python's own parser, for untrusted texts: parsed, never run.
 
-One text at a time in a process. CPython (3.11, 3.12) counts the depth of the tree it builds in one place for all
-threads. Two texts at once make it raise `SystemError`, or refuse a text that is fine. Filters of warnings are shared
-by all threads likewise.
+A process parses one text at a time. CPython (3.11, 3.12) counts the depth of the tree it builds in one place for all
+threads. Two texts at once make it raise `SystemError`, or refuse a valid text. All threads share warning filters, too.
 """
 
 from __future__ import annotations
@@ -15,16 +14,16 @@ from typing import Literal
 
 _ONE_AT_A_TIME = threading.Lock()
 _MAY_WARN = re.compile(r"\\|[0-9]\.?[A-Za-z]")
-"""Texts on which the parser may warn (escapes, ``1or``): a warning turned into an error must not decide."""
+"""Texts for which the parser may warn (escapes, ``1or``): a warning must not become an error."""
 _ATTEMPTS = 20
-"""Third-party code in other threads may parse too, and does not wait for us."""
+"""Third-party code in other threads may parse at the same time."""
 
 
 def parse_python(text: str, mode: Literal["eval", "exec"] = "eval") -> ast.AST:
     """The syntax tree of a text, without warnings.
 
-    Raises what the parser raises for a text it refuses: `SyntaxError`, `ValueError`, `RecursionError`, `MemoryError` or
-    `OverflowError`. Its tokenizer gives up beyond 200 nested brackets, at once.
+    Raises the parser's own errors: `SyntaxError`, `ValueError`, `RecursionError`, `MemoryError` or `OverflowError`. Its
+    tokenizer gives up beyond 200 nested brackets, at once.
     """
     with _ONE_AT_A_TIME:
         for _ in range(_ATTEMPTS - 1):

@@ -1,8 +1,8 @@
-"""Keys never reach a log, an error text, a result or a report, in whatever form they were sent or come back.
+"""Keeps keys out of logs, error texts, results and reports, in every form in which they are sent or returned.
 
-What a request proves itself with is listed once (`secrets_of`): the key, the parts of the URL, values of headers and
-parameters, and the Base64 of ``user:password``. Each is found as it is, percent-encoded, with the escapes of JSON or
-HTML, and as UTF-8 read as Latin-1.
+`secrets_of` lists all credentials of a request: the key, the parts of the URL, values of headers and parameters, and
+the Base64 of ``user:password``. Each is found unchanged, percent-encoded, with the escapes of JSON or HTML, and as
+UTF-8 read as Latin-1.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _CREDENTIAL = re.compile(
     r"(?:^|[^A-Za-z]|[a-z](?=[A-Z]))(?i:(?:api|access|secret|auth)?[-_]?"
     r"(?:key|token|secret|sig|signature|auth|authorization|pass|passwd|password|code|credentials?|cookie|session|bearer|pat|pwd|jwt))$"
 )
-"""Names of headers, of parameters of a URL or a body whose values are credentials, by their last word."""
+"""Last words of header and parameter names (of a URL or a body) whose values are credentials."""
 _HARMLESS = frozenset(
     (
         "api-version",
@@ -46,7 +46,7 @@ _HARMLESS = frozenset(
         "prompt_cache_key",
     )
 )
-"""Parameters of a URL whose values are none; every other one may be."""
+"""URL parameters whose values are harmless; every other value may be a credential."""
 _SHAPES = re.compile(
     r"\b(?:sk|pk|rk|gsk|xai|hf|key|AIza|AKIA|ASIA)[-_]?[A-Za-z0-9_*\-]{12,}"
     r"|(?i:\b(?:bearer|basic)\s+)[^\s\"',}]+"
@@ -74,7 +74,7 @@ def redact(text: str, secrets: Iterable[str] = (), *, limit: int = TEXT_LIMIT) -
 
 
 def without_keys(value: Any) -> Any:
-    """A JSON value in whose texts nothing is left that has the shape of a key or a token."""
+    """A JSON value whose texts contain nothing shaped like a key or a token."""
     if isinstance(value, str):
         return _TOKENS.sub(HIDDEN, _SHAPES.sub(HIDDEN, value))
     if isinstance(value, list | tuple):
@@ -83,7 +83,7 @@ def without_keys(value: Any) -> Any:
 
 
 def hide(text: str, secrets: Iterable[str], instead: str = HIDDEN) -> str:
-    """``text`` with every occurrence of the secrets hidden, in any form, and a beginning of one at its end.
+    """``text`` with every occurrence of the secrets hidden, in any form, and also a cut one at its end.
 
     A secret of a few characters would hide ordinary words and stays.
     """
@@ -100,8 +100,8 @@ def hide(text: str, secrets: Iterable[str], instead: str = HIDDEN) -> str:
 def discreet(reply: T, secrets: Iterable[str]) -> T:
     """A record without the secrets the request was sent with: some proxies and debug servers echo their headers.
 
-    All its texts are looked at, also in records, lists and objects inside. Secrets of fewer than 8 characters stay:
-    they may well be words of the answer. What holds none is returned as it is.
+    All texts are searched, also in nested records, lists and objects. Secrets of fewer than 8 characters stay: they may
+    well be words of the answer. A record without secrets is returned unchanged.
     """
     known = [secret for secret in secrets if len(secret) >= _SHORTEST_IN_REPLY]
     return _hidden(reply, known) if known else reply
@@ -131,7 +131,7 @@ def secrets_of(
     parameters: Mapping[str, Any] = _NONE,
     in_replies: bool = False,
 ) -> tuple[str, ...]:
-    """Every text with which a request shows who asks. ``key`` is sent as it is, by Bearer or its own header.
+    """Every text that identifies the sender of a request. ``key`` is sent as it is, by Bearer or its own header.
 
     ``in_replies``: without the short values of ordinary headers, which may be words of an answer.
     """
@@ -148,9 +148,9 @@ def secrets_of(
 
 
 def process_secrets(command: str) -> tuple[str, ...]:
-    """What of a command, or of a server's address, may be a credential.
+    """The parts of a command or of a server's address that may be credentials.
 
-    Variables before it, values behind a name or flag that is called so, what a URL carries, words that look like a key.
+    These are variables before it, values of flags with such a name, parts of a URL, and words that look like a key.
     """
     address = command.startswith(("http://", "https://"))
     found = list(url_secrets(command)) if address else []
@@ -175,10 +175,10 @@ def process_secrets(command: str) -> tuple[str, ...]:
 
 _FLAGS = frozenset(("-u", "-p", "-k", "-H", "--user", "--header"))
 _ASSIGNED = re.compile(r"([\w.-]+)[\"']?\s*[=:]\s*[\"']?((?:(?:bearer|basic|token)\s+)?[^\s\"';,{}]+)", re.IGNORECASE)
-"""A name and its value in one word: of a header, of JSON, of a connection's text."""
+"""A name and its value in one word: in a header, in JSON, in a connection string."""
 _PIECES = re.compile(r"[A-Za-z0-9_-]+")
 _KEY_LIKE = re.compile(r"(?=.*[a-z])(?=.*[A-Z])(?=.*\d)[A-Za-z0-9_-]{16,}|(?=.*\d)(?=.*[a-f])[0-9a-f-]{24,}", re.DOTALL)
-"""What is no word of a language: letters of both cases and digits, or hexadecimal."""
+"""A text that is no word of a language: letters of both cases with digits, or hexadecimal."""
 
 
 def _words(command: str) -> list[str]:
@@ -189,25 +189,24 @@ def _words(command: str) -> list[str]:
 
 
 _PLACES = ("PWD", "OLDPWD")
-"""Variables of every shell that look like a password's: the working directory."""
+"""Shell variables whose names only look like a password's: the working directory."""
 
 
 def environment_secrets() -> tuple[str, ...]:
-    """Credentials among the variables of the environment, which code of users and processes started here can print."""
+    """Credentials in environment variables, which users' code and child processes could print."""
     named = (name for name in os.environ if _is_credential(name) and name not in _PLACES)
     return _written(os.environ[name] for name in named if len(os.environ[name]) >= _SHORTEST_IN_REPLY)
 
 
 def _written(secrets: Iterable[str]) -> tuple[str, ...]:
-    """Credentials as they are, unquoted, and in Base64 and hexadecimal where they are long enough to be distinguished
-    from words."""
+    """Credentials unchanged, unquoted, and (if long enough to differ from words) in Base64 and hexadecimal."""
     texts = dict.fromkeys(form for text in secrets if text for form in (text, unquote(text)))
     coded = (form for text in texts if len(text) >= _SHORTEST_IN_REPLY for form in (*_base64(text), *_inside(text)))
     return tuple(dict.fromkeys((*texts, *coded)))
 
 
 def names_credentials(command: str) -> bool:
-    """Whether a command is given a credential by a variable or flag that is called so, or in an address."""
+    """Whether a command contains a credential: in a variable or flag with such a name, or in an address."""
     try:
         words = shlex.split(command)
     except ValueError:
@@ -217,8 +216,7 @@ def names_credentials(command: str) -> bool:
 
 
 def url_secrets(url: str) -> tuple[str, ...]:
-    """What a URL carries that must not be shown: the password (or the user, if alone) and the Base64 of both.
-    The values of its query count too, except for a few harmless names."""
+    """The secret parts of a URL: the password (or the user, if alone) and the Base64 of both."""
     parts = urlsplit(url)
     found: list[str] = []
     if parts.username or parts.password:
@@ -236,7 +234,7 @@ def url_secrets(url: str) -> tuple[str, ...]:
 
 
 def public_url(url: str) -> str:
-    """The URL without user, password, query and fragment: what may be in a fingerprint."""
+    """The URL without user, password, query and fragment, safe for a fingerprint."""
     parts = urlsplit(url)
     host = parts.hostname or ""
     if ":" in host:
@@ -247,7 +245,7 @@ def public_url(url: str) -> str:
 
 
 def public_parameters(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Fields of a request's body as they may be in a fingerprint: values of credentials and headers are hidden."""
+    """Fields of a request's body, safe for a fingerprint: values of credentials and headers are hidden."""
     secrets = _of_parameters(parameters)
     shown: dict[str, Any] = _hidden(dict(parameters), secrets) if secrets else dict(parameters)
     return {name: HIDDEN if _is_credential(name) else value for name, value in shown.items()}
@@ -258,7 +256,7 @@ def _is_credential(name: str) -> bool:
 
 
 def _of_parameters(parameters: Mapping[str, Any]) -> list[str]:
-    """Values of credentials among the fields of a body, and of headers that a library takes with them."""
+    """Values of credentials in the fields of a body, and in headers that a library adds."""
     found: list[str] = []
     for name, value in parameters.items():
         if isinstance(value, Mapping):
@@ -269,7 +267,7 @@ def _of_parameters(parameters: Mapping[str, Any]) -> list[str]:
 
 
 def _parts_of(value: str) -> Iterator[str]:
-    """What the value of a header of credentials is made of: behind the scheme, each cookie, what Base64 stands for."""
+    """The parts of a credential header's value: without its scheme, each cookie, decoded Base64."""
     parts = re.split(r"[\s;,]+", value.strip())
     for part in parts[1:] if len(parts) > 1 and parts[0].isalpha() else parts:
         for each in (part, part.partition("=")[2]):
@@ -285,13 +283,13 @@ def _parts_of(value: str) -> Iterator[str]:
 
 
 def _base64(text: str) -> tuple[str, ...]:
-    """Base64 as it is sent, and for addresses; without the signs that fill it up."""
+    """Base64 in the standard and the URL alphabet, without padding."""
     raw = text.encode()
     return tuple(encoded.decode().rstrip("=") for encoded in (b64encode(raw), urlsafe_b64encode(raw)))
 
 
 def _inside(text: str) -> Iterator[str]:
-    """What a longer text that holds this one has in it, in Base64 at each of three places, or in hexadecimal."""
+    """The forms of this text inside a longer encoded one: Base64 at three offsets, or hexadecimal."""
     raw = text.encode(errors="surrogatepass")
     for before in (1, 2) if len(raw) >= _SURE_IN_REPLY else ():
         for encode in (b64encode, urlsafe_b64encode):
@@ -302,7 +300,7 @@ def _inside(text: str) -> Iterator[str]:
 
 @lru_cache(maxsize=512)
 def _pattern(secret: str, *, escaped: bool = False) -> re.Pattern[str]:
-    """Finds a secret in every form; letters and digits are the same in all of them unless everything is escaped."""
+    """A pattern that finds a secret in every form. Letters and digits are unescaped unless everything is escaped."""
     return re.compile("".join(c if c.isascii() and c.isalnum() and not escaped else _forms(c) for c in secret))
 
 
@@ -311,7 +309,7 @@ _ESCAPES = ("%", "&#", "\\u00", "\\x", "\\1", "\\0")
 
 @lru_cache(maxsize=512)
 def _first_escapes(secret: str) -> tuple[str, ...]:
-    """How a text begins in which every character of the secret is escaped, letters and digits, too."""
+    """How a text begins if every character of the secret is escaped, letters and digits included."""
     code = ord(secret[0])
     digits = (f"{code:02x}", f"{code:02X}")
     marks = ("%{}", "\\u00{}", "\\x{}", "&#x{};", "&#X{};")
@@ -329,7 +327,7 @@ def _forms(character: str) -> str:
 
 
 def _escapes(character: str) -> str:
-    """As it is, escaped by backslashes, by percent signs or for HTML, any times over."""
+    """A character unchanged, or escaped any number of times by backslash, percent sign or HTML."""
     code, raw, units = ord(character), character.encode(), character.encode("utf-16-be").hex()
     pairs = "".join(rf"\\+u{units[at : at + 4]}" for at in range(0, len(units), 4))
     named = html.entities.codepoint2name.get(code, "apos" if character == "'" else f"#{code}")

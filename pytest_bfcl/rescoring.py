@@ -29,9 +29,10 @@ if TYPE_CHECKING:
     from pytest_bfcl.transcript import Transcript
 
 HELD_ENTRIES = 4096
-"""Entries kept parsed once they are met again: most files list each id once, those of several models the same again."""
+"""Parsed entries kept when an id occurs a second time: most files list each id once; those of several models repeat
+all."""
 MET_IDS = 1 << 16
-"""Ids remembered as met."""
+"""Number of ids remembered."""
 
 
 def score_lines(
@@ -49,23 +50,23 @@ def score_lines(
     """Judge replay lines one by one, in input order; prints nothing.
 
     A line is an object or its JSON text. Yields ``id, valid, tag, reason, detail, corrected_valid``; ``rules`` says
-    which verdict ``valid``, ``tag``, ``reason`` and ``detail`` are. A line that cannot be judged (no JSON, no such
-    entry, an unusable shape) yields ``{"id", "error"}``. ``dataset`` is a data set or a choice of one (default
-    ``auto``), opened when the first line needs it: lines that bring their question need none.
+    which verdict ``valid``, ``tag``, ``reason`` and ``detail`` are. A line that is no JSON, names no entry or has an
+    unusable shape yields ``{"id", "error"}``. ``dataset`` is a data set or a choice of one (default ``auto``), opened
+    when the first line needs it. Lines with their own entry do not need it.
 
-    Calls of retired categories are carried out unless the line holds their results; ``rest`` says where requests and
-    recorded calls come from (docs/retired.md). A line that needs a missing recording yields
-    ``valid`` ``None`` and the reason in ``skipped``. ``decoder`` names the format of texts in lines that do not say it
-    (``auto``: by the model's name), ``think`` what becomes of thoughts in them (`pytest_bfcl.formats`).
+    Calls of retired categories are executed unless the line has their results; ``rest`` says where requests and
+    recorded calls come from (docs/retired.md). A line that needs a missing recording yields ``valid`` ``None`` and the
+    reason in ``skipped``. ``decoder`` names the format of texts in lines without one (``auto``: by the model's name),
+    ``think`` how thoughts are treated (`pytest_bfcl.formats`).
 
-    Lines that do not say their mode and how names are spelled are read as ``readings`` says, else as the calls in
-    them prove. A text without a mode is an error. ``ahead`` are lines looked at for such proofs before the first is
-    judged (of a file its beginning); ``readings`` shows at the end what was found out. Where the calls contradict the
-    reference's table of models, a verdict has ``other_reading`` too.
+    Lines without a mode or spelling of names are read by ``readings``, else by the evidence in their calls. A text
+    without a mode is an error. ``ahead`` are lines that are searched for such evidence before the first is judged (the
+    beginning of a file). At the end ``readings`` has what was found. Where the calls contradict the reference's table
+    of models, a verdict has ``other_reading`` too.
 
-    ``first`` is the number of the first line, for a stretch of a file.
+    ``first`` is the number of the first line, for a part of a file.
 
-    Raises `NoData` at the first line that needs data which is not there, and `UsageError` for a path instead of lines.
+    Raises `NoData` at the first line whose data are missing, and `UsageError` for a path instead of lines.
     """
     if isinstance(lines, str | bytes | PathLike):
         raise UsageError("score_lines judges lines, not a path: pass an open file, or run: pytest-bfcl score PATH")
@@ -79,7 +80,7 @@ def score_lines(
 
 
 def rejudged(lines: Iterable[ReplayLine], dataset: DataSet) -> Iterator[tuple[ReplayLine, Parsed]]:
-    """Each line with what `score_lines` says of it, one at a time."""
+    """Each line with its verdict from `score_lines`, one at a time."""
     held: deque[ReplayLine] = deque()
 
     def remembered() -> Iterator[Fields]:
@@ -92,7 +93,7 @@ def rejudged(lines: Iterable[ReplayLine], dataset: DataSet) -> Iterator[tuple[Re
 
 
 def judged_results(root: Path, dataset: DataSet, ids: Container[str]) -> Iterator[Fields]:
-    """Result lines of the entries named in an official folder, judged again; none where only scores are left.
+    """Result lines of the entries named in an official folder, judged again; none if the folder has only scores.
 
     ``root`` holds result files, or is the ``score/`` folder next to them.
     """
@@ -112,7 +113,7 @@ def judged_results(root: Path, dataset: DataSet, ids: Container[str]) -> Iterato
 
 
 def open_data(choice: str | Path = "auto") -> DataSet:
-    """`pytest_bfcl.dataset.opening.open_dataset`, with tool documents of our simulators for data that brings none."""
+    """`pytest_bfcl.dataset.opening.open_dataset`, with our simulators' tool documents for data without any."""
     from pytest_bfcl.dataset.opening import open_dataset
     from pytest_bfcl.simulators import documents_of
 
@@ -120,7 +121,7 @@ def open_data(choice: str | Path = "auto") -> DataSet:
 
 
 def data_of_run(measured: Fingerprint, label: str) -> DataSet:
-    """The data of a run. Raises `UsageError` when these data are not found unchanged."""
+    """The data of a run. Raises `UsageError` if they are missing or have changed."""
     if measured.dataset in ("official", "bundled", "verified"):
         data = open_data(measured.dataset)
         if data.sha256 == measured.dataset_sha256:
@@ -132,7 +133,7 @@ def data_of_run(measured: Fingerprint, label: str) -> DataSet:
 
 
 class NoData(UsageError):
-    """The data that lines are judged by cannot be opened: no line can be judged."""
+    """The data cannot be opened, so no line can be judged."""
 
 
 class _LineJudge:
@@ -163,18 +164,18 @@ class _LineJudge:
         self._services: dict[bool, Services] = {}
         self._entries: OrderedDict[str, Entry] = OrderedDict()
         self._original: Entry | None = None
-        """What the last format-sensitivity entry was made of; most often the next one is, too."""
+        """The last format-sensitivity entry's parts; the next entry often has the same."""
         self._met: set[str] = set()
 
     def learn(self, lines: Iterable[Fields | str | bytes]) -> None:
-        """Look at lines that are judged later."""
+        """Read lines that are judged later."""
         from pytest_bfcl.runs.readings import LEARNT_FROM
 
         with suppress(UsageError):  # a broken file: told where the lines before are judged
             self._readings.learn(_objects(islice(lines, LEARNT_FROM)), self._documented)
 
     def _documented(self, line: Fields) -> list[str]:
-        """Names of the functions a line's entry offers; none where that is not known."""
+        """Names of the functions that a line's entry offers; none if unknown."""
         from pytest_bfcl.runs.readings import documented_names
 
         try:
@@ -237,7 +238,7 @@ class _LineJudge:
         return found
 
     def _verdicts(self, entry: Entry, transcript: Transcript) -> tuple[Verdict, Verdict]:
-        """Both verdicts; which corrected rules decided is only found out where it is shown or costs nothing."""
+        """Both verdicts. Which corrected rules decided is only found out where it is shown or costs nothing."""
         if self._rules == "official" and entry.row.checker != "state":
             official, corrected = self._judge_under(entry, transcript, "official", "corrected")
             return official, corrected
@@ -290,7 +291,7 @@ def _not_judged(entry_id: str, why: str) -> Parsed:
 
 
 def format_variant(entry_id: str, dataset: DataSet) -> Entry:
-    """A format-sensitivity entry from what its id says, whatever its number (data spec §6.1)."""
+    """A format-sensitivity entry made from its id, with any number (data spec §6.1)."""
     from pytest_bfcl.dataset.expansion import FormatConfig, in_format
 
     head, config, original = entry_id.split(":")

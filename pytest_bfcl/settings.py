@@ -1,4 +1,4 @@
-"""How a run is carried out: one frozen value that travels to workers and into the fingerprint.
+"""The settings of a run: one frozen value that travels to workers and into the fingerprint.
 
 Defaults are the contract's (docs/contracts.md, "Defaults").
 """
@@ -24,21 +24,21 @@ APIS = ("chat", "responses", "completions", "anthropic")
 """The wire formats of our own adapter."""
 
 DIRECT_PROVIDERS = ("openai", "anthropic", "vllm", "sglang", "llamacpp", "transformers", "lmstudio", "ollama")
-"""Providers that our own adapter asks; it alone has a choice of APIs."""
+"""Providers that our own adapter serves; only it has a choice of APIs."""
 
 FIRST_PACED = 32
 MOST_PACED = 256
-"""Requests in flight of a model that finds its own number: at the beginning, and at most where no bound is given."""
+"""Requests in flight of a model that finds its own number: at the start, and at most without a given limit."""
 
 Level = Literal["none", "index", "full"]
 LEVELS: tuple[Level, ...] = ("none", "index", "full")
-"""How much of a report is written: nothing, ``index.html``, or a page for every entry too."""
+"""How much of a report is written: nothing, ``index.html``, or also a page for every entry."""
 MOST_PAGES = 20_000
-"""Results beyond which the report has no page of each: those that fail take 20 KB and a millisecond."""
+"""Results above which a report has pages of failed entries only: each takes 20 KB and a millisecond."""
 
 
 def level_for(asked: str | None, results: int) -> Level:
-    """How much of a report is written of this number of results, where ``asked`` does not say."""
+    """How much of a report is written for this number of results, unless ``asked`` decides."""
     return next((level for level in LEVELS if level == asked), "index" if results > MOST_PAGES else "full")
 
 
@@ -51,7 +51,7 @@ _OURS_OF_HEADERS = frozenset(("content-type", "content-length", "transfer-encodi
 
 
 def check_parameter(name: str) -> None:
-    """Raise `ValueError` for a name that is no field of a request, or one that the run itself fills in."""
+    """Raise `ValueError` for a name that is no request field, or one that the run itself sets."""
     if not name or not name.replace("_", "").replace("-", "").replace(".", "").isalnum():
         raise ValueError(f"{name!r} is no name of a field")
     if name in _OURS:
@@ -60,7 +60,7 @@ def check_parameter(name: str) -> None:
 
 
 def check_header(name: str, value: str) -> None:
-    """Raise `ValueError` for what cannot be a header, or one that the client sets itself; never shows the value."""
+    """Raise `ValueError` for an impossible header, or one that the client sets itself; never shows the value."""
     if not name or not all(c.isalnum() or c in "-_" for c in name) or not name.isascii():
         raise ValueError(f"{name!r} is no name of a header")
     if name.lower() in _OURS_OF_HEADERS:
@@ -70,7 +70,7 @@ def check_header(name: str, value: str) -> None:
 
 
 class SplitPart(TypedDict):
-    """One part of a split (`pytest_bfcl.selection.splits`): the file's name and digest, the data it was made of."""
+    """One part of a split (`pytest_bfcl.selection.splits`): the file's name and digest, and its data set."""
 
     name: str
     sha256: str
@@ -93,7 +93,7 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Everything about a run that is not the data and not the model.
+    """All settings of a run except data and model.
 
     Times in seconds. ``temperature`` and ``max_tokens`` may be ``None``: then the provider decides.
     ``mode`` ``auto`` means native calls, with a run-wide switch to prompting if the endpoint refuses tools.
@@ -101,36 +101,36 @@ class Settings:
 
     mode: Mode | Literal["auto"] = "auto"
     concurrency: int = 32
-    """Requests in flight; with ``paced`` the most there may be."""
+    """Requests in flight; with ``paced`` the maximum."""
     paced: bool = False
     """Whether each model finds its own number of requests in flight (`pytest_bfcl.endpoints.pacing`)."""
     timeout_s: float = 120.0
     request_limit_s: float = 600.0
     grace_s: float = 2.0
     wire_schemas: int = 40
-    """Schemas that the wire checks generate."""
-    """How long replies on their way may take to arrive when Ctrl-C or SIGTERM has ended the run."""
+    """Number of schemas that the wire checks generate."""
+    """How long pending replies may take to arrive after Ctrl-C or SIGTERM."""
     retries: int = 5
     retry_limit_s: float = 300.0
     temperature: float | None = 0.001
     max_tokens: int | None = None
     parameters: Fields = field(default_factory=dict)
-    """Further fields of every request, as they are sent; ``None`` leaves a field out."""
+    """Further fields of every request; ``None`` leaves a field out."""
     headers: Mapping[str, str] = field(default_factory=dict)
     """HTTP headers of every request; their values are secrets."""
     api: str | None = None
     """One of `APIS`; ``None``: the provider's own (`api_for`)."""
     stream: bool = False
     reasoning: str = "reference"
-    """What becomes of a reply's reasoning in later requests, one of `REASONING_POLICIES`."""
+    """How a reply's reasoning is used in later requests, one of `REASONING_POLICIES`."""
     decoder: str | None = None
     """The format of calls in texts: a decoder's name, ``auto`` (by the model's name), ``None`` (native calls)."""
     think: Literal["auto", "strip", "keep"] = "auto"
-    """Thoughts inside texts: as the family's handler does, taken out, or left."""
+    """How thoughts inside texts are treated: as by the family's handler, removed, or kept."""
     template: str | None = None
-    """A family's name, ``auto``, a file or a folder: prompts are rendered here and `api` is ``completions``."""
+    """A family's name, ``auto``, a file or a folder. Prompts are rendered here, and `api` is ``completions``."""
     models: Mapping[str, Fields] = field(default_factory=dict)
-    """Model spec → fields of these settings that differ for it; a spec without mode stands for both modes."""
+    """Model spec → settings that differ for it; a spec without mode means both modes."""
     seed: int = 0
     base_url: str | None = None
     system_prompt: str | None = None
@@ -139,14 +139,15 @@ class Settings:
     search: str = "auto"
     """``auto``, ``local``, ``serpapi``, ``record``, ``replay`` or ``replay:RUN`` (see `pytest_bfcl.providers`)."""
     rest: str = "auto"
-    """``auto``, ``local``, ``live``, ``record``, ``replay`` or ``replay:PATH``: what retired categories ask."""
+    """``auto``, ``local``, ``live``, ``record``, ``replay`` or ``replay:PATH``: who answers calls of retired
+    categories."""
     mcp: Mapping[str, str] = field(default_factory=dict)
     """Name of a user's MCP server in entries → its command or URL, which may hold secrets."""
     mcp_setup: Mapping[str, str] = field(default_factory=dict)
     mcp_teardown: Mapping[str, str] = field(default_factory=dict)
-    """Name of such a server → the command before and after every trial on it."""
+    """Name of such a server → the commands before and after every trial on it."""
     agent_workers: int = 8
-    """Processes that play ``agent:`` factories; 0: they are played in this one."""
+    """Processes that run ``agent:`` factories; 0 runs them in this process."""
     simulators: Literal["own", "reference"] = "own"
     step_limit: int = STEP_LIMIT
     max_errors_pct: float = 2.0
@@ -154,37 +155,38 @@ class Settings:
     price: Price = field(default_factory=Price)
     gpu_hour_usd: float | None = None
     names: Literal["auto", "dots", "underscores"] = "auto"
-    """How native names in replayed lines are spelled that do not say it; ``auto``: as the calls prove."""
+    """How native names are spelled in replayed lines without this information; ``auto``: by the evidence of the calls.
+    """
     transforms: tuple[str, ...] = ()
     """How entries are rephrased, in addition to the original (`pytest_bfcl.dataset.transforms`)."""
     rewordings: Mapping[str, Mapping[str, list[list[Parsed]]]] = field(default_factory=dict)
     """Name of a transform that is a file of own words → entry id → question."""
     split: SplitPart | None = None
-    """The entries of the data that are run; ``None``: all."""
+    """The entries of the data to run; ``None``: all."""
     trained_on: SplitPart | None = None
     """The entries the models under test were trained on: their lines are marked, and no overall score is claimed."""
     sinks: tuple[str, ...] = ()
-    """Who follows the run in progress (`pytest_bfcl.session.sinks`)."""
+    """Sinks that follow the run (`pytest_bfcl.session.sinks`)."""
     board: str | None = None
     """A published ``data_overall.csv`` whose rows are shown with the run's models."""
     profile: str = ""
     """The profile whose options were taken, in words (`pytest_bfcl.run_options.profiles.profile_text`)."""
     serve: str | None = None
-    """The arguments of the engines that are started for the run (may be empty); ``None``: none is started."""
+    """The arguments of the engines that the run starts (may be empty); ``None``: it starts none."""
     served: Mapping[str, str] = field(default_factory=dict)
-    """Spec without mode → base URL of the server that was started or found for it; not part of what a run measures."""
+    """Spec without mode → base URL of the server that was started or found; not part of the fingerprint."""
 
     @property
     def first_concurrency(self) -> int:
-        """Requests in flight of a model as long as nothing is known of its server."""
+        """Requests in flight of a model while its server's limit is unknown."""
         return min(self.concurrency, FIRST_PACED) if self.paced else self.concurrency
 
     def shared_by(self, processes: int) -> Settings:
-        """The settings of each of several processes: a bound of requests in flight holds for all of them together."""
+        """The settings for each of several processes: they share one limit of requests in flight."""
         return replace(self, concurrency=-(-self.concurrency // processes)) if self.paced else self
 
     def for_model(self, spec: str) -> Settings:
-        """These settings as they are for one model; parameters and headers of its own are added to the run's."""
+        """These settings for one model; its own parameters and headers are added to the run's."""
         if not self.models:
             return self
         found = self.models.get(spec)
@@ -214,7 +216,7 @@ class Settings:
         return "responses" if own else "chat"
 
     def sent_parameters(self) -> Parsed:
-        """What is sent next to messages and tools; a value of ``None`` keeps the field out of the request."""
+        """The further fields of a request, besides messages and tools; ``None`` keeps a field out."""
         sent: Parsed = {}
         if self.temperature is not None:
             sent["temperature"] = self.temperature

@@ -1,4 +1,4 @@
-"""Files that are no JSON lines as a whole (printed for people, in UTF-16, no text): one message, not one a line."""
+"""Files that are not JSON lines (JSON over several lines, UTF-16, no text): one message a file, not one a line."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 _MOST = 64 * 2**20
-"""Bytes of a file that are looked at."""
+"""Bytes of a file that are read for this check."""
 
 _HEAD = 1_000
 """Bytes that show the encoding."""
@@ -15,7 +15,7 @@ _MEND = "write every entry on one line (jq -c '.[]' FILE for an array, jq -c . F
 
 
 def spread_json(path: Path) -> str | None:
-    """What is wrong with a file that holds JSON over several lines, or no UTF-8 text; ``None`` for JSON lines.
+    """The problem of a file that has JSON over several lines, or no UTF-8 text; ``None`` for JSON lines.
 
     Damaged lines are JSON lines too.
 
@@ -42,7 +42,7 @@ def spread_json(path: Path) -> str | None:
 
 
 def json_trouble(error: ValueError | RecursionError) -> str:
-    """What is wrong with a line that is not JSON, in words for who wrote it by hand."""
+    """The error of a line that is not JSON, in words for its author."""
     if not isinstance(error, json.JSONDecodeError):
         return str(error)
     text, at = error.doc, error.pos

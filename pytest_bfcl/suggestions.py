@@ -1,4 +1,4 @@
-"""What a misspelt name may have meant: at most three names, else a short list of what there is."""
+"""Suggestions for a misspelt name: at most three similar names, else a short list of all."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LIKENESS = 0.6
 
 
 def close_names(name: str, known: Iterable[str], most: int = MOST) -> list[str]:
-    """The known names that look like this one, the likeliest first; case, dashes and underscores do not matter."""
+    """The known names most like this one, best first; case, dashes and underscores do not matter."""
     plain: dict[str, str] = {}
     for each in known:
         plain.setdefault(_plain(each), each)
@@ -24,12 +24,12 @@ def close_names(name: str, known: Iterable[str], most: int = MOST) -> list[str]:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """``did you mean 'a', 'b' or 'c'?``; empty when nothing looks like the name."""
+    """``did you mean 'a', 'b' or 'c'?``; empty if no name is similar."""
     return _did_you_mean(close_names(name, known))
 
 
 def instead_of(name: str, known: Iterable[str]) -> str:
-    """What to say behind "unknown …": names that look like it, else what there is."""
+    """The text after "unknown …": similar names, else all names."""
     names = list(dict.fromkeys(known))
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return did_you_mean(name, names) or f"known: {', '.join(names[:_SHOWN]) or 'none'}{more}"

@@ -1,7 +1,7 @@
 """The record of one conversation: tool calls, replies, steps, turns, transcript.
 
-Checkers decide from (entry, transcript) alone, so everything a verdict or a reader needs is here, and
-nothing else. Shapes follow the contract of ``results.jsonl`` (docs/contracts.md).
+Checkers decide from (entry, transcript) alone, so this record has everything that a verdict needs. Shapes follow the
+contract of ``results.jsonl`` (docs/contracts.md).
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from pytest_bfcl.json_types import Fields, Parsed
 
 @dataclass(frozen=True, slots=True)
 class ProviderState:
-    """What a provider sent next to text and calls and wants to see again, unchanged, in later requests.
+    """What a provider sent with text and calls and needs back, unchanged, in later requests.
 
-    ``api`` says whose shapes these are: ``chat``, ``responses`` or ``anthropic``. Of a chat message: the name of the
-    field that held the reasoning, its further ``fields``, and per call the further fields of that call (thought
-    signatures). ``parts`` are whole: output items of Responses (with encrypted reasoning), content blocks of Anthropic
-    (with signatures), or the parts of a chat message whose content was a list.
+    ``api`` names the format: ``chat``, ``responses`` or ``anthropic``. Of a chat message: the name of the field that
+    held the reasoning, its further ``fields``, and per call the further fields of that call (thought signatures).
+    ``parts`` are whole: output items of Responses (with encrypted reasoning), content blocks of Anthropic (with
+    signatures), or the parts of a chat message whose content was a list.
     """
 
     api: str
@@ -32,7 +32,7 @@ class ProviderState:
     parts: tuple[Fields, ...] = ()
 
     def to_dict(self) -> Parsed:
-        """As the journal and result lines store it: only what is there."""
+        """As the journal and result lines store it: only the fields that are set."""
         found: Parsed = {"api": self.api}
         if self.reasoning_field:
             found["reasoning_field"] = self.reasoning_field
@@ -64,7 +64,7 @@ def _objects(values: object) -> tuple[Fields, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """Who answered, by its own words: the model, the state of the server (``system_fingerprint``), the reply's id."""
+    """Who answered, as the server reports it: model, state (``system_fingerprint``) and the reply's id."""
 
     model: str | None = None
     fingerprint: str | None = None
@@ -77,7 +77,7 @@ class Served:
 
     @classmethod
     def from_dict(cls, values: object) -> Served | None:
-        """The inverse of `to_dict`; what is no text is not taken, and ``None`` where nothing is left."""
+        """The inverse of `to_dict`; values that are no text are left out; ``None`` if nothing is left."""
         if not isinstance(values, Mapping):
             return None
         told = [value if isinstance(value := values.get(n), str) else None for n in ("model", "fingerprint", "id")]
@@ -91,32 +91,32 @@ Message = Parsed
 """A chat message in the OpenAI shape: ``role``, ``content``, and for calls ``tool_calls`` / ``tool_call_id``."""
 
 OBSERVED = "observed"
-"""Where a transcript's ``extra`` keeps what a user's MCP server reported of its state, one value an expectation."""
+"""Key of a transcript's ``extra``: the state that a user's MCP server reported, one value an expectation."""
 
 FAILED_CALLS = "failed_calls"
-"""Where a transcript's ``extra`` keeps the texts of calls that a server answered with an error, in order."""
+"""Key of a transcript's ``extra``: the texts of calls that a server answered with an error, in order."""
 
 TOUCHED = "touched"
-"""Where a transcript's ``extra`` keeps the places of the server's state that changed next to what is expected."""
+"""Key of a transcript's ``extra``: changed places of the server's state that no expectation names."""
 
 PLAYED_BEFORE = "played_before"
-"""Where a transcript's ``extra`` keeps how many entries its agent's process had played before."""
+"""Key of a transcript's ``extra``: how many entries its agent's process had played before."""
 
 END_STATE = "end_state"
-"""Where a transcript's ``extra`` keeps a digest of the final state, files included."""
+"""Key of a transcript's ``extra``: a digest of the final state, files included."""
 
 SERVED_BY = "served_by"
-"""Where a transcript's ``extra`` keeps the server's name in the entry, its title, and a digest of its tools."""
+"""Key of a transcript's ``extra``: the server's name in the entry, its title, and a digest of its tools."""
 
 CALLS_A_STEP = 500
-"""Calls of one step that are carried out: a model that writes more has run away, its conversation ends and fails."""
+"""Most calls of one step that are executed. A model that writes more fails, and its conversation ends."""
 
 _ILLEGAL = re.compile(r"[^A-Za-z0-9_-]")
 
 
 @lru_cache(maxsize=4096)
 def wire_name(name: str) -> str:
-    """The function name as providers accept it: dots and other illegal characters become ``_``, 64 characters."""
+    """The function name in the form that providers accept: other characters become ``_``, at most 64 characters."""
     return _ILLEGAL.sub("_", name)[:64]
 
 
@@ -125,7 +125,7 @@ Arguments = dict[Any, Any]
 
 
 class Call(NamedTuple):
-    """One decoded call: the function's name as the reply has it, and the parsed arguments.
+    """One decoded call: the function's name in the reply, and the parsed arguments.
 
     `ToolCall` is the same before its arguments are parsed.
     """
@@ -142,7 +142,7 @@ class Call(NamedTuple):
 class ToolCall:
     """One native call as the provider delivered it.
 
-    ``name`` is the name as it went over the wire, ``arguments`` the raw JSON text (it may be malformed).
+    ``name`` is the name in the API's message, ``arguments`` the raw JSON text (it may be malformed).
     """
 
     name: str
@@ -154,12 +154,12 @@ class ToolCall:
 class Reply:
     """One answer of a model.
 
-    ``text`` is ``None`` when the provider sent none (which decodes differently from the empty text).
-    ``latency_s`` covers the successful attempt only, without our queueing; ``first_token_s`` the time to the first
-    token of a streamed one. ``reasoning_tokens`` is the part of ``output_tokens`` that went into reasoning, where usage
-    shows. ``problem`` is what its ending speaks against it (`pytest_bfcl.endings`): ``length``, ``content_filter``,
-    ``context_overflow``, ``nothing_said``, ``malformed_call``. ``state`` goes back to the provider with the
-    conversation; ``served`` is who answered.
+    ``text`` is ``None`` when the provider sent none (which decodes differently from the empty text). ``latency_s`` is
+    the time of the successful attempt only; ``first_token_s`` the time to the first token of a streamed one.
+    ``reasoning_tokens`` is the part of ``output_tokens`` that went into reasoning, where usage shows. ``problem`` is
+    what its ending reports (`pytest_bfcl.endings`): ``length``, ``content_filter``, ``context_overflow``,
+    ``nothing_said``, ``malformed_call``. ``state`` goes back to the provider with the conversation; ``served`` is who
+    answered.
     """
 
     text: str | None = None
@@ -184,7 +184,7 @@ class Reply:
         return self.text
 
     def as_message(self, turn: int, step: int) -> Message:
-        """The assistant's message that says it; ids of calls stay as they came, and null content stays null."""
+        """The assistant's message with this reply; call ids and null content stay unchanged."""
         message: Message = {"role": "assistant", "content": self.text}
         if self.tool_calls:
             message["tool_calls"] = [
@@ -241,7 +241,7 @@ _NO_FUNCTIONS = frozenset(
     ("answer", "content", "detail", "error", "generated_text", "id", "message", "name", "output", "response", "result",
      "text", "type")
 )  # fmt: skip
-"""Single keys that say something else than a function's name, unless an object of arguments follows."""
+"""Single keys that do not name a function, unless an object of arguments follows."""
 
 
 def may_be_call(name: object, arguments: object) -> bool:
@@ -251,7 +251,7 @@ def may_be_call(name: object, arguments: object) -> bool:
 
 
 def arguments_text(arguments: object) -> str:
-    """Raw JSON text of call arguments; already-parsed objects are written back as JSON."""
+    """Raw JSON text of call arguments; parsed objects are serialised."""
     if isinstance(arguments, str):
         return arguments
     import json
@@ -265,8 +265,8 @@ class Step:
 
     ``calls`` are the decoded calls: call texts such as ``cd(folder='a')`` in conversations that execute calls, `Call`
     for single-turn entries; ``None`` when the reply did not decode (then ``error`` says why). ``results`` are the
-    result texts the model saw, one per call. ``native`` is the reply whose native calls ``calls`` are, as they came:
-    a judge need not read this reply again.
+    result texts the model saw, one per call. ``native`` is the reply whose unchanged native calls ``calls`` are, so
+    that a judge need not decode it again.
     """
 
     reply: Reply
@@ -288,7 +288,7 @@ class Step:
 
 @dataclass(slots=True)
 class Turn:
-    """One user turn: the messages the user sent and the steps the model took."""
+    """One user turn: the user's messages and the model's steps."""
 
     messages: list[Message] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
@@ -297,7 +297,7 @@ class Turn:
 class OtherReading(NamedTuple):
     """How stored replies are read according to the reference's table (``leaderboard``) or to the calls in them.
 
-    Only where the two differ, and the other one is what the transcript says.
+    Only set if the two differ; the transcript has the other one.
     """
 
     by: Literal["leaderboard", "evidence"]
@@ -307,15 +307,15 @@ class OtherReading(NamedTuple):
 
     @property
     def followed(self) -> str:
-        """Who is followed where this is the other reading."""
+        """The evidence that the other reading follows."""
         return "evidence" if self.by == "leaderboard" else "leaderboard"
 
     def fields(self) -> dict[str, object]:
-        """What a line shows of it."""
+        """Its form in a result line."""
         return {**self._asdict(), "followed": self.followed}
 
     def of(self, transcript: Transcript) -> Transcript:
-        """The conversation read so, to be judged."""
+        """The conversation in that reading, to be judged."""
         turns = [
             replace(turn, steps=[replace(step, calls=None, native=None) for step in turn.steps])
             for turn in transcript.turns
@@ -330,14 +330,14 @@ class OtherReading(NamedTuple):
 class Transcript:
     """Everything that happened in one conversation with one model about one entry.
 
-    ``decoder`` names the model's own format that texts are read in (`pytest_bfcl.formats`), whatever the mode.
-    ``underscore_names`` says names went over the wire with dots replaced. ``messages`` is the list exactly as it stood
-    when the last request was sent, plus the last reply. ``forced_quit`` marks a conversation ended by the step limit.
-    ``functions`` are the tool documents offered at the start, as sent (with hints). ``decoded`` is true for transcripts
-    rebuilt from stored call texts (``trajectory`` replay lines): their ``calls`` are taken as they are.
-    ``inference_error`` holds the text of an imported "error during inference" line. ``incomplete`` marks a conversation
-    that an error of ours ended: it is kept for people and for its cost, and never judged. ``other_reading``: how the
-    conversation would be read, where its own calls and the reference's table of models say different things.
+    ``decoder`` names the format in which texts are read (`pytest_bfcl.formats`), in any mode. ``underscore_names``:
+    names were sent with dots replaced. ``messages`` is the list of the last request, plus the last reply.
+    ``forced_quit`` marks a conversation ended by the step limit. ``functions`` are the tool documents offered at the
+    start, as sent (with hints). ``decoded`` is true for transcripts rebuilt from stored call texts (``trajectory``
+    replay lines): their ``calls`` are used unchanged. ``inference_error`` holds the text of an imported "error during
+    inference" line. ``incomplete`` marks a conversation that an infrastructure error ended: it is kept for readers and
+    its cost, and never judged. ``other_reading``: a second reading, if its calls contradict the reference's table of
+    models.
     """
 
     entry_id: str

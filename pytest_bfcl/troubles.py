@@ -1,7 +1,7 @@
 """Infrastructure errors: every kind that an `AdapterError` or a `HarnessError` of ours can have.
 
-A kind is the second part of a line's reason (``adapter:timeout``). It has the broken rule and the remedy. The text of
-an error comes from the place that raises it. Other packages may raise their own kinds, as texts.
+A kind is the second part of a line's reason (``adapter:timeout``). Each kind has the broken rule and the remedy. The
+code that raises an error writes its text. Other packages may raise their own kinds, as texts.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _REPORT = "Please report it with the text of the error. Other entries are not af
 
 
 class _Trouble(StrEnum):
-    """A kind of trouble: its text, the rule that was broken, and what a user can do."""
+    """A kind of infrastructure error: its name, the broken rule, and what a user can do."""
 
     rule: str
     remedy: str
@@ -28,7 +28,7 @@ class _Trouble(StrEnum):
 
 
 class AdapterTrouble(_Trouble):
-    """The provider could not be reached, or its answer is none: the kinds of `AdapterError`."""
+    """The provider could not be reached, or its answer is unusable: the kinds of `AdapterError`."""
 
     AUTH = ("auth", "the provider must accept the key", "Set the key that the error names, then resume the run.")
     QUOTA = ("quota", "the account must have credit", "Add credit to the account, then resume the run.")
@@ -87,7 +87,7 @@ class AdapterTrouble(_Trouble):
 
 
 class HarnessTrouble(_Trouble):
-    """A defect of the data, of this package or of what it runs on: the kinds of `HarnessError`."""
+    """A defect of the data, of this package or of its environment: the kinds of `HarnessError`."""
 
     DATA = (
         "data",
