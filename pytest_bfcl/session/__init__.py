@@ -1,1 +1,2 @@
-"""The one run: models and entries in, lines, summary and exit code out. Knows no pytest; any event loop drives it."""
+"""One run: models and entries in; lines, summary and exit code out. Does not import pytest; any event loop drives
+it."""

@@ -1,4 +1,4 @@
-"""The results of a run at its end: settled modes, the summary, the published table next to it, what gates measure."""
+"""The end of a run: settled modes, the summary, the published table, and the results that gates compare."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 class RunResult:
     """A finished run: its result lines, summary and place.
 
-    Beyond 20,000 lines ``records`` reads each from the run directory when it is asked for. ``path`` is ``None`` for a
-    run in memory, and where nothing was selected.
-    ``stopped`` says why it ended early, if it did; ``notes`` what a person should know (a damaged line that was met, a
-    switch to prompting). ``problems`` are places of the data that cannot be used, ``skips`` the reasons of skipped
-    entries and how many this part of the run had. ``exit_code`` is that of the command line (docs/contracts.md).
+    Beyond 20,000 lines ``records`` reads each line from the run directory on access. ``path`` is ``None`` for a run in
+    memory, and if nothing was selected. ``stopped`` says why it ended early, if it did; ``notes`` are for the user (a
+    damaged line, a switch to prompting). ``problems`` are places of the data that cannot be used, ``skips`` the reasons
+    of skipped entries and how many this part of the run had. ``exit_code`` is that of the command line
+    (docs/contracts.md).
     """
 
     records: Sequence[ResultLine]
@@ -56,7 +56,7 @@ class RunResult:
 
     @property
     def counts(self) -> dict[str, tuple[int, int]]:
-        """Category → (passed, passed + failed); errors and skipped entries are in neither, write stages not at all."""
+        """Category → (passed, passed + failed); without errors, skipped entries and write stages."""
         found: dict[str, tuple[int, int]] = {}
         for record in self.records:
             if record["outcome"] in ("passed", "failed") and not record["category"].endswith("_prereq"):
@@ -66,7 +66,7 @@ class RunResult:
 
 
 class RunInterrupted(KeyboardInterrupt):
-    """Ctrl-C or SIGTERM ended the run; ``result`` is what it came to, stored as that of any run is."""
+    """Ctrl-C or SIGTERM ended the run; ``result`` is the result so far, stored like any run's."""
 
     def __init__(self, result: RunResult) -> None:
         super().__init__("the run was interrupted")
@@ -75,7 +75,7 @@ class RunInterrupted(KeyboardInterrupt):
 
 @dataclass(frozen=True, slots=True)
 class DryRun:
-    """What a run would ask and cost, by model; ``lines`` tell it, and what would be skipped and why.
+    """Expected requests and cost of a run, by model; ``lines`` has them in words, with what would be skipped and why.
 
     ``problems`` are places of the data that cannot be used, ``settled`` verdicts that earlier parts of the run have.
     """
@@ -87,13 +87,13 @@ class DryRun:
 
 
 HELD_RECORDS = 20_000
-"""Lines of a run directory that are handed over as a list; more are read from it when they are asked for."""
+"""Lines of a run directory as a list; beyond a limit each is read on access."""
 
 
 def settled_models(
     models: Iterable[ModelFingerprint], asked: Collection[tuple[str, str]], settings: Settings
 ) -> tuple[tuple[ModelFingerprint, ...], list[str]]:
-    """The models of a run in the modes that ``auto`` came to, and in words which have changed.
+    """The models of a run in the modes that ``auto`` chose, and in words which have changed.
 
     ``asked``: model and mode of the lines.
     """
@@ -112,7 +112,7 @@ def settled_models(
 
 
 def tallies_of(fingerprint: Fingerprint, data: DataSet) -> Tallies:
-    """What counts the lines of a run over this data."""
+    """The counter of a run's lines over this data."""
     from pytest_bfcl.dataset.verified import known_issues
     from pytest_bfcl.scoring.summary import Tallies
 
@@ -127,7 +127,7 @@ def summarised(
     settings: Settings,
     infos: Mapping[str, ModelInfo],
 ) -> Summary:
-    """The summary of all lines that were counted; ``sizes``: entries per category that were to be run."""
+    """The summary of all counted lines; ``sizes``: planned entries per category."""
     from pytest_bfcl.scoring.summary import full_sizes
 
     return tallies.summary(
@@ -140,7 +140,7 @@ def summarised(
 
 
 def with_facts(summary: Summary, model_info: Fields, settings: Settings, seconds: float) -> Summary:
-    """The summary with what was said of models, and what the machine cost for this time."""
+    """The summary with notes about models and the machine's cost for this time."""
     from pytest_bfcl.scoring.model_info import described
 
     if model_info:
@@ -156,7 +156,7 @@ def with_facts(summary: Summary, model_info: Fields, settings: Settings, seconds
 def measurement_of(
     directory: RunDirectory | None, lines: Sequence[ResultLine], fingerprint: Fingerprint, transforms: Sequence[str]
 ) -> Measurement:
-    """What gates compare of a run: its directory, in memory its lines without those of transformed entries."""
+    """The results that gates compare: the run's directory, or its lines in memory without transformed entries."""
     from pytest_bfcl.scoring.measurements import Measurement, by_model, measurement_of_run
 
     if directory is not None:
@@ -171,7 +171,7 @@ def measurement_of(
 
 
 def sizes_by_category(entries: Iterable[tuple[str, str]], transforms: Sequence[str]) -> dict[str, int]:
-    """How many entries are scored in each category; ``entries``: id and category."""
+    """Number of scored entries in each category; ``entries``: id and category."""
     return Counter(
         [
             category
@@ -182,7 +182,7 @@ def sizes_by_category(entries: Iterable[tuple[str, str]], transforms: Sequence[s
 
 
 def handed_over(directory: RunDirectory) -> Sequence[ResultLine]:
-    """All lines, those of earlier parts included; of a large run each is read when it is asked for."""
+    """All lines, also those of earlier parts; of a large run each is read on access."""
     found = list(islice(directory.records(), HELD_RECORDS + 1))
     return found if len(found) <= HELD_RECORDS else directory.stored_records()
 
@@ -191,24 +191,24 @@ _UNUSABLE = f"harness:{HarnessTrouble.DATA}"
 
 
 def got_an_answer(line: ResultLine) -> bool:
-    """Whether anything came back for a line, or nothing was sent: a skipped entry, a line that cannot be used."""
+    """Whether a line has an answer or needed none: a skipped entry, an unusable line."""
     from pytest_bfcl.scoring.tally import is_answered
 
     return is_answered(line) or line["outcome"] == "skipped" or line["reason"] == _UNUSABLE
 
 
 FOLDER = "board"
-"""Folder of a run that keeps the table."""
+"""Folder of a run that stores the table."""
 
 
 class Board(Protocol):
     """A published table."""
 
     def keep(self, run: Path) -> None:
-        """Copy it to a run. Raises `OSError`."""
+        """Copy it to a run's directory. Raises `OSError`."""
 
     def tell(self, summary: Summary, lines: Iterable[ResultLine]) -> None:
-        """Say in the summary of each model where it would stand."""
+        """Add each model's place in the table to the summary."""
 
 
 def _reader() -> Any:
@@ -219,13 +219,14 @@ def _reader() -> Any:
 
 
 def named_board(path: str, run: Fingerprint) -> Board:
-    """The table that an option names. Raises `UsageError` where it refuses what the run will measure."""
+    """The table that an option names. Raises `UsageError` if it cannot be compared with this run."""
     found: Board = _reader().named(Path(path), run)
     return found
 
 
 def run_board(board: Board | None, run: Path, notes: list[str]) -> Board | None:
-    """Keep the named table with the run; without one, what an earlier part kept. A damaged one is a note."""
+    """Store the named table with the run. Without a name, use the one of an earlier part; a damaged one gives a
+    note."""
     try:
         if board is not None:
             board.keep(run)

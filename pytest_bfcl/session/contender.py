@@ -1,4 +1,4 @@
-"""One model of a run: who it is in results, its settings, what it costs, and why it gets no more requests."""
+"""One model of a run: its name in results, its settings, its price, and the reason to stop sending it requests."""
 
 from __future__ import annotations
 
@@ -24,29 +24,29 @@ if TYPE_CHECKING:
 
 
 AT_START = 5
-"""Failures alike that stop a run in which the model has answered nothing yet."""
+"""Equal failures that stop a run if the model has not answered anything yet."""
 LATER = 25
-"""Failures alike, with no answer in between, that stop it later: entries may have their own trouble."""
+"""Equal failures without an answer between them that stop it later, because single entries may have problems."""
 
 
 class UsersModelTrouble:
-    """Counts failures alike of one model that the user brought; ``reason`` says why it gets no more requests."""
+    """Counts equal failures of a model that the user brought; ``reason`` says why it gets no more requests."""
 
     def __init__(self) -> None:
         self.reason: str | None = None
         self.calm = False
-        """Whether the last conversation was held to its end."""
+        """Whether the last conversation ended normally."""
         self._answered = False
         self._sign = ""
         self._alike = 0
 
     def answered(self) -> None:
-        """A conversation was held."""
+        """Count a conversation that ended normally."""
         self.calm = self._answered = True
         self._alike = 0
 
     def failed(self, error: AdapterError) -> None:
-        """A conversation ended in this error."""
+        """Count a conversation that ended in this error."""
         if error.kind != AdapterTrouble.FIXTURE:
             return
         self.calm = False
@@ -58,11 +58,11 @@ class UsersModelTrouble:
 
 
 MakeModel = Callable[["Mode | None"], "Model"]
-"""Makes a contender's adapter; the argument is the mode to ask in, ``None`` where spec and settings decide."""
+"""Makes a contender's adapter; the argument is the mode, ``None`` if spec and settings decide."""
 
 
 class Identity(NamedTuple):
-    """Model and mode as results name them."""
+    """Model and mode in results."""
 
     model: str
     mode: Mode
@@ -71,8 +71,8 @@ class Identity(NamedTuple):
 class Contender:
     """One model of a run, made by `of_spec` or `of_adapter`.
 
-    ``label`` distinguishes the contenders of a run and never changes; `identity` may, when mode ``auto`` is settled.
-    The adapter is made when it is first needed: a process that only plans or reports makes none.
+    ``label`` distinguishes the contenders of a run and never changes; `identity` may, once mode ``auto`` is settled.
+    The adapter is made on first use: a process that only plans or reports makes none.
     """
 
     def __init__(
@@ -102,17 +102,17 @@ class Contender:
         self.users_trouble = UsersModelTrouble()
         self._reading = TextReading()
         self.noted: Model | None = None
-        """The adapter of which was said how its texts are read."""
+        """The adapter whose way of reading texts was reported."""
         self.ended: str | None = None
-        """Why what waits to be sent must not be sent any more: the run is ending."""
+        """Why waiting requests must not be sent any more: the run is ending."""
         self.given: object = None
-        """The caller's own object, where there is one."""
+        """The caller's own object, if there is one."""
 
     @classmethod
     def of(cls, model: object, settings: Settings, data: DataSet, settled: Mapping[str, Mode]) -> Contender:
-        """The contender of a spec's text or of anything `of_adapter` takes.
+        """The contender of a spec or of anything `of_adapter` takes.
 
-        ``settled``: model without mode → the mode an earlier part of the run came to.
+        ``settled``: model without mode → the mode that an earlier part of the run chose.
         """
         if not isinstance(model, str):
             return cls.of_adapter(model, settings)
@@ -133,9 +133,9 @@ class Contender:
     ) -> Contender:
         """The contender a spec names.
 
-        ``settled`` is the mode an earlier part of the run came to; ``make`` makes the adapter of a provider that the
-        caller registered; ``price`` goes before the settings' and the list's; ``budget_share`` is the number of
-        processes that share the budget.
+        ``settled`` is the mode that an earlier part of the run chose; ``make`` makes the adapter of a provider that the
+        caller registered; ``price`` takes precedence over the settings and the price list; ``budget_share`` is the
+        number of processes that share the budget.
         """
         from pytest_bfcl.models.prices import price_of
 
@@ -160,7 +160,7 @@ class Contender:
 
     @classmethod
     def of_adapter(cls, adapter: Any, settings: Settings) -> Contender:
-        """The contender that a caller's own adapter (or anything `as_model` takes) is."""
+        """The contender of a caller's own adapter, or of anything `as_model` takes."""
         model: Model = adapter if hasattr(adapter, "generate") and hasattr(adapter, "spec") else as_model(adapter)
         price = _price_of(model, settings)
         budget = Budget(settings.budget_usd, price or Price())
@@ -172,7 +172,7 @@ class Contender:
 
     @property
     def identity(self) -> Identity:
-        """Model and mode as results name them now: with its mode, a stored model by the name its lines carry."""
+        """Model and mode in results now: with its mode, a stored model under the name in its lines."""
         lent = next(iter(self._lent.values()), None)
         if lent is not None:
             return lent.identity
@@ -182,31 +182,31 @@ class Contender:
 
     @property
     def mode(self) -> Mode:
-        """Its mode, as far as that is known before the first request."""
+        """Its mode, as far as it is known before the first request."""
         if self._switch is not None and not self._lent:  # what `identity` comes to, sooner
             return self._switch.model.mode
         return self.identity.mode
 
     @property
     def stored(self) -> bool:
-        """Whether it hands out recorded conversations, which call no tools."""
+        """Whether it returns recorded conversations, which call no tools."""
         if self._switch is None and self.spec is not None:
             return self.spec.provider == "replay"
         return hasattr((self._switch or self.switch).model, "transcript_for")
 
     @property
     def is_measured(self) -> bool:
-        """Whether it is to be judged; not for stored conversations, nor for those that prove the entries."""
+        """Whether it is judged; stored conversations and the adversaries of a proof are not."""
         return not self.stored and (self.spec is None or self.spec.provider not in ("oracle", "adversary"))
 
     @property
     def read_as(self) -> str:
-        """How texts are read, and what was found out about stored replies (`ReplayModel.found_out`); else empty."""
+        """How texts are read, and what stored replies proved (`ReplayModel.found_out`); else empty."""
         found = str(getattr(self.model, "found_out", "")) if self.stored else ""
         return "; ".join(filter(None, (found, self._read_by())))
 
     def _read_by(self) -> str:
-        """Which decoder reads its texts, as far as a name shows; else the conversation decides."""
+        """The decoder of its texts, if its name shows it; else the conversation decides."""
         try:
             return self._reading.decoder_text(model_name(self.identity.model), self.mode)
         except UsageError:
@@ -214,18 +214,18 @@ class Contender:
 
     @property
     def switches(self) -> bool:
-        """Whether mode ``auto`` is still to be settled."""
+        """Whether mode ``auto`` is still open."""
         return self._switches
 
     def settle(self, mode: Mode) -> None:
-        """Mode ``auto`` came to this mode, in another process that asks for the run."""
+        """Mode ``auto`` chose this mode in another process of the run."""
         self._mode, self._switches = mode, False
 
     # -- asking --------------------------------------------------------------------------------------------------
 
     @cached_property
     def switch(self) -> ModeSwitch:
-        """The adapter behind the switch that mode ``auto`` needs. Raises `UsageError` when it cannot be made."""
+        """The adapter, wrapped for mode ``auto`` if needed. Raises `UsageError` if it cannot be made."""
         prompting = (lambda: self._made_in("prompt")) if self._switches else None
         settled = None if self._switches else self._mode
         self._switch = ModeSwitch(self._made_in(settled), prompting, on_switch=self._tell_switch)
@@ -237,7 +237,7 @@ class Contender:
         return (self._switch or self.switch).model
 
     def check_key(self) -> None:
-        """Raise `UsageError` when its endpoint needs a key and there is none: no request would get an answer."""
+        """Raise `UsageError` if its endpoint needs a key and none is set, as every request would fail."""
         check = getattr(getattr(self.model, "server", self.model), "check_key", None)
         try:
             if check is not None:
@@ -247,9 +247,9 @@ class Contender:
             raise UsageError(f"{self.label}: {error.message}{advice}") from None
 
     def lent(self, model: object, *, kept: bool = True) -> Contender:
-        """The same contender asked with an object of the user's, who closes it; price and budget stay these.
+        """The same contender with a user's object, which the user closes; price and budget stay these.
 
-        ``kept``: asked with this object in the whole run, not for one trial only.
+        ``kept``: for the whole run, not for one trial only.
         """
         if id(model) in self._lent:
             return self._lent[id(model)]
@@ -267,7 +267,7 @@ class Contender:
         return any(each is model for each in self._made)
 
     def take_notes(self) -> list[str]:
-        """What its adapters learnt since this was last asked, for people: parameters left out, a fixed key."""
+        """What its adapters found out since the last call, in words: parameters left out, a corrected key."""
         found: list[str] = []
         asked = self._switch.model if self._switch is not None else None
         if asked is not self.noted:  # asked for the first time, or in its other mode
@@ -288,11 +288,11 @@ class Contender:
 
     @property
     def gate(self) -> Gate | None:
-        """What lets its requests through when it finds its own number of them; ``None`` where the runner counts."""
+        """What limits its requests if it finds its own number in flight; ``None`` if the runner counts."""
         return _gate_of(self.model)
 
     def trouble(self) -> str | None:
-        """What is wrong with its endpoint, while requests are retried."""
+        """The problem of its endpoint while requests are retried."""
         asked = [each for each in (self, *self._lent.values()) if each._switch is not None]
         return next((found for found in (trouble(each.model) for each in asked) if found), None)
 
@@ -301,18 +301,18 @@ class Contender:
         return self.broken() or self.spent()
 
     def broken(self) -> str | None:
-        """What is wrong with it for good: endpoint down, key refused, the user's model failing the same way."""
+        """Its permanent problem: endpoint down, key refused, the user's model failing in the same way."""
         for each in (self, *self._lent.values()):
             if each._switch is not None and (reason := stop_reason(each._switch.model)):
                 return reason
         return self.users_trouble.reason
 
     def spent(self) -> str | None:
-        """That its budget is spent."""
+        """The message that its budget is spent."""
         return None if self.budget.limit_usd is None else self.budget.stop_reason()
 
     async def aclose(self) -> None:
-        """Close the adapters that were made; lent ones are their owners' to close."""
+        """Close the adapters that it made; lent ones belong to their owners."""
         made, self._made, self._switch = self._made, [], None
         self._lent.clear()
         vars(self).pop("switch", None)
@@ -332,7 +332,7 @@ class Contender:
 
 
 def check_contenders(contenders: Sequence[Contender], settings: Settings) -> None:
-    """Raise `UsageError` when two models could not be distinguished in results, or a budget has no price to go by."""
+    """Raise `UsageError` if results could not distinguish two models, or a budget has no price."""
     named: dict[str, str] = {}
     for contender in contenders:
         name = contender.identity.model
@@ -344,7 +344,8 @@ def check_contenders(contenders: Sequence[Contender], settings: Settings) -> Non
 
 
 def variant_label(contender: Contender, repeat: int, *, several: bool) -> str | None:
-    """What distinguishes an entry's trials, in node ids and shards: model and repeat; ``None`` where there is only one.
+    """The part of node ids and shards that distinguishes an entry's trials (model and repeat); ``None`` if there is
+    only one.
 
     ``several``: the run has more than one model, or repeats.
     """
@@ -354,7 +355,7 @@ def variant_label(contender: Contender, repeat: int, *, several: bool) -> str | 
 
 
 def wanted_mode(spec: ModelSpec, settings: Settings) -> Mode | None:
-    """The mode that spec or settings ask for, ``None`` where it is to be found out (``auto``)."""
+    """The mode that spec or settings fix, ``None`` for ``auto``."""
     return spec.mode or (settings.mode if settings.mode != "auto" else None)
 
 
@@ -363,12 +364,12 @@ def _gate_of(model: object) -> Gate | None:
 
 
 def is_stored(model: object) -> bool:
-    """Whether a model hands out recorded conversations."""
+    """Whether a model returns recorded conversations."""
     return hasattr(model, "transcript_for")
 
 
 def _price_of(model: Model, settings: Settings) -> Price | None:
-    """USD per million tokens: the settings', else the list price of a model that a spec names."""
+    """USD per million tokens: from the settings, else the list price of the model."""
     from pytest_bfcl.models.prices import price_of
 
     try:

@@ -1,4 +1,4 @@
-"""What the earlier parts of one run came to, and what is still to do: read once, handed to workers as plain values."""
+"""The results of a run's earlier parts, and the trials that remain: read once, sent to workers as plain values."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ class EarlierParts:
     modes: Mapping[str, Mode] = field(default_factory=dict)
     twice: frozenset[str] = frozenset()
     served: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    """Name of an MCP server in entries → what the last line said of it (`ServerFacts.summary`)."""
+    """Name of an MCP server in entries → its facts in the last line (`ServerFacts.summary`)."""
 
     @classmethod
     def read(cls, path: Path | None, note: Callable[[str], None] | None = None) -> EarlierParts:
-        """Those of the run at ``path``; none when there is no run. ``note`` receives damaged lines."""
+        """The earlier parts at ``path``; none if there is no run. ``note`` receives damaged lines."""
         from pytest_bfcl.runs.directory import RunDirectory, is_run
         from pytest_bfcl.runs.results import is_settled, record_key
 
@@ -75,22 +75,21 @@ class EarlierParts:
         return cls(run.fingerprint, frozenset(settled), frozenset(errored), parts.modes, parts.twice, served)
 
     def key(self, entry_id: str, model: str, repeat: int) -> DoneKey:
-        """The key of a result; ``model`` as results name it."""
+        """The key of a result; ``model`` is its name in results."""
         return done_key(entry_id, model, repeat, self.twice)
 
     @property
     def settled_ids(self) -> set[str]:
-        """The entries that have a verdict for some model."""
+        """The entries that have a verdict for at least one model."""
         return {key.entry_id for key in self.settled}
 
     def is_settled(self, trial: Trial) -> bool:
-        """Whether a trial has its verdict."""
+        """Whether a trial already has its verdict."""
         return bool(self.settled) and self._key(trial, trial.entry_id) in self.settled
 
     def needs_stage(self, question: Trial, stage_id: str) -> bool:
-        """Whether a write stage must run for a question.
-
-        It has no verdict of its own yet, and the question will run or the stage ended in an error before.
+        """Whether a write stage must run for a question: it has no verdict yet, and the question will run or the stage
+        ended in an error.
         """
         stage = self._key(question, stage_id)
         return stage not in self.settled and (not self.is_settled(question) or stage in self.errored)
@@ -100,7 +99,7 @@ class EarlierParts:
         return self.key(str(line.get("id")), str(line.get("model")), line.get("repeat") or 1) in self.settled
 
     def refuse_other(self, now: Fingerprint, path: Path) -> None:
-        """Raise `UsageError` with the differences when the run measured something else."""
+        """Raise `UsageError` with the differences if the run measured something else."""
         if self.fingerprint is None:
             return
         found = comparability(self.fingerprint, now, Purpose.PARTS)
@@ -108,7 +107,7 @@ class EarlierParts:
             raise UsageError(f"cannot continue {path}: it measured something else\n{found.listed()}")
 
     def to_dict(self) -> Parsed:
-        """What a worker receives, in plain values."""
+        """Plain values for a worker."""
         return {
             "settled": [list(key) for key in self.settled],
             "errored": [list(key) for key in self.errored],
@@ -119,7 +118,7 @@ class EarlierParts:
 
     @classmethod
     def from_dict(cls, values: Fields) -> EarlierParts:
-        """The inverse of `to_dict`; the fingerprint stays behind."""
+        """The inverse of `to_dict`, without the fingerprint."""
         settled, errored = _keys(values["settled"]), _keys(values["errored"])
         return cls(None, settled, errored, dict(values["modes"]), frozenset(values["twice"]), values["served"])
 
@@ -128,14 +127,14 @@ class EarlierParts:
 
 
 def server_facts(told: object) -> dict[str, dict[str, str]]:
-    """Name of an MCP server → its facts (`ServerFacts.summary`), as a line's ``extra.served_by`` has them."""
+    """Name of an MCP server → its facts (`ServerFacts.summary`), from the lines' ``extra.served_by``."""
     if not isinstance(told, dict):
         return {}
     return {str(told.get("server")): {str(name): str(fact) for name, fact in told.items() if name != "server"}}
 
 
 def done_key(entry_id: str, model: str, repeat: int, twice: Collection[str]) -> DoneKey:
-    """The key of a result in a run that has the models ``twice`` in both modes; ``model`` as results name it."""
+    """The key of a result in a run with the models ``twice`` in both modes; ``model`` is its name in results."""
     base = base_of(model)
     return DoneKey(entry_id, model if base in twice else base, repeat)
 
@@ -146,7 +145,7 @@ def _keys(listed: Iterable[Iterable[Any]]) -> frozenset[DoneKey]:
 
 @lru_cache(maxsize=64)
 def base_of(model: str) -> str:
-    """A model as results name it, without its mode."""
+    """A model's name in results, without its mode."""
     from pytest_bfcl.models import parse_spec
 
     try:
@@ -156,7 +155,7 @@ def base_of(model: str) -> str:
 
 
 def needed_stages(question: Trial, earlier: EarlierParts) -> list[str]:
-    """Ids of the write stages that must run for a memory question, in their order; empty for every other entry."""
+    """Ids of the write stages that must run for a memory question, in order; empty for every other entry."""
     return [stage for stage in question.depends_on if earlier.needs_stage(question, stage)]
 
 

@@ -1,4 +1,4 @@
-"""What a run would ask and cost, estimated from the data (``--bfcl-dry-run``); what it skips, in words."""
+"""Expected requests and cost of a run, from the data (``--bfcl-dry-run``), and what it skips, in words."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 CHARACTERS_PER_TOKEN = 4.0
 REPLY_TOKENS = 60
 LOOKED_AT = 20
-"""Entries of a category whose size is measured; the rest are taken to be like them."""
+"""Entries of a category that are measured; the others are assumed to be alike."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ def estimate_lines(trials: Sequence[Trial], precision: float | None = None) -> I
 
 
 def cost_lines(trials: Iterable[Trial]) -> Iterator[str]:
-    """What a run is about to cost, a line for each model that has a price."""
+    """The expected cost of a run, a line for each model with a price."""
     for found in estimates(trial for trial in trials if trial.contender.price is not None):
         if found.usd:
             yield f"estimated: {found}"
@@ -96,7 +96,7 @@ def _estimate(model: str, categories: Mapping[str, list[Trial]]) -> Estimate:
 
 
 def _mean_tokens(members: Sequence[Trial]) -> float:
-    """Mean size of some entries' first requests; a broken entry asks nothing."""
+    """Mean size of the first requests of some entries; a broken entry sends nothing."""
     looked = [size for size in map(_tokens, members[:: max(1, len(members) // LOOKED_AT)]) if size is not None]
     return sum(looked) / len(looked) if looked else 0.0
 
@@ -132,7 +132,7 @@ def skips_ahead(
     """Before the first request: which entries will be skipped, and whether the Overall score can be claimed.
 
     ``categories``: one an entry; ``why``: why a category is skipped, with the command that changes it; ``part``:
-    whether other parts of the run ask the rest. Only runs on official data can claim Overall.
+    whether other parts run the remaining entries. Only runs on official data can claim Overall.
     """
     counts = Counter(categories)
     reasons: dict[str, list[str]] = {}
@@ -150,7 +150,7 @@ def skips_ahead(
 
 
 def skip_lines(skips: Mapping[str, int]) -> Iterator[str]:
-    """Why entries were skipped, the commonest reasons first; services that are down give a reason an entry."""
+    """Why entries were skipped, most frequent reasons first; a service that is down gives one reason an entry."""
     ranked = sorted(skips.items(), key=lambda item: -item[1])
     for reason, count in ranked[:MOST_REASONS]:
         yield f"{_entries(count)} skipped: {reason}"

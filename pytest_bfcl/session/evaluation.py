@@ -1,6 +1,7 @@
-"""Whole runs without pytest: a thin face of `pytest_bfcl.session`, which the plugin drives too.
+"""Runs without pytest: the functions `run`, `arun` and `dry_run` over `pytest_bfcl.session`, which the plugin also
+uses.
 
-A run is: converse, judge, write the line, summarise, check its gates.
+A run holds conversations, judges them, writes lines, summarises and checks its gates.
 """
 
 from __future__ import annotations
@@ -60,9 +61,9 @@ def run(
     model_info: Fields | None = None,
     said: Callable[[str], None] | None = None,
 ) -> RunResult:
-    """Run a model over entries and judge it; see `arun`, which is the same for callers inside an event loop.
+    """Run a model over entries and judge it; `arun` does the same inside an event loop.
 
-    Ctrl-C ends it in order, and raises `RunInterrupted` with the result.
+    Ctrl-C stops it, keeps all results, and raises `RunInterrupted` with the result.
     """
     __tracebackhide__ = True
     try:
@@ -103,30 +104,30 @@ async def arun(
     model_info: Fields | None = None,
     said: Callable[[str], None] | None = None,
 ) -> RunResult:
-    """Converse, judge, record and summarise.
+    """Hold conversations, judge them, store the lines and summarise.
 
     Args:
         entries: A choice of data (``auto``, ``bundled``, ``official``, a path), a `DataSet`, or `Entry` objects.
-        model: A spec (``openai:gpt-4o@fc``), an adapter, or an async function ``(request) -> Reply | text``; a list of
-            them is run side by side.
-        out: Run directory; naming an existing run continues it: nothing answered is asked again. ``None`` keeps the
-            run in memory.
+        model: A spec (``openai:gpt-4o@fc``), an adapter, or an async function ``(request) -> Reply | text``; the models
+            of a list run concurrently.
+        out: Run directory; an existing one is resumed, and answered requests are not sent again. ``None`` keeps the run
+            in memory.
         settings: How to run; defaults are those of the command line.
         categories: Category and group names; default: the data's scoring categories.
-        search: Provider behind the web tools; default: chosen from the settings and the data. Without any, entries that
-            need one are skipped with the reason.
-        progress: Called with every record as it is made.
-        cluster: Where conversations are held: `pytest_bfcl.cluster.Cluster`, or the address of a Ray cluster
+        search: Provider of the web tools; default: by the settings and the data. Without one, entries that need it are
+            skipped with the reason.
+        progress: Called with every new record.
+        cluster: Other machines for the conversations: `pytest_bfcl.cluster.Cluster`, or the address of a Ray cluster
             (``auto``, ``local``, ``HOST:PORT``). Default: in this process.
         ids: Only these entries. Raises `UsageError` for one that the data does not have.
         sample: This number of entries in all, each category in proportion, drawn by the settings' seed.
         shard: The I-th of N parts (``"1/4"``) of all that: parts of equal options make the whole (`pytest-bfcl merge`).
-        gates: What the run has to reach (`pytest_bfcl.scoring.gating.GateOptions`); ``summary["gate"]`` is the verdict.
+        gates: Conditions of the run (`pytest_bfcl.scoring.gating.GateOptions`); ``summary["gate"]`` is the verdict.
         model_info: Content of a model information file: names, links, prices.
-        said: Receives what happens before the first request: the estimated cost, the start of engines
+        said: Receives messages before the first request: the estimated cost, the start of engines
             (``Settings(serve="")``).
 
-    Provider trouble becomes records with outcome ``error``. Raises `UsageError` for wrong arguments.
+    Provider errors become records with outcome ``error``. Raises `UsageError` for wrong arguments.
     """
     selection = _selection(categories, ids, sample, shard)
     whole = _whole_run(entries, model, settings or Settings(), out, selection, gates, model_info)
@@ -148,9 +149,9 @@ def dry_run(
     model_info: Fields | None = None,
     precision: float | None = None,
 ) -> DryRun:
-    """What `run` with the same arguments would ask and cost, estimated from the data; nothing is sent or written.
+    """Expected requests and cost of `run` with the same arguments, from the data; nothing is sent or written.
 
-    ``precision``: how many entries of each category a number of percentage points take. Raises `UsageError`.
+    ``precision``: adds the entries of each category that this precision (percentage points) needs. Raises `UsageError`.
     """
     selection = _selection(categories, ids, sample, shard)
     return _whole_run(entries, model, settings or Settings(), out, selection, gates, model_info).dry_run(precision)
@@ -188,7 +189,8 @@ def _whole_run(
 
 
 def _with_model_names(models: list[object], settings: Settings) -> tuple[list[object], Settings]:
-    """Models that only their server can name (``auto:``, ``vllm:``), named; others as they are. Raises `UsageError`."""
+    """Names the models that only their server can name (``auto:``, ``vllm:``); others are unchanged. Raises
+    `UsageError`."""
     from pytest_bfcl.session.serving import name_models
 
     found = []
@@ -208,7 +210,7 @@ def _place(cluster: Place | str | None) -> Place | None:
 
 
 def _chosen(entries: Any, selection: Selection, settings: Settings) -> tuple[DataSet, Sequence[EntryRef | Entry]]:
-    """The data set and the entries of it to run, before a shard is dealt."""
+    """The data set and its selected entries, before a shard is taken."""
     from pytest_bfcl.dataset.loading import DataSet
 
     if isinstance(entries, str | Path):

@@ -1,4 +1,4 @@
-"""What happens in a run, in order, as typed records: the specification for readers of a run in progress.
+"""What happens in a run, in order, as typed records: the format for programs that follow a run.
 
 ``opened`` and ``planned`` come first, then ``answered`` for replies and a ``line`` for every kept line of
 ``results.jsonl``. Then follow ``notice`` and ``gate`` where there is something to report, last ``closed``.
@@ -31,14 +31,14 @@ class Opened(TypedDict):
 
 
 class Planned(TypedDict):
-    """How many lines the run will have, those of earlier parts included; 0 if not known."""
+    """Number of lines of the whole run, earlier parts included; 0 if unknown."""
 
     event: Literal["planned"]
     lines: int
 
 
 class Answered(TypedDict):
-    """A reply has arrived, of an entry whose line comes later; an agent's replies follow when it has ended.
+    """A reply of an entry whose line comes later; an agent's replies follow when it has ended.
 
     ``turn`` and ``step`` count from 0, ``latency_s`` is of the attempt that succeeded. A sink that is behind does not
     receive all of them.
@@ -57,14 +57,14 @@ class Answered(TypedDict):
 
 
 class Line(TypedDict):
-    """One entry came to its end."""
+    """One entry ended."""
 
     event: Literal["line"]
     line: ResultLine
 
 
 class Notice(TypedDict):
-    """A sentence for people: a switch to prompting, a file that could not be written."""
+    """A sentence for the user: a switch to prompting, a file that could not be written."""
 
     event: Literal["notice"]
     text: str

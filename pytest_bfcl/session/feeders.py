@@ -1,4 +1,4 @@
-"""Runs whose conversations are held elsewhere, and lines judged there: entry points ``pytest_bfcl.feeders``."""
+"""Other places that hold a run's conversations and judge lines: entry points ``pytest_bfcl.feeders``."""
 
 from __future__ import annotations
 
@@ -24,16 +24,17 @@ if TYPE_CHECKING:
 
 
 class RemoteRunner(Protocol):
-    """What a run needs of a `pytest_bfcl.session.runner.Runner`, wherever it is; sinks listen through ``on_answer``."""
+    """The parts of `pytest_bfcl.session.runner.Runner` that a run needs, on any machine; sinks listen through
+    ``on_answer``."""
 
     on_answer: Callable[[Answered], None] | None
 
     def records(self, trials: Iterable[Trial]) -> AsyncIterator[ResultLine]:
-        """The lines of all these trials, each as soon as it is made."""
+        """The lines of all these trials, each as soon as it exists."""
         ...
 
     async def ready(self, concurrency: int) -> None:
-        """Connect, for at most this number of conversations at a time. Raises `UsageError`."""
+        """Connect, for at most this number of concurrent conversations. Raises `UsageError`."""
         ...
 
     def in_order(self, records: list[ResultLine]) -> list[ResultLine]:
@@ -41,30 +42,30 @@ class RemoteRunner(Protocol):
         ...
 
     async def aclose(self, *, interrupted: bool = False) -> None:
-        """Let go of it."""
+        """Release its resources."""
         ...
 
 
 class Place(Protocol):
-    """Where conversations can be held."""
+    """A place that can hold conversations."""
 
     def runner(
         self, data: DataSet, contenders: Sequence[Contender], settings: Settings, earlier: EarlierParts,
         path: Path | None, *, note: Callable[[str], None], on_switch: Callable[[Contender], None],
     ) -> RemoteRunner:  # fmt: skip
-        """What holds the conversations of one run there; ``path`` is the run directory."""
+        """The holder of one run's conversations there; ``path`` is the run directory."""
         ...
 
 
 class Feeder(Protocol):
-    """A module that an entry point names; options of the verbs begin with the entry point's name."""
+    """The module of an entry point. Options of the verbs begin with the entry point's name."""
 
     def add_arguments(self, parser: argparse.ArgumentParser, kind: Callable[[Option], Callable[[str], Any]]) -> None:
-        """Add its options to those of the verb ``run``; ``kind`` makes a type for argparse of an option of ours."""
+        """Add its options to those of the verb ``run``; ``kind`` makes an argparse type for one of our options."""
         ...
 
     def place_of(self, args: argparse.Namespace) -> Place | None:
-        """The place that these options ask for."""
+        """The place that these options select."""
         ...
 
     def place_at(self, address: str) -> Place:
@@ -72,12 +73,12 @@ class Feeder(Protocol):
         ...
 
     def judged(self, pieces: Sequence[Any], how: Any, address: str) -> Iterator[Any]:
-        """The tallies of files' pieces (`pytest_bfcl.rescoring`), judged at an address."""
+        """Tallies of parts of files (`pytest_bfcl.rescoring`), judged at an address."""
         ...
 
 
 def feeders() -> dict[str, Feeder]:
-    """Name → module, of every feeder that is installed."""
+    """Name → module of every installed feeder."""
     return {name: entry_points.load(point, "feeder") for name, point in entry_points.offered("feeders").items()}
 
 

@@ -1,5 +1,4 @@
-"""What conversations reach next to their model: the web behind the search tools, workers and REST of retired
-entries."""
+"""Services that conversations reach besides the model: search, workers and REST services of retired categories."""
 
 from __future__ import annotations
 
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Outside:
-    """Providers of one run in one process, one per data set, opened when the first entry needs them.
+    """Providers of one run in one process, one per data set, opened on first use.
 
     ``given`` is a search provider of the caller's, who closes it.
     """
@@ -44,7 +43,8 @@ class Outside:
         return self._reasons[key]
 
     def search(self, entry: Entry, data: DataSet) -> Any:
-        """The provider behind the web tools of an entry, ``None`` for one that has none of them.
+        """The provider of an entry's web tools; ``None`` for an entry without them. Raises `EntrySkipped` if there is
+        none.
 
         Raises `EntrySkipped` when there is no provider.
         """
@@ -66,7 +66,7 @@ class Outside:
         return open_search(choice, official=data.official, site=data.site, archive=archive, process=self._store.process)
 
     def services(self, data: DataSet) -> Services:
-        """What calls of retired categories reach; nothing starts before one is made."""
+        """The services that calls of retired categories reach; each starts on its first call."""
         if id(data) not in self._services:
             self._services[id(data)] = Services.of(
                 self._settings,
@@ -85,7 +85,7 @@ class Outside:
 
 
 def search_behind(dataset: DataSet, entry: Entry, settings: Settings) -> object:
-    """The provider behind an entry's web tools, where it has such; what it finds is kept nowhere."""
+    """The provider of an entry's web tools, if it has them; its results are not stored."""
     from pytest_bfcl.session.store import Store
 
     return Outside(settings, Store()).search(entry, dataset) if entry.involved_classes else None

@@ -1,12 +1,11 @@
-"""What a run plays besides: the proof of people's own entries, and agents once more where they may keep state.
+"""Extra plays of a run: the proof of users' own entries, and a second play for agents that may keep state.
 
-Who knows the way passes an entry, and no adversary does. The oracle goes first, so that what a trial leaves behind is
-there for those that follow. An entry whose state outlives its trial is passed by the idle one then, as it would be in
-repeats. A proof holds until something changes that the entry depends on (`pytest_bfcl.dataset.inputs`).
+The oracle must pass an entry, and no adversary may. The oracle plays first, so that the adversaries meet any state that
+it leaves behind. If an entry's state outlives its trial, the idle adversary passes, as repeats would. A proof is valid
+until one of the entry's inputs changes (`pytest_bfcl.dataset.inputs`).
 
-A bare model remembers nothing of another entry; an agent with a global history does, and its verdicts then depend on
-the order of entries. What failed after others passed is played once more, alone. The first verdict counts; the
-difference is reported.
+An agent with a global history remembers other entries, so its verdicts depend on their order. An entry that failed
+after others passed is played again, alone. The first verdict counts; a difference is reported.
 """
 
 from __future__ import annotations
@@ -58,30 +57,30 @@ REMEDY = (
 SHOWN_CHANGES = 5
 _VERSION = "4"
 DOING = ("extra", "vandal", "sweeper")
-"""Adversaries that need something to do it to, or are none."""
+"""Adversaries that need a target, or are none."""
 _THIS_MACHINE = ("localhost", "127.0.0.1", "::1")
 
 
 def is_at_risk(entry: Entry) -> bool:
-    """Whether there is an adversary that could pass an entry and must not."""
+    """Whether an adversary could pass an entry but must not."""
     if entry.official or entry.row.checker not in AT_RISK:  # said first: most entries are no such
         return False
     return any(name not in entry.allows for name in adversaries_of(entry))
 
 
 def unearned_text(names: Iterable[str]) -> str:
-    """What is wrong with an entry that these adversaries pass."""
+    """The problem of an entry that these adversaries pass."""
     told = "; ".join(f"{name}, which {ADVERSARIES[name]}" for name in names)
     return f"passes for {told}: it measures less than it says"
 
 
 class Proofs:
-    """The proofs of one run: each entry is played once for all its trials, and not again while nothing changes.
+    """The proofs of one run: each entry is played once for all its trials, and again only after a change.
 
     Args:
         settings: Where servers are.
-        note: Receives what was proved again, and why.
-        served: Name of a server in entries → what earlier parts of the run said of it (`ServerFacts.summary`).
+        note: Receives which entries were proved again, and why.
+        served: Name of a server in entries → its facts in earlier parts of the run (`ServerFacts.summary`).
     """
 
     def __init__(
@@ -98,10 +97,10 @@ class Proofs:
         self._spared: set[str] = set()
 
     async def require(self, entry: Entry, texts: Texts, search: object = None) -> None:
-        """Come back if the entry, which `is_at_risk`, is proved; ``search`` is the provider behind its web tools.
+        """Return once the entry, which `is_at_risk`, is proved; ``search`` is the provider of its web tools.
 
-        Raises `HarnessError` (kind ``unearned``, or ``mcp`` for a server that is another one than the run began with),
-        or what its server raises.
+        Raises `HarnessError` (kind ``unearned``, or ``mcp`` if the server has changed since the run began), or the
+        server's error.
         """
         found = self._made.get(entry.id)
         if found is None or found.cancelled():
@@ -134,7 +133,7 @@ class Proofs:
             mark.write_text(json.dumps(parts), "utf-8")
 
     async def _facts_of(self, entry: Entry) -> ServerFacts:
-        """What the server lists, asked once in a run, on the first entry that names it."""
+        """The server's tool list, requested once in a run, for the first entry that names the server."""
         name = str(entry.mcp)
         found = self._facts.get(name)
         if found is None or found.cancelled() or (found.done() and found.exception() is not None):
@@ -160,17 +159,17 @@ def _parts_in(text: str) -> Parts:
 
 
 async def facts_of_server(entry: Entry, settings: Settings) -> ServerFacts:
-    """What the server of an entry lists when it is set up for it. Raises `HarnessError` (kind ``mcp``)."""
+    """The tool list of an entry's server, set up for this entry. Raises `HarnessError` (kind ``mcp``)."""
     async with served(entry, settings) as (offered, _):
         assert offered.server_facts is not None
         return offered.server_facts
 
 
 async def weakness_of(entry: Entry, texts: Texts, settings: Settings, search: object = None) -> str | None:
-    """Why an entry measures less than it says: its ground truth does not pass, or an adversary does that it allows not.
+    """Why an entry measures less than it claims: its ground truth fails, or an adversary passes that must not.
 
-    Each is played after the oracle. An adversary that could not do its deed (a vandal on a server that only reads) has
-    not passed. Nor has a call made twice, or with more arguments, that leaves the state as the oracle leaves it.
+    Each is played after the oracle. An adversary that could not act (a vandal on a read-only server) does not count.
+    Nor does a repeated call, or one with more arguments, that leaves the oracle's state.
     """
     if entry.mcp is not None and entry.server_facts is None:
         entry = entry.model_copy(update={"server_facts": await facts_of_server(entry, settings)})
@@ -195,12 +194,12 @@ async def weakness_of(entry: Entry, texts: Texts, settings: Settings, search: ob
 
 
 def shows_the_way(entry: Entry) -> bool:
-    """Whether an entry's ground truth says what to do, so that the oracle must pass."""
+    """Whether an entry's ground truth has calls, so that the oracle must pass."""
     return entry.row.checker != "served" or entry.possible_answer is not None
 
 
 def wrong_truth_text(reason: str, detail: Fields, how: str = "") -> str:
-    """What is wrong with an entry whose own ground truth does not pass; ``how``: its settings."""
+    """The problem of an entry whose own ground truth does not pass; ``how``: its settings."""
     about = ", ".join(f"{key} {detail[key]!r}"[:120] for key in ("param", "expected", "called") if key in detail)
     shown = str(detail.get("error") or detail.get("rule") or "")[:200]
     text = f"possible_answer: the ground truth itself does not pass{f' ({how})' if how else ''}: {reason}"
@@ -208,7 +207,7 @@ def wrong_truth_text(reason: str, detail: Fields, how: str = "") -> str:
 
 
 def _did_it(name: str, entry: Entry, transcript: Transcript) -> bool:
-    """Whether the server carried out what makes the adversary one: it may have refused that, be it in words."""
+    """Whether the server executed the adversary's deed; it may have refused, also in words."""
     made = [
         Call(portable_name(str(each.call.name)), each.call.arguments)
         for each in calls_made(transcript, len(transcript.turns))
@@ -221,9 +220,9 @@ def _did_it(name: str, entry: Entry, transcript: Transcript) -> bool:
 
 
 def is_spared(entry: Entry, settings: Settings) -> bool:
-    """Whether nothing may be written or deleted on an entry's server for a proof: it may be a real one.
+    """Whether a proof must not write or delete on an entry's server, because it may be a real one.
 
-    That is an address on another machine, and a command that is given a credential.
+    These are addresses on other machines, and commands with a credential.
     """
     where = settings.mcp.get(entry.mcp or "", "")
     if where.startswith(("http://", "https://")):
@@ -232,7 +231,7 @@ def is_spared(entry: Entry, settings: Settings) -> bool:
 
 
 def spared_text(name: str) -> str:
-    """The notice about a server that no adversary was played on."""
+    """The notice about a server on which no adversary played."""
     return (
         f"the adversaries {', '.join(CALLING)} were not played on the MCP server {name!r}: they write and delete, and "
         "it may be a real one. Try the entries on a local copy without credentials"
@@ -240,7 +239,7 @@ def spared_text(name: str) -> str:
 
 
 def to_be_played(entry: Entry, settings: Settings) -> Iterator[str]:
-    """The adversaries that must not pass an entry, and may be played on its server."""
+    """The adversaries that must not pass an entry and may play on its server."""
     spared = is_spared(entry, settings)
     for name in adversaries_of(entry):
         if (spared and name in CALLING) or name in entry.allows or (name == "repeat" and harmless_repeat(entry)):
@@ -255,9 +254,9 @@ async def _played(name: str, entry: Entry, texts: Texts, settings: Settings, sea
 
 
 MOST = 10
-"""Entries of one agent that are played again: they cost what the first play cost."""
+"""Entries of one agent that are played again: each costs as much as the first play."""
 ALONE = "alone"
-"""Where a transcript's ``extra`` has the result of the second play: ``passed`` or ``failed``."""
+"""Key of a transcript's ``extra``: the result of the second play, ``passed`` or ``failed``."""
 
 
 class PlayedAlone:
@@ -272,7 +271,7 @@ class PlayedAlone:
     async def check(
         self, entry: Entry, transcript: Transcript, model: Model, play: Callable[[Model], Awaitable[Transcript]]
     ) -> None:
-        """Play the entry in a fresh process where it failed after others passed; ``play`` holds the conversation.
+        """Play the entry in a new process if it failed after others passed; ``play`` holds the conversation.
 
         Concerns models with a method ``fresh`` (agents in their own processes) whose process had played others.
         """

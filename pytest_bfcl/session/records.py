@@ -32,8 +32,7 @@ def judged_record(
 ) -> ResultLine:
     """The line of one conversation whose calls are read (`fill_calls`), judged under both rule sets.
 
-    ``model`` names the conversation when the transcript does not; ``rules`` picks the headline outcome; ``price`` gives
-    the cost.
+    ``model`` is used if the transcript names none; ``rules`` selects the headline outcome; ``price`` gives the cost.
     """
     from pytest_bfcl.checkers.json_calls import call_form
     from pytest_bfcl.checkers.judge import judge, judge_both
@@ -76,7 +75,7 @@ def judged_record(
 
 
 def _listed(transcript: Transcript) -> list[Parsed]:
-    """The tools a server listed, under both names that are carried out; none in a conversation of stored replies."""
+    """The tools that a server listed, under both executable names; none in a conversation of stored replies."""
     told = transcript.functions
     return [*told, *({**doc, "name": portable_name(str(doc["name"]))} for doc in told)]
 
@@ -86,7 +85,7 @@ def _verified_outcome(
 ) -> str | None:
     """The outcome by the corrected answer (`pytest_bfcl.dataset.verified`), or ``excluded``.
 
-    ``None`` where it says nothing new: the same outcome, errors.
+    ``None`` for errors, and if the outcome is the same.
     """
     if official.outcome not in ("passed", "failed"):
         return None
@@ -99,7 +98,7 @@ def _verified_outcome(
 
 
 def errored_record(trial: Trial, error: BenchmarkError, *, rules: str, worker: str | None = None) -> ResultLine:
-    """The line of a trial that ended in an error, with the conversation as far as it got."""
+    """The line of a trial that ended in an error, with the unfinished conversation."""
     from pytest_bfcl.runs.results import error_record
 
     model, mode = trial.contender.identity
@@ -112,7 +111,7 @@ def errored_record(trial: Trial, error: BenchmarkError, *, rules: str, worker: s
 
 
 def skipped_record(trial: Trial, why: str, *, rules: str) -> ResultLine:
-    """The line of a trial that was not run, or cannot be judged here, without a fault."""
+    """The line of a trial that was skipped, or cannot be judged here."""
     from pytest_bfcl.runs import results
 
     model, mode = trial.contender.identity

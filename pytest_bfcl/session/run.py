@@ -1,7 +1,7 @@
-"""One run, in the process that keeps its results: ``plan() → open() → take(line) → close() → RunResult``.
+"""One run, in the process that stores its results: ``plan() → open() → take(line) → close() → RunResult``.
 
-Who holds the conversations does not matter: a session of pytest's and its workers, the verb, a program, a cluster feed
-it lines. What it makes of them is the same: run directory, counts, summary, gates, exit code.
+Lines come from a pytest session and its workers, the verb, a program or a cluster. From them it makes the run
+directory, counts, summary, gates and exit code.
 """
 
 from __future__ import annotations
@@ -53,16 +53,16 @@ if TYPE_CHECKING:
 
 
 class RunData(Protocol):
-    """The data of a run, opened when it is asked for."""
+    """The data of a run, opened on first use."""
 
     @property
     def dataset(self) -> DataSet:
-        """Where entries are looked up first."""
+        """Where entries are searched first."""
         ...
 
     @property
     def measured(self) -> DataSet | JointData:
-        """Everything the run is about: what its fingerprint hashes."""
+        """Everything that a run's fingerprint hashes."""
         ...
 
     def category_of(self, entry_id: str) -> str | None:
@@ -70,23 +70,23 @@ class RunData(Protocol):
         ...
 
     def selection_facts(self) -> Fields:
-        """What of it was asked for, as in the fingerprint."""
+        """The selection, as in the fingerprint."""
         ...
 
 
 Listener = Callable[["ResultLine", "str | None"], None]
-"""Called with every line, with its text where that is known."""
+"""Called with every line, and with its text if it exists already."""
 
 
 class Run:
     """One run. ``path`` is its directory, ``None`` keeps it in memory; ``model_info`` is the content of such a file,
-    ``infos`` what it says of models.
+    ``infos`` its models.
 
     The settings' ``sinks`` receive lines from the first on. Raises `UsageError` for an unknown one.
 
-    ``writes``: whether this process keeps what it takes (workers of a session do not, nor does a dry run); one that
-    does has ``gates``. ``planned`` is how many lines there will be, 0 until that is known. ``directory`` is open from
-    the first line on; ``notes`` are for people; ``unkept`` says what could not be written at the end.
+    ``writes``: whether this process stores lines (workers and dry runs do not); then it has ``gates``. ``planned`` is
+    the number of expected lines, 0 until it is known. ``directory`` is open from the first line on; ``notes`` are for
+    users; ``unkept`` names what could not be written at the end.
     """
 
     def __init__(
@@ -129,10 +129,10 @@ class Run:
         self._writes = writes
         self._published: Board | None = None
         self._hands_over = hands_over
-        """Whether lines are held for `result`: those of a run that is small so far."""
+        """Whether lines are held for `result`: only while the run is small."""
         self._held: list[ResultLine] = []
         self._tallies: Tallies | None = None
-        """Lines counted as they are taken, so that the summary of a new run is ready when its last line is."""
+        """Lines counted on arrival, so that the summary of a new run is ready after its last line."""
         self._keys: set[int] = set()
         self._whole = False
         self._ended: Fingerprint | None = None
@@ -144,14 +144,14 @@ class Run:
 
     @property
     def folder(self) -> Path:
-        """The path of a run that has one."""
+        """The path of a run that has a directory."""
         assert self.path is not None
         return self.path
 
     # -- before the first request --------------------------------------------------------------------------------
 
     def fingerprint(self) -> Fingerprint:
-        """What is measured: as the directory has it, else as this process is about to measure it."""
+        """The fingerprint: the directory's, else that of the run about to start."""
         if self.directory is not None:
             return self.directory.fingerprint
         return self._ended or self._as_measured()
@@ -165,21 +165,21 @@ class Run:
 
     @property
     def is_part(self) -> bool:
-        """Whether other parts of the run ask the rest, or have asked it: a shard, or a run that is resumed."""
+        """Whether other parts of the run have the remaining entries: a shard, or a resumed run."""
         return bool(self.earlier.settled) or "shard" in self.data.selection_facts()
 
     def refuse_other(self) -> None:
-        """Raise `UsageError` when the directory holds a run that measured something else."""
+        """Raise `UsageError` if the directory holds a run that measured something else."""
         if self.earlier.fingerprint is not None and self.path is not None:
             self.earlier.refuse_other(self.fingerprint(), self.path)
 
     def check_gates(self, models: Sequence[str], here: Path = Path()) -> None:
-        """Raise `UsageError` where a gate does not fit data and models; relative paths start at ``here``."""
+        """Raise `UsageError` if a gate does not fit data and models; relative paths start at ``here``."""
         if self.checked_gates.options.knows_data:
             self.checked_gates.check_conditions(self.fingerprint(), self.data.dataset, models, here, self.path)
 
     def plan(self, entries: Iterable[tuple[str, str]], trials: int) -> None:
-        """What is about to run: id and category of entries, and the number of their lines."""
+        """Plan the run: id and category of entries, and the number of lines."""
         self._entries |= set(entries)
         self.planned = trials + len(self.earlier.settled)
         if self.directory is not None:
@@ -188,15 +188,15 @@ class Run:
     def refuse_unreachable(
         self, entries: Mapping[str, str], skip_reason: Callable[[str], str | None], *, others: bool = False
     ) -> None:
-        """Stop before the first request where a gate cannot be met, whatever the answers. Raises `UsageError`.
+        """Stop before the first request if no answers could meet a gate. Raises `UsageError`.
 
-        ``entries``: id → category of those to be asked; ``others``: whether tests that are no entries run too.
+        ``entries``: id → category of the planned entries; ``others``: whether other tests run, too.
         """
         known = {**self._of_earlier(self.earlier.settled_ids), **entries}
         self.checked_gates.refuse_unreachable(known, self.data.dataset, skip_reason, others=others)
 
     def open(self) -> RunDirectory | None:
-        """Create or continue the run directory. Raises `UsageError` or `HarnessError` where that cannot be."""
+        """Create or resume the run directory. Raises `UsageError` or `HarnessError` if that fails."""
         if self._published is None and self.settings.board is not None and self._writes:
             self._published = named_board(self.settings.board, self.fingerprint())
         if self.directory is None and self.path is not None and self._writes:
@@ -209,7 +209,7 @@ class Run:
         return self.directory
 
     def withdraw(self) -> None:
-        """Nothing was sent, because the run was refused: leave none behind that looks as if it had been stopped."""
+        """Remove a new directory whose run was refused before the first request."""
         if self.directory is not None:
             self.directory.withdraw()
             self.directory = None
@@ -217,7 +217,7 @@ class Run:
     # -- lines -----------------------------------------------------------------------------------------------------
 
     def take(self, line: ResultLine, text: str | None = None) -> None:
-        """Keep one line, count it, and notify listeners. Raises `HarnessError` when it cannot be kept."""
+        """Store one line, count it, and notify listeners. Raises `HarnessError` if it cannot be stored."""
         directory = self.directory or self.open()
         if directory is not None:
             directory.append(line, text)
@@ -260,32 +260,32 @@ class Run:
 
     @property
     def on_answer(self) -> Callable[[Answered], None] | None:
-        """What is to be called with every reply, from any thread; ``None`` where no sink is."""
+        """The function to call with every reply, from any thread; ``None`` without sinks."""
         return (lambda event: self._open_sinks().answered(event)) if self.settings.sinks and self._writes else None
 
     @property
     def spent_out(self) -> str | None:
-        """Why no more requests are sent: the budget is spent."""
+        """Record that the budget is spent and no more requests are sent."""
         if (limit := self.settings.budget_usd) is None or self.cost_usd < limit:
             return None
         return f"budget of {limit:g} USD reached ({self.cost_usd:.4f} spent)"
 
     def switched(self, contender: Contender) -> None:
-        """A model changes to its other mode: the run reports it at once."""
+        """Report at once that a model changes to its other mode."""
         if self.directory is not None:
             self.directory.update(replace(self.directory.fingerprint, models=self._as_measured().models))
 
     # -- the end ---------------------------------------------------------------------------------------------------
 
     def unanswered(self) -> str | None:
-        """Why the run counts as stopped where there were only errors, in earlier parts neither."""
+        """Why the run counts as stopped if it has only errors, earlier parts included."""
         if self._answered or self.earlier.settled or not (self.counts or self.earlier.errored):
             return None
         earlier = self.directory.records() if self.directory is not None and self.earlier.errored else ()
         return None if any(map(got_an_answer, earlier)) else "no request got an answer"
 
     def end(self, stopped: str | None) -> None:
-        """Say in the directory how the run ended; ``stopped`` is why before its last line."""
+        """Record how the run ended; ``stopped`` says why it ended before its last line."""
         state = f"stopped:{stopped}" if stopped else "finished"
         self._whole = stopped is None
         if (directory := self.directory) is not None:
@@ -295,9 +295,8 @@ class Run:
             self._ended = self._as_measured().ended(state)
 
     def close(self, *, judge: bool = True, in_order: Callable[[list[ResultLine]], list[ResultLine]] = list) -> Summary:
-        """Summarise, judge the gates, write it down; after `end`.
-
-        ``judge``: whether the feeder allows a verdict; ``in_order`` puts the lines of a run in memory in order.
+        """Summarise, check the gates and write both; after `end`. ``judge``: whether the feeder allows a verdict;
+        ``in_order`` puts the lines of a run in memory in order.
         """
         from pytest_bfcl.scoring.summary import sizes_of
 
@@ -314,25 +313,25 @@ class Run:
         return summary
 
     def release(self) -> None:
-        """Let go of the directory; everything is written."""
+        """Close the directory after everything is written."""
         if self.directory is not None:
             self.directory.close()
 
     def write_expected(self, path: str, here: Path) -> None:
-        """Write the failed entries to a file, relative to ``here``."""
+        """Write the failed entries to a file whose path is relative to ``here``."""
         written = self.checked_gates.expectations.write
         self.write_or_note(lambda: self.notes.append(written(path, self._records(), self.fingerprint(), here)))
 
     @property
     def stored_code(self) -> int:
-        """The exit code of all lines, earlier parts' too, where no gate decides."""
+        """The exit code of all lines, earlier parts included, if no gate decides."""
         from pytest_bfcl.scoring.gating import wrong_entries
 
         assert self.summary is not None
         return int(self.counts["failed"] + self.counts["error"] + wrong_entries(self.summary) > 0)
 
     def exit_code(self, otherwise: int, troubles: Sequence[str] = ()) -> int:
-        """The verdict; ``otherwise`` where no gate decides, ``troubles`` fail a run whose gates are met."""
+        """The exit code of the gates; ``otherwise`` if no gate decides. ``troubles`` fail a run whose gates are met."""
         from pytest_bfcl.scoring.gating import exit_code
 
         assert self.summary is not None
@@ -341,7 +340,7 @@ class Run:
     def result(
         self, stopped: str | None, exit_code: int, *, notes: Iterable[str] = (), problems: Sequence[str] = ()
     ) -> RunResult:
-        """What it came to, after `close`."""
+        """The result, after `close`."""
         assert self.summary is not None
         told = tuple(dict.fromkeys([*notes, *self.notes]))
         records: Sequence[ResultLine] = self._held
@@ -352,12 +351,12 @@ class Run:
 
     @property
     def checked_gates(self) -> Gates:
-        """The gates, in a process that has them."""
+        """The gates, in a process that stores lines."""
         assert self.gates is not None
         return self.gates
 
     def write_or_note(self, write: Callable[[], object]) -> None:
-        """Write something at the end; a full disk must not hide what there is to show."""
+        """Write something at the end; a full disk must not hide the results."""
         try:
             write()
         except HarnessError as error:
@@ -378,7 +377,7 @@ class Run:
         return self._held if self.directory is None else self.directory.records()
 
     def _write_measured(self, directory: RunDirectory) -> None:
-        """Write down what only the lines tell: the mode that ``auto`` selected, and which MCP servers answered."""
+        """Record what only the lines show: the mode that ``auto`` selected, and which MCP servers answered."""
         models, notes = settled_models(directory.fingerprint.models, self._asked, self.settings)
         self.notes += notes
         served = {"served": self._served} if self._served else {}

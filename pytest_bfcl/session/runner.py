@@ -1,7 +1,7 @@
-"""One run in one process: conversations held ahead, journaled, judged; and why no more of them should start.
+"""Conversations of one process: held ahead, journaled and judged, with the reasons to start no more of them.
 
-The plugin, `pytest_bfcl.run` and everything else that runs entries drive this class. It holds no global state and
-starts no event loop: all coroutines belong to the loop its caller runs.
+The plugin, `pytest_bfcl.run` and all other drivers use this class. It holds no global state and starts no event loop:
+all coroutines belong to the loop its caller runs.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.transcript import Reply, Transcript
 
 DRAIN_S = 60.0
-"""How long replies that are paid for may take to arrive when the budget has stopped the run."""
+"""How long paid replies may take to arrive after the budget stopped the run."""
 STOPPING = "the run is stopping"
 _ANYWHERE = nullcontext()
 
@@ -50,15 +50,15 @@ class Runner:
     """Holds the trials of some contenders over some data.
 
     Args:
-        data: What the run is about; ``None`` where only its trials know, which bring their own.
+        data: The run's data; ``None`` if each trial has its own.
         contenders: The models of the run.
         settings: How it is run.
-        store: What this process keeps; ``None`` keeps the run in memory.
-        search: A search provider of the caller's, instead of the one settings and data ask for.
-        halted: Says why the caller wants no further conversation started, ``None`` while it does.
-        note: Receives what a person should read at the end of the run.
-        on_switch: Called when mode ``auto`` came to prompting for a contender.
-        served: What earlier parts of the run said of MCP servers (`EarlierParts.served`).
+        store: Storage of this process; ``None`` keeps the run in memory.
+        search: A search provider of the caller's, instead of the one that settings and data select.
+        halted: Returns why no further conversation may start, else ``None``.
+        note: Receives notes for the user, shown at the end of the run.
+        on_switch: Called when mode ``auto`` selects prompting for a contender.
+        served: Facts of MCP servers from earlier parts of the run (`EarlierParts.served`).
 
     ``on_answer`` may be set to a receiver of every reply as it arrives.
     """
@@ -101,14 +101,14 @@ class Runner:
     # -- before --------------------------------------------------------------------------------------------------
 
     def skip_reason(self, category: str, data: DataSet, contender: Contender | None = None) -> str | None:
-        """Why a category cannot be run here with a contender, or with any of them; ``None`` when it can."""
+        """Why a category cannot run here with a contender, or with any of them; else ``None``."""
         if contender is not None:
             return self.outside.skip_reason(category, data, contender)
         reasons = [self.outside.skip_reason(category, data, each) for each in self.contenders]
         return reasons[0] if all(reasons) else None
 
     async def plan(self, trials: Iterable[Trial]) -> None:
-        """Have these trials held ahead, in this order, from now on; those already planned are ignored."""
+        """Hold these trials ahead from now on, in this order; planned ones are ignored."""
         self._look_ahead().plan(trials)
 
     def _look_ahead(self) -> LookAhead[Trial]:
@@ -127,39 +127,39 @@ class Runner:
     # -- conversations -------------------------------------------------------------------------------------------
 
     async def transcript(self, trial: Trial) -> Transcript:
-        """The trial's conversation: held ahead, or now.
+        """The trial's conversation: one held ahead, else held now.
 
-        Raises `AdapterError`, `HarnessError` and `EntrySkipped` as `converse` does, `RunStopped` when it was not begun
+        Raises `AdapterError`, `HarnessError` and `EntrySkipped` as `converse` does, `RunStopped` if it did not start
         because the run is stopping.
         """
         return await (self._ahead or self._look_ahead()).transcript(trial.key, trial)
 
     def ask(self, trial: Trial) -> asyncio.Future[Transcript]:
-        """What will hold the conversation: for callers that run the loop themselves until it is done, then `take` it.
+        """The task that holds the conversation, for callers that run the loop themselves and then `take` it.
 
-        It must not be cancelled; `plan` must have been awaited in the loop before.
+        Do not cancel it. Await `plan` in the loop first.
         """
         return (self._ahead or self._look_ahead()).ask(trial.key, trial)
 
     def take(self, trial: Trial) -> Transcript | None:
-        """The conversation of a trial that was asked for and is over, else ``None``; raises what it raised."""
+        """The conversation of a requested trial that has ended, else ``None``; raises its error."""
         return self._ahead.take(trial.key) if self._ahead is not None else None
 
     def discard(self, trial: Trial) -> None:
-        """The trial is over, or not needed: let go of its entry and its conversation."""
+        """Release the entry and conversation of a trial that is done or not needed."""
         self._entries.pop(trial.key, None)
         if self._ahead is not None:
             self._ahead.discard(trial.key)
 
     def entry(self, trial: Trial) -> Entry:
-        """The trial's entry, parsed once and kept until `discard`; raises `HarnessError` when it cannot be used."""
+        """The trial's entry, parsed once and kept until `discard`. Raises `HarnessError` if it cannot be used."""
         entry = self._entries.get(trial.key)
         if entry is None:
             entry = self._entries[trial.key] = trial.load()
         return entry
 
     async def hold(self, trial: Trial) -> Transcript:
-        """The conversation held now: the look-ahead's, or next to it for a model that lives for one trial only."""
+        """The conversation: the look-ahead's, or a separate one for a model that lives for one trial only."""
         contender = trial.contender
         if len(self.contenders) > 1 and (why := contender.broken()):
             raise AdapterError(AdapterTrouble.CIRCUIT_OPEN, f"not sent: {why}")
@@ -216,14 +216,14 @@ class Runner:
         return transcript
 
     def _leave(self, contender: Contender) -> None:
-        """Say once that a broken model gets no more requests while others continue."""
+        """Report once that a broken model gets no more requests while others continue."""
         if contender.label in self._left or len(self.contenders) == 1 or not (why := contender.broken()):
             return
         self._left.add(contender.label)
         self._note(f"{contender.label} is asked no more, other models go on: {why}")
 
     def _place(self, contender: Contender) -> AbstractAsyncContextManager[object]:
-        """Room for one conversation more: a model without its own gate does not get the whole bound at once."""
+        """Room for one more conversation: a model without its own limit does not get all of it at once."""
         if contender.gate is not None:
             return _ANYWHERE
         return self._places.setdefault(contender.label, asyncio.Semaphore(self.settings.first_concurrency))
@@ -231,7 +231,8 @@ class Runner:
     # -- lines ---------------------------------------------------------------------------------------------------
 
     async def records(self, trials: Iterable[Trial]) -> AsyncIterator[ResultLine]:
-        """The lines of all these trials, in their order, each as soon as it is made.
+        """The lines of all these trials, in their order, each as soon as it exists. Raises `RunStopped` if the run must
+        stop; replies are journaled by then.
 
         Raises `RunStopped` where the run has to stop: what was answered by then is journaled.
         """
@@ -244,14 +245,14 @@ class Runner:
                 raise RunStopped(reason)
 
     async def ready(self, concurrency: int) -> None:
-        """Raise `UsageError` for what would stop the run before its first entry; nothing has been written yet."""
+        """Raise `UsageError` for anything that would stop the run before its first entry; nothing is written yet."""
 
     def in_order(self, records: list[ResultLine]) -> list[ResultLine]:
-        """Lines that `records` gave, in the order of the trials: as they came."""
+        """The lines that `records` returned, in the order of the trials."""
         return records
 
     async def record(self, trial: Trial) -> ResultLine:
-        """The trial's line, whatever the result. Raises `RunStopped` when the run is stopping."""
+        """The trial's line, with any outcome. Raises `RunStopped` if the run is stopping."""
         if why := self._skips[trial.category, trial.data, trial.contender]:
             return self.skipped(trial, why)
         try:
@@ -265,7 +266,7 @@ class Runner:
             self._entries.pop(trial.key, None)
 
     def judged(self, trial: Trial, transcript: Transcript) -> ResultLine:
-        """The line of a conversation that is over."""
+        """The line of a conversation that has ended."""
         line = judged_record(
             self._entries.get(trial.key) or self.entry(trial),
             transcript,
@@ -285,7 +286,7 @@ class Runner:
         return errored_record(trial, error, rules=self.settings.rules, worker=self.store.process)
 
     def skipped(self, trial: Trial, why: str) -> ResultLine:
-        """The line of a trial that cannot be run here."""
+        """The line of a trial that cannot run here."""
         return skipped_record(trial, why, rules=self.settings.rules)
 
     # -- the end -------------------------------------------------------------------------------------------------
@@ -307,19 +308,19 @@ class Runner:
         return self._unkept or (self._halted() if self._halted is not None else None)
 
     def trouble(self) -> str | None:
-        """What is wrong with an endpoint just now, while requests wait or are repeated; ``None`` when nothing is."""
+        """The current problem of an endpoint while requests wait or are retried; else ``None``."""
         return next((found for found in (each.trouble() for each in self.contenders) if found), None)
 
     def hurry(self) -> None:
-        """The run is ending: wait for no reply any longer. For signal handlers."""
+        """Stop waiting for replies, because the run is ending. For signal handlers."""
         self._hurried = True
         if self._ahead is not None:
             self._ahead.hurry()
 
     async def end_conversations(self, drain_s: float | None = None) -> None:
-        """Begin no conversation any more, end those going on.
+        """Start no more conversations and end the current ones.
 
-        ``drain_s``: how long replies that are paid for may take to arrive; by default a while after a spent budget.
+        ``drain_s``: seconds for paid replies to arrive; by default only after a spent budget.
         """
         if self._ahead is None:
             return
@@ -335,7 +336,8 @@ class Runner:
         self._ahead = None
 
     async def aclose(self, *, interrupted: bool = False) -> None:
-        """End what is in progress; close adapters, files and providers.
+        """End all conversations; close adapters, files and providers. ``interrupted``: pending replies get
+        `Settings.grace_s` to arrive.
 
         ``interrupted``: replies on their way get `Settings.grace_s` to arrive.
         """
@@ -347,7 +349,7 @@ class Runner:
         self.outside.close()
 
     def _pace_notes(self, contender: Contender) -> Iterator[str]:
-        """How many requests were in flight, where that was found out."""
+        """How many requests were in flight, if the run found the number itself."""
         gate = contender.gate if self.settings.paced and contender.has_adapter else None
         if gate is not None and gate.highest:
             where = f" in process {self.store.process}" if self.store.process != "main" else ""
@@ -366,7 +368,7 @@ class Runner:
 
 
 class _Skips(dict[tuple[str, "DataSet", Contender], str | None]):
-    """Why the trials of a category, data set and contender cannot be run here; found out at the first of them."""
+    """Why a category, data set and contender cannot run here; computed once."""
 
     def __init__(self, outside: Outside) -> None:
         self._outside = outside
@@ -377,7 +379,7 @@ class _Skips(dict[tuple[str, "DataSet", Contender], str | None]):
 
 
 class _ToldJournal:
-    """A journal, if there is one, of a run whose replies somebody wants to receive."""
+    """A journal, if any, for a run whose replies have a receiver."""
 
     ended: str | None = None
 
@@ -386,7 +388,7 @@ class _ToldJournal:
         self.on_answer = on_answer
 
     def find(self, key: ReplyKey) -> Reply | None:
-        """The recorded reply, if there is one."""
+        """The recorded reply, if any."""
         return self.journal.find(key) if self.journal is not None else None
 
     def record(self, key: ReplyKey, reply: Reply, delta: RequestDelta | None = None) -> None:

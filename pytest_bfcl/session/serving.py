@@ -1,6 +1,6 @@
-"""Servers of a run: which one a spec means that names none, those that run already, those that are started for it.
+"""Servers of a run: which one a spec without a name means, which ones run already, which ones the run starts.
 
-``auto:`` asks the usual ports, ``vllm:`` the engine's own; ``--bfcl-serve`` starts engines of an extension.
+``auto:`` tries the usual ports, ``vllm:`` the engine's own; ``--bfcl-serve`` starts engines of an extension.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def get(url: str, *, timeout_s: float, most_bytes: int, headers: Mapping[str, str] | None = None) -> bytes | None:
-    """The body of a 200 answer; ``None`` for any other, for a longer body, and when nothing answers in time.
+    """The body of a 200 answer; ``None`` for any other, for a longer body, and after a timeout.
 
     Bytes count as they travel: a compressed body stays compressed.
     """
@@ -51,7 +51,8 @@ def get(url: str, *, timeout_s: float, most_bytes: int, headers: Mapping[str, st
 
 @cache
 def _client() -> httpx.Client:
-    """One client, since each reads the certificates again; no connection is kept, for servers start and stop."""
+    """One client for all requests, because each reads the certificates. It keeps no connection, as servers start and
+    stop."""
     import httpx
 
     return httpx.Client(trust_env=False, limits=httpx.Limits(max_keepalive_connections=0))
@@ -66,7 +67,7 @@ USUAL_PORTS: Mapping[int, str] = {
     4000: "litellm proxy",
     3000: "TGI",
 }
-"""Port → the server that uses it by itself."""
+"""Port → the server that uses it by default."""
 
 PROBE_S = 2.0
 MOST_BYTES = 1_000_000
@@ -75,7 +76,7 @@ MOST_MODELS = 200
 
 @dataclass(frozen=True, slots=True)
 class FoundServer:
-    """A server that answered ``GET /v1/models``: its base URL, what usually is there, and the models it names."""
+    """A server that answered ``GET /v1/models``: its base URL, the usual server at its port, and its models."""
 
     base_url: str
     usual: str
@@ -83,17 +84,14 @@ class FoundServer:
 
 
 def find_servers(ports: Mapping[int, str] = USUAL_PORTS, *, key: str | None = None) -> list[FoundServer]:
-    """The servers of this machine that answer, in the order of the table; asks all of them at once."""
+    """The servers of this machine that answer, in the order of the table; all are tried at once."""
     with ThreadPoolExecutor(max_workers=max(1, len(ports))) as pool:
         found = list(pool.map(lambda port: ask_server(f"http://127.0.0.1:{port}/v1", ports[port], key), ports))
     return [server for server in found if server is not None]
 
 
 def only_model(servers: Sequence[FoundServer], name: str = "") -> tuple[FoundServer, str]:
-    """The one model that is served here, or the one whose name contains ``name``.
-
-    Raises `UsageError` that lists what there is when it is none or several.
-    """
+    """The only model that is served here, or the only one whose name contains ``name``."""
     offers = [(server, model) for server in servers for model in server.models if name.lower() in model.lower()]
     exact = [offer for offer in offers if offer[1] == name]
     offers = exact or offers
@@ -112,7 +110,7 @@ def only_model(servers: Sequence[FoundServer], name: str = "") -> tuple[FoundSer
 
 
 def ask_server(base_url: str, usual: str, key: str | None = None) -> FoundServer | None:
-    """The server at an address with its models, ``None`` when nothing there speaks the protocol."""
+    """The server at an address with its models, ``None`` if it does not speak the protocol."""
     headers = {"Authorization": f"Bearer {key}"} if key else {}
     body = get(f"{base_url}/models", timeout_s=PROBE_S, most_bytes=MOST_BYTES, headers=headers)
     models = _names(body) if body is not None else ()
@@ -120,7 +118,7 @@ def ask_server(base_url: str, usual: str, key: str | None = None) -> FoundServer
 
 
 def _names(body: bytes) -> tuple[str, ...]:
-    """The model names of a ``/v1/models`` answer."""
+    """The model names in a ``/v1/models`` answer."""
     import json
 
     try:
@@ -137,30 +135,30 @@ AUTO = "auto"
 
 
 class Addressed(NamedTuple):
-    """A spec with a model's name, and the address of the server it was found at (``None``: as the provider says)."""
+    """A spec with a model's name, and the address of its server (``None``: the provider's)."""
 
     spec: ModelSpec
     base_url: str | None
 
 
 def needs_a_name(spec: ModelSpec) -> bool:
-    """Whether only a server knows which model a spec means."""
+    """Whether the spec's model is only known to its server."""
     return spec.provider == AUTO or (spec.provider in LOCAL_SERVERS and not spec.name)
 
 
 def named_specs(
     specs: Sequence[ModelSpec], base_url: str | None = None, ports: Mapping[int, str] = USUAL_PORTS
 ) -> list[Addressed]:
-    """Every spec with a name; servers get a request only for those that have none.
+    """Every spec with a name; only those without one cause requests. ``base_url`` is the user's address, if any.
 
-    ``base_url`` is the address the user gave, if any. Raises `UsageError` listing what was found when that is not one
-    model.
+    ``base_url`` is the address the user gave, if any.
     """
     return [_named_spec(spec, base_url, ports) if needs_a_name(spec) else Addressed(spec, None) for spec in specs]
 
 
 def name_models(models: Sequence[str], settings: Settings) -> tuple[list[str], Settings]:
-    """Models with a name each, and settings with the addresses that were found. Raises `UsageError`.
+    """Models with a name each, and settings with the addresses of their servers. Raises `UsageError`. No request is
+    sent if every model has a name, or if the run starts the engine.
 
     No request is sent where every model has a name, or where the engine is to be started.
     """
@@ -191,7 +189,7 @@ def _named_spec(spec: ModelSpec, base_url: str | None, ports: Mapping[int, str])
 
 
 def _named_by_variables() -> list[tuple[str, str]]:
-    """Providers and addresses that variables name: where one does, no port is guessed."""
+    """Variables that name a provider and address: with one set, no port is guessed."""
     urls = ((name, os.environ.get(f"{name.upper()}_BASE_URL", "")) for name in (*LOCAL_SERVERS, "openai"))
     return [(name, url.rstrip("/")) for name, url in urls if url.strip()]
 
@@ -201,13 +199,13 @@ def _key(provider: str) -> str | None:
 
 
 def _provider(base_url: str) -> str:
-    """The provider whose usual port an address has; plain ``openai`` for others."""
+    """The provider whose usual port the address has, else ``openai``."""
     port = urlsplit(base_url).port
     return next((name for name, (url, _) in LOCAL_SERVERS.items() if urlsplit(url).port == port), "openai")
 
 
 def suggested_parser(engine: str, model: str) -> str | None:
-    """The engine's parser for a model, ``None`` where none is known or the engine needs none."""
+    """The engine's parser for a model, ``None`` if none is known or needed."""
     row = family_of(model)
     return row.parser(engine) or None if row is not None else None
 
@@ -217,21 +215,21 @@ class Fleet(Protocol):
 
     @property
     def addresses(self) -> Mapping[str, str]:
-        """Spec (without mode) → base URL, once they run."""
+        """Spec (without mode) → base URL of the running engines."""
 
     def start(self, folder: Path, *, arguments: str = "", said: Callable[[str], None] = print) -> None:
-        """Start them and wait until all take requests, logs in the run's folder. Raises `UsageError`."""
+        """Start them and wait until all accept requests; logs go to the run's folder. Raises `UsageError`."""
 
     async def launch(self, folder: Path, *, arguments: str = "", said: Callable[[str], None] = print) -> None:
         """`start` for callers inside an event loop."""
 
     def trouble(self) -> str | None:
-        """What happened to an engine that has ended by itself, ``None`` while all run."""
+        """Why an engine ended by itself, ``None`` while all run."""
 
     def stop(self) -> None:
         """End every engine."""
 
 
 def fleet_of(specs: Sequence[ModelSpec], base_url: str | None) -> Fleet:
-    """Those that models name. Raises `UsageError` when none does, or an address is given as well."""
+    """The engines that models name. Raises `UsageError` if there are none, or if an address is given as well."""
     return cast("Fleet", entry_points.require("engines", "serve", "--bfcl-serve")(specs, base_url))

@@ -1,7 +1,7 @@
-"""Where a run is read during the run: sinks of installed packages (``--bfcl-report``), each in its own thread.
+"""Sinks: receivers of a run in progress (``--bfcl-report``), each in its own thread.
 
-A sink receives copies of lines that are kept already. It can be slow, fail or hang: the run neither waits for it before
-its end nor changes, and says once at its end what was not taken.
+A sink receives copies of stored lines. If it is slow, fails or hangs, the run does not wait before its end and does not
+change. At the end it reports once what the sink did not take.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ if TYPE_CHECKING:
     from pytest_bfcl.session.events import Answered, Closed, Event
 
 MOST_WAITING = 10_000
-"""Lines a sink may be behind; more are not handed to it."""
+"""Most lines a sink may lag behind; further lines are dropped for it."""
 MOST_FAILURES = 20
-"""Lines in a row that a sink may fail to take; then it gets no more requests."""
+"""Failures in a row after which a sink receives nothing more."""
 AT_THE_END_S = 30.0
-"""How long a run waits for all of its sinks together."""
+"""How long a run waits for all its sinks at the end."""
 
 
 @dataclass(frozen=True, slots=True)
 class SinkRun:
-    """What a sink knows of the run. ``facts``: as in ``run.json``; ``planned``: lines to come, 0 unknown."""
+    """The facts of a run for a sink. ``facts``: as in ``run.json``; ``planned``: expected lines, 0 if unknown."""
 
     name: str
     path: Path | None
@@ -48,27 +48,27 @@ class SinkRun:
 
 
 class Sink(Protocol):
-    """What an entry point ``pytest_bfcl.sinks`` makes of a `SinkRun`; all of it is called in one thread.
+    """The sink that an entry point ``pytest_bfcl.sinks`` makes of a `SinkRun`; one thread calls all of it.
 
-    One with a method ``see(event)`` is handed every event (`pytest_bfcl.session.events`) instead.
+    A sink with a method ``see(event)`` receives every event (`pytest_bfcl.session.events`) instead.
     """
 
     def take(self, line: ResultLine) -> None:
-        """One result line, a copy."""
+        """Take one result line, a copy."""
 
     def close(self, summary: Summary) -> None:
-        """The run is over; what waits is sent."""
+        """The run has ended; send what waits."""
 
 
 class Opener(Protocol):
-    """The entry point's object. It may have ``check()``, which raises `UsageError` where something is missing."""
+    """The entry point's object. It may have ``check()``, which raises `UsageError` if something is missing."""
 
     def __call__(self, run: SinkRun) -> Sink:
-        """Open it."""
+        """Open the sink."""
 
 
 def check_sinks(names: Sequence[str]) -> None:
-    """Raise `UsageError` for sinks that are not installed or that lack something, before the first request."""
+    """Raise `UsageError` before the first request for sinks that are not installed or lack something."""
     for name in names:
         check = getattr(_opener(name), "check", None)
         if check is not None:
@@ -86,7 +86,7 @@ def _opener(name: str) -> Opener:
 
 
 class Sinks:
-    """The sinks of one run: they receive its events."""
+    """The sinks of one run, which receive its events."""
 
     def __init__(self, names: Sequence[str], run: SinkRun) -> None:
         self._threads = [_Thread(name, run) for name in names]
@@ -96,11 +96,11 @@ class Sinks:
         self._tell({"event": "planned", "lines": run.planned})
 
     def take(self, line: ResultLine, text: str | None = None) -> None:
-        """Hand a line to each; never waits."""
+        """Pass a line to each; never waits."""
         self._tell({"event": "line", "line": line})
 
     def answered(self, event: Answered) -> None:
-        """Hand on that a reply has arrived, until `close`; from any thread."""
+        """Report that a reply has arrived, until `close`; from any thread."""
         if not self._closed:
             self._tell(event)
 
@@ -109,7 +109,7 @@ class Sinks:
             each.hand(event)
 
     def close(self, summary: Summary, state: str = "finished", notes: Sequence[str] = ()) -> Iterator[str]:
-        """Send the last events, and name what was not received."""
+        """Send the last events, and return what was not received."""
         self._closed = True
         for note in notes:
             self._tell({"event": "notice", "text": note})
@@ -123,7 +123,7 @@ class Sinks:
 
 
 class _Thread:
-    """One sink. Its thread ends with the process, whatever the sink does."""
+    """One sink. Its thread ends with the process, even if the sink hangs."""
 
     def __init__(self, name: str, run: SinkRun) -> None:
         self._name, self._run = name, run

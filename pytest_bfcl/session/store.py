@@ -1,6 +1,6 @@
-"""What one process keeps of a run: replies with what they answer, memories, recorded pages; in memory without a folder.
+"""The storage of one process in a run: replies with their requests, memories, recorded pages.
 
-Result lines are not its business: the process that reports writes those (`pytest_bfcl.runs.directory.RunDirectory`).
+The reporting process writes the result lines (`pytest_bfcl.runs.directory.RunDirectory`).
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 class Store:
-    """One process's files in a run directory; nothing is opened before it is needed.
+    """One process's files in a run directory; each is opened on first use.
 
     Args:
         path: The run directory; ``None`` keeps the run in memory.
-        process: Name of this process in it.
-        note: Receives what a reader should know, a damaged line of an earlier part for instance.
+        process: Name of this process in it. note: Receives notes for the user, for instance about a damaged line of an
+            earlier part.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Store:
         return self.path / kind if self.path is not None else None
 
     def close(self) -> None:
-        """Flush and close; the request for afterwards is opened again."""
+        """Flush and close; a later request opens the files again."""
         if self._journal is not None:
             self._journal.close()
             self._journal = None

@@ -1,4 +1,4 @@
-"""One entry put to one contender, once: the unit that is planned, held, judged and written as one line."""
+"""A trial: one entry with one contender, once. It is planned, held, judged and written as one line."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
 
 REQUESTS = {"multi_turn": 12.0, "web_search": 10.0, "memory": 4.0, "memory_prereq": 25.0}
-"""Requests an entry of a group usually takes; entries of other groups take one."""
+"""Usual requests of an entry of a group; entries of other groups take one."""
 
 TURN_REQUESTS = 3.0
-"""Requests a turn usually takes in conversations whose calls are executed."""
+"""Usual requests of a turn in conversations whose calls are executed."""
 
 
 def expected_requests(category: str, turns: int | None = None) -> float:
-    """About how many requests an entry of this category (and that many turns) takes.
+    """The approximate number of requests of an entry of this category with this number of turns.
 
-    Only the order of starting depends on it: without the turns, which differ eightfold, the longest conversations may
-    come last and leave most places empty at the end.
+    It only decides the order of starting. Without the turns, which differ eightfold, the longest conversations might
+    start last and run almost alone.
     """
     row = CATEGORIES.get(category)
     if row is None:
@@ -38,7 +38,7 @@ def expected_requests(category: str, turns: int | None = None) -> float:
 
 
 class TrialKey(NamedTuple):
-    """What distinguishes the trials of one run. ``data`` is the identity of the data set in this process."""
+    """The key of a trial in its run. ``data`` identifies the data set in this process."""
 
     entry_id: str
     model: str
@@ -53,7 +53,7 @@ class TrialKey(NamedTuple):
 class Trial:
     """One entry, one contender, one repeat (from 1).
 
-    The entry is where ``ref`` says in ``data``, or ``given`` as it is; its body is parsed when `load` is called.
+    The entry is at ``ref`` in ``data``, or is ``given``; `load` parses its body.
     """
 
     entry_id: str
@@ -62,13 +62,13 @@ class Trial:
     data: DataSet
     repeat: int
     key: TrialKey
-    """What the trial is known by in a run."""
+    """The trial's key in a run."""
     ref: EntryRef | None = None
     given: Entry | None = None
 
     @classmethod
     def of(cls, item: EntryRef | Entry, contender: Contender, data: DataSet, repeat: int = 1) -> Trial:
-        """The trial of an entry, or of a reference to one."""
+        """The trial of an entry or of an entry's reference."""
         key = TrialKey(item.id, contender.label, repeat, id(data))
         if isinstance(item, tuple):
             return cls(item.id, item.category, contender, data, repeat, key, ref=item)
@@ -79,7 +79,7 @@ class Trial:
         return TrialKey(entry_id, self.contender.label, self.repeat, id(self.data))
 
     def load(self) -> Entry:
-        """The entry. Raises `HarnessError` (kind ``data``) when it cannot be used."""
+        """The entry. Raises `HarnessError` (kind ``data``) if it cannot be used."""
         if self.given is not None:
             return self.given
         assert self.ref is not None
@@ -93,7 +93,7 @@ class Trial:
 
     @property
     def depends_on(self) -> list[str]:
-        """Ids of the write stages that must have run before; none for a broken line, which `load` will refuse."""
+        """Ids of the write stages that must run first; none for a broken line, which `load` will refuse."""
         if not CATEGORIES[self.category].backend:
             return []
         if self.given is not None:
@@ -105,7 +105,7 @@ class Trial:
             return []
 
     def demands(self) -> tuple[Sequence[TrialKey], float]:
-        """Keys of those trials, and about how many requests it takes; only the order of starting depends on that."""
+        """Keys of those trials, and the approximate number of requests, which only decides the order of starting."""
         row = CATEGORIES[self.category]
         if not row.multi_step:
             return (), 1.0
@@ -119,5 +119,5 @@ class Trial:
 
     @property
     def place(self) -> str | None:
-        """Where a person finds the entry: file and line; ``None`` for an entry handed over as an object."""
+        """File and line of the entry for users; ``None`` for an entry passed as an object."""
         return f"{self.ref.path}, line {self.ref.line}" if self.ref is not None else None

@@ -1,4 +1,4 @@
-"""A run without pytest: models, their conversations, lines given to the `Run`; `evaluation` is its face."""
+"""A run without pytest: models, their conversations, and lines for the `Run`; called through `evaluation`."""
 
 from __future__ import annotations
 
@@ -43,13 +43,12 @@ INTERRUPTED = "interrupted"
 STOPPED = 2
 """The exit code of a run that ended early."""
 NOTHING_SELECTED = 5
-"""The exit code where there was nothing to run: pytest's own for a session that collected nothing."""
+"""The exit code if nothing was selected: pytest's own for a session without tests."""
 
 
 class WholeRun:
-    """One run: some models over some entries. Raises `UsageError` for what cannot be run together.
-
-    ``chosen`` are the entries before their shard is dealt; ``model_info`` is the content of such a file.
+    """One run: some models over some entries. Raises `UsageError` for models that cannot run together. ``chosen`` are
+    the entries before a shard is taken; ``model_info`` is the content of such a file.
     """
 
     runner: Runner | RemoteRunner
@@ -88,7 +87,7 @@ class WholeRun:
         self._mine = self._shard()
         self._broken: set[str] = set()
         self.result: RunResult | None = None
-        """The result of the run once it is over, also after cancelling."""
+        """The result of the ended run, also after cancelling."""
 
     # -- its data, as the run asks for it --------------------------------------------------------------------------
 
@@ -99,11 +98,11 @@ class WholeRun:
 
     @property
     def measured(self) -> DataSet:
-        """The same: all of it is what the fingerprint hashes."""
+        """The same as `data`: the fingerprint hashes all of it."""
         return self.data
 
     def category_of(self, entry_id: str) -> str | None:
-        """The category of an entry, of the chosen ones or of the data set."""
+        """The category of an entry: a selected one, else one of the data set."""
         ref = self._categories.get(entry_id) or self.data.find(entry_id)
         return ref if ref is None or isinstance(ref, str) else ref.category
 
@@ -114,7 +113,7 @@ class WholeRun:
     # -- models ----------------------------------------------------------------------------------------------------
 
     def _contenders(self, models: Sequence[object]) -> list[Contender]:
-        """The models of the run. Raises `UsageError` when there are none, or two could not be distinguished."""
+        """The models of the run. Raises `UsageError` if there are none, or if two could not be distinguished."""
         contenders = list(map(self._contender, models))
         check_contenders(contenders, self.settings)
         if not contenders:
@@ -137,7 +136,7 @@ class WholeRun:
         return Contender.of_spec(spec, self.settings, make=make, settled=settled, price=price)
 
     def open_runner(self, search: object = None, place: Place | None = None) -> None:
-        """Make what holds the conversations: in this process, or at ``place``. Raises `UsageError`."""
+        """Make the holder of the conversations: in this process, or at ``place``. Raises `UsageError`."""
         note, on_switch = self.notes.append, self.run.switched
         if place is None:
             store = Store(self.run.path, note=note)
@@ -173,7 +172,7 @@ class WholeRun:
         return ShardItem(trial.entry_id, variant_label(trial.contender, trial.repeat, several=several) or "")
 
     def _shard(self) -> set[ShardItem] | None:
-        """The part of the selection that is this run's; ``None``: all of it."""
+        """This run's part of the selection; ``None``: all of it."""
         if self.selection.shard is None:
             return None
         index, count = self.selection.shard
@@ -189,18 +188,18 @@ class WholeRun:
         return every if mine is None else [trial for trial in every if self._dealt(trial) in mine]
 
     def _mine_of_chosen(self) -> Iterable[tuple[str, str]]:
-        """Id and category of the entries of this run's part, settled ones too."""
+        """Id and category of the entries of this run's part, those with a verdict too."""
         if self._mine is None:
             return self._categories.items()
         mine = {each.entry_id for each in self._mine}
         return [(name, category) for name, category in self._categories.items() if name in mine]
 
     def planned(self) -> list[Trial]:
-        """Those without a verdict, with the write stages they need."""
+        """The trials without a verdict, with the write stages that they need."""
         return plan_trials(self._selected(), self.earlier, self._stage)
 
     def _stage(self, question: Trial, stage_id: str) -> Trial:
-        """The trial of a write stage that is not among the chosen entries."""
+        """The trial of a write stage outside the selection."""
         ref = self.data.find(stage_id)
         return Trial.of(ref or self.data.entry(stage_id), question.contender, self.data, question.repeat)
 
@@ -212,7 +211,7 @@ class WholeRun:
         return skips_ahead(map(attrgetter("category"), trials), self._skip_reason, self.data, part=self.run.is_part)
 
     def dry_run(self, precision: float | None = None) -> DryRun:
-        """What it would ask and cost; nothing is sent or written. ``precision``: in percentage points."""
+        """Expected requests and cost; nothing is sent or written. ``precision``: in percentage points."""
         from pytest_bfcl.scoring.gating import UNJUDGED
         from pytest_bfcl.session.estimate import estimate_lines, estimates
 
@@ -232,9 +231,8 @@ class WholeRun:
     async def carry_out(
         self, progress: Callable[[ResultLine], None] | None = None, said: Callable[[str], None] = lambda text: None
     ) -> RunResult:
-        """Everything still to be done, continuing what is there; then summary and gates.
-
-        ``said`` is receives what happens before the first request: the estimated cost, engines that are being started.
+        """Run all remaining trials, then write summary and gates. ``said`` receives messages before the first request:
+        the estimated cost, the start of engines.
         """
         from pytest_bfcl.session.estimate import cost_lines
 
@@ -276,7 +274,7 @@ class WholeRun:
             return self.result
 
     async def _end(self, stopped: str | None, *, interrupted: bool) -> bool:
-        """End what is in progress and say in the run directory how the run ended; whether the run was cancelled."""
+        """End the conversations and record how the run ended; returns whether the run was cancelled."""
         try:
             try:
                 await self.runner.aclose(interrupted=interrupted)
@@ -288,13 +286,13 @@ class WholeRun:
         return interrupted
 
     def _check_keys(self, trials: Sequence[Trial]) -> None:
-        """Raise `UsageError` for an endpoint whose key is not there, where something is to be sent here."""
+        """Raise `UsageError` if an endpoint's key is missing and this process will send requests."""
         if isinstance(self.runner, Runner) and trials:
             for contender in self.contenders:
                 contender.check_key()
 
     async def _start(self, fleet: Fleet, stack: ExitStack, said: Callable[[str], None]) -> None:
-        """Start the engines, until ``stack`` ends; a run whose engines do not start leaves nothing but their logs."""
+        """Start the engines until ``stack`` ends; if they do not start, only their logs remain."""
         stack.callback(fleet.stop)
         logs = self.run.path or Path(stack.enter_context(TemporaryDirectory(prefix="pytest-bfcl-")))
         try:
@@ -306,7 +304,7 @@ class WholeRun:
         self.settings = replace(self.settings, served=served)
 
     async def _keep_all(self, trials: Sequence[Trial]) -> str | None:
-        """Keep every line as it is made; returns why the run stopped before the last, if it did."""
+        """Store every new line; returns why the run stopped early, if it did."""
         own = self.data.own
         try:
             async for line in self.runner.records(trials):
@@ -333,7 +331,7 @@ class WholeRun:
         return run.result(stopped, code, notes=self.notes, problems=problems)
 
     def _problems(self) -> tuple[str, ...]:
-        """Lines of the data that cannot be used, and own entries that were met and cannot be judged."""
+        """Unusable lines of the data, and own entries in the run that cannot be judged."""
         lines = (str(problem) for name in self._wanted_categories() for problem in self.data.problems(name))
         return tuple(dict.fromkeys([*lines, *sorted(self._broken)]))
 
@@ -344,5 +342,5 @@ class WholeRun:
 
 
 def trouble_of(problems: Sequence[str]) -> list[str]:
-    """What fails a run though its gates are met: places of the data that cannot be used."""
+    """Unusable places of the data, which fail a run even if its gates are met."""
     return [f"{len(problems)} places of the data cannot be used"] if problems else []
