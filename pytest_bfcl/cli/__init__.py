@@ -1,7 +1,7 @@
-"""The ``pytest-bfcl`` console script: one verb a module, imported only when it is chosen.
+"""The ``pytest-bfcl`` console script: one module a verb, imported only when it is used.
 
-A verb module has ``add_arguments(parser)`` and ``run(args) -> int``; its docstring is its help. Others add verbs by
-entry points ``pytest_bfcl.verbs``; their module's ``SUMMARY`` is the line in `pytest-bfcl --help`. Exit codes
+A verb module has ``add_arguments(parser)`` and ``run(args) -> int``; its docstring is its help. Other packages add
+verbs by entry points ``pytest_bfcl.verbs``; their module's ``SUMMARY`` is the line in `pytest-bfcl --help`. Exit codes
 (docs/contracts.md): 0 fine, 1 a problem was found, 2 usage.
 """
 
@@ -33,10 +33,10 @@ VERBS = {
     "merge": "join the parts of a sharded run",
     "models": "list providers and what they need",
 }
-"""The verbs of the core, a module each, with a line of help."""
+"""The verbs of the core: module and line of help."""
 
 FORMS = {"export.report": "pytest_bfcl.cli.report"}
-"""Further forms of verbs that the core brings: ``VERB.FORM`` → the module."""
+"""Further forms of the core's verbs: ``VERB.FORM`` → the module."""
 
 USUAL = ("fetch", "run", "score", "compare", "leaderboard", "explain", "export", "view")
 """The verbs that help lists first."""
@@ -75,7 +75,7 @@ OTHERS_VERBS = {
     "-V": "pytest-bfcl --version",
     "-v": "pytest-bfcl --version",
 }
-"""Verbs of bfcl-eval and others' habits: what does that here."""
+"""Verbs of bfcl-eval and other common words → the verb that does the same here."""
 
 
 class HelpFormatter(argparse.RawDescriptionHelpFormatter):
@@ -87,10 +87,10 @@ class HelpFormatter(argparse.RawDescriptionHelpFormatter):
 
 
 class Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line, and which option may be meant."""
+    """Reports an error in one line, with the option that may be meant."""
 
     def error(self, message: str) -> NoReturn:
-        """One line, then exit code 2."""
+        """Print one line and exit with code 2."""
         _, _, unknown = message.partition("unrecognized arguments: ")
         name = next((word.partition("=")[0] for word in unknown.split() if word.startswith("-")), "")
         names = [each for action in self._actions for each in action.option_strings]
@@ -101,11 +101,11 @@ class Parser(argparse.ArgumentParser):
         self.exit(2, f"{self.prog}: {text} (see {self.prog} --help)\n")
 
     def format_help(self) -> str:
-        """Docstrings are help, and a terminal shows no markup."""
+        """A docstring as help, without markup."""
         return super().format_help().replace("`", "")
 
     def _print_message(self, message: str, file: Any = None) -> None:
-        """Help and errors, through the one sink of lines."""
+        """Print help and errors through `pytest_bfcl.plain_text`."""
         if message:
             say(message.removesuffix("\n"), file=file or sys.stderr)
 
@@ -135,7 +135,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def available() -> dict[str, str]:
-    """Verb → one line of help, for the verbs this installation has: of a package that cannot be imported, why."""
+    """Verb → one line of help, for the installed verbs; of a package that cannot be imported, the reason."""
     told = dict(VERBS)
     for name, point in entry_points.offered("verbs").items():
         try:
@@ -146,7 +146,7 @@ def available() -> dict[str, str]:
 
 
 def forms_of(verb: str) -> Mapping[str, Callable[[], ModuleType]]:
-    """The further forms of a verb: the word behind it → what loads the module."""
+    """The further forms of a verb: its second word → the loader of the module."""
     found = {name: partial(import_module, module) for name, module in FORMS.items()}
     for name, point in entry_points.offered("forms").items():
         found.setdefault(name, partial(entry_points.load, point, "verb"))
@@ -154,13 +154,13 @@ def forms_of(verb: str) -> Mapping[str, Callable[[], ModuleType]]:
 
 
 def commands() -> list[str]:
-    """Every verb, and every ``VERB FORM``, of this installation."""
+    """Every installed verb and ``VERB FORM``."""
     verbs = list(available())
     return [*verbs, *(f"{verb} {form}" for verb in verbs for form in forms_of(verb))]
 
 
 def verb_module(verb: str) -> ModuleType | None:
-    """The module of a verb, or of a ``VERB FORM``; ``None``: there is no such verb. Raises `UsageError`."""
+    """The module of a verb, or of a ``VERB FORM``; ``None`` if there is no such verb. Raises `UsageError`."""
     head, _, form = verb.partition(" ")
     if form:
         return forms_of(head)[form]()
@@ -171,7 +171,7 @@ def verb_module(verb: str) -> ModuleType | None:
 
 
 def verb_parser(verb: str, module: ModuleType, width: int | None = None) -> argparse.ArgumentParser:
-    """The parser of a verb; its help has this width, without it that of the terminal."""
+    """The parser of a verb; ``width`` is the width of its help, by default the terminal's."""
     parser = Parser(prog=f"pytest-bfcl {verb}", description=module.__doc__)
     parser.formatter_class = partial(HelpFormatter, width=width)
     module.add_arguments(parser)
@@ -208,7 +208,7 @@ def _guarded(verb: str, module: ModuleType, args: argparse.Namespace) -> int:
 
 
 def tell_left_out(verb: str, *found: LeftOut) -> bool:
-    """Say on standard error which lines of which files were left out; whether there were any."""
+    """Report on standard error the damaged lines of each file; returns whether there were any."""
     for left_out in found:
         for text in left_out.sentences():
             say(f"pytest-bfcl {verb}: {text}", file=sys.stderr)
@@ -216,10 +216,7 @@ def tell_left_out(verb: str, *found: LeftOut) -> bool:
 
 
 def write_file(path: Path, text: str, *, append: bool = False) -> None:
-    """Write a file a user asked for, with its folder, whole or not at all.
-
-    Raises `UsageError` where that cannot be, or would damage a run.
-    """
+    """Write a file that the user named, and its folder, whole or not at all."""
     from pytest_bfcl.runs.directory import refuse_overwriting
     from pytest_bfcl.runs.lines import staged
 

@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Fetch and say where the data is and what it is."""
+    """Fetch the data, and print where they are and what they contain."""
     if args.embeddings:
         return _embeddings(args)
     from pytest_bfcl.fetching.official import fetch, fetched_folder, is_intact, read_manifest

@@ -1,4 +1,4 @@
-"""What people type at a verb out of habit, and what does it here: a table of what argparse said, verb by verb."""
+"""Corrections of common mistakes on the command line: a table by verb and argparse's message."""
 
 from __future__ import annotations
 
@@ -33,5 +33,5 @@ HABITS: list[tuple[str, str, str]] = [
 
 
 def usual_way(verb: str, message: str) -> str:
-    """What to type instead; empty where argparse's message says it all."""
+    """The corrected command; empty if argparse's message is enough."""
     return next((told for name, said, told in HABITS if re.fullmatch(name, verb) and re.search(said, message)), "")

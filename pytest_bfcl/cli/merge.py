@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Merge, summarise, and say what came out; 1 when parts do not fit, are missing or damaged."""
+    """Merge, summarise and print the result; 1 if parts do not fit, are missing or damaged."""
     from pytest_bfcl.cli import tell_left_out
     from pytest_bfcl.dataset.verified import known_issues
     from pytest_bfcl.runs.damage import LeftOut
@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _sizes(merged: RunDirectory) -> dict[str, int]:
-    """Entries per category that the runs had to do with."""
+    """Entries per category that the runs contained."""
     from pytest_bfcl.dataset.categories import CATEGORIES
     from pytest_bfcl.scoring.robustness import plain_records
 
@@ -84,7 +84,7 @@ def _sizes(merged: RunDirectory) -> dict[str, int]:
 
 
 def _full_sizes(fingerprint: Fingerprint, data: str | None) -> dict[str, int] | None:
-    """Entries per category of the whole data set, where it is available."""
+    """Entries per category of the whole data set, if it is available."""
     from pytest_bfcl.scoring.summary import full_sizes
     from pytest_bfcl.session.evaluation import open_data
 

@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def describe(text: str) -> Parsed:
-    """What a spec stands for; raises `UsageError` if it stands for nothing."""
+    """The meaning of a spec. Raises `UsageError` if it has none."""
     spec = parse_spec(text)
     model = create_model(spec, Settings())
     price = listed_price(spec)
@@ -71,7 +71,7 @@ def describe(text: str) -> Parsed:
 
 
 def describe_family(name: str) -> Parsed:
-    """A row of the table of families, by its name or a served model's; raises `UsageError` with the nearest."""
+    """A row of the table of families, by its name or a served model's. Raises `UsageError` with the nearest names."""
     row = families().get(name) or family_of(name)
     if row is None:
         raise UsageError(

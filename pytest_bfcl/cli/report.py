@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the report and say where it is; 1 when lines of the results or memories had to be left out."""
+    """Write the report and print its place; 1 if lines of the results or memories are damaged."""
     from pytest_bfcl.cli import tell_left_out
     from pytest_bfcl.reporting.markdown import write_markdown
     from pytest_bfcl.reporting.report import summary_of, write_report

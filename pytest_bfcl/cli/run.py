@@ -51,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_run_options(parser: argparse.ArgumentParser, *, model_needed: bool = True) -> None:
-    """The options that set the requests, for verbs that run; an option not given is not in the namespace."""
+    """The options of the requests, for verbs that run models; an option that was not given is not in the namespace."""
     group = parser.add_argument_group(TITLE)
     group.add_argument("--bfcl-help", action=_HelpPage, nargs="?", const="", help=argparse.SUPPRESS)
     for option in of_run():
@@ -66,10 +66,10 @@ def add_run_options(parser: argparse.ArgumentParser, *, model_needed: bool = Tru
 
 
 class _HelpPage(argparse.Action):
-    """Prints the page and ends, before anything is missed."""
+    """Prints a help page and exits before required options are checked."""
 
     def __call__(self, parser: argparse.ArgumentParser, _: object, asked: object, option: str | None = None) -> None:
-        """``asked``: a group, an option, or nothing."""
+        """The action's argument: a group, an option, or nothing."""
         from pytest_bfcl.run_options.help_pages import help_page
 
         try:
@@ -105,7 +105,7 @@ def _kind(option: Option) -> Callable[[str], Any]:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run, summarise, judge the gates, write the report; what people should know goes to standard output."""
+    """Run, summarise, check the gates and write the report; messages for the user go to standard output."""
     from pytest_bfcl.run_options.profiles import fallback_of
     from pytest_bfcl.run_options.reading import gates_of, model_info_of, settings_of
     from pytest_bfcl.run_options.refusals import refuse_ineffective
@@ -152,7 +152,7 @@ def run(args: argparse.Namespace) -> int:
 
 @contextmanager
 def _sigterm_interrupts() -> Iterator[None]:
-    """SIGTERM, which a job scheduler and ``timeout`` send, ends a run as Ctrl-C does: what was answered is kept."""
+    """Handles SIGTERM (sent by job schedulers and ``timeout``) like Ctrl-C: all answers are kept."""
 
     began: list[float] = []
 
@@ -167,7 +167,8 @@ def _sigterm_interrupts() -> Iterator[None]:
     hook, again = sys.unraisablehook, list[threading.Timer]()
 
     def fell_into_a_finalizer(told: sys.UnraisableHookArgs) -> None:
-        """Python ends no finalizer with an interrupt, it prints it: the interrupt comes once more, a moment later."""
+        """Python prints an interrupt inside a finalizer and continues, so the interrupt is raised again a moment
+        later."""
         if told.exc_type is not KeyboardInterrupt:
             hook(told)
             return
@@ -190,7 +191,7 @@ def _sigterm_interrupts() -> Iterator[None]:
 
 
 def _data(files: list[Path], values: Parsed, gates: GateOptions) -> DataSet:
-    """The files named, else the set; raises `UsageError`, also for a gate over data that is only guessed."""
+    """The files named, else the data set. Raises `UsageError`, also for a gate on data that ``auto`` selects."""
     from pytest_bfcl.dataset.opening import NOT_FETCHED, open_files
     from pytest_bfcl.scoring.gating import Gates
     from pytest_bfcl.session.evaluation import open_data
@@ -207,7 +208,7 @@ def _data(files: list[Path], values: Parsed, gates: GateOptions) -> DataSet:
 
 
 def _selection(values: Parsed, data: DataSet) -> Parsed:
-    """The arguments of `pytest_bfcl.run` that say which entries."""
+    """The arguments of `pytest_bfcl.run` that select entries."""
     from pytest_bfcl.selection.selection import read_ids
 
     names = [name for text in values["categories"] or [] for name in text.replace(",", " ").split()]
@@ -217,7 +218,7 @@ def _selection(values: Parsed, data: DataSet) -> Parsed:
 
 
 def _place(args: argparse.Namespace) -> Place | None:
-    """Where conversations are held; ``None``: here. Raises `UsageError`."""
+    """The place that holds conversations; ``None`` for this process. Raises `UsageError`."""
     places = [place for feeder in feeders().values() if (place := feeder.place_of(args)) is not None]
     if len(places) > 1:
         raise UsageError("a run has one cluster: name one of them")
@@ -225,7 +226,7 @@ def _place(args: argparse.Namespace) -> Place | None:
 
 
 def _print_dry_run(found: DryRun) -> int:
-    """Say what a run would ask; returns the exit code."""
+    """Print the estimated requests of a run; returns the exit code."""
     from pytest_bfcl.reporting.printing import Printer
     from pytest_bfcl.session.whole_run import NOTHING_SELECTED
 
@@ -274,7 +275,7 @@ def _print_result(result: RunResult, data: DataSet, values: Parsed, gates: GateO
 
 
 def _print_scores(printer: Printer, summary: Summary) -> Counter[str]:
-    """What each model came to; returns how many entries passed, failed and ended in an error."""
+    """The result of each model; returns how many entries passed, failed and ended in an error."""
     from pytest_bfcl.reporting.score_lines import model_lines, title
 
     outcomes: Counter[str] = Counter()
@@ -290,7 +291,7 @@ def _print_scores(printer: Printer, summary: Summary) -> Counter[str]:
 
 
 def _print_gates(printer: Printer, result: RunResult, gates: GateOptions, write_expected: str | None) -> int:
-    """The last lines: places of the data that cannot be used, the file of expected failures, the gates' verdict."""
+    """The last lines: unusable places of the data, the file of expected failures, the gates' verdict."""
     from pytest_bfcl.reporting.markdown import annotation_lines, are_wanted
     from pytest_bfcl.scoring.expectations import Expectations
     from pytest_bfcl.scoring.gating import gate_lines, wrong_entries
@@ -313,7 +314,7 @@ def _print_gates(printer: Printer, result: RunResult, gates: GateOptions, write_
 
 
 class _Progress:
-    """Counts lines, and shows them on a terminal."""
+    """Counts lines and shows the number on a terminal."""
 
     def __init__(self, stream: IO[str]) -> None:
         self._stream = stream
@@ -323,7 +324,7 @@ class _Progress:
         self._next = self._began + PROGRESS_EVERY_S
 
     def __call__(self, record: ResultLine) -> None:
-        """One more line."""
+        """Count one more line."""
         self._counts[record["outcome"]] += 1
         if self._shown and time.monotonic() >= self._next:
             self._next = time.monotonic() + PROGRESS_EVERY_S
@@ -334,6 +335,6 @@ class _Progress:
             self._stream.flush()
 
     def finish(self) -> None:
-        """The line is over."""
+        """End the progress line."""
         if self._shown:
             self._stream.write("\n")

@@ -19,7 +19,7 @@ from pytest_bfcl.run_options import OPTIONS
 
 @pytest.fixture
 def bfcl_ask(request: pytest.FixtureRequest) -> Any:
-    """Ask the model under test: ``reply = bfcl_ask("…", tools=[f, g])``; in async tests ``await`` it."""
+    """Send a request to the model under test: ``reply = bfcl_ask("…", tools=[f, g])``; ``await`` it in async tests."""
     from pytest_bfcl.plugin.own_tests import asker_of
 
     return asker_of(request)
@@ -38,7 +38,7 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
 
 
 def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
-    """Make our hooks known, so that a conftest may implement them whether or not a model is given."""
+    """Register our hooks, so that a conftest may implement them with or without a model."""
     from pytest_bfcl.plugin import newhooks
 
     pluginmanager.add_hookspecs(newhooks)
@@ -46,11 +46,11 @@ def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
 
 
 class _LoopScope:
-    """Before pytest-asyncio, which our extra brings: its advice on a default does not concern runs of entries."""
+    """Runs before pytest-asyncio, which our extra installs: its advice about a default does not apply to entries."""
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_configure(self, config: pytest.Config) -> None:
-        """Warnings are caught around this hook, so that the filter ends with it."""
+        """Pytest catches warnings around this hook, so that the filter ends with it."""
         if options.is_active(config):
             advice = 'The configuration option "asyncio_default_fixture_loop_scope" is unset'
             warnings.filterwarnings("ignore", advice, pytest.PytestDeprecationWarning)
@@ -58,7 +58,7 @@ class _LoopScope:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> int | None:
-    """``--bfcl-help`` prints and ends; a dry run is not distributed: nothing runs."""
+    """Print ``--bfcl-help`` and exit. A dry run does not start workers."""
     if options.print_help(config):
         return 0
     if options.is_active(config) and config.getoption("bfcl_dry_run"):
@@ -70,7 +70,7 @@ def pytest_cmdline_main(config: pytest.Config) -> int | None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """With a model: set the session up. Without one: stay away."""
+    """With a model: set the session up. Without one: do nothing."""
     if config.option.help:
         pytest_internals.hide_from_help(config, [option.key for option in OPTIONS])
         return
@@ -106,13 +106,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Conftests below the arguments are read from now on, and may define an option ``--model``."""
+    """Conftest files below the arguments are read from now on, and may define an option ``--model``."""
     pytest_internals.release(session.config, "--model", "bfcl_model")
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
-    """Say what is meant when entries are named without a model, or as no file is, and no other plugin collects them."""
+    """Explain what is missing when entries are named without a model or in an unknown form."""
     try:
         return (yield)
     except pytest.UsageError as error:

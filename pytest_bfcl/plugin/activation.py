@@ -1,4 +1,4 @@
-"""Setting up an active session: collaborators built one after the other, each handed only what it uses."""
+"""Sets up an active session: its objects in order, each with only what it needs."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from pytest_bfcl.session.store import Store
 
 
 def activate(config: pytest.Config) -> None:
-    """Set up an active session: its facts, then runner, outcomes, collection, on the controller the session's end."""
+    """Set up an active session: facts, runner, outcomes, collection, and on the controller the session's end."""
     if config.hook.pytest_bfcl_register_simulators.get_hookimpls():
         from pytest_bfcl.simulators import register_simulator
 
@@ -113,7 +113,7 @@ def _build(config: pytest.Config) -> None:
 
 
 def _check_sets(session: Session, contenders: Sequence[Contender], run: Run) -> list[CheckSet]:
-    """The sets of checks that are asked for, their marks and plugins registered."""
+    """The selected sets of checks, with their marks and plugins registered."""
     asked = session.data.checks
     marks.register_checks(session.config, asked)
     found = [check_set(name, session, contenders, run, only) for name, only in asked.items()]
@@ -153,7 +153,7 @@ def _build_controller(
 
 
 def _store_path(session: Session, path: Path) -> Path:
-    """Where this process keeps its files: the run directory, on another host a folder that is sent there."""
+    """The folder of this process's files: the run directory, or on another host a folder that is sent there."""
     if session.worker is None or "channel" not in session.worker:
         return path
     sender = entry_points.require("hosts", "files", HOSTS).sender(session.worker)

@@ -1,4 +1,4 @@
-"""The collection hooks: which files are collected, what of them is kept, in which order it runs."""
+"""The collection hooks: which files are collected, which items are kept, in which order they run."""
 
 from __future__ import annotations
 
@@ -28,18 +28,19 @@ if TYPE_CHECKING:
 
 
 class CheckFile(pytest.File):
-    """The file node of a set; there is no such file."""
+    """The file node of a set of checks; no such file exists."""
 
 
 class CheckSet(Protocol):
-    """What an entry point makes of ``(session, contenders, run, only)``.
+    """The result of an entry point's ``(session, contenders, run, only)``. ``only``: the checks named on the command
+    line, with or without a label; ``None``: all.
 
     ``only``: the checks named on the command line, with or without a label; ``None``: all.
     """
 
     @property
     def plugins(self) -> Mapping[str, object]:
-        """Name → hooks, for the time of the session."""
+        """Name → hooks, for the duration of the session."""
 
     def file(self, parent: pytest.Collector) -> CheckFile:
         """The node that collects the set's items."""
@@ -48,7 +49,7 @@ class CheckSet(Protocol):
 def check_set(
     name: str, session: Session, contenders: Sequence[Contender], run: Run, only: frozenset[str] | None
 ) -> CheckSet:
-    """The set of that name. Raises `UsageError` where it cannot be had, or cannot be used with these models."""
+    """The set of that name. Raises `UsageError` if it is not available or does not fit these models."""
     make = entry_points.load(entry_points.offered("checks")[name], "checks")
     found: CheckSet = make(session, contenders, run, only)
     return found
@@ -91,7 +92,7 @@ class Collection:
     def pytest_make_collect_report(
         self, collector: pytest.Collector
     ) -> Generator[None, pytest.CollectReport, pytest.CollectReport]:
-        """Add the virtual files to what the session collected."""
+        """Add the virtual files to the collected ones."""
         report = yield
         if isinstance(collector, pytest.Session) and report.passed:
             files = self._data.virtual_files()
@@ -106,7 +107,7 @@ class Collection:
         return report
 
     def _data_root(self, session: pytest.Session, collected: Iterable[Any]) -> pytest.Collector:
-        """The node of the invocation directory: the collected one, else a chain of our own down from rootdir."""
+        """The node of the invocation directory: the collected one, else a new chain of nodes from rootdir."""
         root, target = session.config.rootpath, session.config.invocation_params.dir
         known = {
             node.path: node for leaf in collected for node in leaf.iter_parents() if isinstance(node, pytest.Directory)
@@ -161,7 +162,7 @@ class Collection:
         return result
 
     def _with_write_stages(self, kept: list[EntryItem], named: list[EntryItem]) -> list[EntryItem]:
-        """Every memory question brings the write stages it needs, before the first question of its file."""
+        """Add the write stages of every memory question before the first question of its file."""
         needed: dict[tuple[EntryFile, str, Variant], set[str]] = {}
         for item in kept:
             if CATEGORIES[item.ref.category].backend:
@@ -191,7 +192,7 @@ class Collection:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_collection(self) -> Generator[None, object, object]:
-        """Broken data and unknown categories are the user's to fix: one message, no traceback."""
+        """Broken data and unknown categories are users' mistakes: one message, no traceback."""
         try:
             return (yield)
         except UsageError as error:
@@ -199,7 +200,7 @@ class Collection:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """A broken line must not keep the other entries from running."""
+        """Report a broken line without stopping the other entries."""
         broken = self._context.broken_lines
         if broken and session.testsfailed <= len(broken):
             pytest_internals.continue_on_collection_errors(session)
@@ -211,11 +212,11 @@ class Collection:
 
 
 class LastFailedGuard:
-    """Keeps ``--lf`` from skipping all data files when an ordinary test failed too: ids decide, not file paths."""
+    """Keeps ``--lf`` from skipping all data files after an ordinary test failed: ids decide, not file paths."""
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_make_collect_report(self, collector: pytest.Collector) -> pytest.CollectReport | None:
-        """Collect entry files before the cache plugin can answer for them."""
+        """Collect entry files before the cache plugin can skip them."""
         if not isinstance(collector, EntryFile | CheckFile):
             return None
         return pytest_internals.collect_report(collector)

@@ -1,4 +1,4 @@
-"""The models named by ``--model`` as contenders of the run, and the variants every entry is run in."""
+"""The models named by ``--model`` as contenders of the run, and the variants of every entry."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Factories:
-    """Providers that conftest files and plugins register; asked for when the first model is made."""
+    """Providers that conftest files and plugins register; requested when the first model is made."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
@@ -36,12 +36,12 @@ class Factories:
         return known
 
     def get(self, provider: str) -> Callable[..., Any] | None:
-        """The factory of a provider, ``None`` for those of our own."""
+        """The factory of a provider, ``None`` for our own providers."""
         return self._registered.get(provider)
 
 
 def check_providers(session: Session) -> None:
-    """Raise `UsageError` for an unknown provider, where no fixture of the project can be the model.
+    """Raise `UsageError` for an unknown provider if no fixture of the project can be the model.
 
     A controller collects nothing, so it cannot see which fixture an entry will use.
     """
@@ -56,7 +56,8 @@ def check_providers(session: Session) -> None:
 
 
 class Variant(NamedTuple):
-    """One way every entry is run: ``label`` appears in brackets at the end of node ids.
+    """One variant of every entry: ``label`` appears in brackets at the end of node ids; ``None`` for one model and one
+    repeat.
 
     The label is ``None`` for one model asked once.
     """
@@ -67,7 +68,8 @@ class Variant(NamedTuple):
 
 
 def contenders_of(session: Session, earlier: EarlierParts) -> list[Contender]:
-    """The contenders, in the order of the options.
+    """The contenders, in the order of the options. Raises `UsageError` if results could not distinguish two of them, or
+    a budget has no price.
 
     Raises `UsageError` when two of them could not be distinguished in results, or a budget has no price to go by.
     """
@@ -78,7 +80,7 @@ def contenders_of(session: Session, earlier: EarlierParts) -> list[Contender]:
 
 
 def trials_of(nodeids: Iterable[str], variants: Sequence[Variant], data: Iterable[DataSet]) -> Iterator[Trial]:
-    """The trials behind node ids, on a controller, which collects nothing; other tests have none."""
+    """The trials of node ids, on a controller, which does not collect; other tests have none."""
     sets, labelled = list(data), {variant.label or "": variant for variant in variants}
     for asked in map(shard_item, nodeids):
         variant = labelled.get(asked.label)
@@ -89,7 +91,7 @@ def trials_of(nodeids: Iterable[str], variants: Sequence[Variant], data: Iterabl
 
 
 def variants_of(contenders: Sequence[Contender], repeats: int) -> list[Variant]:
-    """Every model and repeat an entry is run with."""
+    """Every model and repeat of an entry."""
     several = len(contenders) > 1 or repeats > 1
     return [
         Variant(each, repeat, variant_label(each, repeat, several=several))

@@ -1,8 +1,8 @@
-"""Items and their conversations: what the scope of the model fixture allows, and which items a worker holds ahead.
+"""Items and their conversations: the effect of the model fixture's scope, and which items a worker holds ahead.
 
-Items ask for a transcript in their setup; by then its conversation is usually over, because the runner holds the next
-ones in the background. What cannot be held ahead (a model of function or module scope, an item outside the worker's own
-stripe) is held on demand.
+An item needs its transcript in setup. Usually the conversation has ended by then, because the runner holds the next
+ones in the background. Other conversations are held on demand: a model of function or module scope, an item outside the
+worker's stripe.
 """
 
 from __future__ import annotations
@@ -33,25 +33,25 @@ if TYPE_CHECKING:
 
 
 LOOK_EVERY_S = 1.0
-"""How often the endpoint's state is looked at while an item waits."""
+"""How often the endpoint's state is read while an item waits."""
 LONGEST_SAID = 300
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The fixture an item gets its model from. ``own``: what it brings is the adapter made from ``--model``."""
+    """The fixture that gives an item its model. ``own``: it returns the adapter made from ``--model``."""
 
     definition: pytest.FixtureDef[Any]
     own: bool
     shared: bool
-    """Whether the model is the same for the whole session, so that entries can run together."""
+    """Whether the model stays the same for the whole session, so that entries can run concurrently."""
 
 
 class Conversations:
-    """Hands items their transcripts.
+    """Gives items their transcripts.
 
-    ``items`` are those of this process, in order; ``current`` is the one being set up; ``loop`` is the session's, once
-    an item has asked for it.
+    ``items`` are those of this process, in order; ``current`` is in setup; ``loop`` is the session's, once an item
+    needed it.
     """
 
     def __init__(self, session: Session, runner: Runner) -> None:
@@ -70,7 +70,7 @@ class Conversations:
         self._sources: dict[pytest.FixtureDef[Any], Source] = {}
 
     def skip_reason(self, category: str) -> str | None:
-        """Why no model of the run can run a category of the data set, ``None`` when one can."""
+        """Why no model of the run can run a category of the data set; else ``None``."""
         return self._runner.skip_reason(category, self._session.data.dataset)
 
     # -- models --------------------------------------------------------------------------------------------------
@@ -81,7 +81,7 @@ class Conversations:
         return contender.model
 
     def create_models(self) -> None:
-        """Make the adapters the items will ask for; raises `UsageError` before anything has run."""
+        """Make the adapters that the items will need. Raises `UsageError` before anything has run."""
         for contender in {
             item.contender for item in self.items if pytest_internals.is_ours(item.file.model_definition)
         }:
@@ -90,15 +90,15 @@ class Conversations:
     # -- items ---------------------------------------------------------------------------------------------------
 
     def trial_of(self, item: EntryItem) -> Trial:
-        """The item as a trial: with the user's model, once that is known."""
+        """The item as a trial, with the user's model once it is known."""
         return self._lent_trials.get(item, item.trial)
 
     def entry_of(self, item: EntryItem) -> Entry:
-        """The item's entry, parsed once while it is needed; raises `HarnessError` for a broken line."""
+        """The item's entry, parsed once while it is needed. Raises `HarnessError` for a broken line."""
         return self._runner.entry(self.trial_of(item))
 
     def transcript(self, item: EntryItem, model: object, loop: Loop) -> Transcript:
-        """The item's conversation: held ahead, or now. Raises `AdapterError`, `HarnessError`, `RunStopped`."""
+        """The item's conversation, held ahead or now. Raises `AdapterError`, `HarnessError`, `RunStopped`."""
         self.loop = loop
         if item not in self._transcripts:  # asked for by a fixture of the project before
             source = self._source(item, model)
@@ -111,7 +111,7 @@ class Conversations:
         return self._transcripts[item]
 
     def release(self, item: EntryItem) -> None:
-        """The item is over."""
+        """Release an item that has ended."""
         self._transcripts.pop(item, None)
         self._runner.discard(self._lent_trials.pop(item, item.trial))
 
@@ -149,7 +149,7 @@ class Conversations:
 
     @contextlib.contextmanager
     def _watched(self, loop: Loop) -> Iterator[None]:
-        """Say what is wrong with an endpoint while requests are repeated: retries can take minutes."""
+        """Report an endpoint's problem while requests are retried, which can take minutes."""
 
         timer: asyncio.TimerHandle
 
@@ -166,7 +166,7 @@ class Conversations:
             timer.cancel()
 
     def _upcoming_trials(self, item: EntryItem, model: object, source: Source) -> list[Trial]:
-        """The trials of all upcoming items that use the same model fixture and are not skipped."""
+        """The trials of all later items that use the same model fixture and are not skipped."""
         return [
             other.trial if source.own else other.trial_of(self._lent(other, model, source))
             for other in self._upcoming(item)
@@ -174,7 +174,7 @@ class Conversations:
         ]
 
     def _upcoming(self, item: EntryItem) -> Sequence[EntryItem]:
-        """Items this process is expected to run, in order: all of them, or the worker's own stripe."""
+        """The items that this process should run, in order: all of them, or the worker's stripe."""
         worker = self._session.worker
         if not worker:
             return self.items
@@ -185,7 +185,7 @@ class Conversations:
         return [each for each in stripe if isinstance(each, EntryItem) and each in mine]
 
     async def end(self) -> None:
-        """End the conversations in progress: the user's model is about to be closed."""
+        """End the current conversations, because the user's model is about to be closed."""
         self._planned.clear()
         await self._runner.end_conversations(self._session.settings.grace_s if self._interrupted else None)
 
@@ -195,17 +195,17 @@ class Conversations:
         await self._runner.aclose(interrupted=self._interrupted)
 
     def pytest_keyboard_interrupt(self) -> None:
-        """Ctrl-C: replies on their way are waited for a little."""
+        """Ctrl-C: wait a short time for pending replies."""
         self._interrupted = True
 
     def hurry(self) -> None:
-        """Wait for no reply any longer."""
+        """Stop waiting for replies."""
         self._runner.hurry()
 
     # -- models of the user's ------------------------------------------------------------------------------------
 
     def _lent(self, item: EntryItem, model: object, source: Source) -> Contender:
-        """The contender asked with the user's model; raises `UsageError` when that cannot be used."""
+        """The contender with the user's model. Raises `UsageError` if that cannot be used."""
         try:
             lent = item.contender.lent(model, kept=source.shared)
         except UsageError as error:
@@ -223,7 +223,7 @@ class Conversations:
         return pytest_internals.place_of(source.definition, self._session.config)
 
     def _way_out(self, item: EntryItem) -> str:
-        """What to do when the fixture was not meant as the model."""
+        """What to do if the fixture was not meant as the model."""
         label = item.contender.label
         return (
             f"if it is not the model under test, keep {label}: add to that conftest.py\n"
@@ -238,5 +238,5 @@ class Conversations:
 
 
 def _wraps(source: Source) -> bool:
-    """Whether a user's fixture is built on ours, as its arguments tell."""
+    """Whether a user's fixture uses ours, by its arguments."""
     return bool({OWN_MODEL, USERS_MODEL} & set(source.definition.argnames))

@@ -1,4 +1,4 @@
-"""The data of a session: which set is chosen, what of it is asked for, and the files named on the command line."""
+"""The data of a session: the data set, its selected entries, and the files named on the command line."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class SessionData:
-    """The chosen data set, the files named on the command line, and the virtual arguments taken out of pytest's."""
+    """The data set, the files on the command line, and the virtual arguments removed from pytest's."""
 
     def __init__(self, config: pytest.Config, plan: Plan) -> None:
         self._config = config
@@ -36,14 +36,14 @@ class SessionData:
         self._categories: dict[str, str | None] = {}
         """By node id."""
         self.left_out: list[str] = []
-        """What pytest would have collected, where the benchmark is run in its place."""
+        """What pytest would have collected if the benchmark did not replace it."""
         self.arguments = self._take_arguments()
 
     # -- sets ----------------------------------------------------------------------------------------------------
 
     @cached_property
     def chosen(self) -> DataSet:
-        """What ``--bfcl-data`` says; raises `UsageError` when there is none."""
+        """The data of ``--bfcl-data``. Raises `UsageError` if they are missing."""
         from pytest_bfcl.session.evaluation import open_data
 
         return self._with_words(open_data(self._plan.data))
@@ -54,12 +54,12 @@ class SessionData:
 
     @cached_property
     def dataset(self) -> DataSet:
-        """Where entries are looked up first: the chosen set, or the files when only such are named."""
+        """Where entries are searched first: the data set, or the files if only files are named."""
         return self.chosen if self._uses_chosen or self.files is None else self.files
 
     @cached_property
     def measured(self) -> DataSet | JointData:
-        """Everything this run is about: what its fingerprint hashes."""
+        """All data of this run, which its fingerprint hashes."""
         if self.files is None or not self._uses_chosen:
             return self.dataset
         joint = JointData(self.chosen, self.files)
@@ -75,7 +75,7 @@ class SessionData:
 
     @cached_property
     def files(self) -> DataSet | None:
-        """The files on the command line that are not part of the chosen set; ``None`` when there are none."""
+        """The files on the command line outside the data set; ``None`` without any."""
         from pytest_bfcl.dataset.opening import open_files
         from pytest_bfcl.simulators import documents_of
 
@@ -83,7 +83,7 @@ class SessionData:
         return self._with_words(open_files(own, documents_of)) if own else None
 
     def dataset_at(self, path: Path) -> DataSet:
-        """The data that a file on the command line belongs to."""
+        """The data of a file on the command line."""
         from pytest_bfcl.session.evaluation import open_data
 
         if self._is_chosen(path):
@@ -105,7 +105,7 @@ class SessionData:
 
     @property
     def is_unused(self) -> bool:
-        """Whether only users' own files run, so that nothing of the chosen set does."""
+        """Whether only users' own files run, and nothing of the data set."""
         return self.files is not None and not self._uses_chosen
 
     @property
@@ -114,7 +114,7 @@ class SessionData:
         return self._plan.data == "auto" and self.dataset.name == "bundled"
 
     def category_at(self, nodeid: str) -> str | None:
-        """The category of an item known by its node id only; a line of a user's file may name another than its id."""
+        """The category of an item known only by its node id; a line of a user's file may name another than its id."""
         if nodeid not in self._categories:
             category = category_at(nodeid)
             if category is not None and node_ids.virtual_argument(nodeid) is None:
@@ -128,7 +128,7 @@ class SessionData:
         return [(name, category) for name, category in found if category is not None]
 
     def category_of(self, entry_id: str) -> str | None:
-        """The category of an entry of a file, or of the chosen set."""
+        """The category of an entry of a file or of the data set."""
         found = (each.find(entry_id) for each in (self.files, self.dataset) if each is not None)
         return next((ref.category for ref in found if ref is not None), None)
 
@@ -136,7 +136,7 @@ class SessionData:
 
     @cached_property
     def ids(self) -> list[str] | None:
-        """The entry ids of ``--bfcl-ids``, as the controller read them; ``None`` without that option."""
+        """The entry ids of ``--bfcl-ids``, read by the controller; ``None`` without that option."""
         if self._plan.ids is not None or self._plan.ids_file is None:
             return self._plan.ids
         from pytest_bfcl.selection.selection import read_ids
@@ -145,9 +145,9 @@ class SessionData:
 
     @cached_property
     def wanted_ids(self) -> set[str] | None:
-        """The entries of the chosen part of a split, of those of ``--bfcl-ids`` where both are given; ``None``: all.
+        """The entries of the split's part, or of both part and ``--bfcl-ids``; ``None``: all.
 
-        Raises `UsageError` when the split was made of other data, or nothing of ``--bfcl-ids`` is in its part.
+        Raises `UsageError` if the split was made of other data, or if its part has no entry of ``--bfcl-ids``.
         """
         split = self._plan.settings.get("split")
         ids = None if self.ids is None else set(self.ids)
@@ -205,7 +205,7 @@ class SessionData:
 
     @cached_property
     def checks(self) -> Mapping[str, frozenset[str] | None]:
-        """The sets of checks asked for, each with the names of its checks; ``None``: all, by mark or whole file."""
+        """The selected sets of checks with the names of their checks; ``None``: all, by mark or whole file."""
         asked = {
             name: frozenset(each for each in names if each is not None) if None not in names else None
             for name, names in self._named_checks.items()
@@ -217,12 +217,12 @@ class SessionData:
 
     @cached_property
     def _is_rerun(self) -> bool:
-        """Whether ``--lf`` picks failures of the last session; without any it runs everything."""
+        """Whether ``--lf`` selects failures of the last session; without failures it runs everything."""
         cache = getattr(self._config, "cache", None)
         return bool(getattr(self._config.option, "lf", False) and cache and cache.get("cache/lastfailed", {}))
 
     def selection_facts(self) -> Parsed:
-        """The request for, as in the fingerprint."""
+        """The selection, as in the fingerprint."""
         option = self._config.option
         chosen = Selection(self._plan.categories, self.ids, self._plan.sample, self._plan.shard)
         asked = {
@@ -236,9 +236,9 @@ class SessionData:
     # -- arguments -----------------------------------------------------------------------------------------------
 
     def _take_arguments(self) -> list[node_ids.VirtualArgument] | None:
-        """Take virtual arguments out of pytest's; ``None`` when nothing is named and the whole data is meant.
+        """Remove virtual arguments from pytest's; ``None`` if nothing is named and the whole data are meant.
 
-        Then what pytest would have collected is left out. Recordings are about own tests: they add nothing to them.
+        Then what pytest would have collected is left out. Recordings concern only own tests and add no entries.
         """
         config = self._config
         if pytest_internals.names_no_arguments(config):
@@ -264,13 +264,13 @@ class SessionData:
         return taken
 
     def _argument_hint(self, argument: str, exists: bool) -> str | None:
-        """What to write instead of an argument that is no file, or of a run; of other files a conftest may know."""
+        """The corrected form of an argument that is no file, or is a run's file; a conftest may collect other files."""
         if exists:
             return refusals.run_hint(Path(argument.partition("::")[0]))
         return None if self._config.option.pyargs else refusals.missing_hint(argument, active=True)
 
     def check_arguments(self, labels: set[str | None]) -> None:
-        """Refuse virtual arguments that name nothing; ``labels`` are those of the run's models and repeats."""
+        """Refuse virtual arguments that match nothing; ``labels`` are those of the run's models and repeats."""
         for category, name in self.arguments or ():
             if category not in CATEGORIES or not self.dataset.index(category):
                 have = self.dataset.categories()
@@ -300,7 +300,7 @@ def _are_checks(name: str) -> bool:
 
 
 def category_at(nodeid: str) -> str | None:
-    """The category of an item known by its node id only (the controller does not collect); ``None`` for others."""
+    """The category of an item known only by its node id (the controller does not collect); else ``None``."""
     path, _, name = nodeid.partition("::")
     if not path.endswith(".jsonl"):
         return None

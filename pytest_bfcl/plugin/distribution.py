@@ -1,7 +1,7 @@
-"""pytest-xdist: who runs what, and what workers receive.
+"""Support for pytest-xdist: which worker runs which item, and what workers receive.
 
-Items are dealt to stripes, one per slot; a worker holds ahead the conversations of its own stripe. Slots, not workers:
-a dead worker's slot goes to its replacement. Batches are short, so that ``-x`` can stop the others.
+Items are divided into stripes, one per slot. A worker holds the conversations of its stripe ahead. A dead worker's slot
+goes to its replacement. Batches are short, so that ``-x`` can stop the others.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ if TYPE_CHECKING:
 BATCH = 16
 WORKER_EXIT_S = 0.5
 WORKER_ENDING_S = 1.5
-"""How long a worker may take to end, next to the time of replies on their way."""
+"""How long a worker may take to end, besides the time of pending replies."""
 END = "end"
 DEALT = ("load", "worksteal", "loadgroup")
-"""Distribution modes this scheduler replaces; ``loadfile``, ``loadscope`` and ``each`` stay what they are."""
+"""Distribution modes that this scheduler replaces; ``loadfile``, ``loadscope`` and ``each`` stay unchanged."""
 
 
 class Distribution:
-    """The controller's side: settings for workers, scheduler, what the workers collected."""
+    """The controller's side: settings for workers, scheduler, and the workers' collections."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class Distribution:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
-        """Send plan, place and slot: environment variables and files do not travel, this does."""
+        """Send plan, place and slot, because environment variables and files do not travel."""
         opened(self._run)
         count = len(node.nodemanager.specs)
         slot = next((s for s in range(count) if s not in self._slots), 0)
@@ -83,14 +83,14 @@ class Distribution:
             node.workerinput["bfcl"] |= self._remote(node)
 
     def _channel_to(self, node: Any) -> object:
-        """A channel for what people should read now: a dead server is reported while workers still retry it."""
+        """A channel for immediate messages: a dead server is reported while workers still retry it."""
         channel = node.gateway.newchannel()
         self._open.add(channel)
         channel.setcallback(partial(self._on_message, channel), endmarker=None)
         return channel
 
     def _on_message(self, channel: Any, told: Any) -> None:
-        """A worker says something, reports a reply, or has ended."""
+        """Handle a worker's message, reply or end."""
         if told is not None:
             on_answer = self._run.on_answer
             if isinstance(told, str):
@@ -103,7 +103,7 @@ class Distribution:
             self._over.set()
 
     def _remote(self, node: Any) -> Parsed:
-        """For a worker on another host: a channel on which its files come back, and what it needs of earlier parts."""
+        """For a worker on another host: a channel for its files, and the facts of earlier parts that it needs."""
         try:
             hosts = entry_points.require("hosts", "files", HOSTS)
         except UsageError as error:
@@ -113,7 +113,7 @@ class Distribution:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_setupnodes(self, config: pytest.Config) -> None:
-        """Join our options with their values: xdist takes a value that is also a path for a path to be copied."""
+        """Join our options with their values, because xdist would copy a value that is also a path."""
         joined: list[str] = []
         names = {f"--bfcl-{option.name}" for option in OPTIONS if not option.flag} | {"--model"}
         for argument in map(str, config.invocation_params.args):
@@ -131,7 +131,7 @@ class Distribution:
         self._slots = {slot: other for slot, other in self._slots.items() if other is not node or not error}
 
     def pytest_keyboard_interrupt(self) -> None:
-        """Ctrl-C: workers keep replies in flight and end; there is nothing more to wait ten seconds for."""
+        """Ctrl-C: workers keep pending replies and end, so xdist need not wait ten seconds."""
         if not self._open:
             return
         for channel in list(self._open):
@@ -141,12 +141,12 @@ class Distribution:
         pytest_internals.hasten_exit(self._session.config, WORKER_EXIT_S)
 
     def hurry(self) -> None:
-        """Wait for workers no longer."""
+        """Stop waiting for workers."""
         self._over.set()
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_xdist_node_collection_finished(self, node: object, ids: Sequence[str]) -> None:
-        """Remember what will be run, for the summary."""
+        """Record the planned items for the summary."""
         entries = self._session.data.entries_at(ids)
         if not self._results.planned:  # the others have collected the same
             named = map(node_ids.virtual_argument, ids)
@@ -165,12 +165,12 @@ class Distribution:
 
     @pytest.hookimpl(optionalhook=True, tryfirst=True)
     def pytest_xdist_make_scheduler(self, config: pytest.Config, log: object) -> StripeScheduling | None:
-        """Our scheduler for the modes that deal items one by one."""
+        """Our scheduler for the modes that distribute single items."""
         return StripeScheduling(config) if config.getoption("dist") in DEALT else None
 
 
 class WorkerEnd:
-    """A worker's side: it ends when the controller orders it, and reports its end."""
+    """A worker's side: it ends on the controller's order, and reports its end."""
 
     def __init__(self, channel: Any, termination: Termination) -> None:
         self._channel = channel
@@ -182,16 +182,17 @@ class WorkerEnd:
             self._channel.send(dict(event))
 
     def pytest_unconfigure(self) -> None:
-        """Everything is written down."""
+        """Report that everything is written."""
         self._channel.close()
 
 
 class StripeScheduling:
-    """Deals the collection in stripes (see `pytest_bfcl.selection.node_ids.stripes`); implements xdist's protocol.
+    """Distributes the collection in stripes (see `pytest_bfcl.selection.node_ids.stripes`); implements xdist's
+    protocol.
 
-    Entries stay in their stripe, however far its worker is behind: it has begun their conversations, and another one
-    would ask the model again. A dead worker's entries wait for the worker that replaces it (xdist always starts one,
-    or gives up). Only ordinary tests of the suite go to a free worker.
+    Entries stay in their stripe even if its worker is behind: it has begun their conversations, and another worker
+    would send them again. A dead worker's entries wait for the worker that replaces it (xdist always starts one, or
+    gives up). Only ordinary tests of the suite go to a free worker.
     """
 
     def __init__(self, config: pytest.Config) -> None:
@@ -208,7 +209,7 @@ class StripeScheduling:
 
     @property
     def nodes(self) -> list[Any]:
-        """Workers taking part now."""
+        """The current workers."""
         return list(self.pending)
 
     @property
@@ -218,22 +219,22 @@ class StripeScheduling:
 
     @property
     def tests_finished(self) -> bool:
-        """Whether nothing is left to deal and every worker is at its last item."""
+        """Whether everything is distributed and every worker runs its last item."""
         if not self.collection_is_completed or any(self.stripes):
             return False
         return all(len(items) < 2 for items in self.pending.values())
 
     @property
     def has_pending(self) -> bool:
-        """Whether items are still to be run."""
+        """Whether items remain to run."""
         return any(self.stripes) or any(self.pending.values())
 
     def add_node(self, node: object) -> None:
-        """A worker is up."""
+        """A worker has started."""
         self.pending[node] = []
 
     def add_node_collection(self, node: Any, collection: Sequence[str]) -> None:
-        """A worker has collected; a replacement must have found the same."""
+        """A worker has collected; a replacement must have found the same items."""
         if self.collection is not None and list(collection) != self.collection:
             node.shutdown()
             return
@@ -241,12 +242,12 @@ class StripeScheduling:
         self.collections[node] = known if known == collection else list(collection)
 
     def mark_test_complete(self, node: object, item_index: int, duration: float = 0) -> None:
-        """An item is over."""
+        """An item has ended."""
         self.pending[node].remove(item_index)
         self._feed(node)
 
     def mark_test_pending(self, item: str) -> None:
-        """An item is to be run again."""
+        """An item must run again."""
         assert self.collection is not None
         index = self.collection.index(item)
         self.stripes[self._home[index]].insert(0, [index])
@@ -254,11 +255,11 @@ class StripeScheduling:
             self._feed(node)
 
     def remove_pending_tests_from_node(self, node: object, indices: Sequence[int]) -> None:
-        """Not used: nothing is stolen from workers."""
+        """Not used: items never move from one worker to another."""
         raise NotImplementedError
 
     def remove_node(self, node: object) -> str | None:
-        """A worker is gone: its items go back to its stripe; the one it was at is returned."""
+        """A worker has ended: its items return to its stripe; the current one is returned."""
         items = self.pending.pop(node)
         if not items or self.collection is None:
             return None
@@ -268,7 +269,7 @@ class StripeScheduling:
         return self.collection[crashed]
 
     def schedule(self) -> None:
-        """Deal the first batches, or feed a worker that came later."""
+        """Send the first batches, or serve a worker that started later."""
         if self.collection is None:
             if not self._same_collections():
                 return
@@ -283,7 +284,7 @@ class StripeScheduling:
         return int(node.workerinput["bfcl"]["slot"])
 
     def _feed(self, node: Any) -> None:
-        """Keep a worker between half a batch and a batch; let it go when nothing is left."""
+        """Keep between half a batch and a batch at a worker; end the worker when nothing is left."""
         if node.shutting_down or node not in self.collections:
             return
         waiting = self.pending[node]
@@ -302,7 +303,7 @@ class StripeScheduling:
         return None if place is None else self.stripes[place[0]].pop(place[1])
 
     def _place_for(self, slot: int) -> tuple[int, int] | None:
-        """Stripe and place of the next unit for a slot: its own, else one that may be taken from another."""
+        """Stripe and position of the next unit for a slot: its own, else one that it may take from another."""
         if self.stripes[slot]:
             return slot, 0
         for number, stripe in enumerate(self.stripes):

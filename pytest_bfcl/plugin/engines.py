@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Engines:
-    """The session's engines, on the controller: started once, however many workers ask them, ended in every ending."""
+    """The session's engines, on the controller: started once for all workers, always stopped at the end."""
 
     def __init__(self, session: Session, run: Run) -> None:
         from pytest_bfcl.session.serving import fleet_of
@@ -28,7 +28,7 @@ class Engines:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self, session: pytest.Session) -> None:
-        """With workers: before they are started, because they receive the addresses then."""
+        """With workers: start the engines first, because workers receive their addresses."""
         if self._session.distributed and not session.config.option.collectonly:
             remote = pytest_internals.remote_workers(session.config)
             if remote:
@@ -39,7 +39,7 @@ class Engines:
             self.start()
 
     def start(self) -> None:
-        """Start what is not started and wait until requests are taken; raises `pytest.UsageError`."""
+        """Start the remaining engines and wait until they accept requests. Raises `pytest.UsageError`."""
         if self._started or self._session.plan.dry_run:
             return
         self._started = True
@@ -54,12 +54,12 @@ class Engines:
         self._session.serve_at(self._fleet.addresses)
 
     def trouble(self) -> str | None:
-        """What happened to an engine that ended during a request."""
+        """Why an engine ended during a request."""
         return self._fleet.trouble() if self._started else None
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
-        """Say what became of an engine that has ended, and end the others."""
+        """Report an engine that has ended, and stop the others."""
         if trouble := self.trouble():
             self._session.notices.note(trouble)
         self._fleet.stop()

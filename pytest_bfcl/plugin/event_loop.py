@@ -1,4 +1,4 @@
-"""The session's event loop: driven from synchronous items, and shared with pytest-asyncio where that is active."""
+"""The session's event loop: driven by synchronous items, and shared with pytest-asyncio if that is active."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import pytest
 T = TypeVar("T")
 
 STEPS_OF_A_TURN = 4
-"""Turns of the event loop between two items that need not wait: from bytes on a socket to the next request sent."""
+"""Steps of the event loop between two items that need not wait: from bytes on a socket to the next request."""
 TURN_EVERY_S = 0.002
-"""Items that need not wait and follow faster than this share a turn of the event loop."""
+"""Items that need not wait and follow within this time share a step of the event loop."""
 
 
 class Loop:
@@ -26,11 +26,11 @@ class Loop:
         self._turned = 0.0
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run until the work is done; other tasks of the loop go on meanwhile."""
+        """Run until the work is done; other tasks of the loop continue meanwhile."""
         return self.loop.run_until_complete(work)
 
     def wait(self, future: asyncio.Future[Any]) -> None:
-        """Run until it is done, whatever it holds."""
+        """Run until it is done, in any case."""
         self._awaited = future
         future.add_done_callback(self._arrived)
         try:
@@ -45,7 +45,7 @@ class Loop:
             self.loop.stop()
 
     def turn(self) -> None:
-        """Let the loop do what is ready, without waiting."""
+        """Run what is ready, without waiting."""
         if self.loop.time() - self._turned < TURN_EVERY_S:
             return
         self._step = self.loop.call_soon(self._turn, STEPS_OF_A_TURN)
@@ -69,7 +69,8 @@ Close = Callable[[], Coroutine[Any, Any, None]]
 
 
 def loop_fixture(config: pytest.Config, close: Close) -> Any:
-    """The fixture ``bfcl_loop``; ``close`` is awaited in the loop before it ends.
+    """The fixture ``bfcl_loop``; ``close`` is awaited in the loop before it ends. If pytest-asyncio is active, its
+    session loop is also ours, so users' async models share it.
 
     Where pytest-asyncio is active its session loop is ours too, so users' async models share it.
     """
@@ -103,7 +104,7 @@ def _shared_loop(close: Close) -> Any:
 
 
 def has_asyncio(config: pytest.Config) -> bool:
-    """Whether pytest-asyncio is active, by its entry point or by ``-p``, and new enough to share its loop with us."""
+    """Whether pytest-asyncio is active, by its entry point or ``-p``, and new enough to share its loop with us."""
     active = any(map(config.pluginmanager.hasplugin, ("asyncio", "pytest_asyncio", "pytest_asyncio.plugin")))
     return active and _asyncio_version() >= OLDEST_ASYNCIO
 

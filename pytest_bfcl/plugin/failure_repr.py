@@ -1,4 +1,4 @@
-"""What pytest prints for failed entries: the ready text, in colour on a terminal; errors alike are printed once."""
+"""What pytest prints for failed entries: the prepared text, coloured on a terminal; equal errors appear once."""
 
 from __future__ import annotations
 
@@ -19,10 +19,9 @@ Place = tuple[str, int]
 
 
 class FailureRepr(ExceptionRepr):
-    """What pytest prints for a failed entry; plain when turned into a string, coloured on a terminal.
-
-    It has the parts of pytest's own representations, because report plugins read them. ``reprcrash.message`` is what
-    the short summary and junit show, ``reprcrash.path`` and ``lineno`` are the entry's place in its data file.
+    """What pytest prints for a failed entry: plain as a string, coloured on a terminal. Report plugins read the parts
+    that pytest's own representations have. ``reprcrash.message`` is what the short summary and junit show,
+    ``reprcrash.path`` and ``lineno`` are the entry's position in its data file.
     """
 
     def __init__(self, text: str, message: str, place: Place = ("", 0)) -> None:
@@ -35,7 +34,7 @@ class FailureRepr(ExceptionRepr):
         return self.text
 
     def toterminal(self, writer: Any) -> None:
-        """Write the text in colour, lines longer than a colour terminal is wide continued below their value."""
+        """Write the text in colour. Lines wider than the terminal continue below their value."""
         title, *lines = self.text.splitlines() or [""]
         writer.line(title, red=True, bold=True)
         for line in lines:
@@ -48,7 +47,7 @@ _COLOURS = {"expected": "green", "called": "red", "reply": "red", "message": "re
 
 
 def _write_line(writer: Any, line: str) -> None:
-    """One line: the label coloured by what it introduces, the mark at what broke in red."""
+    """One line: its label has its own colour, the mark at the error is red."""
     label = line.split(maxsplit=1)[0] if line.strip() else ""
     head, mark, tail = line.partition("<-- ")
     if mark:
@@ -66,7 +65,7 @@ def _write_line(writer: Any, line: str) -> None:
 
 
 def _wrapped(line: str, width: int) -> list[str]:
-    """A line in pieces of at most ``width`` columns, the later ones indented to where its value begins."""
+    """A line in pieces of at most ``width`` columns; later pieces are indented to the value."""
     if len(line) <= width or width < 60:
         return [line]
     found = _VALUE.match(line)
@@ -77,7 +76,7 @@ def _wrapped(line: str, width: int) -> list[str]:
 
 
 def text_of(longrepr: object) -> str | None:
-    """The text of one of these as it came from a worker (plain data, or pytest's own class); ``None`` for others."""
+    """The text of one of these from a worker (plain data, or pytest's own class); else ``None``."""
     if isinstance(longrepr, str):
         return longrepr
     entries = getattr(getattr(longrepr, "reprtraceback", None), "reprentries", None)
@@ -87,13 +86,13 @@ def text_of(longrepr: object) -> str | None:
 
 
 def place_of(longrepr: object) -> Place:
-    """File and line that a representation names, nothing where it names none."""
+    """File and line of a representation, if it has them."""
     crash = getattr(longrepr, "reprcrash", None)
     return (str(crash.path), int(crash.lineno)) if isinstance(crash, ReprFileLocation) else ("", 0)
 
 
 class FoldedErrors:
-    """Folds entries' errors in the terminal's summary; counts, exit code and files stay what they are."""
+    """Folds equal errors of entries in the terminal's summary; counts, exit code and files do not change."""
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_terminal_summary(self, terminalreporter: Any) -> Generator[None, Any, Any]:
@@ -109,9 +108,8 @@ class FoldedErrors:
 
 
 class FoldedFailures:
-    """Sets the entries' failures aside while pytest prints its short summary, and shows them by reason instead.
-
-    Counts and the failures' own texts stay. With ``-vv``, or without ``f`` among ``-r``, pytest's list stands.
+    """Replaces the entries' failures in pytest's short summary by a list of reasons. Counts and the failures' texts do
+    not change. With ``-vv``, or without ``f`` in ``-r``, pytest's list is printed.
     """
 
     def __init__(self) -> None:
@@ -120,7 +118,7 @@ class FoldedFailures:
 
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Called when the failures have been printed, and the short summary has not."""
+        """Called after the failures and before the short summary."""
         failed = terminalreporter.stats.get("failed")
         if not failed or "f" not in terminalreporter.reportchars or terminalreporter.config.get_verbosity() > 1:
             return
@@ -130,13 +128,13 @@ class FoldedFailures:
             self._groups.setdefault(report.longrepr.reprcrash.message, []).append(report)
 
     def put_back(self, terminalreporter: Any) -> None:
-        """Undo it: what comes later counts them."""
+        """Undo it: later code counts the failures."""
         if self._failed is not None:
             terminalreporter.stats["failed"] = self._failed
             self._failed = None
 
     def lines(self) -> Iterator[str]:
-        """A line a reason, the commonest first, with an entry that shows it; few of one reason a line each. Uncut."""
+        """A line a reason, most frequent first, with an entry as example; rare reasons list every entry. Uncut."""
         for reason, found in sorted(self._groups.items(), key=lambda item: -len(item[1])):
             if len(found) > ALIKE:
                 yield f"FAILED {reason}: {len(found):,}, e.g. {found[0].nodeid}"
@@ -149,7 +147,7 @@ def _is_ours(report: Any) -> bool:
 
 
 def folded(reports: Sequence[Any]) -> list[Any]:
-    """The reports with those of entries that ended in the same error, the ids aside, shown by the first of them."""
+    """The reports, with equal errors (apart from ids) represented by the first of them."""
     kept: list[Any] = []
     for group in alike(reports, _sign):
         kept += [_folded_report(group)] if len(group) > 1 else group
@@ -166,7 +164,7 @@ def _folded_report(group: Sequence[Any]) -> Any:
 
 
 def _sign(report: Any) -> str:
-    """What makes reports alike; what is no entry's error is like nothing else."""
+    """The key of equal reports; a report that is no entry's error equals no other."""
     return sign_of(report.longrepr.text, _entry_id(report)) if _is_ours(report) else f"#{id(report)}"
 
 

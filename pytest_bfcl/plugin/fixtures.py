@@ -1,8 +1,8 @@
 """The fixtures of an entry: ``bfcl_model``, ``bfcl_entry``, ``bfcl_transcript``; short: ``model`` and ``transcript``.
 
-A project's own ``model`` is how it brings a model: sync or async, of any scope, an adapter, an object with ``generate``
-or a plain function (see `pytest_bfcl.models.callable.as_model`). Its own ``bfcl_model`` goes before it. Its own
-``transcript`` is its own business.
+A project brings its model as its own fixture ``model``. It is sync or async, of any scope, and returns an adapter, an
+object with ``generate`` or a function (see `pytest_bfcl.models.callable.as_model`). Its own ``bfcl_model`` takes
+precedence. Its own ``transcript`` does not concern us.
 """
 
 from __future__ import annotations
@@ -28,10 +28,8 @@ if TYPE_CHECKING:
 
 
 def fixtures_of(config: pytest.Config, conversations: Conversations, *, models: int) -> list[ModuleType]:
-    """Plugin modules with one fixture each, to be registered; ``models`` is how many models the run has.
-
-    Each has its own module because fixtures as methods of an object are deprecated. The short names are left to
-    other plugins.
+    """Plugin modules with one fixture each, to be registered; ``models`` is the number of models. Each has its own
+    module because fixtures as methods of an object are deprecated. Other plugins may have the short names.
     """
     made = [
         *_model_fixtures(conversations, "session" if models == 1 else "function"),
@@ -54,7 +52,7 @@ def _module(fixture: Any) -> ModuleType:
 
 
 def _model_fixtures(conversations: Conversations, scope: Any) -> list[Any]:
-    """They ask for no other fixture, not even ``request``: pytest makes those again for every item."""
+    """They use no other fixture, not even ``request``, because pytest would make it again for every item."""
 
     @pytest.fixture(scope=scope, name=OWN_MODEL)
     def bfcl_model() -> Model:
@@ -77,7 +75,7 @@ def _entry_fixtures(conversations: Conversations) -> list[Any]:
 
     @pytest.fixture(name="bfcl_transcript")
     def bfcl_transcript(request: pytest.FixtureRequest, bfcl_entry: Entry, bfcl_loop: Loop) -> Transcript:
-        """The conversation about the entry, over by the time the item is judged."""
+        """The conversation about the entry; it has ended when the item is judged."""
         model = request.getfixturevalue(request.node.file.model_fixture)
         return conversations.transcript(request.node, model, bfcl_loop)
 
@@ -90,7 +88,7 @@ def _entry_fixtures(conversations: Conversations) -> list[Any]:
 
 
 class UsersModel:
-    """Follows the set-up of a project's own model fixture."""
+    """Observes the set-up of a project's own model fixture."""
 
     def __init__(self, config: pytest.Config, conversations: Conversations) -> None:
         self._config = config
@@ -98,7 +96,7 @@ class UsersModel:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_fixture_setup(self, fixturedef: Any, request: pytest.FixtureRequest) -> Generator[None, Any, Any]:
-        """Note failure and event loop of a user's model, and run the fixture if no other plugin can."""
+        """Record failure and event loop of a user's model, and run the fixture if no other plugin can."""
         if fixturedef.argname not in (USERS_MODEL, OWN_MODEL) or pytest_internals.is_ours(fixturedef):
             return (yield)
         loop: Loop = request.getfixturevalue("bfcl_loop")
@@ -133,7 +131,7 @@ def _handled_elsewhere(config: pytest.Config, function: object) -> bool:
 
 
 def _watched(function: Any, conversations: Conversations) -> Any:
-    """The same fixture function, noting which event loop it runs in."""
+    """The same fixture function, recording its event loop."""
     if inspect.isasyncgenfunction(function):
 
         @functools.wraps(function)

@@ -1,4 +1,4 @@
-"""The gates of a session: what its options ask for, its data and run; `pytest_bfcl.scoring.gating` decides."""
+"""The gates of a session: its options, data and run; `pytest_bfcl.scoring.gating` decides."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ JUDGED = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
 
 
 def gates_of(session: Session, expectations: Expectations) -> Gates:
-    """What the options ask for."""
+    """The gates of the options."""
     from pytest_bfcl.scoring.gating import GateOptions, Gates
 
     options, settings = GateOptions(**session.plan.gates), session.settings
@@ -29,7 +29,7 @@ def gates_of(session: Session, expectations: Expectations) -> Gates:
 
 
 class SessionGates:
-    """What only a session knows of its gates, on the controller: which were typed, which data is meant."""
+    """Facts that only a session knows of its gates, on the controller: which were typed, which data is meant."""
 
     def __init__(self, session: Session, run: Run) -> None:
         self._session = session
@@ -42,11 +42,11 @@ class SessionGates:
     def refuse_unreachable(
         self, entries: Sequence[tuple[str, str]], skip_reason: Callable[[str], str | None], *, others: bool
     ) -> None:
-        """Stop before the first request when what was selected cannot meet a gate, whatever the answers.
+        """Stop before the first request if no answers of the selected entries could meet a gate.
 
-        ``entries``: id and category of what will be run; ``others``: tests that are no entries run, too. What earlier
-        parts of the run settled is next to them. Gates of a configuration file are not asked of a session that was
-        given other tests only: that is noted. Raises `pytest.UsageError`."""
+        ``entries``: id and category of the planned entries; ``others``: other tests run, too. Entries of earlier parts
+        count as well. Gates of a configuration file do not apply to a session of other tests only, and a note reports
+        this. Raises `pytest.UsageError`."""
         if not entries and not self._run.earlier.settled and self.options.wants_verdict and not self._typed():
             self._session.notices.note("gates: no verdict: no entry was collected")
             return
@@ -56,12 +56,12 @@ class SessionGates:
             raise pytest.UsageError(str(error)) from None
 
     def _typed(self) -> bool:
-        """Whether a gate is on the command line itself."""
+        """Whether a gate is on the command line."""
         named = named_options(self._session.config.invocation_params.args)
         return any(option.asks_verdict and f"--bfcl-{option.name}" in named for option in OPTIONS)
 
     def _data_is_guessed(self) -> bool:
-        """Whether nothing but ``auto`` says which data this is."""
+        """Whether only ``auto`` selects the data."""
         if self._session.plan.data != "auto":
             return False
         named = any(argument.partition("::")[0].endswith(".jsonl") for argument in self._session.config.args)

@@ -1,4 +1,4 @@
-"""What a long session keeps in memory: small reports of entries once all hooks have seen them, fewer collections.
+"""Saves memory in long sessions: small reports of entries after all hooks, fewer garbage collections.
 
 pytest keeps every report until the end, three an item: at 10⁵ entries that is a gigabyte on the process that reports.
 The records are in ``results.jsonl`` by then. Python's garbage collector: `pytest_bfcl.collector`.
@@ -22,10 +22,10 @@ _PRINTING = frozenset("ApP")
 
 
 class KeptReports:
-    """Puts small reports in the place of those of entries that passed.
+    """Replaces the reports of passed entries by small ones.
 
-    ``--durations`` has its numbers, and plugins that count or name passed tests find them; what is gone are
-    output, keywords, properties and the record. With ``-rA``, ``-rp`` or ``-rP``, which print them, all stays.
+    ``--durations`` keeps its numbers, and plugins find counts and names of passed tests. Output, keywords, properties
+    and the record go. With ``-rA``, ``-rp`` or ``-rP``, which print them, everything stays.
     """
 
     def __init__(self, config: pytest.Config) -> None:
@@ -38,7 +38,8 @@ class KeptReports:
 
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """After the terminal has counted it. The report itself stays as it is: others (pytest-html) may hold it."""
+        """Runs after the terminal counted the report. The report object is not changed, because others (pytest-html)
+        may hold it."""
         if report.outcome != "passed" or self._prints or hasattr(report, "wasxfail"):
             return
         file = report.location[0]
@@ -63,10 +64,10 @@ def _small(report: pytest.TestReport) -> pytest.TestReport:
 
 
 class GcThresholds:
-    """Sets the collector's thresholds while items run; afterwards everything is as it was.
+    """Sets the collector's thresholds while items run; afterwards the old ones apply.
 
-    But in a process that ends with the session, pytest and Python search everything once more at its end. There they
-    are spared the modules and what else was there before the items, which is most.
+    A process that ends with the session searches everything once more at its end. There the modules and other objects
+    from before the items are left out, which are most.
     """
 
     def __init__(self, config: pytest.Config) -> None:
@@ -80,5 +81,5 @@ class GcThresholds:
 
 
 def is_whole_command(config: pytest.Config) -> bool:
-    """Whether the session is what its process was started for, not one of a program that calls pytest."""
+    """Whether the process was started for this session, not by a program that calls pytest."""
     return list(config.invocation_params.args) == sys.argv[1:]

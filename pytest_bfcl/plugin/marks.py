@@ -1,4 +1,4 @@
-"""The marks that our items carry, and how ``pytest --markers`` shows of them."""
+"""The marks of our items, and their lines in ``pytest --markers``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pytest_bfcl.selection.node_ids import marks
 
 
 def register(config: pytest.Config) -> None:
-    """Make the marks known, to ``--strict-markers`` and to ``--markers``."""
+    """Register the marks for ``--strict-markers`` and ``--markers``."""
     for name, text in marks():
         config.addinivalue_line("markers", f"{name}: {text}")
     if config.option.markers:

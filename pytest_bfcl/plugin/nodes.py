@@ -1,7 +1,7 @@
-"""Entries as nodes of pytest's tree: files with virtual ids, items with lazy bodies. What happens to them is elsewhere.
+"""Entries as nodes of pytest's tree: files with virtual ids, items whose bodies are parsed late.
 
-Files of the chosen data have virtual ids, ``bfcl/<category>.jsonl::<entry id>``, whatever the working directory; a
-``.jsonl`` named on the command line keeps its own path. Nodes read ids only; bodies are parsed in setup.
+Files of the data set have virtual ids, ``bfcl/<category>.jsonl::<entry id>``, in any working directory; a ``.jsonl``
+named on the command line keeps its own path. Nodes read ids only; bodies are parsed in setup.
 """
 
 from __future__ import annotations
@@ -32,24 +32,24 @@ if TYPE_CHECKING:
 
 OWN_MODEL = "bfcl_model"
 USERS_MODEL = "model"
-"""Fixtures that may bring the model: the plugin's, and the short one that a project may define."""
+"""Fixtures that may provide the model: the plugin's, and the short one that a project may define."""
 
 
 class DataRoot(pytest.Directory):
     """The invocation directory (and those above, up to rootdir) as parent of virtual files.
 
-    Hanging the data there makes the conftest files of the user's project apply to it.
+    So the conftest files of the user's project apply to the data.
     """
 
     def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
-        """Nothing: virtual files are added by the session's report."""
+        """Nothing: the collection report adds the virtual files."""
         return ()
 
 
 class BrokenLine(pytest.Collector):
-    """A line of a data file that is no usable entry: one collection error that says where and what.
+    """A line of a data file that is no usable entry: one collection error with place and problem.
 
-    ``trials`` are those that would have been run; none for a line without an id.
+    ``trials`` are the trials it prevents; none for a line without an id.
     """
 
     message = ""
@@ -64,7 +64,7 @@ class BrokenLine(pytest.Collector):
 
 
 def check_entry(bfcl_model: object, bfcl_loop: object) -> None:
-    """Entry and transcript are filled in by the item's setup."""
+    """Entry and transcript are set in the item's setup."""
 
 
 def check_users_model(model: object, bfcl_loop: object) -> None:
@@ -90,27 +90,27 @@ CHECKS: dict[tuple[str, ...], Callable[..., None]] = {
 
 
 class EntryTest(Protocol):
-    """What an item does, step by step."""
+    """The steps of an item."""
 
     def set_up(self, item: EntryItem, fill_fixtures: Callable[[], None]) -> None:
-        """Fill the fixtures, hold the conversation, judge it."""
+        """Set the fixtures, hold the conversation, judge it."""
 
     def check(self, item: EntryItem) -> None:
         """Raise `pytest_bfcl.Failure` for the model's mistake."""
 
     def tear_down(self, item: EntryItem) -> None:
-        """Let go of what the item held: items live as long as the session."""
+        """Release what the item held, because items live as long as the session."""
 
     def failure_repr(self, item: EntryItem, excinfo: pytest.ExceptionInfo[BaseException]) -> Any:
-        """The ready text of a model's failure, ``None`` for everything else."""
+        """The prepared text of a model's failure, ``None`` for other errors."""
 
 
 @dataclass(frozen=True)
 class NodeContext:
-    """What the nodes of a session share.
+    """Data that the nodes of a session share.
 
     ``skip_reason(category, data, contender)`` says why a category cannot run (with any contender, for ``None``);
-    ``broken_lines`` are those already reported: several categories may share a file.
+    ``broken_lines`` are those that were reported: several categories may share a file.
     """
 
     variants: Sequence[Variant]
@@ -133,20 +133,21 @@ class NodeContext:
 class EntryFile(pytest.Module):
     """The entries of one category, or of all wanted categories that share a file named on the command line.
 
-    ``only`` restricts it to the names asked for. Marks sit here when they hold for every item, else on the items.
+    ``only`` restricts it to these names. Marks of all items are set here, other marks on the items.
     """
 
     obj = None
     shown_path: str | None = None
     hooks: Any = None
-    """What `ihook` gives from the end of collection on, when all conftest files are known; asked for all the time."""
+    """The value of `ihook` from the end of collection on, when all conftest files are known; stored because it is used
+    often."""
     context: NodeContext
     dataset: DataSet
     categories: list[str]
     virtual: bool
     only: set[str] | None
     model_definition: pytest.FixtureDef[Any]
-    """The fixture its items get their model from."""
+    """The fixture that gives its items their model."""
 
     @classmethod
     def make(
@@ -167,7 +168,7 @@ class EntryFile(pytest.Module):
         return node
 
     def mark(self, node: pytest.Item | pytest.Collector, category: str) -> None:
-        """Category, groups, language, and why it is skipped if it is."""
+        """Category, groups, language, and the reason if it is skipped."""
         names = [category, *groups_of(category)]
         if (language := CATEGORIES[category].language) in LANGUAGES:
             names.append(language)
@@ -178,7 +179,7 @@ class EntryFile(pytest.Module):
 
     @property
     def ihook(self) -> Any:
-        """Hooks of the user's conftest files, also when the data lies outside the project."""
+        """Hooks of the user's conftest files, also for data outside the project."""
         if self.hooks is not None:
             return self.hooks
         if self.virtual:
@@ -187,10 +188,10 @@ class EntryFile(pytest.Module):
 
     @cached_property
     def fixtures_used(self) -> tuple[str, ...]:
-        """Names of the fixtures that every entry of this file asks for.
+        """Names of the fixtures that every entry of this file uses.
 
-        A project's own ``bfcl_model`` goes before its own ``model``; entry and transcript are fixtures only where a
-        project has its own: two fixtures an item would cost more than the judging.
+        A project's own ``bfcl_model`` takes precedence over its ``model``. Entry and transcript are fixtures only if a
+        project has its own, because two fixtures an item would cost more than judging.
         """
 
         def projects(name: str) -> bool:
@@ -204,7 +205,7 @@ class EntryFile(pytest.Module):
 
     @cached_property
     def model_fixture(self) -> str:
-        """Name of the fixture that brings the model."""
+        """Name of the fixture that gives the model."""
         return self.fixtures_used[-1]
 
     def collect(self) -> Iterator[pytest.Item | pytest.Collector]:
@@ -273,7 +274,7 @@ class EntryItem(pytest.Function):
         return item
 
     def _initrequest(self) -> None:
-        """Prepare the fixtures when the item is run, as pytest does for one that is run again: items are many."""
+        """Prepare the fixtures when the item runs, as pytest does for reruns, because there are many items."""
         if hasattr(self, "_request"):
             super()._initrequest()
         else:
@@ -281,12 +282,12 @@ class EntryItem(pytest.Function):
 
     @cached_property
     def contender(self) -> Contender:
-        """The model of the run that this item is about."""
+        """The model of this item."""
         return self.variant.contender
 
     @property
     def shard_item(self) -> ShardItem:
-        """What shards deal."""
+        """The unit that shards distribute."""
         return ShardItem(self.ref.id, self.variant.label or "")
 
     @property
@@ -311,45 +312,45 @@ class EntryItem(pytest.Function):
         return Trial.of(self.ref, self.variant.contender, self.file.dataset, self.variant.repeat)
 
     def trial_of(self, contender: Contender) -> Trial:
-        """The same for a user's own model object."""
+        """The same with a user's own model object."""
         return Trial.of(self.ref, contender, self.file.dataset, self.variant.repeat)
 
     def setup(self) -> None:
-        """Fill the fixtures, hold the conversation. Trouble becomes a short text, no traceback."""
+        """Set the fixtures and hold the conversation. An error becomes a short text without traceback."""
         self.file.context.test.set_up(self, super().setup)
 
     def teardown(self) -> None:
-        """Let go of entry and conversation."""
+        """Release entry and conversation."""
         self.file.context.test.tear_down(self)
         super().teardown()
 
     def runtest(self) -> None:
-        """Judge the transcript; raises `pytest_bfcl.Failure` for the model's mistake."""
+        """Judge the transcript. Raises `pytest_bfcl.Failure` for the model's mistake."""
         self.file.context.test.check(self)
 
     def repr_failure(self, excinfo: Any, style: Any = None) -> Any:
-        """The ready text of a failure; anything else as pytest shows it."""
+        """The prepared text of a failure; other errors as pytest shows them."""
         return self.file.context.test.failure_repr(self, excinfo) or super().repr_failure(excinfo)
 
     def _traceback_filter(self, excinfo: pytest.ExceptionInfo[BaseException]) -> Any:
-        """Of an error in a fixture: the project's frames."""
+        """For an error in a fixture: the project's frames."""
         if self.config.getoption("fulltrace", False):
             return excinfo.traceback
         return pytest_internals.users_frames(excinfo)
 
     @cached_property
     def nodeid(self) -> str:
-        """As pytest's, but put together once."""
+        """As pytest's, but computed once."""
         return super().nodeid
 
     @cached_property
     def location(self) -> tuple[str, int | None, str]:
-        """As pytest's, but the path is worked out once a file."""
+        """As pytest's, but with the path computed once a file."""
         if self.file.shown_path is None:
             self.file.shown_path = super().location[0]
         return self.file.shown_path, 0, self.name
 
     def reportinfo(self) -> tuple[Any, int, str]:
-        """The (virtual) file and the name: what ``-v`` and junit show; one line for all, so that skips are folded."""
+        """The (virtual) file and the name, which ``-v`` and JUnit show; one line for all, so that skips are folded."""
         path = self.config.rootpath / self.file.nodeid if self.file.virtual else self.path
         return path, 0, self.name

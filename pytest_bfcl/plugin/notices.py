@@ -1,4 +1,4 @@
-"""What a person should read at the end of a session, and why it stops early."""
+"""Messages for the user at the end of a session, and the reason for an early stop."""
 
 from __future__ import annotations
 
@@ -21,14 +21,12 @@ if TYPE_CHECKING:
 NOTES = "bfcl_notes"
 """Key of a worker's last message to the controller."""
 STOPPED = "the run stopped, the summary above has the reason"
-"""pytest's last line of a stopped session; the whole reason would be printed a second time."""
+"""pytest's last line of a stopped session; the summary has printed the full reason."""
 
 
 class Notices:
-    """Notes in the order they came up, and the first reason to stop.
-
-    ``stopped`` stays ``None`` while nothing has stopped the session. ``controller`` is a worker's channel to the
-    process that has the terminal.
+    """Notes in order, and the first reason to stop. ``stopped`` is ``None`` while the session runs. ``controller`` is a
+    worker's channel to the process that has the terminal.
     """
 
     def __init__(self, config: pytest.Config, controller: Any = None) -> None:
@@ -40,18 +38,18 @@ class Notices:
         self._said: set[str] = set()
 
     def note(self, text: str) -> None:
-        """Have a line printed at the end, once."""
+        """Print a line once, at the end."""
         if text not in self.notes:
             self.notes.append(text)
 
     def warn(self, text: str) -> None:
-        """A note that is worth a warning of pytest's too."""
+        """A note that is also a pytest warning."""
         if text not in self.notes:
             self.notes.append(text)
             self._config.issue_config_time_warning(pytest.PytestWarning(printable(text)), stacklevel=3)
 
     def say(self, text: str) -> None:
-        """Print a line now, in the middle of an item, once; workers send it to the controller."""
+        """Print a line immediately and once; workers send it to the controller."""
         sign = re.sub(r"\d+", "", text)  # counts go up while it lasts
         with self._saying:  # what workers send arrives in a thread for each of them
             if sign in self._said:
@@ -64,7 +62,7 @@ class Notices:
             self.tell(text)
 
     def tell(self, text: str) -> None:
-        """Print a line now."""
+        """Print a line immediately."""
         reporter = self._config.pluginmanager.getplugin("terminalreporter")
         if reporter is None:
             return
@@ -75,17 +73,18 @@ class Notices:
     def say_ahead(
         self, categories: Iterable[str], why: Callable[[str], str | None], data: DataSet, *, part: bool
     ) -> None:
-        """Print which entries will be skipped and whether Overall can be claimed; arguments as for `skips_ahead`."""
+        """Print which entries will be skipped, and whether the Overall score is possible; arguments of
+        `skips_ahead`."""
         for line in skips_ahead(categories, why, data, part=part):
             self.say(line)
 
     def pytest_sessionfinish(self) -> None:
-        """On a worker: the controller prints what came up here."""
+        """On a worker: the controller prints its notes."""
         if hasattr(self._config, "workeroutput"):
             self._config.workeroutput[NOTES] = list(self.notes)
 
     def stop(self, why: str, *, summarised: bool = True) -> None:
-        """Let the run stop after the current item: exit code 2, everything so far is kept.
+        """Stop the run after the current item: exit code 2, all results are kept.
 
         ``summarised``: whether a summary will print the reason; otherwise pytest's last line does.
         """

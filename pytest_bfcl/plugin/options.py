@@ -1,8 +1,7 @@
-"""Every option of the plugin, its ini key, and the plan they add up to.
+"""Every option of the plugin, its ini key, and the plan that they define.
 
-The table is `pytest_bfcl.run_options`; the command line wins over the ini file, that over the project's
-table, a profile and the default. The result is a `Plan`: plain values only, so that it travels to xdist and ssh
-workers as it is (environment variables and files on the controller's disk do not).
+The table is `pytest_bfcl.run_options`. Precedence: command line, ini file, the project's table, profile, default. The
+result is a `Plan`: plain values only, because xdist and ssh workers receive no environment variables and no files.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ def _add_ini(parser: pytest.Parser, option: Option) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_load_initial_conftests(parser: pytest.Parser, args: list[str]) -> Generator[None, Any, Any]:
-    """Add the short ``--model`` last, so that a suite which defines its own keeps it; say what a misspelt option is."""
+    """Add the short ``--model`` last, so that a suite's own option keeps it; explain a misspelt option."""
     result = yield
     if names_ours(args):  # a session without our options pays nothing for it
         from pytest_bfcl.plugin.refusals import refuse_unknown
@@ -68,7 +67,7 @@ def pytest_load_initial_conftests(parser: pytest.Parser, args: list[str]) -> Gen
 
 
 def print_help(config: pytest.Config) -> bool:
-    """Print what ``--bfcl-help`` asks for; whether it was there. Raises `pytest.UsageError`."""
+    """Print the page of ``--bfcl-help``; returns whether the option was given. Raises `pytest.UsageError`."""
     asked = config.getoption(HELP, None)
     if asked is None:
         return False
@@ -84,12 +83,12 @@ def print_help(config: pytest.Config) -> bool:
 
 
 def names_ours(args: Sequence[object]) -> bool:
-    """Whether a command line names options of ours, or nearly."""
+    """Whether a command line has options of ours, or similar ones."""
     return any(str(each).startswith("--bfcl") for each in args)
 
 
 def read(config: pytest.Config, option: Option) -> Any:
-    """The option's value, converted; raises `pytest.UsageError` naming option and value."""
+    """The option's converted value. Raises `pytest.UsageError` with option and value."""
     value = config.getoption(option.key, None)
     name = f"--bfcl-{option.name}"
     if value is None or value is False:
@@ -121,7 +120,7 @@ def _fallback(config: pytest.Config, option: Option) -> Any:
 
 
 def is_active(config: pytest.Config) -> bool:
-    """Whether a model is given, on the command line, in the ini file, or by the controller."""
+    """Whether a model is given on the command line, in the ini file, or by the controller."""
     if getattr(config, "workerinput", {}).get("bfcl"):
         return True
     return bool(config.getoption("bfcl_model", None) or config.getini("bfcl_model"))
@@ -129,10 +128,10 @@ def is_active(config: pytest.Config) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What the options ask for, in plain values.
+    """The options' meaning in plain values.
 
     ``ids`` are entry ids, read from ``ids_file`` by the controller; ``gates`` the fields of `GateOptions`.
-    ``own_tests``: answers are recorded or replayed, which is about own tests and adds no entries.
+    ``own_tests``: replies are recorded or replayed, which concerns own tests and adds no entries.
     """
 
     models: list[str]
@@ -158,7 +157,7 @@ class Plan:
 
 
 def make_plan(config: pytest.Config) -> Plan:
-    """Read every option; raises `pytest.UsageError`."""
+    """Read every option. Raises `pytest.UsageError`."""
     from pytest_bfcl.failures import UsageError
     from pytest_bfcl.plugin.refusals import refuse_ineffective
     from pytest_bfcl.run_options.reading import gates_of, model_info_of, settings_of

@@ -1,4 +1,4 @@
-"""From an item's fixtures to pytest's outcome and to the record on its report.
+"""From an item's fixtures to pytest's outcome, and to the record on its report.
 
 The entry is judged at the end of setup, so an infrastructure error is pytest's ERROR; the call raises the failure.
 The record crosses xdist as a JSON string on the report; the controller writes it the moment it arrives (`results`).
@@ -45,11 +45,11 @@ RECORD = pytest.StashKey[ResultLine]()
 
 
 class EntryTrouble(pytest.fail.Exception):  # type: ignore[name-defined, misc]
-    """An infrastructure error with a ready text: formatting a traceback for each would take 0.2 s."""
+    """An infrastructure error with a prepared text, because formatting a traceback takes 0.2 s."""
 
 
 class Outcomes:
-    """Sets items up, judges them, puts the record on the report. The `EntryTest` of the nodes."""
+    """Sets items up, judges them, and puts the record on the report. Implements `EntryTest` of the nodes."""
 
     def __init__(
         self, session: Session, runner: Runner, conversations: Conversations, expectations: Expectations
@@ -64,7 +64,7 @@ class Outcomes:
     # -- one item ------------------------------------------------------------------------------------------------
 
     def set_up(self, item: EntryItem, fill_fixtures: Callable[[], None]) -> None:
-        """Fill the fixtures, hold the conversation, judge it. Trouble becomes a short text, no traceback."""
+        """Set the fixtures, hold the conversation, judge it. An error becomes a short text without traceback."""
         self._conversations.current = item
         with self._keeping_trouble(item):
             fill_fixtures()
@@ -77,18 +77,18 @@ class Outcomes:
             self._judge(item)
 
     def tear_down(self, item: EntryItem) -> None:
-        """Let go of the entry, its conversation and its record: items live as long as the session."""
+        """Release the entry, its conversation and its record, because items live as long as the session."""
         self._conversations.release(item)
         if RECORD in item.stash:
             del item.stash[RECORD]
 
     def check(self, item: EntryItem) -> None:
-        """Raise `Failure` if the model's answer did not pass."""
+        """Raise `Failure` if the model's answer failed."""
         if (failure := self.failure_of(item)) is not None:
             raise failure
 
     def failure_of(self, item: EntryItem) -> Failure | None:
-        """What is wrong with the model's answer, with its text; ``None`` when it passed."""
+        """The failure of the model's answer, with its text; ``None`` if it passed."""
         record = item.stash[RECORD]
         if record["outcome"] == "passed":
             return None
@@ -106,16 +106,16 @@ class Outcomes:
         return Failure(tag, reason, text, detail)
 
     def failure_repr(self, item: EntryItem, excinfo: pytest.ExceptionInfo[BaseException]) -> FailureRepr | None:
-        """The ready text of a model's failure."""
+        """The prepared text of a model's failure."""
         return self.as_failure_repr(item, excinfo.value) if isinstance(excinfo.value, Failure) else None
 
     def as_failure_repr(self, item: EntryItem, failure: Failure) -> FailureRepr:
-        """How pytest is to show it."""
+        """How pytest shows it."""
         return FailureRepr(failure.message, f"{failure.tag} {failure.reason}", (str(item.ref.path), item.ref.line))
 
     @contextmanager
     def _keeping_trouble(self, item: EntryItem) -> Iterator[None]:
-        """Turn what went wrong into pytest's vocabulary, with its record."""
+        """Turn an exception into pytest's vocabulary, with its record."""
         if RECORD in item.stash:  # the item is run again
             del item.stash[RECORD]
         item.user_properties = [("category", item.ref.category)]
@@ -219,6 +219,6 @@ class Outcomes:
         return self._runner.errored(trial, HarnessError(HarnessTrouble.DATA, f"{trial.entry_id} cannot be used"))
 
     def take_fresh(self) -> ResultLine | None:
-        """The record put on the last report, once: in one process it need not be parsed again."""
+        """The record of the last report, stored because one process need not parse it again."""
         fresh, self._fresh = self._fresh, None
         return fresh

@@ -1,4 +1,4 @@
-"""The fixture ``ask`` and its recordings, as an extension brings them (docs/own_tests.md)."""
+"""The fixture ``ask`` and its recordings, which an extension provides (docs/own_tests.md)."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from pytest_bfcl.failures import UsageError
 
 
 class OwnTests(Protocol):
-    """What the entry point ``ask`` of the group ``pytest_bfcl.fixtures`` names: a module."""
+    """The module that the entry point ``ask`` of the group ``pytest_bfcl.fixtures`` names."""
 
     def asker_of(self, request: pytest.FixtureRequest) -> Any:
-        """What the fixtures ``ask`` and ``bfcl_ask`` of a test are."""
+        """The value of a test's fixtures ``ask`` and ``bfcl_ask``."""
 
     def register_recording(self, config: pytest.Config, stop: Callable[[str], None] = ...) -> None:
-        """Record the request, where that is asked for; ``stop`` ends the session with a reason."""
+        """Record requests if selected; ``stop`` ends the session with a reason."""
 
 
 def own_tests() -> OwnTests:
-    """Raises `UsageError` where no installed package brings it."""
+    """Raises `UsageError` if no installed package provides it."""
     return cast("OwnTests", entry_points.require("fixtures", "ask", "the fixture ask with its recordings"))
 
 

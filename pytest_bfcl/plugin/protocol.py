@@ -1,8 +1,8 @@
-"""An entry's own protocol: its three reports made directly, where no other plugin takes part in its phases.
+"""A faster protocol for entries: their three reports are made directly if no other plugin takes part.
 
-pytest's way (fixtures, a stack of nodes, hooks around three phases) costs more than judging an entry. It is gone where
-somebody else may take part: a hook or a fixture of a project or of a plugin that is not known to keep out, a mark that
-skips or expects failure, ``--setup-show``, ``--pdb``. Reports and records are the same either way.
+pytest's protocol (fixtures, a stack of nodes, hooks around three phases) costs more than judging an entry. It is still
+used if others may take part: a project's hook or fixture, an unknown plugin, a mark that skips or expects failure,
+``--setup-show``, ``--pdb``. Reports and records are equal.
 """
 
 from __future__ import annotations
@@ -27,21 +27,21 @@ HOOKS = (
     "pytest_runtest_protocol", "pytest_runtest_setup", "pytest_runtest_call", "pytest_runtest_teardown",
     "pytest_runtest_makereport", "pytest_exception_interact", "pytest_fixture_setup", "pytest_fixture_post_finalizer",
 )  # fmt: skip
-"""Where others take part in an item; what they do when a report is logged they continue to do."""
+"""Hooks of an item that other plugins may implement; their hooks for logged reports still run."""
 AROUND_SETUP = frozenset((
     "_pytest.capture", "_pytest.logging", "_pytest.threadexception", "_pytest.unraisableexception",
 ))  # fmt: skip
-"""What stays around the setup, where the request is sent: output, logs, uncaught exceptions."""
+"""Hooks that stay around the setup, where requests are sent: output, logs, uncaught exceptions."""
 KEEP_OUT = AROUND_SETUP | frozenset((
     "_pytest.assertion", "_pytest.faulthandler", "_pytest.fixtures", "_pytest.runner", "_pytest.setuponly",
     "_pytest.setupplan", "_pytest.skipping", "_pytest.tmpdir", "_pytest.unittest", "_pytest.warnings",
     "_hypothesis_pytestplugin", "aiohttp.pytest_plugin", "anyio.pytest_plugin", "pytest_asyncio.plugin",
     "pytest_html.plugin",
 ))  # fmt: skip
-"""Modules whose implementations of these hooks leave an entry alone that has no fixture of theirs."""
+"""Modules whose hooks do nothing for an entry without a fixture of theirs."""
 OPTIONS = ("setuponly", "setupshow", "setupplan", "usepdb")
 MARKS = frozenset(("skip", "skipif", "xfail"))
-"""The marks that pytest heeds while an item runs."""
+"""The marks that pytest evaluates while an item runs."""
 CURRENT = "PYTEST_CURRENT_TEST"
 INTERRUPTIONS = (pytest.exit.Exception, KeyboardInterrupt)
 _Call = pytest.CallInfo[Any]
@@ -50,8 +50,8 @@ _Call = pytest.CallInfo[Any]
 class ItemProtocol:
     """Runs the entries in which no other plugin takes part.
 
-    The first entry of a process goes pytest's way: it sets up what the session's fixtures hold, the model and the event
-    loop, and pytest ends it with the session.
+    The first entry of a process uses pytest's protocol. It sets up the session's fixtures (the model and the event
+    loop), which pytest ends with the session.
     """
 
     def __init__(self, config: pytest.Config, outcomes: Outcomes, conversations: Conversations) -> None:
@@ -88,7 +88,7 @@ class ItemProtocol:
         return True
 
     def _is_alone(self, item: EntryItem) -> bool:
-        """Whether no fixture, node or mark but ours is about it, and the session's fixtures are filled."""
+        """Whether all its fixtures, nodes and marks are ours, and the session's fixtures are set."""
         if self._conversations.loop is None or (item.own_markers and _is_marked(item)):
             return False
         file = item.file
@@ -120,13 +120,13 @@ class ItemProtocol:
             log(report=pytest_internals.report_of(item, call, keywords))
 
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
-        """Inside of what stays around the setup."""
+        """Code inside the hooks around the setup."""
         if item is self._current:
             os.environ[CURRENT] = f"{item.nodeid} (setup)"
             self._outcomes.set_up(self._current, self._fill_fixtures)
 
     def _fill_fixtures(self) -> None:
-        """As the session's fixtures, which are filled, would."""
+        """As the session's fixtures, which are already set."""
         assert self._current is not None
         self._current.funcargs["bfcl_loop"] = self._conversations.loop
         self._current.funcargs[self._current.file.model_fixture] = self._conversations.model()

@@ -1,7 +1,7 @@
-"""Every touch of what pytest and pytest-xdist do not promise, in one place.
+"""Every use of private parts of pytest and pytest-xdist.
 
 The rest of the plugin uses documented interfaces only. Checked on pytest 8.4.2, 9.0.2, 9.1.0 and 9.2.0 with
-pytest-xdist 3.8 and pytest-asyncio 1.5; another release is tried by running ``tests/plugin`` and ``tests/session``.
+pytest-xdist 3.8 and pytest-asyncio 1.5; to test another release, run ``tests/plugin`` and ``tests/session``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from pytest_bfcl.plain_text import printable
 def add_first_unless_taken(parser: pytest.Parser, name: str, group: str, **attributes: Any) -> None:
     """Register an option at the head of its group unless another plugin or a conftest has one of that name.
 
-    Where it is registered, help does not show the longer names of the same destination.
+    If it is registered, help does not show the longer names of the same destination.
     """
     groups = [getattr(parser, "_anonymous", None), *getattr(parser, "_groups", [])]
     if any(name in option.names() for each in groups if each for option in each.options):
@@ -42,7 +42,7 @@ def add_first_unless_taken(parser: pytest.Parser, name: str, group: str, **attri
 
 
 def release(config: pytest.Config, name: str, dest: str) -> None:
-    """Give a short name of ours free once the command line is read: a conftest found later may have its own."""
+    """Release a name of ours after the command line is read, because a conftest may define its own."""
     parser = getattr(config, "_parser", None)
     known = getattr(getattr(parser, "optparser", None), "_option_string_actions", {})
     action = known.get(name)
@@ -57,7 +57,7 @@ def unknown_ini_keys(config: pytest.Config) -> list[str]:
 
 
 def hide_from_help(config: pytest.Config, keys: Collection[str]) -> None:
-    """Leave ini keys out of the list that ``--help`` is about to print; nothing can read them afterwards."""
+    """Remove ini keys from the list in ``--help``; nothing can read them afterwards."""
     parser = config._parser
     names = getattr(parser, "_ininames", None)  # pytest 8
     for key in keys:
@@ -67,19 +67,19 @@ def hide_from_help(config: pytest.Config, keys: Collection[str]) -> None:
 
 
 def import_as_python_does(pluginmanager: pytest.PytestPluginManager, package: str) -> None:
-    """Spare a plugin's package the rewriting of its assertions: compiling hundreds of modules again takes seconds."""
+    """Exclude a plugin's package from assertion rewriting: compiling hundreds of modules again takes seconds."""
     hook = pluginmanager.rewrite_hook
     getattr(hook, "_must_rewrite", set()).discard(package)
     getattr(hook, "_marked_for_rewrite_cache", {}).clear()
 
 
 def names_no_arguments(config: pytest.Config) -> bool:
-    """Whether what pytest is about to collect was not named on the command line."""
+    """Whether the command line does not name what pytest is about to collect."""
     return config.args_source is not pytest.Config.ArgsSource.ARGS
 
 
 def replace_arguments(config: pytest.Config, arguments: Sequence[str]) -> None:
-    """Let pytest collect these instead of what it was about to, as if they had been named."""
+    """Let pytest collect these instead, as if they had been named."""
     config.args[:] = arguments
     config.args_source = pytest.Config.ArgsSource.ARGS  # or the header would claim testpaths
 
@@ -90,7 +90,7 @@ def replace_invocation(config: pytest.Config, arguments: Sequence[str]) -> None:
 
 
 def show_unchanged(config: pytest.Config, is_shown: Callable[[str], bool]) -> None:
-    """Print some node ids as they are instead of relative to the working directory."""
+    """Print some node ids unchanged instead of relative to the working directory."""
     relative = config.cwd_relative_nodeid
 
     def nodeid_text(nodeid: Any) -> Any:
@@ -100,12 +100,12 @@ def show_unchanged(config: pytest.Config, is_shown: Callable[[str], bool]) -> No
 
 
 def remote_workers(config: pytest.Config) -> list[str]:
-    """xdist's workers that are not processes of this machine, as they were written."""
+    """xdist's workers on other machines, as written on the command line."""
     return [spec for spec in getattr(config.option, "tx", None) or () if "popen" not in spec]
 
 
 def line_writer(config: pytest.Config) -> Callable[[str], None]:
-    """Writes a line to the terminal at once, where there is a terminal reporter."""
+    """A function that writes a line to the terminal at once, if there is a terminal reporter."""
     reporter = config.pluginmanager.getplugin("terminalreporter")
     return Sink(reporter).write_line if reporter is not None else (lambda text: None)
 
@@ -114,7 +114,7 @@ def line_writer(config: pytest.Config) -> Callable[[str], None]:
 
 
 def collect_report(collector: pytest.Collector) -> pytest.CollectReport:
-    """Collect a node, passing over plugins that would answer for it."""
+    """Collect a node without plugins that would skip it."""
     from _pytest.runner import pytest_make_collect_report
 
     return pytest_make_collect_report(collector)
@@ -136,7 +136,7 @@ def set_label(item: pytest.Item, parent: object, name: str, label: str) -> None:
 
 
 def shared_fixtures(first: pytest.Function | None) -> Parsed:
-    """Arguments for a further item of the same test function: working its fixtures out once is enough."""
+    """Arguments for a further item of the same test function: its fixtures are resolved once."""
     return {"fixtureinfo": first._fixtureinfo} if first is not None else {}
 
 
@@ -151,18 +151,18 @@ def fixture_definitions(node: pytest.Collector, name: str) -> Sequence[pytest.Fi
 
 
 def is_ours(definition: pytest.FixtureDef[Any]) -> bool:
-    """Whether that is this plugin's own fixture."""
+    """Whether it is this plugin's own fixture."""
     return str(getattr(definition.func, "__module__", "")).startswith("pytest_bfcl.plugin")
 
 
 def is_of_a_project(definition: pytest.FixtureDef[Any], config: pytest.Config) -> bool:
-    """Whether a conftest brings it, and no plugin, ours or another."""
+    """Whether a conftest defines it, and no plugin does."""
     module = sys.modules.get(getattr(definition.func, "__module__", ""))
     return not is_ours(definition) and (_is_conftest(module) or not config.pluginmanager.is_registered(module))
 
 
 def place_of(definition: pytest.FixtureDef[Any], config: pytest.Config) -> str:
-    """File and line of a fixture, relative to the project where it lies in it."""
+    """File and line of a fixture, relative to the project if it is inside."""
     code = getattr(inspect.unwrap(definition.func), "__code__", None)
     if code is None:
         return "a fixture without a place"
@@ -180,12 +180,12 @@ def is_defined_elsewhere(config: pytest.Config, fixture: str) -> bool:
 
 
 def is_own_plugin(plugin: object) -> bool:
-    """Whether a plugin is a part of this one: a module of it, or one made for a fixture of it."""
+    """Whether a plugin belongs to this one: a module of it, or one made for a fixture."""
     return str(getattr(plugin, "__name__", "")).startswith("pytest_bfcl.")
 
 
 def brings_fixture(config: pytest.Config, fixtures: Sequence[str]) -> bool:
-    """Whether a conftest or another plugin that is loaded now defines one of these fixtures."""
+    """Whether a conftest or another loaded plugin defines one of these fixtures."""
     others = (each for each in config.pluginmanager.get_plugins() if not is_own_plugin(each))
     for plugin in others:
         for name, each in list(vars(plugin).items()) if hasattr(plugin, "__dict__") else ():
@@ -195,7 +195,7 @@ def brings_fixture(config: pytest.Config, fixtures: Sequence[str]) -> bool:
 
 
 def users_frames(excinfo: pytest.ExceptionInfo[BaseException]) -> Any:
-    """The traceback in the project's own code; all of it where nothing else is in it."""
+    """The traceback in the project's own code; all of it if there is no such frame."""
     from _pytest._code import Traceback, filter_traceback
 
     from pytest_bfcl.models.callable import is_users_code
@@ -210,7 +210,7 @@ def _is_conftest(plugin: object) -> bool:
 
 @contextlib.contextmanager
 def standing_in(definition: pytest.FixtureDef[Any], function: Any) -> Iterator[None]:
-    """Set a fixture up with another function in place of the original."""
+    """Set a fixture up with another function."""
     original = definition.func
     definition.func = function  # type: ignore[misc]
     try:
@@ -233,13 +233,13 @@ def modules_behind(config: pytest.Config, hook: str) -> Iterator[str]:
 
 
 def hook_of(config: pytest.Config, hook: str, modules: Collection[str]) -> Any:
-    """A hook that calls functions of these modules only."""
+    """A hook that calls only functions of these modules."""
     others = (each for each in getattr(config.hook, hook).get_hookimpls() if each.function.__module__ not in modules)
     return config.pluginmanager.subset_hook_caller(hook, [each.plugin for each in others])
 
 
 def uses_only(item: pytest.Function, module: str) -> bool:
-    """Whether all fixtures the item has are this plugin's, or of that module."""
+    """Whether all fixtures of the item are this plugin's, or of that module."""
     used = (each[-1] for each in item._fixtureinfo.name2fixturedefs.values())
     return all(is_ours(each) or getattr(each.func, "__module__", "") == module for each in used)
 
@@ -247,7 +247,7 @@ def uses_only(item: pytest.Function, module: str) -> bool:
 def report_of(
     item: pytest.Item, call: pytest.CallInfo[Any], keywords: Mapping[str, Literal[1]], failure: Any = None
 ) -> pytest.TestReport:
-    """The report of a phase without trouble; ``failure`` is what is shown where it failed all the same."""
+    """The report of a phase without an error; ``failure`` is shown if it failed nevertheless."""
     return pytest.TestReport(
         getattr(item, "id", item.nodeid),
         item.location,
@@ -266,7 +266,7 @@ def report_of(
 
 
 def forget_phases(item: pytest.Function) -> None:
-    """Let go of what pytest drops at the end of an item."""
+    """Release what pytest releases at the end of an item."""
     from _pytest.logging import caplog_handler_key, caplog_records_key
 
     item._request = False  # type: ignore[assignment]
@@ -281,26 +281,26 @@ def forget_phases(item: pytest.Function) -> None:
 
 
 def skipped(why: str) -> BaseException:
-    """What to raise for a skip that is shown at the entry instead of in our code."""
+    """What to raise for a skip so that pytest shows it at the entry, not in our code."""
     return pytest.skip.Exception(why, _use_item_location=True)
 
 
 def counted(config: pytest.Config) -> dict[str, list[Any]]:
-    """The terminal reporter's lists of reports, by what they are counted as."""
+    """The terminal reporter's lists of reports by outcome."""
     found: dict[str, list[Any]] = getattr(config.pluginmanager.getplugin("terminalreporter"), "stats", {})
     return found
 
 
 @contextlib.contextmanager
 def uncaptured(config: pytest.Config) -> Iterator[None]:
-    """Let what is written meanwhile reach the terminal."""
+    """Let output inside this context reach the terminal."""
     manager = config.pluginmanager.getplugin("capturemanager")
     with manager.global_and_fixture_disabled() if manager is not None else contextlib.nullcontext():
         yield
 
 
 def stop_session(config: pytest.Config, why: str) -> None:
-    """Let this session, and xdist's, stop after the current item."""
+    """Stop this session, and xdist's, after the current item."""
     for name in ("session", "dsession"):
         session = config.pluginmanager.getplugin(name)
         if session is not None and not getattr(session, "shouldstop", False):
@@ -336,5 +336,5 @@ class Sink:
         self._reporter.write_sep(sign, printable(title), **markup)
 
     def obeyed(self, line: str) -> None:
-        """A line that a CI runner is meant to obey; who made it has escaped what others wrote."""
+        """A line that a CI runner is meant to obey; the caller has escaped untrusted text in it."""
         self._reporter.write_line(line)

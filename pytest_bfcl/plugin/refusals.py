@@ -1,4 +1,4 @@
-"""What a command line must not say: options that do not exist, that need a model, or that would change nothing."""
+"""Refused command lines: unknown options, options that need a model, options without effect."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pytest_bfcl.failures import UsageError
 
 
 def refuse_unknown(args: Sequence[str], names: Iterable[str]) -> None:
-    """Raise `pytest.UsageError` for an option that looks like ours and is none, saying which one may be meant.
+    """Raise `pytest.UsageError` for an unknown option that resembles ours, with the one that may be meant.
 
     ``names`` are those of our options, without ``--bfcl-``.
     """
@@ -31,7 +31,7 @@ def refuse_unknown(args: Sequence[str], names: Iterable[str]) -> None:
 
 
 def refuse_unknown_key(config: pytest.Config, key: str) -> NoReturn:
-    """Raise `pytest.UsageError` for a key of the configuration file that looks like ours and is none."""
+    """Raise `pytest.UsageError` for an unknown key of the configuration file that resembles ours."""
     from pytest_bfcl.run_options import OPTIONS
     from pytest_bfcl.suggestions import did_you_mean
 
@@ -40,9 +40,9 @@ def refuse_unknown_key(config: pytest.Config, key: str) -> NoReturn:
 
 
 def refuse_others_words(parser: pytest.Parser, args: Sequence[str], names: Iterable[str]) -> None:
-    """Raise `pytest.UsageError` for bfcl-eval's options, and for ours without ``bfcl-``, next to a model.
+    """Raise `pytest.UsageError` for options of bfcl-eval, and ours without ``bfcl-``, next to a model.
 
-    What a plugin or a conftest registered is theirs.
+    Registered options of plugins and conftest files are accepted.
     """
     from pytest_bfcl.run_options.refusals import written_here
 
@@ -55,10 +55,8 @@ def refuse_others_words(parser: pytest.Parser, args: Sequence[str], names: Itera
 
 
 def refuse_without_model(config: pytest.Config) -> None:
-    """Raise `pytest.UsageError` when our options were typed and no model is named: nothing of ours would run.
-
-    Options in configuration files (ini keys, ``addopts``) are no request, nor is a recording, which replaces the
-    model.
+    """Raise `pytest.UsageError` for our options without a model, as nothing of ours would run. Options in configuration
+    files (ini keys, ``addopts``) are accepted, and so is a recording, which replaces the model.
     """
     named = named_options(config.invocation_params.args)
     if re.search(r"(^|,)(replay|prune)=", config.getoption("bfcl_record") or ""):  # what is recorded needs no model
@@ -72,7 +70,7 @@ def refuse_without_model(config: pytest.Config) -> None:
 
 
 def named_options(args: Sequence[object]) -> list[str]:
-    """The options of ours, or nearly, that a command line names."""
+    """Options of ours, or similar ones, on a command line."""
     texts = [str(each) for each in args]
     if "--" in texts:
         texts = texts[: texts.index("--")]
@@ -80,7 +78,7 @@ def named_options(args: Sequence[object]) -> list[str]:
 
 
 def refuse_ineffective(config: pytest.Config) -> None:
-    """Raise `pytest.UsageError` for what was typed and would change nothing."""
+    """Raise `pytest.UsageError` for typed options without effect."""
     from pytest_bfcl.run_options import OPTIONS, refusals
 
     typed = {option.name: config.getoption(option.key, None) for option in OPTIONS}

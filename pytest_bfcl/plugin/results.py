@@ -1,4 +1,4 @@
-"""The process that reports: every record is kept the moment it arrives, counted, and passed to listeners."""
+"""The reporting process: every record is stored on arrival, counted, and passed to listeners."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Progress:
         self._next = self._started + FIRST_S
 
     def see(self) -> None:
-        """After a finished entry, say where the run stands, if it is time."""
+        """After a finished entry, print the run's progress if it is time."""
         now = time.monotonic()
         if now < self._next:
             return
@@ -72,8 +72,8 @@ class Progress:
 class Results:
     """Receives records on the controller.
 
-    ``planned`` are the node ids that will be run, ``broken`` the lines of entries that cannot be used,
-    ``foreign_failures`` counts failures that are not entries'. ``fresh`` gives the record of a report made here.
+    ``planned`` are the node ids that will run, ``broken`` the lines of unusable entries, ``foreign_failures`` counts
+    failures of other tests. ``fresh`` gives the record of a report made here.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class Results:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Write the record of a finished item; count failures that are not ours."""
+        """Write the record of a finished item; count failures of other tests."""
         text: str | None = getattr(report, "bfcl", None)
         if str(report.outcome) == "rerun" or (text is None and report.outcome == "passed"):
             return
@@ -117,19 +117,19 @@ class Results:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        """A collection error is its own failure; an entry that cannot be used has a record all the same."""
+        """A collection error is its own failure; an unusable entry also has a record."""
         self.foreign_failures += report.failed
         self.broken += getattr(report, "bfcl", ())
         if self._session.distributed:
             self.receive_broken()
 
     def plan(self, nodeids: Sequence[str], entries: Sequence[tuple[str, str]]) -> None:
-        """What this session will run; ``entries``: id and category of those that are entries."""
+        """The planned items; ``entries``: id and category of those that are entries."""
         self.planned = list(nodeids)
         self.run.plan(entries, len(entries) + len(self.broken))
 
     def receive_broken(self) -> None:
-        """Write the records of entries that cannot be used, once the run has begun."""
+        """Write the records of unusable entries once the run has begun."""
         waiting, self.broken = self.broken, []
         if self._session.config.option.collectonly or self._session.plan.dry_run:
             return
@@ -137,7 +137,7 @@ class Results:
             self.receive(cast("ResultLine", json.loads(text)), text)
 
     def receive(self, record: ResultLine, text: str | None = None) -> None:
-        """Keep one record (``text`` is its line, where it is known) and notify listeners."""
+        """Store one record (``text`` is its line, if known) and notify listeners."""
         if self.run.directory is None:
             opened(self.run)
         self.run.take(record, text)
@@ -147,7 +147,7 @@ class Results:
             self._session.notices.stop(reason)
 
     def _crash_record(self, report: pytest.TestReport) -> ResultLine | None:
-        """The record of an entry during which a worker died; ``None`` for every other report."""
+        """The record of an entry whose worker died; ``None`` for every other report."""
         if str(report.when) != "???" or (category := self._session.data.category_at(report.nodeid)) is None:
             return None
         label = report.nodeid.partition("[")[2].removesuffix("]")

@@ -1,4 +1,4 @@
-"""What one active pytest process knows from its start: options, settings, role, data, notices. It does nothing.
+"""The facts of one active pytest process from its start: options, settings, role, data, notices. No behaviour.
 
 One `Session` per process in ``config.stash``. Under xdist the controller plans, writes results and prints; workers
 collect, converse and judge.
@@ -36,9 +36,8 @@ SESSION = pytest.StashKey["Session"]()
 
 
 class Session:
-    """The plain facts of an active session in one process; the collaborators are built on it by `activate`.
-
-    ``worker`` is what the controller sent to this process, ``None`` outside xdist workers.
+    """The facts of an active session in one process; `activate` builds the other objects from it. ``worker`` has the
+    controller's data for this process, ``None`` outside xdist workers.
     """
 
     def __init__(self, config: pytest.Config) -> None:
@@ -59,7 +58,7 @@ class Session:
             self.notices.note(f"--model {', '.join(typed)} is used, not the ini file's {', '.join(configured)}")
 
     def serve_at(self, addresses: Mapping[str, str]) -> None:
-        """Have models asked at these addresses, on workers that are started later too."""
+        """Use these addresses for models, also on workers that start later."""
         self.settings = replace(self.settings, served={**self.settings.served, **addresses})
         self.plan = replace(self.plan, settings=self.settings.to_dict())
 
@@ -70,7 +69,7 @@ class Session:
 
     @property
     def distributed(self) -> bool:
-        """Whether this process is a controller that lets workers do the work."""
+        """Whether this process is a controller whose workers run the items."""
         option = self.config.option
         return not self.is_worker and getattr(option, "dist", "no") != "no" and bool(getattr(option, "tx", None))
 
@@ -88,7 +87,7 @@ class Session:
 
     @cached_property
     def foreign_data(self) -> str | None:
-        """On a worker: what is wrong when its host has other data than the controller's."""
+        """On a worker: the error if its host has other data than the controller's."""
         dataset = self.data.measured
         if not self.worker or dataset.sha256 == self.worker["data_sha256"]:
             return None
@@ -100,9 +99,9 @@ class Session:
 
 
 def _with_named_models(plan: Plan) -> Plan:
-    """The plan with every model named, also those only their server can name, with its address; raises `UsageError`.
+    """The plan with every model named (also those that only their server can name) and its address.
 
-    No request is sent where every model has a name, or where the engine is to be started.
+    No request is sent if every model has a name, or if the run starts the engine.
     """
     from pytest_bfcl.session.serving import name_models
 
@@ -114,7 +113,7 @@ HOSTS = "how files of workers on other hosts travel"
 
 
 def run_path(session: Session) -> Path:
-    """Where the run is kept."""
+    """The path of the run."""
     from pytest_bfcl.runs.directory import default_path
 
     if session.worker:
@@ -124,14 +123,14 @@ def run_path(session: Session) -> Path:
 
 
 def earlier_parts(session: Session, path: Path) -> EarlierParts:
-    """Results of earlier parts of the run; workers get them from the controller."""
+    """Results of earlier parts of the run; workers receive them from the controller."""
     if session.worker:
         return EarlierParts.from_dict(session.worker["earlier"])
     return EarlierParts.read(path, session.notices.note)
 
 
 def run_of(session: Session, path: Path, earlier: EarlierParts, contenders: Sequence[Contender]) -> Run:
-    """The session's run; the controller writes it, unless it is a dry run."""
+    """The session's run; the controller stores it, unless it is a dry run."""
     return Run(
         session.data,
         contenders,
@@ -145,7 +144,7 @@ def run_of(session: Session, path: Path, earlier: EarlierParts, contenders: Sequ
 
 
 def opened(run: Run) -> RunDirectory | None:
-    """Create or continue the run directory (controller only); raises `pytest.UsageError` when that cannot be."""
+    """Create or resume the run directory (controller only). Raises `pytest.UsageError` if that fails."""
     try:
         return run.open()
     except (UsageError, HarnessError) as error:

@@ -23,7 +23,7 @@ INTERRUPTED = "interrupted"
 HURRIED_S = 5.0
 """The longest wait for the report after Ctrl-C."""
 MAXFAIL = "stopping after "
-"""How pytest and xdist begin to say that ``-x`` or ``--maxfail`` stopped a session."""
+"""How messages of pytest and xdist begin if ``-x`` or ``--maxfail`` stopped a session."""
 
 
 class SessionEnd:
@@ -45,7 +45,7 @@ class SessionEnd:
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Summarise, judge the gates, set the exit code, close the run."""
+        """Summarise, check the gates, set the exit code, close the run."""
         run = self._run
         if self._termination.was_requested and session.exitstatus in JUDGED:  # after the last item
             session.exitstatus = pytest.ExitCode.INTERRUPTED
@@ -79,7 +79,7 @@ class SessionEnd:
             session.exitstatus = code
 
     def _has_work(self) -> bool:
-        """Whether there was something to run, or is in earlier parts; workers are started before that is known."""
+        """Whether something was selected, or is in earlier parts; workers start before that is known."""
         here = bool(self._session.data.checks) or any(map(category_at, self._results.planned))
         return here or bool(self._run.earlier.settled)
 
@@ -98,11 +98,11 @@ class SessionEnd:
         return str(reason) if reason is not None else None
 
     def _is_finished_again(self, session: pytest.Session) -> bool:
-        """Whether nothing was left to ask of a run that was named again."""
+        """Whether a run that was named again had nothing left to send."""
         return session.exitstatus == pytest.ExitCode.NO_TESTS_COLLECTED and bool(self._run.earlier.settled)
 
     def _exit_code(self, session: pytest.Session, stopped: str | None) -> int | None:
-        """The gates' verdict as exit code, or ``None`` to leave pytest's."""
+        """The gates' verdict as exit code, or ``None`` to keep pytest's."""
         if stopped and stopped.startswith(MAXFAIL):  # -x: no verdict; xdist would call it an interruption
             return pytest.ExitCode.TESTS_FAILED
         if stopped:
@@ -115,7 +115,7 @@ class SessionEnd:
 
     @property
     def troubles(self) -> list[str]:
-        """What fails the session though its gates are met: tests that are no entries."""
+        """What fails the session even if its gates are met: other tests."""
         count = self._results.foreign_failures
         return [f"{count} other tests failed"] if count else []
 
@@ -127,7 +127,7 @@ class SessionEnd:
             self._notices.note(told)
 
     def _write_step_summary(self, summary: Summary) -> None:
-        """The summary as Markdown, where GitHub shows it with a job."""
+        """The summary as Markdown, for GitHub's job page."""
         from pytest_bfcl.reporting.markdown import append_step_summary
 
         if trouble := append_step_summary(summary, os.environ):

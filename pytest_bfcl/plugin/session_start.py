@@ -1,4 +1,4 @@
-"""How the run of a session starts: a dry run prints its estimate; otherwise models and run directory are made ready."""
+"""The start of a session's run: a dry run prints its estimate; otherwise models and run directory are prepared."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class SessionStart:
-    """The beginning of the items, on the controller."""
+    """The time before the first item, on the controller."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class SessionStart:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self, session: pytest.Session) -> None:
-        """Refuse what would only come out on workers, and misspelt marks: ``not multturn`` would deselect nothing."""
+        """Refuse what only workers would notice, and misspelt marks: ``not multturn`` would deselect nothing."""
         option = session.config.option
         if getattr(option, "help", False):
             return
@@ -69,7 +69,7 @@ class SessionStart:
             )
 
     def _say_nothing_is_left(self, config: pytest.Config) -> None:
-        """Exit code 5 alone does not say whose choice left no entry."""
+        """Exit code 5 alone does not show which option left no entry."""
         keyword, marks = str(config.option.keyword or ""), str(config.option.markexpr or "")
         asked = [f"-k {keyword!r}"] * bool(keyword) + [f"-m {marks!r}"] * bool(marks)
         asked += [f"--bfcl-categories {','.join(self._session.plan.categories)}"] * bool(self._session.plan.categories)
@@ -79,14 +79,14 @@ class SessionStart:
             self._session.notices.tell(told)
 
     def _say_ahead(self, session: pytest.Session) -> None:
-        """Which entries will be skipped and whether Overall can be claimed: after everything that refuses a run."""
+        """Print which entries will be skipped and whether the Overall score is possible, after all refusals."""
         chosen = [item.ref.category for item in session.items if isinstance(item, EntryItem)]
         part, data = self._run.is_part, self._session.data.dataset
         self._session.notices.say_ahead(chosen, self._conversations.skip_reason, data, part=part)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
-        """A dry run ends after collection; otherwise the run directory is opened before the first item."""
+        """A dry run ends after collection; otherwise open the run directory before the first item."""
         if session.config.option.collectonly:
             return None
         if self._session.plan.dry_run:

@@ -1,4 +1,4 @@
-"""What an active session prints: one header line, and a summary a person can act on."""
+"""Terminal output of an active session: one header line, and a summary."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Terminal:
         pytest_internals.show_unchanged(session.config, lambda nodeid: virtual_argument(nodeid) is not None)
 
     def pytest_report_header(self) -> list[str]:
-        """Data, models, rules, place; of own tests what is left out, or that nothing else is run."""
+        """Data, models, rules, place; for own tests what is left out, or that nothing else runs."""
         models = ", ".join(spec.text for spec in self._session.specs)
         if self._session.plan.own_tests and self._data.arguments == [] and not self._data.named_files:
             return [f"bfcl: {models} for your own tests; recording and replaying add no entries"]
@@ -63,7 +63,7 @@ class Terminal:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_terminal_summary(self, terminalreporter: Any, exitstatus: int) -> Generator[None, Any, Any]:
-        """Below everything that others print: failures by reason, then what the run came to; of a refusal nothing."""
+        """Printed last: failures by reason, then the results; after a refusal nothing."""
         try:
             return (yield)
         finally:

@@ -1,7 +1,7 @@
-"""SIGTERM ends a run as Ctrl-C does: replies on their way get a grace, then state, summary and exit code 2.
+"""SIGTERM ends a run like Ctrl-C: pending replies get a short time, then state, summary and exit code 2.
 
-A job scheduler and ``timeout`` send it. Python's default would end the process at once, and the run directory would go
-on saying that the run is in progress. A second signal waits for no reply; one more, or one after the summary, ends the
+Job schedulers and ``timeout`` send it. Python's default would end the process at once, and the run directory would
+still show a run in progress. After a second signal no reply is awaited; a third, or one after the summary, ends the
 process.
 """
 
@@ -18,16 +18,15 @@ from types import FrameType
 import pytest
 
 SAME_SIGNAL_S = 0.3
-"""Signals closer than this are one: ``timeout`` sends it to the process and to its group, wrappers pass Ctrl-C on."""
+"""Signals closer than this count as one: ``timeout`` signals the process and its group, wrappers pass Ctrl-C on."""
 DEFAULTS: dict[signal.Signals, object] = {
     signal.SIGTERM: signal.SIG_DFL, signal.SIGINT: signal.default_int_handler,
 }  # fmt: skip
 
 
 class Termination:
-    """Takes both signals while a session lasts, unless the project has its own handlers.
-
-    ``hurried`` stop waiting at the second signal; ``kept``: the summary is written.
+    """Handles both signals during a session, unless the project has its own handlers. ``hurried`` are called at the
+    second signal; ``kept``: the summary is written.
     """
 
     def __init__(self) -> None:
@@ -41,11 +40,11 @@ class Termination:
 
     @property
     def was_requested(self) -> bool:
-        """Whether a signal came."""
+        """Whether a signal has arrived."""
         return self._asked_at is not None
 
     def ask(self) -> None:
-        """End the session from another thread, as a signal would; a session that is ending already is left to it."""
+        """End the session from another thread, like a signal; no effect if it is already ending."""
         if not self.was_requested and signal.SIGTERM in self._ours and hasattr(signal, "pthread_kill"):
             signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGTERM)  # wakes a waiting event loop
 
@@ -53,7 +52,7 @@ class Termination:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self, session: pytest.Session) -> None:
-        """From here on there may be a run directory."""
+        """From here on a run directory may exist."""
         self._session = session
         if threading.current_thread() is threading.main_thread():
             self._ours = [number for number, usual in DEFAULTS.items() if signal.getsignal(number) is usual]
@@ -62,19 +61,19 @@ class Termination:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_collection(self) -> Generator[None, object, object]:
-        """Items are being found: nothing is lost by breaking off."""
+        """During collection nothing is lost by an interruption."""
         with self._raising():
             return (yield)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtestloop(self) -> Generator[None, object, object]:
-        """Around all items. Before and after, pytest would not survive an interruption: there it is only noted."""
+        """Around all items. Before and after, pytest would not survive an interruption, so it is only noted."""
         with self._raising():
             return (yield)
 
     @contextmanager
     def _raising(self) -> Iterator[None]:
-        """While it lasts a signal interrupts; so does one that came before, at its start."""
+        """In this context a signal interrupts; so does an earlier one, at its start."""
         if self.was_requested:
             _stop()
         self._raises = True
@@ -84,7 +83,7 @@ class Termination:
             self._raises = False
 
     def pytest_unconfigure(self) -> None:
-        """Everything is kept: from here on the signals do what they always do."""
+        """Everything is stored: from here on the signals have their default effect."""
         for number in self._ours:
             signal.signal(number, DEFAULTS[number])  # type: ignore[arg-type]
         self._ours = []
@@ -110,7 +109,7 @@ class Termination:
 
 
 def _interrupt() -> None:
-    """Let pytest end the session: at once, or when the conversation that is at work has made its step."""
+    """Let pytest end the session: at once, or after the current step of a conversation."""
     try:
         loop = asyncio.get_running_loop()
     except RuntimeError:

@@ -1,4 +1,4 @@
-"""What ``--bfcl-help`` prints: the groups, the options of one group, or one option."""
+"""The pages of ``--bfcl-help``: all groups, one group, or one option."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _INDENT = " " * 24
 
 
 def help_page(asked: str, options: Sequence[Option] = OPTIONS, width: int = 100) -> str:
-    """The page of a group's or an option's name, of ``all``, or (empty) of the groups. Raises `UsageError`."""
+    """The page of a group, an option, ``all``, or (empty) of the groups. Raises `UsageError`."""
     asked = asked.removeprefix("--").removeprefix("bfcl-")
     if not asked:
         return _groups(options)

@@ -1,8 +1,7 @@
-"""Options from TOML: a project's table ``[tool.pytest-bfcl]``, the named profiles (`profiles.toml`), a user's own file.
-
-A profile has ``about``, ``source`` and a table ``options``; a project's table holds the options themselves. Each maps
-an option to its text as on the command line, a number, a list of texts for a repeatable option, true for a switch.
-What is typed counts first, then what is in an ini file, then the project's table, then the profile.
+"""Options from TOML: a project's table ``[tool.pytest-bfcl]``, the named profiles (`profiles.toml`), a user's file. A
+profile has ``about``, ``source`` and a table ``options``; a project's table has the options directly. A value is the
+text of the command line, a number, a list for a repeatable option, or true for a switch. Precedence: command line, ini
+file, project's table, profile.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from pytest_bfcl.suggestions import instead_of
 MOST_BYTES = 100_000
 TABLE = "pytest-bfcl"
 _OWN = frozenset({"model", "profile", "out", "dry-run", "write-expected"})
-"""Options of one run, which neither a profile nor a project can say."""
+"""Options of a single run, which profiles and projects cannot set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +47,9 @@ def read_profile(text: str) -> Profile:
 
 @cache
 def read_project(folder: Path) -> Mapping[str, Any]:
-    """The table ``[tool.pytest-bfcl]`` of a folder's ``pyproject.toml``: option → its value, converted; else nothing.
+    """The table ``[tool.pytest-bfcl]`` of a folder's ``pyproject.toml``: option → its converted value; else nothing.
 
-    Raises `UsageError` for what is in the table; what else is wrong with the file is other tools' to say.
+    Raises `UsageError` for a mistake in the table; other tools report other mistakes of the file.
     """
     path = folder / "pyproject.toml"
     try:
@@ -65,7 +64,8 @@ def read_project(folder: Path) -> Mapping[str, Any]:
 
 
 def fallback_of(option: Option, folder: Path, profile: str | None) -> Any:
-    """What an option is that was neither typed nor is in an ini file: the project's, the profile's, the default.
+    """The value of an option that is neither typed nor in an ini file: the project's, the profile's, the default.
+    Raises `UsageError`.
 
     Raises `UsageError`.
     """
@@ -76,7 +76,7 @@ def fallback_of(option: Option, folder: Path, profile: str | None) -> Any:
 
 
 def profile_text(values: Mapping[str, Any]) -> str:
-    """What a run says of its profile: name, digest of a user's file, and which of its options have other values."""
+    """The profile in words: name, digest of a user's file, and which of its options have other values."""
     import hashlib
 
     name = values["profile"]
@@ -110,7 +110,8 @@ def _profile(name: str, content: Mapping[str, Any], folder: Path) -> Profile:
 
 
 def _options(given: Mapping[str, Any], where: str, folder: Path) -> Mapping[str, Any]:
-    """Option → its value, converted; paths count from ``folder``. Raises `UsageError` beginning with ``where``."""
+    """Option → its converted value; paths are relative to ``folder``. Raises `UsageError` that begins with
+    ``where``."""
     named = {option.name: option for option in OPTIONS if option.name not in _OWN}
     if unknown := [key for key in given if key not in named]:
         advice = "it is said where the run is started" if unknown[0] in _OWN else instead_of(unknown[0], sorted(named))

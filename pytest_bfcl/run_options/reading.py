@@ -1,4 +1,4 @@
-"""The `Settings` that a run's options add up to."""
+"""Makes the `Settings` of a run from its options."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 
 def settings_of(values: Mapping[str, Any]) -> Settings:
-    """The settings; ``values``: option (`pytest_bfcl.run_options.OPTIONS`) → its value, converted.
+    """The settings; ``values``: option (`pytest_bfcl.run_options.OPTIONS`) → its converted value. Raises `UsageError`
+    that names the option.
 
     Raises `UsageError` naming the option.
     """
@@ -117,7 +118,7 @@ def _transforms(asked: Sequence[str]) -> tuple[tuple[str, ...], dict[str, dict[s
 
 
 def _split(text: str | None, part: Part) -> SplitPart | None:
-    """One part of a split; ``part``: the one that is meant, of a split that was trained on ``train`` alone."""
+    """One part of a split; ``part`` is the default for a split that was trained on ``train`` alone."""
     if text is None:
         return None
     from pytest_bfcl.selection.splits import read_part

@@ -1,4 +1,4 @@
-"""Options and arguments that are refused: contradictions, other tools' words, names that are no files."""
+"""Refused options and arguments: contradictions, words of other tools, names that are no files."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from pytest_bfcl.run_options.values import Parted, PartedReader
 def refuse_ineffective(
     typed: Mapping[str, Any], configured: Mapping[str, Any] | None = None, directory: Path = Path()
 ) -> None:
-    """Raise `UsageError` for what was typed and would change nothing, or cannot be.
+    """Raise `UsageError` for typed options that are impossible or without effect.
 
-    ``typed``: option → its value on the command line, ``None`` or ``False`` where it is not there; ``configured``: the
-    options that the ini file sets, with their values. Paths count from ``directory``.
+    ``typed``: option → its value on the command line, ``None`` or ``False`` if missing; ``configured``: options and
+    values of the ini file. Paths are relative to ``directory``.
     """
     typed, configured = _read(typed), _read(configured or {})
     _refuse_two_modes(typed, configured)
@@ -58,7 +58,7 @@ def _read(said: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _refuse_two_modes(typed: Mapping[str, Any], configured: Mapping[str, Any]) -> None:
-    """Refuse a mode that contradicts a model's suffix; a suffix that was typed counts before the ini file's mode."""
+    """Refuse a mode that contradicts a model's suffix; a typed suffix takes precedence over the ini file's mode."""
     from pytest_bfcl.models import parse_spec
 
     mode = typed.get("mode") or (None if typed.get("model") else configured.get("mode"))
@@ -74,9 +74,8 @@ _OTHER_FORMATS = (".csv", ".parquet", ".yaml", ".yml", ".toml")
 
 
 def missing_hint(argument: str, *, active: bool) -> str | None:
-    """What an argument that is no file probably means and how that is written; ``None``: nothing is known of it.
-
-    Without a model (not ``active``) only what no other suite would name so: ids, and files of the benchmark.
+    """The probable meaning of an argument that is no file, in its correct form; ``None`` if unknown. Without a model
+    (not ``active``) only names that no other suite would use: ids, and files of the benchmark.
     """
     path, colons, name = argument.replace("\\", "/").partition("::")
     command = "" if active else "pytest --model PROVIDER:NAME "
@@ -101,7 +100,7 @@ def missing_hint(argument: str, *, active: bool) -> str | None:
 
 
 def run_hint(path: Path) -> str | None:
-    """What to do with a run, where its directory or one of its files is named as if it held entries."""
+    """Advice if a run, or one of its files, is named like a file of entries."""
     run = path if path.is_dir() else path.parent
     if not all((run / name).is_file() for name in _RUN_FILES[:2]) or not (path.is_dir() or path.name in _RUN_FILES):
         return None
@@ -155,7 +154,7 @@ OTHER_WORDS = {
 
 
 def written_here(option: str, ours: Sequence[str] = ()) -> str | None:
-    """What to type instead of an option: of `OTHER_WORDS`, or one of ours without its ``bfcl-``; ``None``: unknown."""
+    """The correct form of an option: from `OTHER_WORDS`, or one of ours without its ``bfcl-``; ``None``: unknown."""
     name = "--" + option.lstrip("-").removeprefix("bfcl-").replace("_", "-")
     if found := OTHER_WORDS.get(name):
         return found

@@ -1,4 +1,4 @@
-"""Every option of a run: its name, what it means, what its text may be, its default and where its value goes."""
+"""Every option of a run: its name, help, type, default and the setting that it changes."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ GROUPS: dict[Group, str] = {
 }
 """The parts of ``--bfcl-help``."""
 TITLE = "function-calling benchmark; --bfcl-help [GROUP] shows every option"
-"""Over the options of ``--help``."""
+"""Headings over the options of ``--help``."""
 
 
 class Option(NamedTuple):
     """One row: ``--bfcl-<name>`` and the ini key ``bfcl_<name>`` (dashes become underscores).
 
     ``pair`` reads the texts of a repeatable option into names and values. ``setting`` is the field of `Settings` that
-    takes the value, ``gate`` that of `GateOptions`, ``parts`` the fields of what is written behind it (`Parted`), part
-    by part. ``file``: the value is a path; ``files``: the parts that are. Without ``needs`` it would do nothing.
-    ``short`` is its line in ``--help``, for the twelve that most runs need; ``--bfcl-help GROUP`` shows all. ``use``
-    ends the sentence "Use this when"; ``page`` is the page of the documentation that explains it.
+    takes the value, ``gate`` that of `GateOptions`, ``parts`` the fields of its parts (`Parted`). ``file``: the value
+    is a path; ``files``: the parts that are. Without ``needs`` it has no effect. ``short`` is its line in ``--help``,
+    for the twelve that most runs need; ``--bfcl-help GROUP`` shows all. ``use`` ends the sentence "Use this when";
+    ``page`` is the page of the documentation that explains it.
     """
 
     name: str
@@ -58,7 +58,7 @@ class Option(NamedTuple):
         return self.short if self.default in (None, "") else f"{self.short} (default: {self.default})"
 
     def placed(self, text: str, folder: Path) -> str:
-        """The text, with paths in it counted from the folder of the file it is in."""
+        """The text, with relative paths resolved against the folder of its file."""
         head, parts = kinds.split_parts(text, getattr(self.convert, "parts", ()))
         paths = [str(folder / head) if head and self.file else head]
         paths += [f"{name}={folder / said if name in self.files else said}" for name, said in parts]
@@ -66,7 +66,7 @@ class Option(NamedTuple):
 
     @property
     def asks_verdict(self) -> bool:
-        """Whether it is a gate; a switch only changes what gates look at."""
+        """Whether it is a gate; a switch only changes other gates."""
         return bool(self.gate) and not self.flag
 
     @property
@@ -80,7 +80,7 @@ def _group(group: Group, *options: Option) -> Iterator[Option]:
 
 
 _ELSE = Settings()
-"""The defaults, where an option is a setting: only `Settings` has them."""
+"""The defaults of options that are settings: only `Settings` has them."""
 
 OPTIONS: tuple[Option, ...] = (
     *_group("entries",
@@ -271,11 +271,11 @@ OPTIONS: tuple[Option, ...] = (
 
 
 PYTESTS_OWN = frozenset(("record",))
-"""What only a test session has: recordings of own tests."""
+"""Options of test sessions only: recordings of own tests."""
 
 
 def unfolded(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Option → its value, where it has parts without them; and ``OPTION.PART`` → the part that was given."""
+    """Option → its value without parts; and ``OPTION.PART`` → a given part."""
     found = dict(values)
     for option in OPTIONS:
         value = values[option.name]

@@ -1,4 +1,4 @@
-"""What the text of an option may be: each function reads one kind and raises `ValueError` saying what would fit."""
+"""Types of option values: each function reads one kind of text and raises `ValueError` with what is allowed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def whole(low: int, high: int | None = None) -> Callable[[str], int]:
 
 
 def decimal(low: float, high: float | None = None, *, above: bool = False) -> Callable[[str], float]:
-    """A finite number from ``low`` to ``high``; ``above``: ``low`` itself does not fit."""
+    """A finite number from ``low`` to ``high``; ``above`` excludes ``low``."""
 
     def read(text: str) -> float:
         value = _float(text)
@@ -38,7 +38,7 @@ def decimal(low: float, high: float | None = None, *, above: bool = False) -> Ca
 
 
 class Parted(NamedTuple):
-    """A value with further ones behind it, ``VALUE,NAME=VALUE``; ``value`` is ``None`` where only these were given."""
+    """A value with parts behind it, ``VALUE,NAME=VALUE``; ``value`` is ``None`` if only parts were given."""
 
     value: Any
     parts: tuple[tuple[str, Any], ...] = ()
@@ -58,7 +58,7 @@ class PartedReader:
         self.parts = {name.replace("_", "-"): read for name, read in parts.items()}
 
     def __call__(self, text: str) -> Any:
-        """The value, or `Parted` with the parts behind it. Raises `ValueError` naming the part."""
+        """The value, or `Parted` with its parts. Raises `ValueError` that names the part."""
         head, found = split_parts(text, self.parts)
         try:
             value = self._main(head) if head or not found else None
@@ -92,7 +92,7 @@ def one_of(*words: str) -> Callable[[str], str]:
 
 
 def named(text: str) -> str:
-    """Any text but none."""
+    """Any text that is not empty."""
     if not text:
         raise ValueError("it names nothing")
     return text
@@ -140,7 +140,7 @@ def shard(text: str) -> list[int]:
 
 
 def price(text: str) -> list[float]:
-    """``1,2`` or ``in=1,out=2``, in USD per million tokens; one number stands for both."""
+    """``1,2`` or ``in=1,out=2``, in USD per million tokens; one number sets both."""
     parts = text.replace("/", ",").replace(";", ",").split(",")
     named = dict(part.strip().split("=", 1) for part in parts if "=" in part)
     if named:
@@ -185,16 +185,16 @@ def header(text: str) -> tuple[str, str]:
 
 
 def server(text: str) -> tuple[str, str]:
-    """``NAME=COMMAND`` or ``NAME=URL`` of an MCP server; messages do not show where it is, that may hold a key."""
+    """``NAME=COMMAND`` or ``NAME=URL`` of an MCP server; messages do not show the value, which may contain a key."""
     from pytest_bfcl.dataset.served_entry import named_server
 
     return named_server(text)
 
 
 def servers(pairs: Mapping[str, str]) -> dict[str, dict[str, str]]:
-    """The fields of `Settings` that say where MCP servers are, and which commands run around their trials.
+    """The fields of `Settings` for MCP servers and the commands around their trials.
 
-    ``pairs``: ``NAME``, ``NAME.setup`` and ``NAME.teardown`` as they were written.
+    ``pairs``: ``NAME``, ``NAME.setup`` and ``NAME.teardown`` as written.
     """
     found: dict[str, dict[str, str]] = {"mcp": {}, "mcp_setup": {}, "mcp_teardown": {}}
     for name, where in pairs.items():
@@ -247,7 +247,7 @@ def rest(text: str) -> str:
 
 
 def _existing(choice: str, folder: str | None) -> str:
-    """The choice itself; raises `ValueError` when the recording it names is not there."""
+    """The source itself. Raises `ValueError` if its recording does not exist."""
     if folder is not None:
         place = Path(folder).expanduser()
         if not place.is_dir():

@@ -1,4 +1,4 @@
-"""Whether two numbers are the same measurement: the one rule that every command asks (docs/gates.md).
+"""Whether two numbers are the same measurement: one rule that every command uses (docs/gates.md).
 
 The answer is *the same*, *the same but for …* (printed with both numbers) or *not comparable because …* (refused).
 """
@@ -20,18 +20,18 @@ from pytest_bfcl.settings import STEP_LIMIT
 
 
 class Purpose(Enum):
-    """Why two numbers stand together, and so what must be the same."""
+    """The purpose for which two numbers appear together, and so which facts must be equal."""
 
     PARTS = "parts of one run"
-    """A run is resumed: everything but the entries."""
+    """Resume a run: everything but the entries."""
     SHARDS = "shards of one whole"
-    """Runs are merged: everything but which shard it is."""
+    """Merge runs: everything but the shard."""
     REPEATS = "runs of one model"
-    """The same model on the same test: only the server may be another one."""
+    """Compare runs of one model on the same test: only the server may differ."""
     MODELS = "models on one test"
-    """A comparison or a ranking: the test; the settings of each model are printed."""
+    """Compare or rank: the test; the settings of each model are printed."""
     PUBLISHED = "a published leaderboard"
-    """Official data, official rules, whole categories."""
+    """A published table: official data, official rules, whole categories."""
 
 
 ENTRIES = "entries"
@@ -39,8 +39,8 @@ TEST = "test"
 MODEL = "model"
 SERVER = "server"
 ORIGIN = "origin"
-"""What a difference is about: which entries, the rest of the test, the settings of the model, who served it, where the
-run is from (release, profile, repeats; always printed, never refused)."""
+"""The subject of a difference: entries, the rest of the test, settings of the model, the server, or the run's origin
+(release, profile, repeats; always printed, never refused)."""
 
 _REFUSED: Mapping[Purpose, frozenset[str]] = {
     Purpose.PARTS: frozenset((TEST, MODEL, SERVER)),  # which entries a part has is its own
@@ -52,12 +52,12 @@ _REFUSED: Mapping[Purpose, frozenset[str]] = {
 
 
 LISTED = 4
-"""Lines that a message spends on differences."""
+"""Lines of a message for differences."""
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One thing that two measurements do not share; ``effect``: what it may do to the number."""
+    """One fact that differs between two measurements; ``effect``: its possible effect on the number."""
 
     kind: str
     text: str
@@ -69,14 +69,14 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Comparability:
-    """The answer for two measurements: ``refused`` differences, and ``noted`` ones."""
+    """The answer for two measurements, with ``refused`` and ``noted`` differences."""
 
     refused: tuple[Difference, ...] = ()
     noted: tuple[Difference, ...] = ()
 
     @property
     def same(self) -> bool:
-        """Whether nothing differs."""
+        """Whether there is no difference."""
         return not self.refused and not self.noted
 
     @property
@@ -87,7 +87,7 @@ class Comparability:
         return f"the same but for {'; '.join(map(str, self.noted))}" if self.noted else "the same measurement"
 
     def listed(self) -> str:
-        """The refused differences, one a line; a message has at most five lines, so the fourth line names the rest."""
+        """The refused differences, one a line; a message has at most five lines, so the fourth names the rest."""
         whole = self.refused if len(self.refused) <= LISTED else self.refused[: LISTED - 1]
         rest = ", ".join(each.text.partition(":")[0] for each in self.refused[len(whole) :])
         return "\n".join(f"  {each}" for each in [*whole, *([f"also: {rest}"] if rest else [])])
@@ -96,7 +96,8 @@ class Comparability:
 def comparability(
     one: Fingerprint, other: Fingerprint, purpose: Purpose, *, accept: Container[str] = ()
 ) -> Comparability:
-    """Whether numbers of two runs may be compared; ``accept``: kinds that the user accepts (``--shared``)."""
+    """Whether numbers of two runs may be compared; ``accept``: kinds of differences that the user accepts
+    (``--shared``)."""
     refused = _REFUSED[purpose]
     parts = purpose in (Purpose.PARTS, Purpose.SHARDS)
     found = list(_differences(one, other, parts=parts))
@@ -111,10 +112,11 @@ def comparability(
 
 
 def published_comparability(run: Fingerprint, version: str = "") -> Comparability:
-    """Whether a run's numbers may be shown with a published leaderboard of this data version; empty: it is not known.
+    """Whether a run's numbers may be shown with a published leaderboard of this data version; empty: unknown.
 
-    A leaderboard is a measurement, too: whole categories of the official data, official rules, 20 steps, and each
-    model as the reference's command line asks it. It has no release of ours, and its servers are the makers'.
+    A leaderboard is a measurement, too: whole categories of the official data, official rules, 20 steps, and each model
+    with the settings of the reference's command line. It has no release of ours, and the models' makers run its
+    servers.
     """
     like_board = replace(
         run, dataset="official", dataset_version=version or run.dataset_version.partition("+")[0], rules="official",
@@ -133,7 +135,7 @@ def published_comparability(run: Fingerprint, version: str = "") -> Comparabilit
 
 
 def _as_reference(model: ModelFingerprint) -> ModelFingerprint:
-    """A model as the reference's command line asks it; one that takes no temperature has none there either."""
+    """A model with the settings of the reference's command line; a model without temperature has none there either."""
     parameters = {"temperature": TEMPERATURE} if "temperature" in model.parameters else {}
     return replace(
         model, parameters=parameters, prompt_sha256=None, reasoning="reference", decoder=None, template=None,
@@ -142,7 +144,7 @@ def _as_reference(model: ModelFingerprint) -> ModelFingerprint:
 
 
 TEMPERATURE = 0.001
-"""Of the reference's command line."""
+"""The temperature of the reference's command line."""
 
 
 _EFFECTS = {
@@ -171,7 +173,7 @@ _EFFECTS = {
     "release": "another release may have judged otherwise",
     "profile": "its options are compared one by one",
 }
-"""Dimension → what a difference may do to the number."""
+"""Dimension → the possible effect of a difference on the number."""
 
 
 def _difference(kind: str, what: str, mine: object, theirs: object, effect: str = "") -> Iterator[Difference]:
@@ -212,7 +214,7 @@ def _differences(one: Fingerprint, other: Fingerprint, *, parts: bool) -> Iterat
 
 
 def _server_differences(one: Fingerprint, other: Fingerprint, condition: str) -> Iterator[Difference]:
-    """Of MCP servers that both runs used: where they are (``mcp``), or what answered there (``served``)."""
+    """MCP servers that both runs used: their places (``mcp``), or what answered there (``served``)."""
     mine, theirs = (dict(each.conditions.get(condition) or {}) for each in (one, other))
     for name in sorted(mine.keys() & theirs.keys()):
         for part in changed_parts(mine[name], theirs[name]):
@@ -241,7 +243,7 @@ _ORIGIN: Mapping[str, Callable[[Fingerprint], object]] = {
 
 
 def _shard_differences(one: Fingerprint, other: Fingerprint) -> Iterator[Difference]:
-    """What shards were taken from: everything that was asked for but which shard it is; lists in one order."""
+    """The selection without the shard; lists in one order."""
 
     def whole(run: Fingerprint) -> Fields:
         facts = {**run.selection, **{name: run.conditions.get(name) for name in ("repeat", "seed")}}
@@ -255,7 +257,7 @@ def _shard_differences(one: Fingerprint, other: Fingerprint) -> Iterator[Differe
 
 
 def _members(value: object) -> object:
-    """A fact of a selection in a line: of thousands of ids a few, and the digest of all."""
+    """A fact of a selection in one line: of thousands of ids a few, and the digest of all."""
     if not isinstance(value, list | tuple):
         return value
     members = sorted(map(str, value))
@@ -269,7 +271,7 @@ SHOWN = 5
 
 
 def entries_text(run: Fingerprint) -> str:
-    """Which entries of each category a run asked, in words; ``all`` where nothing chose among them."""
+    """The selected entries of each category in words; ``all`` without a selection."""
     chosen, found = run.selection, []
     if sample := chosen.get("sample"):
         found.append(f"sample of {sample}, seed {run.conditions.get('seed', 0)}")
@@ -290,7 +292,7 @@ def _split_text(facts: Any) -> str:
 
 
 def _provider_differences(one: Fingerprint, other: Fingerprint) -> Iterator[Difference]:
-    """Where both runs asked the outside, and did not get the same: by recordings, else by the request."""
+    """Differences in the services that both runs reached: by recordings, else by request."""
     for option, name, said in (("search", WEB, "search"), ("rest", REST, "REST")):
         mine, theirs = one.provider(option), other.provider(option)
         if not (one.uses(name) and other.uses(name)) or (mine == theirs and not mine.startswith("replay")):
@@ -308,7 +310,7 @@ _ASKED = {
     "thoughts": (MODEL, "think"), "template": (MODEL, "template"), "system prompt": (MODEL, "prompt_sha256"),
     "base URL": (SERVER, "base_url"),
 }  # fmt: skip
-"""The settings of a model, in words: the kind of a difference, the fingerprint's field."""
+"""The settings of a model in words: the kind of difference, the fingerprint's field."""
 
 
 def _model_differences(

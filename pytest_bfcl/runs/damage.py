@@ -1,4 +1,4 @@
-"""What reading left out, said in the same words by every verb, and the refusal to call a score with gaps a score."""
+"""Damaged lines: one wording for every verb, and the refusal to score results with gaps."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ ALLOW = "--allow-missing"
 
 
 class LeftOut:
-    """Collects the lines left out while reading, each once; reading again is not counted again."""
+    """Collects damaged lines while reading, each counted once."""
 
     def __init__(self) -> None:
         self._lines: dict[tuple[Path, int], DamagedLine] = {}
 
     def __call__(self, line: DamagedLine) -> None:
-        """Take one damaged line, or a damaged file (line 0)."""
+        """Record one damaged line, or a damaged file (line 0)."""
         self._lines.setdefault((line.path, line.line), line)
 
     def __len__(self) -> int:
@@ -26,11 +26,11 @@ class LeftOut:
 
     @property
     def lines(self) -> list[DamagedLine]:
-        """The lines, in the order in which they were met."""
+        """The damaged lines in the order of reading."""
         return list(self._lines.values())
 
     def sentences(self) -> Iterator[str]:
-        """One sentence a file: how many of its lines were left out, which is the first and what is wrong with it."""
+        """One sentence a file: the number of damaged lines, the first of them and its error."""
         files: dict[Path, list[DamagedLine]] = {}
         for line in self._lines.values():
             files.setdefault(line.path, []).append(line)

@@ -1,4 +1,4 @@
-"""The run directory (docs/contracts.md, "The run directory"): one folder, one writer, everything append-only.
+"""The run directory (docs/contracts.md, "The run directory"): one folder, one writer, append-only files.
 
 The process that reports outcomes opens it with `RunDirectory.start` and holds its lock; workers only add their own
 files through `pytest_bfcl.runs.journal.Journal`; readers use `RunDirectory.open`.
@@ -50,11 +50,11 @@ FIRST_LINE = 1 << 20
 SUMMARY_FILE = "summary.json"
 LOCK_FILE = ".lock"
 LAST_FAILED = "last_failed"
-"""In a selection: only entries that failed before were run again (``--lf``)."""
+"""Value of a selection: only entries that failed before were run again (``--lf``)."""
 
 
 def default_path(models: Iterable[str], root: Path = Path("reports")) -> Path:
-    """``reports/<UTC time>-<model>``, made unique with a number when taken."""
+    """``reports/<UTC time>-<model>``, with a number if that exists."""
     names = [folder_name(model) for model in models]
     label = names[0] if len(names) == 1 else f"{len(names)}-models"
     stem = f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{label}"
@@ -74,7 +74,7 @@ _ARCHIVES = (".zip", ".tgz", ".tar", ".gz", ".7z")
 
 
 def refuse_overwriting(path: Path, inputs: Iterable[str] = ()) -> None:
-    """Raise `UsageError` where writing to ``path`` would lose what is read from there, or a file of a run."""
+    """Raise `UsageError` if writing to ``path`` would destroy its source, or a file of a run."""
     read = [each for each in map(Path, inputs) if path.exists() and each.exists() and path.samefile(each)]
     of_a_run = path.name in (RESULTS_FILE, RUN_FILE) and path.parent.joinpath(RUN_FILE).is_file()
     if read or of_a_run:
@@ -84,7 +84,7 @@ def refuse_overwriting(path: Path, inputs: Iterable[str] = ()) -> None:
 
 
 def no_run(path: Path, otherwise: str = f"name a run directory (it holds {RESULTS_FILE}) or such a file") -> str:
-    """What to do with a path that is no run: where it holds the benchmark's own results, how to make a run of them."""
+    """Advice for a path that is no run: how to make a run of the benchmark's own results there."""
     for ending, held in (("result", "replies"), ("score", "scores")):
         if next(files_named(path, f"BFCL_v*_{ending}.json"), None) is not None:
             folder = path if ending == "result" else "RESULT_FOLDER"
@@ -94,9 +94,8 @@ def no_run(path: Path, otherwise: str = f"name a run directory (it holds {RESULT
 
 
 def refuse_other_file(path: Path) -> None:
-    """Raise `UsageError` for a file that can hold no results: of a run, another than ``results.jsonl``; or an archive.
-
-    A file without an ending, or with that of lines, may be one.
+    """Raise `UsageError` for a file that cannot hold results: another file of a run than ``results.jsonl``, or an
+    archive. Accepted are files without an ending or with that of JSON lines.
     """
     if path.parent.joinpath(RUN_FILE).is_file() and path.name != RESULTS_FILE:
         raise UsageError(f"{path} is a file of a run: name its directory, {path.parent}")
@@ -129,7 +128,7 @@ class RunDirectory:
 
     @classmethod
     def create(cls, path: Path, fingerprint: Fingerprint) -> RunDirectory:
-        """Start a run in a folder without one. Raises `UsageError` when the folder holds a run or other files."""
+        """Start a run in a folder without one. Raises `UsageError` if the folder has a run or other files."""
         if is_run(path):
             raise UsageError(f"{path} already holds a run; name it to continue it, or name another folder")
         if path.exists() and (not path.is_dir() or any(child.name != LOCK_FILE for child in path.iterdir())):
@@ -138,12 +137,12 @@ class RunDirectory:
 
     @classmethod
     def open(cls, path: Path) -> RunDirectory:
-        """An existing run, for reading. Raises `UsageError` when there is none or its ``run.json`` is broken."""
+        """An existing run, for reading. Raises `UsageError` if there is none or its ``run.json`` is broken."""
         return cls(path, _read_fingerprint(path))
 
     @classmethod
     def continue_(cls, path: Path, fingerprint: Fingerprint) -> RunDirectory:
-        """Resume an existing run. Raises `UsageError` listing what differs, or that another process writes it."""
+        """Resume an existing run. Raises `UsageError` with the differences, or if another process writes it."""
         earlier = _read_fingerprint(path)
         found = comparability(earlier, fingerprint, Purpose.PARTS)
         if found.refused:
@@ -157,7 +156,7 @@ class RunDirectory:
 
     @classmethod
     def start(cls, path: Path, fingerprint: Fingerprint) -> RunDirectory:
-        """Continue the run at ``path`` if there is one, else create it."""
+        """Resume the run at ``path`` if there is one, else create it."""
         return cls.continue_(path, fingerprint) if is_run(path) else cls.create(path, fingerprint)
 
     @classmethod
@@ -186,14 +185,14 @@ class RunDirectory:
     def append(self, record: ResultLine, text: str | None = None) -> None:
         """Add one result line, flushed to the operating system. Raises `HarnessError` when the disk is full.
 
-        ``text`` is the record as one strict JSON line, when the caller has it already.
+        ``text`` is the record as one strict JSON line, if the caller has it.
         """
         if self._results is None:
             raise HarnessError(HarnessTrouble.STORAGE, f"{self.path} is open for reading only")
         self._results.append_bytes(json_line(record) if text is None else text.encode() + b"\n")
 
     def write_summary(self, summary: Summary) -> None:
-        """Replace ``summary.json``, and note in ``run.json`` how many lines it was made from."""
+        """Replace ``summary.json``, and record in ``run.json`` how many lines it covers."""
         self.fingerprint = replace(
             self.fingerprint, counted=_counted(summary), left_out=len(self.left_out), archives=self._archives()
         )
@@ -206,17 +205,17 @@ class RunDirectory:
         return {**self.fingerprint.archives, **{name: digest for name, digest in own.items() if digest is not None}}
 
     def state(self, state: str) -> None:
-        """Record how the run stands: ``finished`` or ``stopped:<why>``, with the time."""
+        """Record the run's state: ``finished`` or ``stopped:<why>``, with the time."""
         self.fingerprint = self.fingerprint.ended(state)
         self._write_fingerprint()
 
     def update(self, fingerprint: Fingerprint) -> None:
-        """Replace the fingerprint (the run was switched to prompting, a model's parameters became known)."""
+        """Replace the fingerprint (the run changed to prompting, a model's parameters became known)."""
         self.fingerprint = fingerprint
         self._write_fingerprint()
 
     def withdraw(self) -> None:
-        """Take back a run that was refused before it asked anything: it leaves what was there before, or nothing."""
+        """Undo the start of a run that was refused before its first request: earlier files stay."""
         self.state("stopped:refused")
         if self._earlier is not None:
             write_atomically(self.path / RUN_FILE, self._earlier)
@@ -251,7 +250,7 @@ class RunDirectory:
     # Reading.
 
     def records(self, on_damaged: OnDamaged | None = None) -> Iterator[ResultLine]:
-        """The results so far, the last line of each key. Damaged lines are left out, and kept in ``left_out``."""
+        """The results so far, the last line of each key. Damaged lines are skipped and collected in ``left_out``."""
 
         def leave_out(line: DamagedLine) -> None:
             self.left_out(line)
@@ -268,14 +267,14 @@ class RunDirectory:
         return self._read.records(leave_out)
 
     def stored_records(self) -> StoredResults:
-        """The results so far as a sequence that reads each when it is asked for."""
+        """The results so far as a sequence that reads each on access."""
         return StoredResults.of(self.results_path, self.left_out)
 
     def gaps(self) -> list[str]:
-        """What the results lack: lines that cannot be read, and lines that were there when the run was summarised.
+        """What the results lack: damaged lines, and lines that the last summary covered and that are gone.
 
-        Reads the results. Empty when everything is there; damage that was made good before the last summary (its
-        entries ran again) is none.
+        Reads the results. Empty if nothing is missing. Damage before the last summary does not count if its entries ran
+        again.
         """
         found: dict[str, Counter[str]] = {}
         for record in self.records():
@@ -289,7 +288,7 @@ class RunDirectory:
         return told
 
     def summary(self) -> Summary | None:
-        """The stored ``summary.json``; ``None`` when there is none yet."""
+        """The stored ``summary.json``; ``None`` if there is none yet."""
         path = self.path / SUMMARY_FILE
         if not path.is_file():
             return None
@@ -306,16 +305,16 @@ class RunDirectory:
 
     @property
     def results_path(self) -> Path:
-        """Where the result lines are."""
+        """The file of result lines."""
         return self.path / RESULTS_FILE
 
     @cached_property
     def transcripts(self) -> Transcripts:
-        """This run's conversations, as far as they got when they are first asked for."""
+        """This run's conversations, as complete as they are at the first access."""
         return Transcripts(self.path)
 
     def snapshots(self, model: str, repeat: int = 1) -> Snapshots:
-        """The memory snapshots of one model; repeats beyond the first have their own folder."""
+        """The memory snapshots of one model; further repeats have their own folder."""
         return snapshots_of(self.path, model, repeat)
 
     def _write_fingerprint(self) -> None:
@@ -365,7 +364,7 @@ def _read_json(path: Path) -> Any:
 
 
 def _joined(earlier: Fingerprint, now: Fingerprint) -> Fingerprint:
-    """The fingerprint of a continued run: it began when the first part began, and selected what both parts did."""
+    """The fingerprint of a resumed run: the first part's start, and both parts' selections."""
     return replace(
         now,
         started_at=earlier.started_at,
@@ -377,7 +376,7 @@ def _joined(earlier: Fingerprint, now: Fingerprint) -> Fingerprint:
 
 
 def join_selections(a: Fields, b: Fields) -> Parsed:
-    """Both selections in one: lists are united in order, differing single values become lists."""
+    """Both selections in one: lists are united in order, different single values become lists."""
     joined = dict(a)
     if not (a.get(LAST_FAILED) and b.get(LAST_FAILED)):  # one part was more than a rerun of failures
         joined.pop(LAST_FAILED, None)
@@ -395,7 +394,7 @@ def join_selections(a: Fields, b: Fields) -> Parsed:
 
 
 def missing_shards(selection: Fields) -> list[str]:
-    """Parts of a run made in parts (``"1/3"`` …) that a selection lacks; empty when it has all, or no parts."""
+    """The shards (``"1/3"`` …) that a selection lacks; empty if it has all, or was not sharded."""
     parts = shards_of(selection.get("shard"))
     counts = {part.partition("/")[2] for part in parts}
     wanted = [f"{index}/{count}" for count in sorted(counts) for index in range(1, min(int(count), MOST_SHARDS) + 1)]
@@ -403,7 +402,7 @@ def missing_shards(selection: Fields) -> list[str]:
 
 
 def same_results(one: Path, other: Path) -> bool:
-    """Whether two places (run directories, or result lines) hold the results of one run: the same file, or a copy."""
+    """Whether two paths (run directories or result lines) hold the results of one run: the same file, or a copy."""
     mine, theirs = (path if path.is_file() else path / RESULTS_FILE for path in (one, other))
     if not (mine.is_file() and theirs.is_file()):
         return False
@@ -415,5 +414,5 @@ def same_results(one: Path, other: Path) -> bool:
 
 
 def shards_of(fact: object) -> list[str]:
-    """The parts that a selection's ``shard`` names: none, one (``"1/3"``) or several."""
+    """The shards that a selection names: none, one (``"1/3"``) or several."""
     return [str(part) for part in (fact if isinstance(fact, list) else [fact] if fact else [])]

@@ -1,7 +1,6 @@
-"""What each field of a stored line must be: type, allowed values, range. The one check every reader goes through.
+"""The type, values and range of each field of a stored line, checked in one place for every reader.
 
-Files are handed over, cut off and edited by hand; what passes here can be counted, shown and compared without looking
-again. Fields this version does not know are left as they are.
+Files may be damaged or edited by hand. A line that passes needs no further checks. Unknown fields stay unchanged.
 """
 
 from __future__ import annotations
@@ -17,13 +16,13 @@ from pytest_bfcl.runs.lines import shallow
 from pytest_bfcl.runs.result_line import OUTCOMES
 
 LARGEST = 1e15
-"""No figure of a run is larger; beyond it sums lose their units."""
+"""Largest figure of a run; beyond it sums lose precision."""
 MAX_NESTING = 60
-"""Deepest nesting shown and compared; what a run writes stays below."""
+"""Deepest nesting that is shown and compared; runs write less."""
 
 KEY = ("id", "category", "model", "mode", "repeat")
 RESULT = (*KEY, "outcome")
-"""Fields without which a result line says nothing."""
+"""Required fields of a result line."""
 
 
 class Field(NamedTuple):
@@ -40,10 +39,7 @@ _HOLDS_REPLY = frozenset(("output", "trajectory", "result", "outcome", "valid"))
 
 
 def problem_of(line: Fields, required: Iterable[str] = RESULT) -> str | None:
-    """What is wrong with a line, in a few words; ``None`` when every field is as it has to be.
-
-    Optional fields may be missing or null.
-    """
+    """The error of a line in a few words; ``None`` if every field is valid. Optional fields may be missing or null."""
     get = line.get
     if "question" in line and not _HOLDS_REPLY & line.keys():
         return "this is an entry without a reply: `pytest FILE.jsonl --model PROVIDER:NAME` runs entries"
@@ -63,7 +59,7 @@ def problem_of(line: Fields, required: Iterable[str] = RESULT) -> str | None:
 
 
 def shape_problem(line: Fields) -> str | None:
-    """What else is wrong with a result line: its detail is no object, its output neither a reply nor turns of steps."""
+    """A further error of a result line: its detail is no object, its output neither a reply nor turns of steps."""
     if not isinstance(line.get("detail") or {}, dict):
         return f"detail is {shortened_json(line['detail'])}, not an object"
     output = line.get("output")
@@ -111,7 +107,7 @@ def _is_reply(value: object) -> bool:
 
 
 def is_whole(text: str) -> bool:
-    """Whether a text can be written: one with half a character (an unpaired surrogate) cannot."""
+    """Whether a text can be written: one with an unpaired surrogate cannot."""
     return text.isascii() or not any("\ud800" <= character <= "\udfff" for character in text)
 
 
@@ -128,7 +124,7 @@ def _is_count(value: object) -> bool:
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value is a figure a run writes; NaN, infinities, truth values and negative numbers are none."""
+    """Whether a value is a valid figure; NaN, infinities, truth values and negative numbers are not."""
     return type(value) in (int, float) and 0 <= value <= LARGEST
 
 

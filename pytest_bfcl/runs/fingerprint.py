@@ -1,4 +1,4 @@
-"""What a run measured, so that numbers of different things are never put side by side.
+"""What a run measured, so that only numbers of equal measurements are compared.
 
 Stored as ``run.json``; every printed score carries `Fingerprint.short`.
 """
@@ -23,7 +23,7 @@ from pytest_bfcl.runs.summary_types import DataFacts, ModelFacts, RunFacts
 from pytest_bfcl.settings import STEP_LIMIT, Settings, SplitPart
 
 RULES_VERSION = "2026.3.23+2"
-"""Version of the reference whose verdicts ``official`` gives, and of the list of corrected rules."""
+"""Version of the reference whose verdicts ``official`` gives, and of the corrected rules."""
 
 
 def utc_now() -> str:
@@ -32,7 +32,7 @@ def utc_now() -> str:
 
 
 def plugin_version() -> str:
-    """The installed version of this package; ``unknown`` when it runs from a bare checkout."""
+    """The installed version of this package; ``unknown`` in a checkout that is not installed."""
     from importlib.metadata import PackageNotFoundError, version
 
     try:
@@ -50,7 +50,7 @@ def clean_url(url: str | None) -> str | None:
 
 
 def template_fingerprint(template: str | None) -> str | None:
-    """A family's name, or the name of a file or folder with the digest of the template and tokens in it."""
+    """A family's name, or the name of a file or folder with the digest of its template and tokens."""
     from pathlib import Path
 
     from pytest_bfcl.formats.table import FORMATS
@@ -66,10 +66,9 @@ def template_fingerprint(template: str | None) -> str | None:
 class ModelFingerprint:
     """One model under test with its settings.
 
-    ``model`` is the canonical spec that keys results. ``parameters`` is what was sent (temperature, max_tokens, the
-    user's own). ``prompt_sha256`` is the hash of a system prompt the user put in place of ours (such runs are not
-    comparable). ``api``, ``reasoning`` and ``stream`` are those of `Settings`, ``headers`` names only; a run of before
-    there was a choice has no ``api``.
+    ``model`` is the canonical spec that keys results. ``parameters`` are the sent ones (temperature, max_tokens, the
+    user's own). ``prompt_sha256`` is the hash of a user's system prompt that replaces ours (such runs are not
+    comparable). ``api``, ``reasoning`` and ``stream`` are those of `Settings`, ``headers`` are names only.
     """
 
     model: str
@@ -85,10 +84,10 @@ class ModelFingerprint:
     think: str = "auto"
     template: str | None = None
     read_as: str = ""
-    """What the calls of stored replies proved about mode and names, where their lines did not say it."""
+    """What the calls of stored replies proved about mode and names that their lines did not give."""
 
     def to_dict(self) -> ModelFacts:
-        """As in ``run.json``: of headers the names only."""
+        """As in ``run.json``: headers by name only."""
         found: ModelFacts = {
             "model": self.model,
             "mode": self.mode,
@@ -125,7 +124,7 @@ class ModelFingerprint:
 
     @classmethod
     def of(cls, model: str, mode: str, settings: Settings) -> ModelFingerprint:
-        """The fingerprint of a model asked with these settings."""
+        """The fingerprint of a model with these settings."""
         settings = settings.for_model(model)
         prompt = settings.system_prompt
         return cls(
@@ -146,15 +145,14 @@ class ModelFingerprint:
 
 @dataclass(frozen=True, slots=True)
 class Fingerprint:
-    """Data, models, rules and selection of one run, and how far it got.
+    """Data, models, rules, selection and state of one run.
 
-    ``files`` are the digests of the files of own entries that a run of several was given, by name.
-    ``selection`` and ``conditions`` are JSON-able: the request for (categories, ids, sample, shard) and what else
-    changes outcomes (repeat, seed, step limit, search, REST, simulators). ``state`` is ``running``, ``finished`` or
-    ``stopped:<why>``. ``counted`` are the result lines the last summary was made from, model → category → lines: with
-    fewer in the file, some are gone. ``left_out``: damaged lines there were then. ``planned``: entries this part of the
-    run asks and earlier ones settled; 0 where it is not known.
-    ``archives``: digests of the recordings (``web``, ``rest``) the run made or answered from.
+    ``files`` are the digests of several files of own entries, by name. ``selection`` and ``conditions`` are JSON-able:
+    the selection (categories, ids, sample, shard) and other settings that change outcomes (repeat, seed, step limit,
+    search, REST, simulators). ``state`` is ``running``, ``finished`` or ``stopped:<why>``. ``counted`` are the result
+    lines of the last summary, model → category → lines: with fewer in the file, some are gone. ``left_out``: damaged
+    lines at that time. ``planned``: entries of this part of the run and of earlier ones; 0 if unknown. ``archives``:
+    digests of the recordings (``web``, ``rest``) that the run made or used.
     """
 
     dataset: str = ""
@@ -175,7 +173,7 @@ class Fingerprint:
     planned: int = 0
     archives: Mapping[str, str] = field(default_factory=dict)
     profile: str = ""
-    """Whose options the run took, in words. The other fields have their values, and is compared there."""
+    """The profile of the run's options, in words. The other fields have its values and are compared."""
 
     @classmethod
     def of(
@@ -188,8 +186,8 @@ class Fingerprint:
     ) -> Fingerprint:
         """The fingerprint of a run about to start.
 
-        ``dataset`` has ``name``, ``version``, ``sha256``; ``models`` are pairs of spec and mode, ``read_as``
-        what was found out about stored replies, by spec.
+        ``dataset`` has ``name``, ``version``, ``sha256``; ``models`` are pairs of spec and mode, ``read_as`` what
+        stored replies proved, by spec.
         """
         return cls(
             dataset=str(dataset.name),
@@ -269,11 +267,11 @@ class Fingerprint:
 
     @property
     def comparable(self) -> bool:
-        """False when a user's own system prompt replaced the benchmark's."""
+        """False if a user's own system prompt replaced the benchmark's."""
         return all(model.prompt_sha256 is None for model in self.models)
 
     def short(self) -> str:
-        """One line for people: data and hash, models and parameters, rules, version."""
+        """One line for users: data and hash, models and parameters, rules, version."""
         data = f"{self.dataset or '?'} {self.dataset_version}".strip()
         models = ", ".join(_short_model(model) for model in self.models) or "no model"
         parts = [f"{data} ({self.dataset_sha256[:8] or 'no hash'})", models, f"{self.rules} rules {self.rules_version}"]
@@ -287,7 +285,7 @@ class Fingerprint:
         return " · ".join(parts)
 
     def splits(self) -> list[str]:
-        """In words: the part of a split that was run, the split the models were trained on."""
+        """The split's part that was run, and the split that the models were trained on, in words."""
         taken, trained = (self.conditions.get(name) for name in SPLITS)
         found = [f"{taken.get('part')} part of {_split_name(taken)}"] if isinstance(taken, dict) else []
         if isinstance(trained, dict):
@@ -295,11 +293,11 @@ class Fingerprint:
         return found
 
     def ended(self, state: str) -> Fingerprint:
-        """A copy with the run's end and state."""
+        """A copy with the run's end time and state."""
         return replace(self, state=state, ended_at=utc_now())
 
     def uses(self, name: str) -> bool:
-        """Whether the run asked the outside by what is kept under ``name``; true while nothing is known of it."""
+        """Whether the run used the recordings under ``name``; true while that is unknown."""
         if self.archives.get(name) or not self.counted:
             return True
         if self.dataset == "official":
@@ -310,7 +308,7 @@ class Fingerprint:
         return any(row.group == "web_search" if name == WEB else row.checker == "rest" for row in rows)
 
     def provider(self, option: str) -> str:
-        """Who answers: ``local`` or ``live``, or the recording."""
+        """Who answers: ``local``, ``live`` or the recording."""
         choice = str(self.conditions.get(option) or "auto")
         if choice in ("auto", "record"):
             return "live" if self.dataset == "official" else "local"
@@ -326,11 +324,11 @@ def _replayed(settings: Settings) -> dict[str, str]:
 
 
 SPLITS = ("split", "trained_on")
-"""Conditions that name a split: the part that was run, the one the models were trained on."""
+"""Conditions of a split: the part that was run, the split that the models were trained on."""
 
 
 def _splits(settings: Settings) -> Parsed:
-    """Name, digest, part and size of each."""
+    """Name, digest, part and size of each split."""
     found = {}
     for name in SPLITS:
         part: SplitPart | None = getattr(settings, name)
@@ -346,7 +344,7 @@ def _split_name(facts: Fields) -> str:
 
 
 def _servers(settings: Settings) -> dict[str, Parts]:
-    """The user's MCP servers by name, each by digests of its parts: commands and addresses may hold secrets."""
+    """The user's MCP servers by name, as digests of their parts: commands and addresses may hold secrets."""
     return {name: server_inputs(name, settings) for name in sorted(settings.mcp)}
 
 
@@ -358,7 +356,7 @@ def _own_simulators(dataset: Any) -> dict[str, str]:
 
 
 def _transforms(settings: Settings) -> dict[str, str]:
-    """Name → digest of the words, for a transform that is a file of them; else empty."""
+    """Name → digest of the words, for a transform from a file; else empty."""
     found = dict.fromkeys(settings.transforms, "")
     for name, questions in settings.rewordings.items():
         found[name] = hashlib.sha256(json.dumps(questions, sort_keys=True).encode()).hexdigest()[:12]

@@ -1,4 +1,4 @@
-"""How the replies in an official result folder were written: by its model's registered family, or by its content."""
+"""How the replies of an official result folder were written: by its model's registered family, or by evidence."""
 
 from __future__ import annotations
 
@@ -18,8 +18,7 @@ from pytest_bfcl.transcript import Mode, OtherReading
 class Reading(NamedTuple):
     """Mode, spelling of names, and the decoder of texts (``None``: native calls or the benchmark's own text).
 
-    ``other``: how the calls, or the reference's table, say it should be read, where the two do not agree. ``proof``:
-    what the calls prove, in words.
+    ``other``: the second reading, if calls and reference's table disagree. ``proof``: what the calls prove, in words.
     """
 
     mode: Mode
@@ -38,14 +37,14 @@ def reading_of(
     decoder: str | None,
     offered: Offered | None = None,
 ) -> Reading:
-    """How one model's files are read; ``mode``, ``underscore_names`` and ``decoder`` as given, if they are.
+    """How to read one model's files; given ``mode``, ``underscore_names`` and ``decoder`` are used unchanged.
 
-    With ``offered`` native calls prove the spelling of names; without a proof no call has a name that could be spelled
-    in two ways, and the table's spelling, or underscores, stands. Where the calls contradict the table, a registered
-    model is read as the leaderboard reads it (but for dots where it expects underscores), and ``other`` says how else.
+    With ``offered`` native calls prove the spelling of names. Without a proof no name has two spellings, and the
+    table's spelling, or underscores, is used. If the calls contradict the table, a registered model is read as by the
+    leaderboard (except dots where it expects underscores), and ``other`` has the second reading.
 
-    Raises `UsageError` for a folder under an FC label whose calls are texts in an unnamed format: read as native
-    calls they would all fail, in silence.
+    Raises `UsageError` for a folder under an FC label whose calls are texts in an unknown format: as native calls they
+    would all fail.
     """
     files = list(files)
     row = registered_format(folder)
@@ -143,14 +142,14 @@ def _results_by_id(files: Iterable[Path]) -> Iterator[tuple[str, Any]]:
 
 
 def has_calls(result: object) -> bool:
-    """Whether a stored result, at any depth, holds calls as objects."""
+    """Whether a stored result holds calls as objects, at any depth."""
     if isinstance(result, list):
         return any(isinstance(item, Mapping) or has_calls(item) for item in result)
     return False
 
 
 def _lost(result: object) -> tuple[str, str] | None:
-    """Decoder and beginning of the first text that holds calls."""
+    """Decoder and beginning of the first text with calls."""
     if isinstance(result, list):
         return next((found for item in result if (found := _lost(item)) is not None), None)
     if not isinstance(result, str):

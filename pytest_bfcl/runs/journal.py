@@ -1,8 +1,8 @@
-"""Every reply the moment it arrives, with the request, so that no paid request is sent twice.
+"""The journal: every reply with its request, written on arrival, so that no paid request is sent twice.
 
-One file per process (``journal/<process>.jsonl``), one line per reply: the key first, then what the request says
-beyond the lines before it (`RequestDelta`), the reply last. Continuing a run reads the files of all processes; only
-positions stay in memory, bodies are read when asked for. `Transcripts` puts whole conversations together.
+One file per process (``journal/<process>.jsonl``), one line per reply: the key first, then the request's difference
+from the lines before it (`RequestDelta`), the reply last. A resumed run reads the files of all processes; only
+positions stay in memory, bodies are read on access. `Transcripts` rebuilds whole conversations.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pytest_bfcl.troubles import HarnessTrouble
 
 
 class ReplyKey(NamedTuple):
-    """What one reply answers: which query of which conversation, and the SHA-256 of the request.
+    """What one reply answers: the query of a conversation, and the request's SHA-256.
 
     ``repeat`` counts from 1, ``turn`` and ``step`` from 0.
     """
@@ -37,7 +37,7 @@ class ReplyKey(NamedTuple):
 
 
 def reply_to_dict(reply: Reply) -> Parsed:
-    """A reply as in the journal: what not every provider sends only where it is there."""
+    """A reply in the journal's form; optional fields only if set."""
     line: Parsed = {
         "text": reply.text,
         "tool_calls": [{"name": c.name, "arguments": c.arguments, "id": c.id} for c in reply.tool_calls],
@@ -101,7 +101,7 @@ def _check_reply(values: object) -> None:
 def journal_line(
     key: ReplyKey, reply: Reply, delta: RequestDelta | None = None, written: Container[str] = ()
 ) -> Parsed:
-    """One reply as its line says it; ``written``: digests of parts that earlier lines have."""
+    """The journal line of one reply; ``written``: digests of parts that earlier lines have."""
     line: Parsed = {
         "model": key.model,
         "mode": key.mode,
@@ -123,7 +123,7 @@ def journal_line(
 
 
 def read_journal_line(line: Fields) -> tuple[ReplyKey, Reply]:
-    """The inverse of `journal_line`. Raises `ValueError` saying what is wrong with the line."""
+    """The inverse of `journal_line`. Raises `ValueError` with the line's error."""
     try:
         return key_of(line), reply_from_dict(line["reply"])
     except KeyError as error:
@@ -135,8 +135,8 @@ def read_journal_line(line: Fields) -> tuple[ReplyKey, Reply]:
 class Journal:
     """The replies of a run; one writer per process name, constant-time lookup over all processes' files.
 
-    ``damaged`` lists unreadable lines met when opening (a crash tears at most the last line of a file). ``ended`` says,
-    once the run ends, why what has no reply is not asked any more.
+    ``damaged`` lists lines that could not be read on opening (a crash damages at most the last line of a file).
+    ``ended`` is why the ending run sends no more requests.
     """
 
     def __init__(self, directory: Path, process: str = "main") -> None:
@@ -154,7 +154,7 @@ class Journal:
                 self._read(path)
 
     def find(self, key: ReplyKey) -> Reply | None:
-        """The reply recorded for this request, or ``None``. Raises `HarnessError` (``stopped``) where no request is
+        """The reply recorded for this request, or ``None``. Raises `HarnessError` (``stopped``) if no more requests are
         sent."""
         place = self._index.get(hash(key))
         if place is None:
@@ -174,7 +174,7 @@ class Journal:
             ) from error
 
     def record(self, key: ReplyKey, reply: Reply, delta: RequestDelta | None = None) -> None:
-        """Append one reply; it has left this process when the call returns. Raises `HarnessError` on a full disk."""
+        """Append one reply; it has left this process on return. Raises `HarnessError` if the disk is full."""
         if self._writer is None:
             self._writer, self._own = LineAppender(self.path), self._number(self.path)
         line = journal_line(key, reply, delta, self._parts)
@@ -217,7 +217,7 @@ class Journal:
 
 
 def key_of(line: Fields) -> ReplyKey:
-    """What a line answers. Raises `KeyError` for a missing field, `TypeError` for one of another type."""
+    """The key of a line. Raises `KeyError` for a missing field, `TypeError` for one of another type."""
     for name, kind in _KEY.items():
         if type(line[name]) is not kind:
             raise TypeError(

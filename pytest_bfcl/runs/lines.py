@@ -1,7 +1,7 @@
-"""JSON lines on disk: appended whole or not at all, read with damage reported instead of raised.
+"""JSON lines on disk: appended whole or not at all; damage is reported, not raised.
 
-Every append-only file of a run directory (results, journal, index of transcripts) goes through these two functions. So
-the promise "nothing reported is lost, nothing torn is believed" has one place.
+Every append-only file of a run directory (results, journal, index of transcripts) goes through these two functions.
+They guarantee that no reported line is lost and no damaged line is used.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from pytest_bfcl.troubles import HarnessTrouble
 
 _FULL = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
 MAX_DEPTH = 200
-"""Deepest nesting written; decoded model output beyond it is stored as a note."""
+"""Deepest nesting that is written; deeper decoded output is replaced by a note."""
 DEEPEST_LINE = 400
-"""Deepest nesting read: walking a value takes a few of Python's 1,000 frames a level."""
+"""Deepest nesting that is read: each level takes a few of Python's 1,000 frames."""
 LONGEST_LINE = 1 << 28
-"""No line of a run is longer (bytes): what is more would only fill the memory."""
+"""Longest line of a run in bytes; longer ones would only fill the memory."""
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 @dataclass(frozen=True, slots=True)
 class DamagedLine:
-    """A line that cannot be read: ``line`` is one-based, ``why`` a short reason."""
+    """A damaged line: ``line`` is one-based, ``why`` a short reason."""
 
     path: Path
     line: int
@@ -53,7 +53,7 @@ OnDamaged = Callable[[DamagedLine], None]
 
 
 class JsonLine(NamedTuple):
-    """One readable line: its one-based number, where it lies (bytes), and the object."""
+    """One readable line: its one-based number, its position in bytes, and the object."""
 
     number: int
     offset: int
@@ -62,7 +62,7 @@ class JsonLine(NamedTuple):
 
 
 def json_line(value: Fields | Sequence[Fields]) -> bytes:
-    """One UTF-8 JSON line with its newline, for anything a decoder may have produced.
+    """One UTF-8 JSON line with its newline, for any decoded value.
 
     NaN, infinities, sets, bytes, non-text keys, over-long integers and lone surrogates are written as text, so the
     line is always strict JSON.
@@ -76,7 +76,7 @@ def json_line(value: Fields | Sequence[Fields]) -> bytes:
 
 
 def json_line_of_parsed(value: Fields | Sequence[Fields]) -> bytes:
-    """The same for a value whose parts come from JSON (messages, tool documents): a quarter of the time."""
+    """The same for values made of JSON (messages, tool documents), in a quarter of the time."""
     import pydantic_core
 
     try:
@@ -88,7 +88,7 @@ def json_line_of_parsed(value: Fields | Sequence[Fields]) -> bytes:
 
 
 def plain(value: object, depth: int = 0) -> Any:
-    """A strict-JSON copy of any value; what JSON cannot say becomes text."""
+    """A strict-JSON copy of any value; other types become text."""
     if value is None or isinstance(value, str | bool):
         return value
     if isinstance(value, int):
@@ -108,8 +108,8 @@ class LineAppender:
     """An append-only file of JSON lines with one writer.
 
     Each `append` reaches the operating system before it returns; `close` also waits for the disk. A failed write (disk
-    full) is undone back to the last complete line and raised as `HarnessError`. Leftovers of a crash (a last line
-    without newline) are closed off, never glued to the next line.
+    full) is undone back to the last complete line and raised as `HarnessError`. A last line without newline (after a
+    crash) is ended, never joined with the next line.
     """
 
     def __init__(self, path: Path) -> None:
@@ -132,7 +132,7 @@ class LineAppender:
         return self.append_bytes(json_line(value))
 
     def append_bytes(self, data: bytes) -> tuple[int, int]:
-        """Write raw bytes as a whole or not at all."""
+        """Write raw bytes completely or not at all."""
         with self._lock:
             if self._fd is None:
                 raise HarnessError(HarnessTrouble.STORAGE, f"{self.path} is closed")
@@ -149,7 +149,7 @@ class LineAppender:
             return start, len(data)
 
     def close(self) -> None:
-        """Wait until the disk has everything written so far, and close; closing twice is fine."""
+        """Wait until everything is on disk, and close; closing twice is fine."""
         fd, self._fd = self._fd, None
         if fd is not None:
             try:
@@ -161,7 +161,7 @@ class LineAppender:
 
 
 def storage_error(path: Path, error: OSError) -> HarnessError:
-    """A disk problem as this package says it."""
+    """A disk error as this package reports it."""
     if error.errno in _FULL:
         what = f"the disk is full: cannot write to {path}"
         advice = "free some space and run the same command again with --bfcl-out; what was reported is kept"
@@ -172,7 +172,7 @@ def storage_error(path: Path, error: OSError) -> HarnessError:
 
 
 def write_atomically(path: Path, data: bytes | str) -> None:
-    """Replace a small file so that readers see the old or the new content, never half of it."""
+    """Replace a small file atomically: readers see the old or the new content."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     raw = data.encode("utf-8", "backslashreplace") if isinstance(data, str) else data
     try:
@@ -190,10 +190,9 @@ def write_atomically(path: Path, data: bytes | str) -> None:
 
 @contextlib.contextmanager
 def staged(target: Path) -> Iterator[Path]:
-    """A place next to ``target``, or in it where it is a folder; its files replace the target's at the end.
-
-    Nothing of them is left where writing fails. Raises `UsageError` that names the file the disk had no room for, and
-    for a link in the folder that leads out of it.
+    """A temporary place next to ``target``, or in a target folder. At the end its files replace the target's; if
+    writing fails, they are removed. Raises `UsageError` with the file that did not fit on the disk, and for a link that
+    leaves the folder.
     """
     name = f".{target.name}.{os.getpid()}{target.suffix}"
     beside = target / name if target.is_dir() else target.with_name(name)
@@ -246,7 +245,7 @@ def read_json_lines(path: Path, on_damaged: OnDamaged | None = None) -> Iterator
 
 
 def whole_lines(file: IO[bytes] | gzip.GzipFile) -> Iterator[bytes]:
-    """The lines of a file, one in memory at a time; raises `UsageError` at a line no run writes the like of."""
+    """The lines of a file, one in memory at a time. Raises `UsageError` for a line that no run writes."""
     while raw := file.readline(LONGEST_LINE):
         if len(raw) == LONGEST_LINE and not raw.endswith(b"\n"):
             raise UsageError(f"{getattr(file, 'name', 'the file')} has a line of more than {LONGEST_LINE >> 20} MB")
@@ -254,7 +253,7 @@ def whole_lines(file: IO[bytes] | gzip.GzipFile) -> Iterator[bytes]:
 
 
 def open_regular(path: Path) -> IO[bytes]:
-    """A file opened for reading, if it is one: a pipe or a device would be waited for. Raises `OSError`."""
+    """A file opened for reading; not a pipe or device, which could block. Raises `OSError`."""
     if path.exists() and not path.is_file():
         raise OSError(errno.EINVAL, "not a regular file", str(path))
     return open(path, "rb")
@@ -263,8 +262,8 @@ def open_regular(path: Path) -> IO[bytes]:
 def parse_object(raw: bytes) -> Parsed:
     """One line as an object; `ValueError` with a short reason otherwise.
 
-    The fast parser agrees with Python's but refuses a few things (lone surrogates, a byte order mark): then that
-    one decides, and says what is wrong.
+    The fast parser refuses a few texts that Python's accepts (lone surrogates, a byte order mark): then Python's
+    decides and gives the error.
     """
     import pydantic_core
 
@@ -295,7 +294,7 @@ def _slowly_parsed(raw: bytes) -> Any:
 
 
 def shallow(value: object, limit: int) -> bool:
-    """Whether lists and objects are nested at most ``limit`` levels deep."""
+    """Whether lists and objects have at most ``limit`` levels."""
     level = [value]
     for _ in range(limit + 1):
         level = [

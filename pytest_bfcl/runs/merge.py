@@ -1,4 +1,4 @@
-"""Several runs of one measurement (shards, machines) made one."""
+"""Merge: several runs of one measurement (shards, machines) become one."""
 
 from __future__ import annotations
 
@@ -20,17 +20,16 @@ from pytest_bfcl.runs.transcripts import Transcripts
 
 
 class UnfitError(UsageError):
-    """Runs that are not parts of one whole: nothing of them is merged."""
+    """Runs that do not belong together; nothing is merged."""
 
 
 def merge_runs(runs: Sequence[Path], out: Path, on_damaged: OnDamaged | None = None) -> RunDirectory:
-    """Merge run directories into a new one at ``out``; the result is closed and open for reading.
-
-    They must be parts of one whole: the same data, models, parameters, rules, repeats and seed, and the same selection
-    but for the shard. Where runs overlap, a verdict beats an error, and among verdicts the run named last wins.
-    Journals, recordings and snapshots are copied. Summaries are not: summarise the result. What the parts
-    lack (a shard, results, an end) is in the state of the result, which then is not ``finished``. Raises `UnfitError`
-    when the runs measured different things, `UsageError` when there is nothing to do.
+    """Merge run directories into a new one at ``out``, returned open for reading. They must be parts of one whole:
+    equal data, models, parameters, rules, repeats, seed and selection, with different shards. For an entry in several
+    runs a verdict replaces an error, and of several verdicts the last run's counts. Journals, recordings and snapshots
+    are copied, summaries are not: summarise the result. If parts lack something (a shard, results, an end), the
+    result's state names it and is not ``finished``. Raises `UnfitError` when the runs measured different things,
+    `UsageError` when there is nothing to do.
     """
     if not runs:
         raise UsageError("nothing to merge: name at least one run directory")
@@ -65,7 +64,7 @@ def _refuse_unfit(first: RunDirectory, other: RunDirectory) -> None:
 
 
 def _joined(runs: Sequence[RunDirectory]) -> Fingerprint:
-    """The fingerprint of the whole; its state says what is not there."""
+    """The fingerprint of the whole; its state names what is missing."""
     first = runs[0].fingerprint
     selection = first.selection
     for run in runs[1:]:
@@ -87,7 +86,7 @@ def _joined(runs: Sequence[RunDirectory]) -> Fingerprint:
 
 
 def _unfinished(runs: Sequence[RunDirectory]) -> Iterator[str]:
-    """Runs that did not end, or have nothing, where no other of the same part did."""
+    """Runs without an end or without results that no other run of the same part replaces."""
     ended: set[str] = set()
     found: list[tuple[str, str]] = []
     for run in runs:
@@ -113,7 +112,7 @@ def _chosen(runs: Sequence[RunDirectory], on_damaged: OnDamaged | None) -> dict[
 
 
 def _copy_files(source: Path, out: Path, number: int, on_damaged: OnDamaged | None) -> None:
-    """Lines under numbered names, readable snapshots side by side."""
+    """Lines under numbered names, readable snapshots next to each other."""
     for folder in ("journal", "web"):
         for file in sorted((source / folder).glob("*.jsonl")):
             _copy(source, file, out / folder / f"{number:02d}-{file.name}")
@@ -126,7 +125,7 @@ def _copy_files(source: Path, out: Path, number: int, on_damaged: OnDamaged | No
 
 
 def _copy(source: Path, file: Path, target: Path) -> None:
-    """One file of a run; what is no file, or lies elsewhere, is not taken."""
+    """One file of a run; links out of the run and other kinds are skipped."""
     if below(source, file).is_file():
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file, target)

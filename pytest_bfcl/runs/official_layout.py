@@ -1,4 +1,4 @@
-"""The reference's ``result/`` folder, read (scoring spec §1, §2); ``score/`` is the scoring room's."""
+"""Reads the reference's ``result/`` folder (scoring spec §1, §2); ``scoring/`` reads ``score/``."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     pass
 
 INFERENCE_ERROR = "Error during inference"
-"""How a failed generation's ``result`` text begins."""
+"""How the ``result`` text of a failed generation begins."""
 _RESULT_NAME = re.compile(r"(?:BFCL_v\d+|gorilla_openfunctions_v\d+_test)_(?P<category>.+)_result\.json")
-"""Of all releases: the first ones had the second name."""
+"""Names in all releases; the first ones had the second name."""
 
 
 def result_files(path: Path) -> list[tuple[str, str, Path]]:
     """Model folder name, category and file of every official result file below ``path``, in path order.
 
     ``path`` may be the folder holding ``result/``, ``result/`` itself, one model's folder, or one file. The category is
-    the file's own word for it, which may be that of an older BFCL (`EARLIER`).
+    the one in the file's name, which may be that of an older BFCL (`EARLIER`).
     """
     if path.is_file():
         match = _RESULT_NAME.fullmatch(path.name)
@@ -46,13 +46,13 @@ def result_files(path: Path) -> list[tuple[str, str, Path]]:
 
 
 def results_of(root: Path) -> Path | None:
-    """Where the result files of a folder are: in it, or next to the ``score/`` folder it is (or lies in)."""
+    """The folder of the result files: this one, or the sibling of the ``score/`` folder it is or lies in."""
     beside = (folder.with_name("result") for folder in (root, *root.parents) if folder.name == "score")
     return next((folder for folder in (root, *beside) if folder.exists() and result_files(folder)), None)
 
 
 def model_folder(root: Path, file: Path) -> str:
-    """The folder above the group folder; the group folder is only a convention, so anything else is taken as it is."""
+    """The folder above the group folder; the group folder is only a convention, so any name is accepted."""
     parts = (root.resolve().name, *file.relative_to(root).parts)
     groups = {row.folder.split("/")[0] for row in CATEGORIES.values() if row.folder}
     for index, part in enumerate(parts[:-1]):
@@ -78,11 +78,11 @@ def import_official(
 ) -> Iterator[ReplayLine]:
     """Replay lines of every result file below ``path``, by model, then file, then line.
 
-    Mode, spelling and ``decoder`` as given, else those of the model's registered family. Other models: native for a
-    folder that ends in ``-FC`` or has any native call, with underscores in names, else prompting. With ``offered``
-    (entry id → documented function names) native calls prove the spelling of names, whatever the table says. Fields
-    with no counterpart are kept under ``official``. Raises `UsageError` when there is no result file, and for calls in
-    the text of unknown models (`reading_of`).
+    Mode, spelling and ``decoder`` are the given ones, else those of the model's registered family. Other models: native
+    for a folder that ends in ``-FC`` or has any native call, with underscores in names, else prompting. With
+    ``offered`` (entry id → documented function names) native calls prove the spelling of names and overrule the table.
+    Other fields are kept under ``official``. Raises `UsageError` when there is no result file, and for calls in the
+    text of unknown models (`reading_of`).
     """
     files = result_files(path)
     if not files:
@@ -108,11 +108,11 @@ def import_official(
 
 
 FIRST = "gorilla_openfunctions_v1_"
-"""How result files of the first release begin, whose lines may have no id: they are in the order of the entries."""
+"""How result files of the first release begin. Their lines may have no id and are in the order of the entries."""
 
 
 def _with_id(line: Parsed, said: str, place: int | None) -> Parsed:
-    """A line with the id its entry has now; the first releases counted entries: as ``idx``, ``id`` or not at all."""
+    """A line with its entry's present id; the first releases counted entries: as ``idx``, ``id`` or not at all."""
     number, given = line.get("idx"), line.get("id")
     if isinstance(given, int) and not isinstance(given, bool):
         number, given = given, None

@@ -1,4 +1,4 @@
-"""Nothing is read or written outside the folder that was named: links that lead out of it are refused."""
+"""Confines reading and writing to the named folder: links that leave it are refused."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ HELD = ("journal", "transcripts", "snapshots", "web")
 
 
 MOST_LOOKED_AT = 50_000
-"""Files and folders looked at for those of known names; a result folder has some dozens for each model."""
+"""Most files and folders that a search reads; a result folder has some dozens for each model."""
 DEEPEST = 10
-"""Folders below a named one that are looked into; the reference's layout has six."""
+"""Deepest folder level that is searched; the reference's layout has six."""
 
 
 def files_named(root: Path, *patterns: str) -> Iterator[Path]:
     """Files below a folder with a name like one of these; links to folders are not followed.
 
-    Raises `UsageError` for a folder that holds too much to be one of results.
+    Raises `UsageError` for a folder that is too large to be a result folder.
     """
     looked_at = 0
     for folder, folders, files in os.walk(root):
@@ -47,14 +47,14 @@ def is_below(root: Path, path: Path) -> bool:
 
 
 def below(root: Path, path: Path) -> Path:
-    """The path, if it lies below ``root`` once all links are followed; else `UsageError`."""
+    """The path, if it lies below ``root`` after all links are followed; else `UsageError`."""
     if not is_below(root, path):
         raise UsageError(f"{path} leads out of {root} (a link, or a name with ..): nothing is read or written there")
     return path
 
 
 def refuse_links_out(run: Path) -> None:
-    """Raise `UsageError` when something in a run directory is a link to a place outside."""
+    """Raise `UsageError` if a run directory contains a link to a place outside."""
     for path in _links(run):
         below(run, path)
 
@@ -71,7 +71,7 @@ def _links(run: Path) -> Iterator[Path]:
 
 
 def write_below(root: Path, path: Path, content: bytes) -> Path:
-    """Write a file below ``root``, its folders made as needed; a link in its place is refused with `UsageError`."""
+    """Write a file below ``root`` and create its folders; a link in its place raises `UsageError`."""
     below(root, path.parent)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_here(path, content)
@@ -79,7 +79,7 @@ def write_below(root: Path, path: Path, content: bytes) -> Path:
 
 
 def write_here(path: Path | str, content: bytes | memoryview) -> None:
-    """Write a file in a folder known to be right, not following a link in its place (`UsageError`)."""
+    """Write a file in a checked folder; a link in its place raises `UsageError`."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
     try:
         file = os.open(path, flags, 0o666)  # half the work of a file object

@@ -1,7 +1,7 @@
-"""How stored replies are read where their lines do not say it: as the caller says, else as the calls in them prove.
+"""How stored replies without a mode are read: as the caller says, else by the evidence of their calls.
 
-A call in a reply proves native mode. The spelling of names is proved by all lines of a model together: a reply with
-the other spelling is then the model's own mistake (`pytest_bfcl.runs.wire_names`).
+A call in a reply proves native mode. The spelling of names is proved by all lines of a model together: a reply with the
+other spelling is the model's own mistake (`pytest_bfcl.runs.wire_names`).
 """
 
 from __future__ import annotations
@@ -16,17 +16,16 @@ from pytest_bfcl.runs.wire_names import Names, Spelling
 from pytest_bfcl.transcript import Mode, Transcript
 
 LEARNT_FROM = 5_000
-"""Lines looked at before the first is judged; the official data has fewer, and one proof would do."""
+"""Lines that are read before the first is judged; the official data has fewer, and one proof is enough."""
 
 Documented = Callable[[Fields], Iterable[str]]
-"""A line → the documented names of the functions its entry offers."""
+"""A line → the documented names of the functions of its entry."""
 
 
 class Readings:
-    """What is known of the replies of each model, and what was found out.
+    """What is known of each model's replies, and what their calls proved.
 
-    ``mode`` and ``names`` are what the caller says of lines that do not say it themselves; with a ``decoder`` for
-    texts, they are read by it.
+    ``mode`` and ``names`` are for lines without them; a ``decoder`` reads their texts.
     """
 
     def __init__(self, mode: Mode | None = None, names: Names = "auto", decoder: str | None = None) -> None:
@@ -38,7 +37,7 @@ class Readings:
         self._learnt: frozenset[str] = frozenset()
 
     def learn(self, lines: Iterable[Fields], documented: Documented) -> None:
-        """Look at lines before they are judged; models without a proof in them are learnt about as lines come."""
+        """Read lines before they are judged; a model without a proof in them is learnt about later."""
         for line in lines:
             if self._says_all(line):
                 continue
@@ -52,9 +51,9 @@ class Readings:
         self._learnt = frozenset(self._spelled)
 
     def transcript(self, line: Fields, documented: Callable[[], Iterable[str]]) -> Transcript:
-        """The conversation of a line, ready to be judged.
+        """The conversation of a line, ready to be judged. ``documented`` gives the names of the offered functions.
 
-        ``documented`` gives the names of the offered functions. Raises `UsageError` as `transcript_from_line` does.
+        ``documented`` gives the names of the offered functions. Raises `UsageError` like `transcript_from_line`.
         """
         transcript = transcript_from_line(line, self.mode)
         if self._says_all(line):
@@ -84,7 +83,7 @@ class Readings:
             self._proved[transcript.model].add(str(proof))
 
     def _spelling(self, transcript: Transcript, documented: Iterable[str]) -> Spelling:
-        """What one conversation proves, which is kept for its model."""
+        """What one conversation proves, stored for its model."""
         own = Spelling()
         own.add((call.name for step in transcript.steps for call in step.reply.tool_calls), documented)
         if own.dots or own.underscores:
@@ -93,12 +92,12 @@ class Readings:
         return own
 
     def sentences(self) -> list[str]:
-        """What was found out, one sentence a model."""
+        """The findings, one sentence a model."""
         models = sorted({*self._spelled, *self._native, *self._proved})
         return [f"{model or 'the lines'}: {found}" for model in models if (found := self.sentence_of(model))]
 
     def sentence_of(self, model: str) -> str:
-        """What was found out about one model, without its name; empty where its lines say it all."""
+        """The findings about one model, without its name; empty if its lines are complete."""
         return "; ".join(self._findings(model))
 
     def _findings(self, model: str) -> Iterator[str]:
@@ -110,6 +109,6 @@ class Readings:
 
 
 def documented_names(entry: object) -> list[str]:
-    """The names of an entry's functions, of an `Entry` or of a line that brings its question."""
+    """The names of an entry's functions, from an `Entry` or a line with its own entry."""
     functions = entry.get("function") if isinstance(entry, Mapping) else getattr(entry, "function", None)
     return [str(each.get("name", "")) for each in functions or () if isinstance(each, Mapping)]

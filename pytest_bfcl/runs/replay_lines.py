@@ -1,4 +1,4 @@
-"""Replay lines: recorded outputs as a model's stand-in, for scoring and for ``replay:PATH``.
+"""Replay lines: recorded outputs that replace a model, for scoring and for ``replay:PATH``.
 
 The minimal line and its variants are fixed in docs/contracts.md ("A line of results.jsonl"). A line of
 ``results.jsonl`` is a replay line; so is, after conversion, a line of an official result file.
@@ -41,10 +41,10 @@ def read_replay_lines(
     """Every replay line of a ``.jsonl``, a ``.jsonl.gz``, a run directory, or official result files, one or a
     folder of them, packed or not (`unpacked`), of any release.
 
-    Streams; input order (a run directory: the last line of each key). Damaged lines go to ``on_damaged`` at the
-    moment they are met; without it they raise `UsageError` naming file and line. Also raises `UsageError` when there
-    is nothing to read. ``names`` is the spelling of native names in official result files; ``auto`` takes the one that
-    the calls prove, where ``dataset`` has their entries, else that of the reference's table.
+    Streams; input order (a run directory: the last line of each key). Damaged lines go to ``on_damaged``; without it
+    they raise `UsageError` with file and line. Also raises `UsageError` if there is nothing to read. ``names`` is the
+    spelling of native names in official result files; ``auto`` takes the one that the calls prove if ``dataset`` has
+    their entries, else that of the reference's table.
     """
     report = _refuse if on_damaged is None else on_damaged
     try:
@@ -84,7 +84,7 @@ def _read_folder(
 
 
 def offered_names(dataset: DataSet, entry_id: str) -> list[str]:
-    """Documented names of an entry's functions; none for an entry the data does not have."""
+    """Documented names of an entry's functions; none for an entry outside the data."""
     ref = dataset.find(entry_id)
     if ref is None or CATEGORIES[ref.category].checker == "state":  # no tool of a simulated system has a dot
         return []
@@ -105,7 +105,7 @@ def line_category(line: Fields) -> Category:
 
 
 def line_id(line: Fields) -> str:
-    """The entry id of a line. Raises `UsageError` when it has none."""
+    """The entry id of a line. Raises `UsageError` if it has none."""
     entry_id = line.get("id")
     if not isinstance(entry_id, str) or not entry_id:
         raise UsageError("a replay line without id")
@@ -115,9 +115,9 @@ def line_id(line: Fields) -> str:
 def transcript_from_line(line: Fields, mode: Mode | None = None) -> Transcript:
     """The recorded conversation of a replay line, ready to be judged.
 
-    Multi-turn ``trajectory`` lines give ``decoded`` transcripts: their call texts are taken unchanged, a step
-    that is plain text did not decode. ``mode`` is that of lines which neither say it nor prove it by a native call.
-    Raises `UsageError` for shapes outside the contract, and for a text without a mode.
+    Multi-turn ``trajectory`` lines give ``decoded`` transcripts: their call texts are used unchanged, and a step of
+    plain text did not decode. ``mode`` is for lines without a mode or native call. Raises `UsageError` for shapes
+    outside the contract, and for a text without a mode.
     """
     row = line_category(line)
     get = line.get
@@ -149,7 +149,7 @@ def transcript_from_line(line: Fields, mode: Mode | None = None) -> Transcript:
 
 
 def _mode(transcript: Transcript, told: Mode | None) -> Mode:
-    """The mode of a line that does not say it (contract §4)."""
+    """The mode of a line without one (contract §4)."""
     replies = [step.reply for step in transcript.steps]
     if not transcript.decoded and any(reply.tool_calls for reply in replies):
         return "fc"
@@ -169,13 +169,13 @@ def _mode(transcript: Transcript, told: Mode | None) -> Mode:
 
 
 def is_unanswered(line: Fields) -> bool:
-    """Whether a line of a run holds no answer that could be judged: its request failed, or it was not asked."""
+    """Whether a line of a run has no answer to judge: its request failed, or was not sent."""
     answered = line.get("output") or line.get("trajectory") is not None
     return line.get("outcome") in ("error", "skipped") and (not answered or bool(line.get("incomplete")))
 
 
 def _other_reading(line: Fields) -> OtherReading | None:
-    """The other way to read the line, where it shows one."""
+    """The line's second reading, if it has one."""
     found = line.get("other_reading")
     if not isinstance(found, Mapping):
         return None
@@ -187,7 +187,7 @@ def _other_reading(line: Fields) -> OtherReading | None:
 
 
 def _decoder(line: Fields) -> str | None:
-    """The format of the line's texts; raises `UsageError` for an unknown one."""
+    """The format of the line's texts. Raises `UsageError` for an unknown one."""
     name = line.get("decoder")
     return None if name is None else find_decoder(str(name)).name
 
@@ -223,7 +223,7 @@ def _add_output(transcript: Transcript, line: Fields, row: Category) -> None:
 
 _WORDS = frozenset(("reasoning", "finish_reason", "problem"))
 _TOLD = {field: name for field, name, _ in OF_REPLIES if name != "served"}
-"""Field of a line → field of its reply; a figure no run would write (text, NaN, below nothing) is not taken."""
+"""Field of a line → field of its reply; invalid figures (text, NaN, negative) are skipped."""
 
 
 def _step(line: Fields, output: object, turn: int, step: int) -> Step:
@@ -238,7 +238,7 @@ def _step(line: Fields, output: object, turn: int, step: int) -> Step:
 
 
 def _reply_fields(line: Fields, turn: int, step: int) -> Parsed:
-    """What a line says of one reply next to its output."""
+    """A line's facts about one reply, besides its output."""
     known: Parsed = {}
     for stored, name in _TOLD.items():
         value = line.get(stored)
@@ -255,7 +255,7 @@ def _reply_fields(line: Fields, turn: int, step: int) -> Parsed:
 
 
 def _handed_over(line: Fields, output: object, known: Fields, where: str) -> Reply:
-    """A message or completion of a library instead of the stored form; what the line says next to it counts more."""
+    """A library's message or completion in place of the stored form; the line's own fields count more."""
     try:
         reply = read_reply(output)
     except UnknownShape as error:
@@ -264,7 +264,7 @@ def _handed_over(line: Fields, output: object, known: Fields, where: str) -> Rep
 
 
 def _at(value: object, turn: int, step: int, *, plain: bool = True) -> Any:
-    """One step's value out of a nested or single field; ``None`` where the field is shorter than the output.
+    """One step's value from a nested or single field; ``None`` if the field is shorter than the output.
 
     ``plain``: an object is no such value.
     """
@@ -295,11 +295,9 @@ def _decoded_step(line: Fields, step: object) -> Step:
 
 
 def entry_from_line(line: Fields) -> Entry | None:
-    """The question a line brings itself (``function`` and ``possible_answer`` inline); ``None`` when it must be
-    looked up.
+    """The entry that a line contains (``function`` and ``possible_answer``); ``None`` if it must be looked up.
 
-    Categories without possible answers need ``function`` only. Raises `UsageError` when the fields do not form an
-    entry.
+    Categories without possible answers need ``function`` only. Raises `UsageError` if the fields do not form an entry.
     """
     if not isinstance(line.get("function"), list) and "involved_classes" not in line:
         return None

@@ -1,4 +1,4 @@
-"""The requests of one conversation as the journal has them: the digest of each, and what none before it said."""
+"""The requests of one conversation in the journal: each digest, and the difference from earlier requests."""
 
 from __future__ import annotations
 
@@ -19,13 +19,12 @@ def request_digest(
     functions: Sequence[Fields] = (),
     parameters: Fields | None = None,
 ) -> str:
-    """SHA-256 of a request (hex): the same messages, tools and parameters give the same digest in every process."""
+    """SHA-256 of a request (hex): equal messages, tools and parameters give equal digests in every process."""
     return Requests("").digest(messages, functions, parameters)
 
 
 def _parameters_digest(parameters: Fields) -> bytes:
-    """The same for all requests of most runs; distinguished by their spelling in Python, which keeps 1, 1.0 and
-    true."""
+    """The same for all requests of most runs; keyed by their Python spelling, which keeps 1, 1.0 and true apart."""
     values = dict(parameters)
     if not _SCALARS.issuperset(map(type, values.values())):
         return hashlib.sha256(_canonical(values)).digest()
@@ -47,7 +46,7 @@ _PLAIN_MESSAGE = {"role", "content"}
 
 
 def _canonical(value: object) -> bytes:
-    """A value as JSON in one spelling, one line."""
+    """A value as JSON in a canonical one-line form."""
     if type(value) is dict and value.keys() == _PLAIN_MESSAGE:
         content, role = value["content"], value["role"]
         if type(content) is str and type(role) is str:  # most messages: a fifth of the time
@@ -60,16 +59,16 @@ def _canonical(value: object) -> bytes:
 
 
 LONG = 4_096
-"""Characters from which a message is its own part: prompts with many functions, lists of files."""
+"""Length from which a message becomes a separate part: prompts with many functions, lists of files."""
 
 
 class RequestDelta(NamedTuple):
-    """What a request says that the lines before it do not.
+    """The difference of a request from the lines before it.
 
-    ``started_at`` is when its conversation began; ``kept``: how many messages of the line before it begins with;
-    ``messages``: the others, where ``{"reply": n}`` stands for the n-th reply of the conversation (from 0) as it came
-    and ``{"sha256": …}`` for a part; ``functions_sha256``: the part that is the list of the functions offered next to
-    them, empty for none; ``parts``: what is long and often the same, by its digest.
+    ``started_at`` is when its conversation began; ``kept``: how many messages of the previous line it begins with;
+    ``messages``: the others, where ``{"reply": n}`` means the n-th reply of the conversation (from 0), unchanged, and
+    ``{"sha256": …}`` a part; ``functions_sha256``: the part with the offered functions, empty for none; ``parts``:
+    long, repeated texts by digest.
     """
 
     started_at: str
@@ -80,10 +79,10 @@ class RequestDelta(NamedTuple):
 
 
 class Requests:
-    """The requests of one conversation, in the order in which they are sent and answered.
+    """The requests of one conversation in order.
 
-    Messages and documents are recognised by identity, so they must not be changed once they were sent; those that were
-    in an earlier request are not read again.
+    Messages and documents are recognised by identity, so do not change sent ones. Those of earlier requests are not
+    read again.
     """
 
     def __init__(self, started_at: str | None) -> None:
@@ -94,14 +93,14 @@ class Requests:
         self._functions = _NO_DOCUMENTS
         self._told: list[Fields] = []
         self.replies: list[tuple[Reply, int, int]] = []
-        """What answered the requests so far, with turn and step: history from then on. The caller appends."""
+        """The replies so far, with turn and step: they become history. The caller appends."""
         self._passed = 0
         self._offered: Sequence[Fields] = ()
 
     def digest(
         self, messages: Sequence[Fields], functions: Sequence[Fields] = (), parameters: Fields | None = None
     ) -> str:
-        """As `request_digest`."""
+        """Like `request_digest`."""
         if len(messages) < len(self._seen) or any(map(is_not, self._seen, messages)):
             self._seen, self._messages = [], hashlib.sha256()
         for message in messages[len(self._seen) :]:
@@ -119,7 +118,7 @@ class Requests:
             self._functions = hashlib.sha256(json_line_of_parsed(functions)).digest()
 
     def delta(self, messages: Sequence[Fields], functions: Sequence[Fields]) -> RequestDelta:
-        """What this request says beyond those for which this was called before."""
+        """The difference of this request from those of earlier calls of this method."""
         parts: dict[str, Fields | Sequence[Fields]] = {}
         kept = 0
         for old, new in zip(self._told, messages, strict=False):

@@ -1,6 +1,6 @@
-"""A line of ``results.jsonl`` and its relatives as types (docs/contracts.md): what writers fill in and readers may use.
+"""Types of a line of ``results.jsonl`` and of similar lines (docs/contracts.md).
 
-Lines written by others hold what they hold: `pytest_bfcl.runs.fields` checks them against these types on reading.
+`pytest_bfcl.runs.fields` checks foreign lines against these types on reading.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ OUTCOMES: tuple[Outcome, ...] = ("passed", "failed", "error", "skipped")
 
 Number = int | float
 Figures = Number | Sequence[Sequence[Number | None]] | None
-"""A number, or turns → steps → number; ``None`` where nothing was measured."""
+"""A number, or turns → steps → number; ``None`` if not measured."""
 Output = str | Sequence[Any] | None
 """A raw reply: text, a list of ``{name, arguments}``, or turns → steps → such replies."""
 
 
 class EntryKey(NamedTuple):
-    """What one result or conversation is about; ``repeat`` counts from 1."""
+    """The key of one result or conversation; ``repeat`` counts from 1."""
 
     model: str
     mode: str
@@ -32,7 +32,7 @@ class EntryKey(NamedTuple):
 
 
 class CallForm(TypedDict, total=False):
-    """Native calls of a line, and how many of them are faulty; a fault that does not occur is not there.
+    """Native calls of a line, and the number of faulty ones by kind; kinds without a fault are left out.
 
     Each faulty call counts once: a name that was not offered, arguments that are no JSON object, arguments that are
     not valid under the schema sent.
@@ -45,7 +45,7 @@ class CallForm(TypedDict, total=False):
 
 
 class Conversation(TypedDict, total=False):
-    """What happened: plain values for single turn, turns → steps → value where calls are executed."""
+    """The conversation: plain values for single turn, turns → steps → value where calls are executed."""
 
     output: Output
     calls: Sequence[Any] | None
@@ -58,23 +58,23 @@ class Conversation(TypedDict, total=False):
     finish_reasons: str | Sequence[Sequence[str | None]] | None
     attempts: Figures
     decoder: NotRequired[str]
-    """The model's own format that texts were read in."""
+    """The model's own format in which texts were read."""
     problems: NotRequired[str | Sequence[Sequence[str | None]] | None]
     reasoning_tokens: NotRequired[Figures]
     first_token_s: NotRequired[Figures]
     served: NotRequired[Mapping[str, str] | Sequence[Sequence[Mapping[str, str] | None]] | None]
-    """``model``, ``fingerprint`` and ``id`` of each reply, as the server shows them."""
+    """``model``, ``fingerprint`` and ``id`` of each reply, as the server reports them."""
     forced_quit: NotRequired[bool]
     inference_error: NotRequired[str]
     decoded: NotRequired[bool]
     incomplete: NotRequired[bool]
     other_reading: NotRequired[Parsed]
-    """How the replies are read by the reference's table, or by the calls in them, where the two differ: ``by``
-    (``leaderboard``, ``evidence``), ``mode``, ``underscore_names``, ``decoder``; in results the ``outcome``, too."""
+    """The second reading, if the reference's table and the replies' calls disagree: ``by`` (``leaderboard``,
+    ``evidence``), ``mode``, ``underscore_names``, ``decoder``; in results the ``outcome``, too."""
 
 
 class VerdictFields(TypedDict, total=False):
-    """What was decided, by the headline rules and by the corrected ones; ``official_…`` where those do not lead."""
+    """The decision under the headline rules and the corrected ones; ``official_…`` if other rules are the headline."""
 
     tag: str | None
     reason: str | None
@@ -84,21 +84,21 @@ class VerdictFields(TypedDict, total=False):
     rules: str
     official_outcome: str
     verified_outcome: NotRequired[str]
-    """By the corrected answer of the verified data, where that differs; ``excluded`` for entries it leaves out."""
+    """By the corrected answer of the verified data, if it differs; ``excluded`` for entries that it leaves out."""
     unreviewed: NotRequired[bool]
-    """Only where no person has read the entry (``"reviewed": false``)."""
+    """Set if no person has read the entry (``"reviewed": false``)."""
     call_form: NotRequired[CallForm]
-    """Only where there are native calls."""
+    """Set if there are native calls."""
     facts: NotRequired[Mapping[str, Any]]
-    """Of failed lines: `pytest_bfcl.explaining.facts.Facts`."""
+    """Set for failed lines: `pytest_bfcl.explaining.facts.Facts`."""
     trained_on: NotRequired[bool]
-    """The model was trained on this entry, by the split that the run names."""
+    """Set if the model was trained on this entry, by the split that the run names."""
     official_reason: str | None
     detail: Parsed
 
 
 class Circumstances(TypedDict, total=False):
-    """What else is known of an entry's run: money, time, figures beyond the verdict."""
+    """Further facts of an entry's run: money, time, figures beyond the verdict."""
 
     cost_usd: Number | None
     extra: Parsed
@@ -108,7 +108,7 @@ class Circumstances(TypedDict, total=False):
 
 
 class Key(TypedDict):
-    """What a line is about; ``repeat`` counts from 1."""
+    """The key of a line; ``repeat`` counts from 1."""
 
     id: str
     category: str
@@ -124,9 +124,9 @@ class ResultLine(Key, Conversation, VerdictFields, Circumstances):
 
 
 class ReplayLine(Conversation, VerdictFields, Circumstances, total=False):
-    """A recorded output: a result line, or as little as an id and ``output`` or ``trajectory``.
+    """A recorded output: a result line, or only an id and ``output`` or ``trajectory``.
 
-    ``official`` keeps what a line of the reference's result files has beyond that. A line may bring its own question.
+    ``official`` keeps further fields of the reference's result lines. A line may contain its own entry.
     """
 
     id: str
@@ -153,7 +153,7 @@ class ReplayLine(Conversation, VerdictFields, Circumstances, total=False):
 
 
 class VerdictLine(TypedDict, total=False):
-    """A line of ``pytest-bfcl score``: a verdict, or in ``error`` why there is none."""
+    """A line of ``pytest-bfcl score``: a verdict, or ``error`` with the reason for none."""
 
     id: str
     category: str
@@ -176,12 +176,12 @@ _NARROWED: Parsed = {
 
 
 def result_line_schema() -> Parsed:
-    """What a reader may rely on; fields to come are allowed."""
+    """The guaranteed fields; later versions may add some."""
     return schema_of(ResultLine, "A line of results.jsonl")
 
 
 def schema_of(kind: Any, title: str) -> Parsed:
-    """The schema of a type; wherever it holds lines, they are lines as we write them."""
+    """The schema of a type; lines inside it are described as we write them."""
     from pydantic import TypeAdapter
 
     schema = TypeAdapter(kind).json_schema()

@@ -1,4 +1,4 @@
-"""Lines of ``results.jsonl`` (docs/contracts.md): built, read back, and what is still to run."""
+"""Lines of ``results.jsonl`` (docs/contracts.md): built, read back, and compared with what remains to run."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def result_record(
     """One line of ``results.jsonl`` for a judged conversation.
 
     ``corrected_rules`` are the names (``C1`` …) that changed the verdict; they are in ``corrected_reason`` in
-    parentheses. ``rules`` says which verdict is the headline ``outcome``.
+    parentheses. ``rules`` selects the verdict of the headline ``outcome``.
     """
     model, mode = transcript.model, transcript.mode
     key = Key(id=entry.id, category=entry.category, model=model, mode=mode, repeat=transcript.repeat)
@@ -77,7 +77,7 @@ def _line(
 
 
 def _about(entry: Entry) -> Parsed:
-    """What breakdowns need to know of the entry: its API classes, or the hops of a web question."""
+    """Facts of the entry for breakdowns: its API classes, or the hops of a web question."""
     if entry.row.checker == "state":
         return {"classes": list(entry.involved_classes)}
     hops = entry.num_hops
@@ -98,7 +98,7 @@ def error_record(
     cost_usd: float | None = None,
     worker: str | None = None,
 ) -> ResultLine:
-    """The line of an entry that ended in an error before anything could be judged; ``transcript`` as far as it got."""
+    """The line of an entry that ended in an error before a verdict; ``transcript`` is unfinished."""
     transcript = transcript or Transcript(entry_id, category, model, cast(Mode, mode), repeat)
     key = Key(id=entry_id, category=category, model=model, mode=mode, repeat=repeat)
     told = {**transcript.extra, **(extra or {})}
@@ -108,13 +108,13 @@ def error_record(
 def skipped_record(
     entry_id: str, category: str, model: str, mode: str, why: str, *, repeat: int = 1, rules: str = "official"
 ) -> ResultLine:
-    """The line of an entry that was not run, with the reason a reader should see in ``detail.error``."""
+    """The line of an entry that was not run; ``detail.error`` has the reason for users."""
     record = error_record(entry_id, category, model, mode, Verdict(True), repeat=repeat, rules=rules)
     return {**record, "outcome": "skipped", "corrected_outcome": "skipped", "detail": {"error": why}}
 
 
 def conversation_fields(transcript: Transcript, *, nested: bool) -> Conversation:
-    """What happened, in the result line's shapes: plain for single turn, turns → steps → value when ``nested``."""
+    """The conversation in the result line's shapes: plain for single turn, turns → steps → value if ``nested``."""
     told = _of_turns(transcript) if nested else _of_one_reply(transcript)
     if "served" in told:
         told["served"] = _listed_served(told["served"])
@@ -185,8 +185,8 @@ OF_REPLIES = (
     ("first_token_s", "first_token_s", False),
     ("served", "served", False),
 )
-"""Field of the line, attribute of a reply, and whether it is always there: the others only where they apply. A line
-stays short, and rescoring still sees what the checker saw."""
+"""Field of the line, attribute of a reply, and whether it is always written. Others appear only if they apply. So lines
+stay short, and rescoring has all that the checker had."""
 
 
 def _listed_served(value: Any) -> Any:
@@ -202,7 +202,7 @@ def _stored_calls(step: Step) -> list[str | dict[str, Arguments]] | None:
 
 
 def record_key(record: ResultLine | ReplayLine) -> EntryKey:
-    """What a result line is about."""
+    """The key of a result line."""
     return EntryKey(record.get("model") or "", record.get("mode") or "prompt", record["id"], record.get("repeat") or 1)
 
 
@@ -215,14 +215,14 @@ _HEAD = re.compile(
 def read_results(path: Path, on_damaged: OnDamaged | None = None) -> Iterator[ResultLine]:
     """The records of a ``results.jsonl`` in order of first appearance; the last line of each key counts.
 
-    Reads twice and keeps only positions in memory. Damaged lines go to ``on_damaged`` with file and line; an entry
-    whose only line is damaged is missing. Raises `OSError` when the file cannot be read.
+    Reads twice and keeps only positions in memory. Damaged lines go to ``on_damaged``; an entry whose only line is
+    damaged is missing. Raises `OSError` when the file cannot be read.
     """
     return (record for _, _, record in _read(path, on_damaged))
 
 
 def _read(path: Path, on_damaged: OnDamaged | None) -> Iterator[tuple[int, int, ResultLine]]:
-    """Offset, length and record of each key's last line that is whole."""
+    """Offset, length and record of each key's last complete line."""
     places, numbers = _index(path, on_damaged)
     with open_regular(path) as file:
         for candidates in places.values():
@@ -239,9 +239,8 @@ def _read(path: Path, on_damaged: OnDamaged | None) -> Iterator[tuple[int, int, 
 
 
 class StoredResults(Sequence["ResultLine"]):
-    """Records of a file, each read when it is asked for: 16 bytes of memory a record.
-
-    Lines that are added to the file later are not seen; the file has to stay. Raises `OSError` as `read_results` does.
+    """Records of a file, each read on access: 16 bytes of memory a record. Later lines are not seen; the file must
+    stay. Raises `OSError` like `read_results`.
     """
 
     def __init__(self, path: Path, places: array[int]) -> None:
@@ -250,7 +249,7 @@ class StoredResults(Sequence["ResultLine"]):
 
     @classmethod
     def of(cls, path: Path, on_damaged: OnDamaged | None = None) -> StoredResults:
-        """Those of a whole file, checked."""
+        """The records of a whole file, checked."""
         places = (number for offset, length, _ in _read(path, on_damaged) for number in (offset, length))
         return cls(path, array("q", places))
 
@@ -279,7 +278,7 @@ class StoredResults(Sequence["ResultLine"]):
 
 
 class ResultsFile:
-    """A ``results.jsonl`` that is read several times: lines once found right are not checked again.
+    """A ``results.jsonl`` that is read several times: lines are checked once, while size and time stay the same.
 
     That holds as long as the file keeps its size and time.
     """
@@ -325,7 +324,7 @@ class ResultsFile:
 
 
 def checked(record: Parsed) -> ResultLine:
-    """The record; raises `ValueError` when it lacks a field every run writes, or a field holds what no run writes."""
+    """The record. Raises `ValueError` for a missing required field or an invalid value."""
     problem = problem_of(record) or shape_problem(record)
     if problem is not None:
         raise ValueError(problem)
@@ -333,7 +332,7 @@ def checked(record: Parsed) -> ResultLine:
 
 
 def _index(path: Path, on_damaged: OnDamaged | None) -> tuple[dict[EntryKey, list[tuple[int, int]]], dict[int, int]]:
-    """Where each key's lines lie. In our own lines the key comes first, which then need no parsing here."""
+    """The position of each key's lines. In our own lines the key comes first and needs no parsing here."""
     places: dict[EntryKey, list[tuple[int, int]]] = {}
     numbers: dict[int, int] = {}
     offset = 0
@@ -365,5 +364,5 @@ def _quick_key(raw: bytes) -> EntryKey | None:
 
 
 def is_settled(record: ResultLine) -> bool:
-    """Whether a continued run leaves this entry alone: it has a verdict (not an error, not skipped)."""
+    """Whether a resumed run skips this entry: it has a verdict (no error, not skipped)."""
     return record.get("outcome") in ("passed", "failed")

@@ -1,4 +1,4 @@
-"""What a run keeps of the world: memory snapshots per model, backend and scenario; recorded searches and requests.
+"""Snapshots of a run: memories per model, backend and scenario; recorded searches and requests.
 
 File names are those of the official result folder (scoring spec §1), so that the export only copies.
 """
@@ -33,7 +33,7 @@ def folder_name(model: str) -> str:
 
 
 def _file_name(text: str) -> str:
-    """An id or scenario as a file name: as it is if it can be one, else shortened and distinguished by a digest."""
+    """An id or scenario as a file name: unchanged if possible, else shortened with a digest."""
     name = folder_name(text)
     if name == text and len(name) <= _NAME_LIMIT:
         return name
@@ -43,7 +43,7 @@ def _file_name(text: str) -> str:
 class Snapshots:
     """The snapshots of one model (and repeat): ``<root>/<backend>/<scenario>_final.json`` and checkpoints.
 
-    Writing replaces files atomically: a reader sees the memory before or after a conversation, never half of it.
+    Files are replaced atomically: a reader sees the memory before or after a conversation.
     """
 
     def __init__(self, root: Path) -> None:
@@ -56,31 +56,31 @@ class Snapshots:
         write_atomically(self.final_path(backend, scenario), text)
 
     def load(self, backend: str, scenario: str, after: str | None = None) -> Any | None:
-        """The memory right after the write stage ``after``, else the scenario's latest; ``None`` without either."""
+        """The memory directly after the write stage ``after``, else the scenario's latest; ``None`` without either."""
         found = self.checkpoint(backend, after) if after else None
         return found if found is not None else _read(self.final_path(backend, scenario))
 
     def checkpoint(self, backend: str, entry_id: str) -> Any | None:
-        """The memory right after one write-stage conversation; ``None`` when it did not get that far."""
+        """The memory directly after one write-stage conversation; ``None`` if that did not finish."""
         return _read(self.checkpoint_path(backend, entry_id))
 
     def final_path(self, backend: str, scenario: str) -> Path:
-        """Where the latest memory of a scenario lies."""
+        """The file of a scenario's latest memory."""
         return self.root / folder_name(backend) / f"{_file_name(scenario)}_final.json"
 
     def checkpoint_path(self, backend: str, entry_id: str) -> Path:
-        """Where the memory after one conversation lies."""
+        """The file of the memory after one conversation."""
         return self.root / folder_name(backend) / "prereq_checkpoints" / f"{_file_name(entry_id)}.json"
 
 
 def snapshots_of(run: Path, model: str, repeat: int = 1) -> Snapshots:
-    """The snapshots of one model in a run directory; repeats beyond the first have their own folder."""
+    """The snapshots of one model in a run directory; further repeats have their own folder."""
     name = folder_name(model) + (f"-r{repeat}" if repeat > 1 else "")
     return Snapshots(run / "snapshots" / name)
 
 
 def damaged_snapshots(folder: Path) -> Iterator[DamagedLine]:
-    """The memory files below a folder that cannot be read; ``line`` is 0, for they are one value each."""
+    """Unreadable memory files below a folder; ``line`` is 0, as each is one value."""
     for path in sorted(folder.rglob("*.json")):
         try:
             _content(path)
@@ -122,11 +122,11 @@ def _content(path: Path) -> Any:
 
 WEB, REST = "web", "rest"
 NAMES = (WEB, REST)
-"""Folders of a run that keep what the outside said."""
+"""Folders of a run with recorded answers of services."""
 
 
 def archive_digest(folder: Path) -> str | None:
-    """SHA-256 over the recorded calls and their first results, whatever files and order; ``None`` without any."""
+    """SHA-256 over the recorded calls and their first results, for any files in any order; ``None`` without any."""
     if not folder.is_dir():
         return None
     found: dict[str, str] = {}
@@ -146,7 +146,7 @@ def archive_digest(folder: Path) -> str | None:
 
 
 def replayed_digest(choice: str, name: str) -> str | None:
-    """The digest of what ``replay:PATH`` answers from; ``None`` for every other choice, and for nothing recorded."""
+    """The digest of the recording that ``replay:PATH`` names; ``None`` for other choices and for empty recordings."""
     word, colon, path = choice.partition(":")
     if word != "replay" or not colon:
         return None

@@ -52,7 +52,7 @@ class ModelFacts(TypedDict, total=False):
 
 
 class RunFacts(TypedDict, total=False):
-    """``run.json``; every field may be missing: a run may have been killed while it was written."""
+    """``run.json``; every field may be missing, because a run may be killed while it writes."""
 
     dataset: DataFacts
     models: list[ModelFacts]
@@ -94,12 +94,12 @@ class CategorySummary(Counts):
     known_issues: Count
     planned: NotRequired[Count]
     verified_accuracy: NotRequired[Share | None]
-    """On the verified data; only where lines say what that makes of them. Never part of an official score."""
+    """Scores on the verified data; only if lines have verdicts for it. Never part of an official score."""
     reviewed: NotRequired[Count]
 
 
 class GroupSummary(Counts):
-    """One group; ``missing`` are the categories its formula needs and the run does not have."""
+    """One group; ``missing`` are categories of its formula that the run does not have."""
 
     accuracy: Share | None
     interval95: Interval
@@ -112,7 +112,7 @@ class GroupSummary(Counts):
 
 
 class PartialOverall(TypedDict):
-    """The overall formula over the categories that were run; ``weights`` in percent."""
+    """The overall formula over the categories that ran; ``weights`` in percent."""
 
     value: float
     interval95: Interval
@@ -122,7 +122,7 @@ class PartialOverall(TypedDict):
 
 
 class OverallSummary(TypedDict):
-    """``overall`` and ``overall_v3``; ``why`` says why no score is claimed."""
+    """``overall`` and ``overall_v3``; ``why`` is the reason for no score."""
 
     value: float | None
     complete: bool
@@ -145,7 +145,7 @@ class Cell(TypedDict):
 
 
 class Hallucination(TypedDict):
-    """Turns that should have no call, and how many of them have one."""
+    """Turns that expect no call, and how many of them have one."""
 
     share: float | None
     turns: Count
@@ -154,7 +154,7 @@ class Hallucination(TypedDict):
 
 
 class Repeats(TypedDict):
-    """Over the entries that were run more than once."""
+    """Over entries that ran more than once."""
 
     entries: Count
     k: Count
@@ -165,7 +165,7 @@ class Repeats(TypedDict):
 
 
 class FormatSensitivity(TypedDict):
-    """Spread over the prompt formats, in percentage points."""
+    """Range over the prompt formats, in percentage points."""
 
     max_delta: float
     standard_deviation: float
@@ -174,7 +174,7 @@ class FormatSensitivity(TypedDict):
 
 
 class RobustnessCell(TypedDict):
-    """One transform: entries judged both as they are (``accuracy``) and rephrased (``transformed``)."""
+    """One transform: entries judged both in the original (``accuracy``) and rephrased (``transformed``)."""
 
     pairs: Count
     accuracy: Share | None
@@ -195,7 +195,7 @@ class Latency(TypedDict):
 
 
 class Tokens(TypedDict):
-    """Tokens of a run, write stages included; ``reasoning`` is a part of the output, where a provider reported it."""
+    """Tokens of a run, write stages included; ``reasoning`` is a part of the output, if the provider reports it."""
 
     input: int | float
     output: int | float
@@ -203,7 +203,7 @@ class Tokens(TypedDict):
 
 
 class ConductSummary(TypedDict):
-    """What a server did, known without ground truth: judged entries, and native calls with their faults."""
+    """The server's part, measured without ground truth: judged entries, native calls and their faults."""
 
     entries: Count
     called: Count
@@ -217,7 +217,7 @@ class ConductSummary(TypedDict):
 
 
 class TrainedOn(TypedDict):
-    """How many of the entries that were judged the model was trained on."""
+    """How many judged entries the model was trained on."""
 
     entries: Count
     of: Count
@@ -239,15 +239,15 @@ class ModelSummary(TypedDict):
     reasons: dict[str, Count]
     lost_calls: NotRequired[dict[str, Count]]
     remarks: NotRequired[list[str]]
-    """What a reader must know before believing the numbers, in sentences."""
+    """Warnings about the numbers, in sentences."""
     published: NotRequired[str]
-    """The place of the model in a published table (``--bfcl-board``), in a sentence."""
+    """The model's place in a published table (``--bfcl-board``), in a sentence."""
     endings: NotRequired[dict[str, Count]]
-    """Words of endings that are not known to be normal → entries that erred for them."""
+    """Unknown words of endings → entries with an error because of them."""
     other_models: NotRequired[dict[str, Count]]
-    """Models that answered and were not asked → their replies."""
+    """Models that answered without being requested → their replies."""
     repeated_ids: NotRequired[Count]
-    """Replies whose id had come before."""
+    """Replies with an id that occurred before."""
     corrected_rules: dict[str, Count]
     hallucination: Hallucination
     multi_turn: dict[str, dict[str, int | float | None]]
@@ -262,7 +262,7 @@ class ModelSummary(TypedDict):
     unpriced: Count
     cost_by: NotRequired[str]
     cost_per_1000_usd: NotRequired[float]
-    """What 1,000 requests cost on the average; only where every entry has a cost, or the machine a price."""
+    """Mean cost of 1,000 requests; only if every entry has a cost, or the machine a price."""
     unreviewed: NotRequired[int]
     """Judged entries that no person has read."""
     info: Parsed | None
@@ -284,7 +284,7 @@ class CheckSummary(TypedDict):
 
 
 class GateSummary(TypedDict):
-    """The gates' verdict: ``passed``, ``failed`` or ``none``; ``notes``: what the run and its baseline do not share."""
+    """The verdict of the gates: ``passed``, ``failed`` or ``none``; ``notes``: differences between run and baseline."""
 
     verdict: str
     checks: list[CheckSummary]
@@ -302,11 +302,11 @@ class Summary(TypedDict):
 
 
 _WRITTEN = ("dataset", "models", "rules", "rules_version", "conditions")
-"""Fields of ``run.json`` that say what was measured."""
+"""Fields of ``run.json`` that describe the measurement."""
 
 
 def problem_of_run(value: object) -> str | None:
-    """What keeps a value from being the content of ``run.json``; ``None`` when nothing does."""
+    """Why a value cannot be the content of ``run.json``; else ``None``."""
     problem = _problem(RunFacts, value)
     if problem is not None or not isinstance(value, dict):
         return problem
@@ -324,7 +324,7 @@ def problem_of_run(value: object) -> str | None:
 
 
 def problem_of_summary(value: object) -> str | None:
-    """What keeps a value from being the content of ``summary.json``; ``None`` when nothing does."""
+    """Why a value cannot be the content of ``summary.json``; else ``None``."""
     return _problem(Summary, value)
 
 

@@ -1,6 +1,6 @@
-"""Whole conversations, put together from the journal.
+"""Whole conversations, rebuilt from the journal.
 
-A line of the journal has what its request says beyond the line before it (`RequestDelta`). Lines of one conversation
+A line of the journal has its request's difference from the line before it (`RequestDelta`). Lines of one conversation
 share ``started_at``; a resumed one begins where the earlier one ended, or where it differs.
 """
 
@@ -30,7 +30,7 @@ Place = tuple[int, int, int]
 
 
 class Transcripts:
-    """The conversations of the run in a folder, as far as they got; it is looked through once."""
+    """The conversations of a run's folder, complete or not; the folder is read once."""
 
     def __init__(self, run: Path) -> None:
         self._files: list[Path] = []
@@ -42,8 +42,8 @@ class Transcripts:
     def load(self, key: EntryKey, started_at: str | None = None) -> Parsed | None:
         """The conversation of a trial: ``messages`` as sent, with the last reply; ``functions`` offered next to them.
 
-        ``started_at``: of the trial's result line; what was said in a conversation begun later is not taken.
-        ``None`` where nothing was kept. Raises `HarnessError` (kind ``storage``) for what cannot be read.
+        ``started_at`` is that of the trial's result line; later conversations are ignored. ``None`` if nothing was
+        stored. Raises `HarnessError` (kind ``storage``) for unreadable lines.
         """
         try:
             lines = [self._line(*place) for place in self._places[0].get(key, ())]
@@ -55,7 +55,7 @@ class Transcripts:
             ) from error
 
     def damaged(self) -> Iterator[DamagedLine]:
-        """Lines that cannot be read, and conversations that could not be (``line`` 0), as far as asked for."""
+        """Damaged lines and conversations (``line`` 0), as far as they were requested."""
         assert self._places is not None
         yield from self._bad_lines
         if found := self._unreadable:
@@ -65,7 +65,7 @@ class Transcripts:
 
     @cached_property
     def _places(self) -> tuple[dict[EntryKey, list[Place]], dict[str, Place]]:
-        """Where the lines of each trial lie, and by digest where each part does."""
+        """The positions of each trial's lines, and of each part by digest."""
         entries: dict[EntryKey, list[Place]] = {}
         parts: dict[str, Place] = {}
         for path in sorted(self._journal.glob("*.jsonl")):
@@ -91,7 +91,7 @@ class Transcripts:
         return parse_object(self._read.read(self._files[number], offset, length))
 
     def _conversation(self, lines: Sequence[Fields]) -> Parsed | None:
-        """The last request of a chain with its reply; ``None`` where no line has the request."""
+        """The last request of a chain with its reply; ``None`` if no line has the request."""
         messages: list[Fields] = []
         replies: list[Fields] = []
         digests: dict[str, None] = {}
@@ -115,7 +115,7 @@ class Transcripts:
         return {"messages": [*self._resolved(messages, replies), replies[last - 1]], "functions": functions}
 
     def _resolved(self, messages: Sequence[Fields], replies: Sequence[Fields]) -> Iterator[Fields]:
-        """The messages, replies and parts in the place of what stands for them; each reply at most once."""
+        """The messages with replies and parts in place of their references; each reply at most once."""
         free = size = 0
         for message in messages:
             if message.keys() == {"reply"}:
@@ -144,7 +144,7 @@ def _objects(value: list[Any]) -> list[Parsed]:
 
 
 def _read_head(raw: bytes) -> tuple[EntryKey, list[str]]:
-    """Whose line it is, and the digests of its parts. Raises what `parse_object` and `key_of` do."""
+    """The trial of a line, and the digests of its parts. Raises what `parse_object` and `key_of` raise."""
     match = _HEAD.match(raw)
     if match is not None and raw.endswith(_END):
         model, mode, entry_id, repeat, new = (each.decode() for each in match.groups(b""))
@@ -155,9 +155,8 @@ def _read_head(raw: bytes) -> tuple[EntryKey, list[str]]:
 
 
 def _chained(lines: Sequence[Fields], until: str | None) -> list[Fields]:
-    """The lines of the conversation begun last, by turn and step; what it took over from earlier ones before them.
-
-    Of a trial that was held again a later conversation has the lines from where the two part.
+    """The lines of the last conversation by turn and step, after those it took over from earlier ones. If a trial was
+    held again, its later conversation has the lines from their first difference.
     """
     begun: dict[str, dict[tuple[int, int], Fields]] = {}
     for line in lines:

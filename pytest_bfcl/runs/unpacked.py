@@ -1,7 +1,7 @@
-"""Official folders as they are handed over: a folder, an archive, a revision of a git repository.
+"""Official folders in any packing: a folder, an archive, a revision of a git repository.
 
-What is packed is unpacked to a temporary folder: result and score files of plain names and nothing else, within
-bounds. Archives are read by a confined worker; of a repository the objects are read and nothing of it is run.
+Packed ones are unpacked to a temporary folder: only result and score files with plain names, within limits. A confined
+worker reads archives. Of a repository only objects are read, and nothing in it runs.
 """
 
 from __future__ import annotations
@@ -27,21 +27,20 @@ _WANTED = re.compile(r".*_(?:result|score)\.json", re.DOTALL)
 _PLAIN = re.compile(r"(?![. ])[A-Za-z0-9_.+@(),=~ -]+(/(?![. ])[A-Za-z0-9_.+@(),=~ -]+)*")
 _PATHS = ("*_result.json", "*_score.json")
 LINES = "results.jsonl"
-"""Results of this project's own, which no other file stands for."""
+"""Result files of this project itself, which cannot be other files."""
 _REVISION = re.compile(r"(?!-)[A-Za-z0-9_./^~{}@-]{1,200}")
 
 
 def is_packed(path: Path) -> bool:
-    """Whether a path names something to be unpacked first."""
+    """Whether a path must be unpacked first."""
     return (path.is_file() and is_archive(path)) or _revision_of(path) is not None
 
 
 @contextmanager
 def unpacked(path: Path) -> Iterator[Path]:
-    """The folder behind a path: itself, or what its archive or revision holds, as long as it is open.
-
-    ``REPOSITORY@REVISION`` is a revision; a repository without such files in its working tree stands for the newest
-    commit of any branch that has some. Raises `UsageError`.
+    """The folder of a path: itself, or the unpacked archive or revision, while it is open. ``REPOSITORY@REVISION`` is a
+    revision; a repository without such files in its working tree means the newest commit of any branch that has some.
+    Raises `UsageError`.
     """
     if not is_packed(path):
         yield path
@@ -74,7 +73,7 @@ def _of_archive(path: Path, folder: Path) -> int:
 
 
 def _refuse_odd(path: Path, names: Iterable[str]) -> None:
-    """No result is passed over in silence: its name is one that is not written to a disk."""
+    """Raise `UsageError` for a result whose name cannot be written to a disk."""
     if odd := [name for name in names if _WANTED.fullmatch(name)]:
         raise UsageError(f"{path}: {clean(odd[0])!r:.200} has a name that is not taken: unpack and rename it")
 
@@ -83,7 +82,7 @@ def _refuse_odd(path: Path, names: Iterable[str]) -> None:
 
 
 def _revision_of(path: Path) -> tuple[Path, str] | None:
-    """Repository and revision that a path names; no revision means the newest commit with results."""
+    """Repository and revision of a path; no revision means the newest commit with results."""
     repository, at, revision = str(path).rpartition("@")
     if at and not path.exists() and _is_repository(Path(repository)):
         if _REVISION.fullmatch(revision) is None:
@@ -124,7 +123,7 @@ def _of_revision(repository: Path, revision: str, folder: Path) -> int:
 
 
 def _git(repository: Path, *arguments: str, into: IO[bytes] | int = subprocess.PIPE) -> bytes:
-    """What git says; nothing that the repository's own settings could have it run takes part in these commands."""
+    """Git's output; settings of the repository cannot run programs here."""
     git = shutil.which("git")
     if git is None:
         raise UsageError(f"{repository} is a git repository, and there is no git here: check it out, or name a folder")

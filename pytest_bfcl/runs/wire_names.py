@@ -1,7 +1,7 @@
-"""How native names went over the wire in stored replies: with the dots of the functions, or with underscores.
+"""How native names were sent in stored replies: with the functions' dots, or with underscores.
 
-The official evaluator takes the spelling from its table of models; replies of other servers, and of models not
-registered, prove it themselves: a called name with the dot of an offered function, or that name with an underscore.
+The official evaluator takes the spelling from its table of models; replies of other servers and unregistered models
+prove it: a called name with the dot of an offered function, or that name with an underscore.
 """
 
 from __future__ import annotations
@@ -17,17 +17,16 @@ Names = Literal["auto", "dots", "underscores"]
 NAMES: tuple[Names, ...] = ("auto", "dots", "underscores")
 
 Offered = Callable[[str], Iterable[str]]
-"""Entry id → documented names of the functions it offers; empty for an unknown id."""
+"""Entry id → documented names of its functions; empty for an unknown id."""
 
 ENOUGH = 50
-"""Proofs after which the rest of a folder is not read: one would do if models never invented a spelling."""
+"""Proofs after which the rest of a folder is not read; several, because models invent spellings."""
 
 
 @dataclass(slots=True)
 class Spelling:
-    """Proofs for either spelling: names of functions that were called so.
-
-    Where both occur the more frequent one counts: the other is the model's own mistake.
+    """Proofs for either spelling: names of called functions. If both occur, the more frequent one counts: the other is
+    the model's own mistake.
     """
 
     dots: int = 0
@@ -42,12 +41,12 @@ class Spelling:
 
     @property
     def proven(self) -> bool | None:
-        """Whether dots became underscores; ``None`` without any proof."""
+        """Whether dots became underscores; ``None`` without a proof."""
         return None if self.dots == self.underscores else self.underscores > self.dots
 
     @property
     def enough(self) -> bool:
-        """Whether nothing more needs to be read."""
+        """Whether the proofs are sufficient."""
         return self.dots + self.underscores >= ENOUGH
 
     def __str__(self) -> str:

@@ -1,1 +1,1 @@
-"""What of a data set a run measures: categories, ids, samples, splits by family, shards."""
+"""Selects the entries of a run: categories, ids, samples, splits by family, shards."""

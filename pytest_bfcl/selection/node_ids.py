@@ -1,4 +1,4 @@
-"""What node ids and ``-m`` expressions ask for, and the marks there are. Pure functions over texts."""
+"""Node ids, ``-m`` expressions and marks: which entries they select. Pure functions over texts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class VirtualArgument(NamedTuple):
 
 
 def virtual_argument(text: str) -> VirtualArgument | None:
-    """The argument taken apart, or ``None`` if it is an ordinary path."""
+    """The parsed argument, or ``None`` if it is an ordinary path."""
     match = _VIRTUAL.fullmatch(text.replace("\\", "/"))
     return VirtualArgument(match["category"], match["name"]) if match else None
 
@@ -36,12 +36,12 @@ def entry_id_of(nodeid: str) -> str:
 
 
 def mentioned(expression: str) -> list[str]:
-    """Categories and groups that a ``-m`` expression asks for (words after ``not`` do not ask)."""
+    """Categories and groups that a ``-m`` expression selects (words after ``not`` select nothing)."""
     return [word for word in _mark_words(expression) if word in CATEGORIES or word in GROUPS]
 
 
 def mentioned_checks(expression: str) -> list[str]:
-    """The sets of checks (entry points ``pytest_bfcl.checks``) that a ``-m`` expression asks for."""
+    """The sets of checks (entry points ``pytest_bfcl.checks``) that a ``-m`` expression selects."""
     unknown = set(_mark_words(expression)) - set(mark_names())
     return [word for word in unknown if entry_points.find("checks", word)]
 
@@ -56,9 +56,9 @@ def without_arguments(expression: str) -> str:
 
 
 def misspelt_marks(expression: str, registered: Iterable[str]) -> Iterator[str]:
-    """Words of a ``-m`` expression that name no mark but look like one of ours.
+    """Words of a ``-m`` expression that name no mark but resemble one of ours.
 
-    Words that look like none of ours may be unregistered marks.
+    Other words may be unregistered marks.
     """
     ours = mark_names()
     known = {*ours, *registered, "and", "or", "not", "True", "False", "None"}
@@ -74,12 +74,13 @@ def shard_item(nodeid: str) -> ShardItem:
 
 
 def stripes(nodeids: Sequence[str], count: int) -> list[list[list[int]]]:
-    """Positions dealt to ``count`` stripes: stripe → units → positions; see `pytest_bfcl.selection.sharding.deal`."""
+    """Positions divided into ``count`` stripes: stripe → units → positions; see
+    `pytest_bfcl.selection.sharding.deal`."""
     return deal(list(map(shard_item, nodeids)), count)
 
 
 def marks() -> Iterator[tuple[str, str]]:
-    """Every group, category, language and mode: name, what carries it."""
+    """Every group, category, language and mode: its name, and the items that carry it."""
     for name in GROUPS:
         if name not in CATEGORIES:
             yield name, f"function-calling entries of the group {name}"

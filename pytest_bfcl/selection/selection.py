@@ -24,10 +24,10 @@ DEFAULT = "all_scoring"
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What of a data set a run is asked for; ``None`` says nothing.
+    """The selection of a run; ``None`` means no restriction.
 
-    ``categories`` are names of categories and groups; ``sample`` this number of entries in all, in proportion to
-    categories; ``shard`` (from 1, of how many) one part of what the others choose."""
+    ``categories`` are names of categories and groups; ``sample`` is a number of entries, divided in proportion to
+    categories; ``shard`` (index from 1, count) is one part of the rest."""
 
     categories: Sequence[str] | None = None
     ids: Sequence[str] | None = None
@@ -35,7 +35,7 @@ class Selection:
     shard: Sequence[int] | None = None
 
     def facts(self) -> Parsed:
-        """As in a fingerprint: the request for, and nothing else."""
+        """The selection as in a fingerprint."""
         return {
             **({"categories": list(self.categories)} if self.categories else {}),
             **({"ids": list(self.ids)} if self.ids else {}),
@@ -45,10 +45,10 @@ class Selection:
 
 
 def categories_to_run(dataset: DataSet, asked: Iterable[str] = (), also: Iterable[str] = ()) -> list[str]:
-    """The categories that names of categories and groups ask for; without any those that score, and one's own.
+    """The categories that names of categories and groups select; without names, scoring categories and own ones.
 
-    ``also`` joins the latter. A file that holds nothing but entries without a score was named for them. Raises
-    `UsageError` for unknown names, and when the data has none of those asked for.
+    ``also`` adds to the latter. A file with only entries outside scores selects those. Raises `UsageError` for unknown
+    names, and if the data has none of the selected ones.
     """
     have, names = dataset.categories(), list(asked)
     if names:
@@ -65,10 +65,8 @@ def categories_to_run(dataset: DataSet, asked: Iterable[str] = (), also: Iterabl
 def entries_to_run(
     dataset: DataSet, selection: Selection, *, part: Container[str] | None = None, seed: int = 0
 ) -> list[EntryRef]:
-    """The entries a selection chooses, by category, before its shard is dealt.
-
-    ``part``: only entries of it (of a split). Write stages are among them where they are named by id. Raises
-    `UsageError` for unknown names and ids.
+    """The selected entries by category, before a shard is taken. ``part``: only entries of this part of a split. Write
+    stages are included if named by id. Raises `UsageError` for unknown names and ids.
     """
     if selection.categories is not None and not selection.categories:
         return []
@@ -83,9 +81,9 @@ def entries_to_run(
 
 
 def sampled(refs: list[EntryRef], dataset: DataSet, sample: int | None, seed: int) -> list[EntryRef]:
-    """A number of these entries, in their order; what no sample leaves out is next to them.
+    """A sample of these entries in their order, and the entries that no sample leaves out.
 
-    That are write stages, and own entries that cannot be judged: they are reported whatever else runs.
+    These are write stages, and own entries that cannot be judged, which are always reported.
     """
     if sample is None:
         return refs
@@ -100,7 +98,7 @@ def is_write_stage(ref: EntryRef) -> bool:
 
 
 def is_broken(dataset: DataSet, ref: EntryRef) -> bool:
-    """Whether an own entry cannot be judged as meant."""
+    """Whether an own entry cannot be judged as intended."""
     return dataset.own and bool(dataset.entry_errors(ref))
 
 
@@ -108,8 +106,8 @@ def read_ids(path: Path | str, dataset: DataSet) -> list[EntryRef]:
     """The entries named in a file, each once, by category in table order and in file order within one.
 
     Two shapes: ``test_case_ids_to_generate.json`` (category → list of ids; empty lists are skipped) and plain text with
-    one id a line (blank lines and ``#`` comments ignored). A memory question brings the conversations of its write
-    stage, which come first. Raises `UsageError` for an unreadable file, an empty selection, and unknown ids.
+    one id a line (blank lines and ``#`` comments ignored). A memory question adds its write stage, which comes first.
+    Raises `UsageError` for an unreadable file, an empty selection, and unknown ids.
     """
     path = Path(path)
     try:
@@ -128,7 +126,7 @@ def read_ids(path: Path | str, dataset: DataSet) -> list[EntryRef]:
 
 
 def select_ids(ids: Iterable[str], dataset: DataSet, where: str) -> list[EntryRef]:
-    """References of the ids with their write stages; ``where`` is named in the error about unknown ids."""
+    """References of the ids with their write stages; the error about unknown ids names ``where``."""
     found: dict[str, EntryRef] = {}
     unknown: list[str] = []
     for entry_id in ids:
@@ -150,7 +148,7 @@ def select_ids(ids: Iterable[str], dataset: DataSet, where: str) -> list[EntryRe
 
 
 def _write_stages(refs: list[EntryRef], dataset: DataSet) -> list[EntryRef]:
-    """Selected write-stage conversations and those the selected entries depend on, in the order they must run."""
+    """Selected write stages and those that selected entries need, in the order in which they must run."""
     needed: dict[str, set[str]] = {}
     for ref in refs:
         if CATEGORIES[ref.category].backend:
@@ -180,7 +178,7 @@ def _ids_from_json(text: str, path: Path) -> list[str]:
 
 
 class JointData:
-    """The chosen set and files next to it: what both are, as a fingerprint and a report need it."""
+    """The data set and further files together, for a fingerprint and a report."""
 
     def __init__(self, chosen: DataSet, files: DataSet) -> None:
         self._sets = (chosen, files)
@@ -189,19 +187,19 @@ class JointData:
         self.root = files.root
 
     def unread(self) -> JointData:
-        """Both with nothing read of them yet: little to send to another process."""
+        """Both without anything read yet: small to send to another process."""
         chosen, files = self._sets
         return JointData(chosen.unread(), files.unread())
 
     @cached_property
     def file_digests(self) -> dict[str, str]:
-        """Digest of the chosen set and of each file, by name."""
+        """Digest of the data set and of each file, by name."""
         chosen, files = self._sets
         return {chosen.name: chosen.sha256, **(files.file_digests or {files.name: files.sha256})}
 
     @property
     def templates(self) -> dict[str, str]:
-        """Digests of what own entries have copied into their trials."""
+        """Digests of the files that own entries copy into their trials."""
         return {**self._sets[0].templates, **self._sets[1].templates}
 
     @cached_property

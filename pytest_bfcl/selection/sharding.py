@@ -1,4 +1,4 @@
-"""A selection dealt in parts: the shards of several jobs, the stripes of worker processes. Pure functions over ids.
+"""Divides a selection: shards for several jobs, stripes for worker processes.
 
 A memory scenario (its write stage and all its questions) is never split: the write stage fills the memory that the
 questions read.
@@ -18,11 +18,11 @@ _WORD = 1 << 60
 _PLACES = {name: number for number, name in enumerate(CATEGORIES)}
 
 MOST_SHARDS = 9_999
-"""Parts a selection may be dealt in."""
+"""Allowed numbers of parts."""
 
 
 class ShardItem(NamedTuple):
-    """An entry put to one model once. ``label`` distinguishes models and repeats of a run; empty: one of each."""
+    """One entry with one model, once. ``label`` distinguishes models and repeats of a run; empty: one of each."""
 
     entry_id: str
     label: str = ""
@@ -31,7 +31,7 @@ class ShardItem(NamedTuple):
 def scenario_of(entry_id: str) -> tuple[str, str] | None:
     """(memory category, scenario) of a memory question or write stage, ``None`` for every other entry.
 
-    The scenario is the middle of the id's index (data spec §5); an id of another form stands for the whole category.
+    The scenario is the middle of the id's index (data spec §5); an id of another form means the whole category.
     """
     category = category_of(entry_id).removesuffix("_prereq")
     row = CATEGORIES.get(category)
@@ -42,7 +42,7 @@ def scenario_of(entry_id: str) -> tuple[str, str] | None:
 
 
 def deal(asked: Sequence[ShardItem], count: int) -> list[list[list[int]]]:
-    """Positions dealt to ``count`` parts: part → units → positions. Deterministic: controller and workers agree.
+    """Positions divided into ``count`` parts: part → units → positions. Deterministic, so controller and workers agree.
 
     A unit is one trial, or all of one memory scenario with one model and repeat. Each unit goes to the lightest part.
     """
@@ -59,10 +59,9 @@ def deal(asked: Sequence[ShardItem], count: int) -> list[list[list[int]]]:
 
 
 def shard_of(asked: Iterable[ShardItem], index: int, count: int) -> set[ShardItem]:
-    """The ``index``-th (from 1) of ``count`` parts, the same in whatever order the selection stands.
-
-    Jobs that shuffle their tests, or name their files in another order, make parts of one whole all the same. A write
-    stage that is named next to its questions goes with them and weighs nothing: where it is not, they bring it.
+    """The ``index``-th (from 1) of ``count`` parts, equal for every order of the selection. So jobs may shuffle tests
+    or name files in another order. A write stage next to its questions goes with them and counts nothing, as they add a
+    missing one.
     """
     ordered = sorted(set(asked), key=_place)
     scenarios = {_unit(each) for each in ordered if not _is_stage(each)}
@@ -73,7 +72,7 @@ def shard_of(asked: Iterable[ShardItem], index: int, count: int) -> set[ShardIte
 
 
 def read_shard(text: str) -> tuple[int, int]:
-    """``I/N`` as two numbers; raises `ValueError` saying what would fit."""
+    """``I/N`` as two numbers. Raises `ValueError` with what is allowed."""
     index, _, count = text.partition("/")
     if index.isdecimal() and count.isdecimal() and 1 <= int(index[:9]) <= int(count[:9]) <= MOST_SHARDS:
         return int(index[:9]), int(count[:9])
@@ -81,7 +80,7 @@ def read_shard(text: str) -> tuple[int, int]:
 
 
 def natural(entry_id: str) -> list[tuple[int, str]]:
-    """A key that sorts ids by category, in the table's order, then as people count: ``_9`` before ``_10``."""
+    """A key that sorts ids by category in the table's order, then by number: ``_9`` before ``_10``."""
     place = _PLACES.get(category_of(entry_id), len(_PLACES))
     return [(place, ""), *map(_part, _PARTS.findall(entry_id))]
 
