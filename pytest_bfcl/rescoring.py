@@ -97,7 +97,7 @@ def judged_results(root: Path, dataset: DataSet, ids: Container[str]) -> Iterato
 
     ``root`` holds result files, or is the ``score/`` folder next to them.
     """
-    from pytest_bfcl.runs.damage import LeftOut
+    from pytest_bfcl.runs.lines import LeftOut
     from pytest_bfcl.runs.official_layout import results_of
     from pytest_bfcl.runs.replay_lines import read_replay_lines
     from pytest_bfcl.scoring.measurements import Judged

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 _MOST = 64 * 2**20
 """Bytes of a file that are read for this check."""
@@ -39,6 +40,20 @@ def spread_json(path: Path) -> str | None:
         return None
     kind = "array" if text[0] == "[" else "object"
     return f"this is one JSON {kind} printed over {lines} lines, not JSON lines: {_MEND}"
+
+
+def read_json(raw: bytes) -> Any:
+    """One JSON value in UTF-8. Raises `ValueError` with a short reason, for who wrote it by hand."""
+    try:
+        return json.loads(raw.decode("utf-8-sig"))
+    except UnicodeDecodeError:
+        raise ValueError("not UTF-8") from None
+    except json.JSONDecodeError as error:
+        raise ValueError(f"not JSON: {json_trouble(error)}") from None
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    except ValueError:  # Python's limit on digits
+        raise ValueError("a number of too many digits") from None
 
 
 def json_trouble(error: ValueError | RecursionError) -> str:

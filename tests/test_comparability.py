@@ -395,7 +395,7 @@ WITHIN = {
     "extensions/view/serving.py": "opens the store for Pages and OverviewPages",
     "extensions/view/site_verb.py": "opens the store for Pages and OverviewPages",
     "scoring/comparison_rows.py": "verdicts, which comparison chose",
-    "scoring/robustness.py": "entries and their transforms within one run",
+    "scoring/summary.py": "entries and their transforms within one run",
 }
 """Modules that put together what others asked the rule for: which."""
 OF_ONE_RUN = {"model", "planned", "state"}

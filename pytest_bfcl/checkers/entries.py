@@ -7,13 +7,14 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from pytest_bfcl.checkers.corrected import OFFICIAL, RuleSet
+from pytest_bfcl.dataset.expansion import typed_as_sent
 from pytest_bfcl.decoding import DecodeError, ReplyDecoder, call_texts, is_empty
 from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.transcript import CALLS_A_STEP, Call, Reply
 from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:
-    from pytest_bfcl.dataset.entry import Entry, FunctionDoc
+    from pytest_bfcl.dataset.entry import Entry
     from pytest_bfcl.transcript import Step, Transcript, Turn
 
 
@@ -66,21 +67,9 @@ def single_turn_decoder(entry: Entry, transcript: Transcript) -> ReplyDecoder:
         transcript.mode,
         return_format=return_format_of(entry),
         tool_call_tag=entry.tool_call_tag,
-        functions=entry.function if transcript.decoder is None else as_sent(entry),
+        functions=entry.function if transcript.decoder is None else typed_as_sent(entry.function, entry.language),
         decoder=transcript.decoder,
     )
-
-
-def as_sent(entry: Entry) -> list[FunctionDoc]:
-    """The documents with the types a model is shown: every argument of Java and JavaScript is a text."""
-    if entry.language == "python":
-        return list(entry.function)
-    shown = []
-    for function in entry.function:
-        parameters = function.get("parameters") or {}
-        properties = {name: {**schema, "type": "string"} for name, schema in parameters.get("properties", {}).items()}
-        shown.append({**function, "parameters": {**parameters, "properties": properties}})
-    return shown
 
 
 STEP_LIMIT = 20

@@ -17,8 +17,8 @@ from pytest_bfcl.dataset.categories import Language
 from pytest_bfcl.dataset.expansion import typed_as_sent
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.runs.result_line import CallForm
+from pytest_bfcl.syntax.json_format import parse_json
 from pytest_bfcl.syntax.limits import DecodeError
-from pytest_bfcl.syntax.native import parse_json
 from pytest_bfcl.tools.json_schema import argument_problem, is_native, is_valid
 from pytest_bfcl.tools.schemas import compile_tools, surely_fits, wire_names
 

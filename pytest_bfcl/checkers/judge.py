@@ -24,8 +24,8 @@ from pytest_bfcl.checkers.details import TriedDetails, TroubleDetails, UndueDeta
 from pytest_bfcl.checkers.ends import Ends
 from pytest_bfcl.checkers.entries import reply_of, single_turn_decoder, stored_calls
 from pytest_bfcl.checkers.exact import all_exactly_right
+from pytest_bfcl.checkers.expectations import check_served
 from pytest_bfcl.checkers.plugged import category_group, check_plugged, own_checker
-from pytest_bfcl.checkers.served import check_served
 from pytest_bfcl.checkers.state import Kind, StateRecord, replay
 from pytest_bfcl.dataset.categories import CATEGORIES, ELSEWHERE
 from pytest_bfcl.decoding import DecodeError, ReplyDecoder, WrongShape, attempts_call, decode_native

@@ -25,7 +25,7 @@ from pytest_bfcl.plain_text import say
 from pytest_bfcl.suggestions import did_you_mean, instead_of
 
 if TYPE_CHECKING:
-    from pytest_bfcl.runs.damage import LeftOut
+    from pytest_bfcl.runs.lines import LeftOut
 
 VERBS = {
     "fetch": "download the official data into the cache",

@@ -41,8 +41,8 @@ def run(args: argparse.Namespace) -> int:
     """Merge, summarise and print the result; 1 if parts do not fit, are missing or damaged."""
     from pytest_bfcl.cli import tell_left_out
     from pytest_bfcl.dataset.verified import known_issues
-    from pytest_bfcl.runs.damage import LeftOut
     from pytest_bfcl.runs.directory import RunDirectory
+    from pytest_bfcl.runs.lines import LeftOut
     from pytest_bfcl.runs.merge import UnfitError, find_runs, merge_runs
     from pytest_bfcl.scoring.summary import summarise
 
@@ -76,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
 def _sizes(merged: RunDirectory) -> dict[str, int]:
     """Entries per category that the runs contained."""
     from pytest_bfcl.dataset.categories import CATEGORIES
-    from pytest_bfcl.scoring.robustness import plain_records
+    from pytest_bfcl.scoring.summary import plain_records
 
     found = {(str(record["id"]), str(record["category"])) for record in plain_records(merged)}
     counts = Counter(category for _, category in found)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry
     from pytest_bfcl.fetching.texts import Texts
     from pytest_bfcl.models.base import Model, Request
-    from pytest_bfcl.runs.requests import Requests
+    from pytest_bfcl.runs.journal import Requests
     from pytest_bfcl.settings import Settings
 
 
@@ -131,7 +131,7 @@ def _broken_off(transcript: Transcript | None) -> Transcript | None:
 
 async def _ask_through(dialogue: Dialogue, journal: Journal | None, on_reply: Callable[[Reply], None] | None) -> None:
     """All steps of a conversation that is open: ask once, carry out what was called, until it has ended."""
-    from pytest_bfcl.runs.requests import Requests
+    from pytest_bfcl.runs.journal import Requests
 
     requests = None if journal is None else Requests(dialogue.transcript.started_at)
     executed = dialogue.entry.row.multi_step

@@ -93,7 +93,7 @@ def exact_texts(reply: Reply, mode: Mode, decoder: str | None, functions: Sequen
 
     `call_texts` has the defects of the reference, which the benchmark's own entries are judged by.
     """
-    from pytest_bfcl.syntax.writing import exact_text
+    from pytest_bfcl.syntax.python_syntax import exact_text
 
     if mode == "fc" and decoder is None and not reply.tool_calls:
         return []

@@ -9,8 +9,7 @@ import copy
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from pytest_bfcl.runs.journal import ReplyKey
-    from pytest_bfcl.runs.requests import RequestDelta
+    from pytest_bfcl.runs.journal import ReplyKey, RequestDelta
     from pytest_bfcl.transcript import Reply
 
 

@@ -236,8 +236,7 @@ class PlayedConversation(Dialogue):
     # -- the journal ---------------------------------------------------------------------------------------------
 
     def _key(self, turn: int, step: int) -> ReplyKey:
-        from pytest_bfcl.runs.journal import ReplyKey
-        from pytest_bfcl.runs.requests import request_digest
+        from pytest_bfcl.runs.journal import ReplyKey, request_digest
 
         asked = [message for messages in self.entry.question for message in messages]
         digest = request_digest(asked, self.entry.all_functions, {"played": len(self.entry.question)})
@@ -247,7 +246,7 @@ class PlayedConversation(Dialogue):
         """Every step of a finished conversation; half of one cannot be resumed."""
         if self.journal is None:
             return
-        from pytest_bfcl.runs.requests import Requests
+        from pytest_bfcl.runs.journal import Requests
 
         transcript, requests = self.transcript, Requests(self.transcript.started_at)
         said = [n for n, message in enumerate(self.messages) if message.get("role") == "assistant"]

@@ -18,7 +18,7 @@ from pytest_bfcl.failures import BenchmarkError, HarnessError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.simulators import ERROR_PREFIX
 from pytest_bfcl.simulators.toolkit import error_text
-from pytest_bfcl.syntax.writing import read_call
+from pytest_bfcl.syntax.python_syntax import read_call
 from pytest_bfcl.tools.json_schema import argument_problem, is_native
 from pytest_bfcl.troubles import HarnessTrouble
 

@@ -1,6 +1,6 @@
 """What must hold after a turn of an entry on a user's MCP server: the text, the calls, the state.
 
-Shapes only, and what a value must be like; the checker (`pytest_bfcl.checkers.served`) compares them with a transcript.
+Shapes only, and what a value must be like; `pytest_bfcl.checkers.expectations` compares them with a transcript.
 """
 
 from __future__ import annotations

@@ -341,10 +341,6 @@ class DataSet:
         name = f"{category.removesuffix('_prereq')}_prereq"
         return [ref for ref in self.index(name) if self._scenario(ref) == scenario]
 
-    def dependencies(self, ref: EntryRef) -> list[str]:
-        """The ids an entry depends on (memory only), without building the entry."""
-        return self._dependencies(ref, self._scenario(ref)) if CATEGORIES[ref.category].backend else []
-
     def _scan(self, category: str) -> list[tuple[Part, Scan]]:
         if category not in self._scans:
             parts = self._layout.parts(category)

@@ -2,8 +2,8 @@
 
 from pytest_bfcl.decoding.attempts import attempts_call
 from pytest_bfcl.decoding.reply import ReplyDecoder, call_texts, decode, decode_reply, has_call, is_empty
+from pytest_bfcl.syntax.json_format import decode_native
 from pytest_bfcl.syntax.limits import DecodeError, WrongShape
-from pytest_bfcl.syntax.native import decode_native
 
 __all__ = [
     "DecodeError",

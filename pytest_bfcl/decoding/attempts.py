@@ -9,8 +9,8 @@ from typing import Any
 
 from pytest_bfcl.decoding.reply import ReplyDecoder
 from pytest_bfcl.json_types import Fields
+from pytest_bfcl.syntax.json_format import parse_json
 from pytest_bfcl.syntax.limits import MAX_CHARACTERS, DecodeError
-from pytest_bfcl.syntax.native import parse_json
 from pytest_bfcl.transcript import Mode, Reply, wire_name
 
 _TAGS = re.compile(

@@ -10,13 +10,10 @@ from pytest_bfcl.formats.own_calls import own_calls, own_decoder, own_texts
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.syntax.java import decode_java
 from pytest_bfcl.syntax.javascript import decode_javascript
-from pytest_bfcl.syntax.json_format import decode_json
+from pytest_bfcl.syntax.json_format import decode_json, decode_native, parse_json
 from pytest_bfcl.syntax.limits import DecodeError, WrongShape, check_length, is_call_list
-from pytest_bfcl.syntax.native import decode_native, parse_json
-from pytest_bfcl.syntax.preparation import prepare, tag_content
-from pytest_bfcl.syntax.python_syntax import PositionalNames, PythonCalls, decode_python
-from pytest_bfcl.syntax.wrapping import recover
-from pytest_bfcl.syntax.writing import check_count, written_calls
+from pytest_bfcl.syntax.python_syntax import PositionalNames, PythonCalls, check_count, decode_python, written_calls
+from pytest_bfcl.syntax.wrapping import prepare, recover, tag_content
 from pytest_bfcl.syntax.xml_format import XmlText, decode_concise_xml, decode_verbose_xml
 from pytest_bfcl.transcript import Call, Mode, Reply
 

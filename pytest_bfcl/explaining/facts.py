@@ -16,8 +16,8 @@ from pytest_bfcl.dataset.expansion import typed_as_sent
 from pytest_bfcl.decoding.ground_truth import turn_ground_truth_calls
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.plain_text import cut
+from pytest_bfcl.syntax.json_format import parse_json
 from pytest_bfcl.syntax.limits import DecodeError
-from pytest_bfcl.syntax.native import parse_json
 from pytest_bfcl.tools.schemas import JSON_TYPES
 from pytest_bfcl.transcript import wire_name
 

@@ -21,18 +21,18 @@ from pathlib import Path
 
 from pytest_bfcl.confined.zips import zip_archive
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.fetching.format_texts import FILE as FORMAT_TEXTS
-from pytest_bfcl.fetching.format_texts import (
+from pytest_bfcl.fetching.texts import FILE as FORMAT_TEXTS
+from pytest_bfcl.fetching.texts import (
     TABLE,
     FormatTexts,
+    Texts,
     are_all_in,
+    data_digest,
     extract_format_texts,
     format_sources,
     table_digest,
 )
-from pytest_bfcl.fetching.sentences import with_later
-from pytest_bfcl.fetching.texts import Texts, data_digest
-from pytest_bfcl.fetching.texts_extraction import SOURCES, extract_from_folder, extract_texts
+from pytest_bfcl.fetching.texts_extraction import SOURCES, extract_from_folder, extract_texts, with_later
 from pytest_bfcl.json_types import Fields
 
 DISTRIBUTION = "bfcl-eval"

@@ -15,9 +15,8 @@ from typing import Any
 from pytest_bfcl import entry_points
 from pytest_bfcl.formats import served
 from pytest_bfcl.formats.thinking import Thinking
-from pytest_bfcl.syntax.preparation import prepare
-from pytest_bfcl.syntax.python_syntax import decode_python
-from pytest_bfcl.syntax.writing import written_calls
+from pytest_bfcl.syntax.python_syntax import decode_python, written_calls
+from pytest_bfcl.syntax.wrapping import prepare
 
 Source = Callable[[str, bool], str]
 """Text and whether a tag is demanded → text for the parser of a return format; raises `DecodeError`."""

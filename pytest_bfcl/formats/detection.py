@@ -14,8 +14,8 @@ from pytest_bfcl.formats.notations import Notation
 from pytest_bfcl.formats.served import NOTATIONS, TELLING, announced, elements
 from pytest_bfcl.formats.thinking import part
 from pytest_bfcl.json_types import Fields
+from pytest_bfcl.syntax.json_format import parse_json
 from pytest_bfcl.syntax.limits import DecodeError
-from pytest_bfcl.syntax.native import parse_json
 from pytest_bfcl.syntax.python_syntax import decode_python
 from pytest_bfcl.transcript import Call, wire_name
 

@@ -10,8 +10,8 @@ from typing import Any
 from pytest_bfcl.formats.members import TOKENS, Kept, Pair
 from pytest_bfcl.formats.schema_types import Documents, typed_arguments
 from pytest_bfcl.json_types import Parsed
+from pytest_bfcl.syntax.json_format import leading_json, parse_json
 from pytest_bfcl.syntax.limits import MAX_DEPTH, DecodeError
-from pytest_bfcl.syntax.native import leading_json, parse_json
 
 
 @dataclass(frozen=True, slots=True)

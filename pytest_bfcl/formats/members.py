@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from pytest_bfcl.syntax.arithmetic import Folder
+from pytest_bfcl.syntax.json_format import parse_json
 from pytest_bfcl.syntax.limits import MAX_CALLS, DecodeError, check_integer
-from pytest_bfcl.syntax.native import parse_json
 from pytest_bfcl.syntax.python_syntax import python_expression
 
 Pair = tuple[Any, Any]

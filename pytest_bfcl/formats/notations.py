@@ -19,8 +19,8 @@ from typing import Any, NamedTuple, Protocol
 from pytest_bfcl.formats.members import TOKENS, Kept, Pair, items, literal
 from pytest_bfcl.formats.python_repairs import plain_name, repaired
 from pytest_bfcl.formats.schema_types import Documents, has_function, typed_arguments
+from pytest_bfcl.syntax.json_format import leading_json, parse_json
 from pytest_bfcl.syntax.limits import MAX_CALLS, DecodeError
-from pytest_bfcl.syntax.native import leading_json, parse_json
 from pytest_bfcl.syntax.python_syntax import PythonCalls as Python
 
 _OVER = re.compile(rf"(?:\s|{TOKENS.pattern})*+\Z")

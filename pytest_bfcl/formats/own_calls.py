@@ -11,10 +11,9 @@ from pytest_bfcl.formats.members import items, texts
 from pytest_bfcl.formats.schema_types import Documents
 from pytest_bfcl.formats.table import find_decoder
 from pytest_bfcl.json_types import Parsed
+from pytest_bfcl.syntax.json_format import decode_native, parse_json
 from pytest_bfcl.syntax.limits import DecodeError, WrongShape, check_length, is_call_list
-from pytest_bfcl.syntax.native import decode_native, parse_json
-from pytest_bfcl.syntax.python_syntax import decode_python
-from pytest_bfcl.syntax.writing import check_count
+from pytest_bfcl.syntax.python_syntax import check_count, decode_python
 from pytest_bfcl.transcript import Call, Reply
 
 

@@ -12,8 +12,8 @@ from typing import Any
 
 from pytest_bfcl.formats.members import literal
 from pytest_bfcl.json_types import Fields
+from pytest_bfcl.syntax.json_format import parse_json
 from pytest_bfcl.syntax.limits import DecodeError, check_integer
-from pytest_bfcl.syntax.native import parse_json
 from pytest_bfcl.transcript import wire_name
 
 Documents = Sequence[Fields]

@@ -26,8 +26,8 @@ from pytest_bfcl.formats.notations import (
 )
 from pytest_bfcl.formats.schema_types import Documents, has_function
 from pytest_bfcl.formats.thinking import part
+from pytest_bfcl.syntax.json_format import parse_json
 from pytest_bfcl.syntax.limits import MAX_CALLS, DecodeError, check_length
-from pytest_bfcl.syntax.native import parse_json
 from pytest_bfcl.syntax.python_syntax import decode_python
 
 Pairs = Callable[[str, Documents], list[Pair]]

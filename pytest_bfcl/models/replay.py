@@ -134,7 +134,7 @@ def _path_and_model(spec: ModelSpec) -> tuple[Path, str | None]:
 
 
 def _read(path: Path, settings: Settings, dataset: DataSet | None) -> list[Line]:
-    from pytest_bfcl.runs.damage import LeftOut
+    from pytest_bfcl.runs.lines import LeftOut
     from pytest_bfcl.runs.replay_lines import read_replay_lines
 
     if path.is_file() and path.suffix != ".gz" and (whole := spread_json(path)):

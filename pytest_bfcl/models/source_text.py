@@ -14,7 +14,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.json_types import Fields
-from pytest_bfcl.syntax.writing import exact_text
+from pytest_bfcl.syntax.python_syntax import exact_text
 from pytest_bfcl.transcript import Call, Mode, Reply, ToolCall, wire_name
 
 _PATH = re.compile(r"[A-Za-z_$][\w$]*(\.[A-Za-z_$][\w$]*)*\Z")

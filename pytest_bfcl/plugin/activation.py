@@ -30,9 +30,9 @@ from pytest_bfcl.plugin.terminal import Terminal
 from pytest_bfcl.plugin.termination import Termination
 from pytest_bfcl.scoring.expectations import Expectations
 from pytest_bfcl.session.contender import Contender
+from pytest_bfcl.session.outside import Store
 from pytest_bfcl.session.run import Run
 from pytest_bfcl.session.runner import Runner
-from pytest_bfcl.session.store import Store
 
 
 def activate(config: pytest.Config) -> None:

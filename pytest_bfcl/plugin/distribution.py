@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from pytest_bfcl.plugin.results import Results
     from pytest_bfcl.plugin.session import Session
     from pytest_bfcl.plugin.termination import Termination
-    from pytest_bfcl.session.events import Answered
     from pytest_bfcl.session.run import Run
+    from pytest_bfcl.session.sinks import Answered
 
 BATCH = 16
 WORKER_EXIT_S = 0.5

@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Any, cast
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.runs.comparability import Purpose, comparability
-from pytest_bfcl.runs.damage import LeftOut
 from pytest_bfcl.runs.fields import is_whole
 from pytest_bfcl.runs.fingerprint import Fingerprint
 from pytest_bfcl.runs.lines import (
     LONGEST_LINE,
     DamagedLine,
+    LeftOut,
     LineAppender,
     OnDamaged,
     json_line,
@@ -39,6 +39,7 @@ from pytest_bfcl.runs.snapshots import NAMES, Snapshots, archive_digest, folder_
 from pytest_bfcl.runs.summary_types import Summary, problem_of_run, problem_of_summary
 from pytest_bfcl.runs.transcripts import Transcripts
 from pytest_bfcl.selection.sharding import MOST_SHARDS
+from pytest_bfcl.spread_json import read_json
 from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:
@@ -354,10 +355,7 @@ def _read_json(path: Path) -> Any:
     """A small JSON file. Raises `OSError` and `ValueError`."""
     with open_regular(path) as file:
         raw = file.read(LONGEST_LINE)
-    try:
-        value = json.loads(raw.decode("utf-8"))
-    except RecursionError:
-        raise ValueError("nested too deeply") from None
+    value = read_json(raw)
     if b"\\ud" in raw.lower() and not is_whole(json.dumps(value, ensure_ascii=False)):
         raise ValueError("it holds half a character (an unpaired surrogate)")
     return value

@@ -15,7 +15,7 @@ import os
 import shutil
 import threading
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -23,7 +23,7 @@ from typing import IO, Any, NamedTuple
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.runs.paths import below
-from pytest_bfcl.spread_json import json_trouble
+from pytest_bfcl.spread_json import read_json
 from pytest_bfcl.troubles import HarnessTrouble
 
 _FULL = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
@@ -278,16 +278,10 @@ def parse_object(raw: bytes) -> Parsed:
 
 def _slowly_parsed(raw: bytes) -> Any:
     try:
-        value = json.loads(raw.decode("utf-8-sig"))
-    except UnicodeDecodeError:
-        raise ValueError("not UTF-8") from None
-    except json.JSONDecodeError as error:
-        cut = "" if raw.endswith(b"\n") else " (the line is cut off)"
-        raise ValueError(f"not JSON: {json_trouble(error)}{cut}") from None
-    except RecursionError:
-        raise ValueError("nested too deeply") from None
-    except ValueError:  # Python's limit on digits
-        raise ValueError("a number of too many digits") from None
+        value = read_json(raw)
+    except ValueError as error:
+        cut = " (the line is cut off)" if str(error).startswith("not JSON") and not raw.endswith(b"\n") else ""
+        raise ValueError(f"{error}{cut}") from None
     if not shallow(value, DEEPEST_LINE):
         raise ValueError("nested too deeply")
     return value
@@ -311,3 +305,50 @@ def shallow(value: object, limit: int) -> bool:
 def _open(path: Path) -> IO[bytes] | gzip.GzipFile:
     file = open_regular(path)
     return gzip.GzipFile(filename=str(path), fileobj=file) if path.name.endswith(".gz") else file
+
+
+ALLOW = "--allow-missing"
+
+
+class LeftOut:
+    """Collects damaged lines while reading, each counted once."""
+
+    def __init__(self) -> None:
+        self._lines: dict[tuple[Path, int], DamagedLine] = {}
+
+    def __call__(self, line: DamagedLine) -> None:
+        """Record one damaged line, or a damaged file (line 0)."""
+        self._lines.setdefault((line.path, line.line), line)
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    @property
+    def lines(self) -> list[DamagedLine]:
+        """The damaged lines in the order of reading."""
+        return list(self._lines.values())
+
+    def sentences(self) -> Iterator[str]:
+        """One sentence a file: the number of damaged lines, the first of them and its error."""
+        files: dict[Path, list[DamagedLine]] = {}
+        for line in self._lines.values():
+            files.setdefault(line.path, []).append(line)
+        for path, lines in files.items():
+            if not lines[0].line:  # a file that is one value
+                yield f"{path}: {lines[0].why}"
+                continue
+            first = min(lines, key=lambda line: line.line)
+            count = "1 damaged line" if len(lines) == 1 else f"{len(lines)} damaged lines"
+            first_of = "" if len(lines) == 1 else ", the first"
+            yield f"{count} of {path} left out{first_of}: line {first.line}: {first.why}"
+
+
+class IncompleteError(HarnessError):
+    """A score is requested of results with gaps."""
+
+    def __init__(self, gaps: Iterable[str], *, allow: str = ALLOW) -> None:
+        found = list(gaps)
+        shown = [*found[:3], f"and {len(found) - 3} more"] if len(found) > 4 else found
+        listed = "; ".join(shown)
+        advice = f"run the entries again (pytest … --bfcl-out RUN), or accept the gaps with {allow}"
+        super().__init__("incomplete", f"the results are not complete: {listed}\n({advice})", advice=advice)

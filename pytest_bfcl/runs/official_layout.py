@@ -2,23 +2,197 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any, NamedTuple
 
 from pytest_bfcl.dataset.categories import CATEGORIES, EARLIER, category_of, present_id
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.formats.detection import lost_calls
+from pytest_bfcl.formats.table import Format, find_decoder, reference_decoder, registered_format
 from pytest_bfcl.json_types import Fields, Parsed
-from pytest_bfcl.runs.folder_families import Reading, output_of, reading_of
 from pytest_bfcl.runs.lines import DamagedLine, OnDamaged, read_json_lines
 from pytest_bfcl.runs.paths import files_named, is_below
 from pytest_bfcl.runs.result_line import ReplayLine
-from pytest_bfcl.runs.wire_names import Offered
-from pytest_bfcl.transcript import Mode
+from pytest_bfcl.runs.wire_names import Offered, Spelling, spelling_of
+from pytest_bfcl.transcript import Mode, OtherReading
 
-if TYPE_CHECKING:
-    pass
+
+class Reading(NamedTuple):
+    """Mode, spelling of names, and the decoder of texts (``None``: native calls or the benchmark's own text).
+
+    ``other``: the second reading, if calls and reference's table disagree. ``proof``: what the calls prove, in words.
+    """
+
+    mode: Mode
+    underscore_names: bool
+    decoder: str | None = None
+    other: OtherReading | None = None
+    proof: str = ""
+
+
+def reading_of(
+    folder: str,
+    files: Iterable[Path],
+    *,
+    mode: Mode | None,
+    underscore_names: bool | None,
+    decoder: str | None,
+    offered: Offered | None = None,
+) -> Reading:
+    """How to read one model's files; given ``mode``, ``underscore_names`` and ``decoder`` are used unchanged.
+
+    With ``offered`` native calls prove the spelling of names. Without a proof no name has two spellings, and the
+    table's spelling, or underscores, is used. If the calls contradict the table, a registered model is read as by the
+    leaderboard (except dots where it expects underscores), and ``other`` has the second reading.
+
+    Raises `UsageError` for a folder under an FC label whose calls are texts in an unknown format: as native calls they
+    would all fail.
+    """
+    files = list(files)
+    row = registered_format(folder)
+    named = _decoder_name(folder, decoder)
+    if named is not None:
+        fc = row.mode == "fc" if row is not None else folder.endswith("-FC")
+        found = Reading("fc" if fc else "prompt", row.underscore_names if row is not None else False, named)
+    elif row is not None:
+        found = _registered(row)
+    else:
+        found = _unregistered(folder, files, mode)
+    told = found._replace(
+        mode=mode or found.mode,
+        underscore_names=found.underscore_names if underscore_names is None else underscore_names,
+    )
+    if named is not None or underscore_names is not None or offered is None:
+        return told
+    return _proven(told, row, files, offered, contradicted=mode is None)
+
+
+def _registered(row: Format) -> Reading:
+    return Reading(row.mode, row.underscore_names, None if row.decoder in ("python", "native") else row.decoder)
+
+
+def _proven(told: Reading, row: Format | None, files: list[Path], offered: Offered, *, contradicted: bool) -> Reading:
+    """The reading with what the calls in the files prove, see `reading_of`."""
+    texts = row is not None and row.decoder not in (None, "native") and not _stores_lists(row.decoder)
+    if texts:
+        if not contradicted or not any(has_calls(result) for result in _results(files)):
+            return told
+        spelled = spelling_of(_results_by_id(files), offered)
+        other = OtherReading("evidence", "fc", spelled.proven is not False)
+        return told._replace(other=other, proof=f"native calls{_and(spelled)}")
+    if told.decoder is not None:
+        return told
+    spelled = spelling_of(_results_by_id(files), offered)
+    if spelled.proven is None:
+        return told
+    proof = str(spelled)
+    if row is None:
+        return told._replace(underscore_names=spelled.proven, proof=proof)
+    if spelled.proven == told.underscore_names:
+        return told
+    if told.underscore_names:
+        other = OtherReading("leaderboard", told.mode, True)
+        return told._replace(underscore_names=False, other=other, proof=proof)
+    return told._replace(other=OtherReading("evidence", told.mode, True), proof=proof)
+
+
+def _stores_lists(decoder: str | None) -> bool:
+    """Whether the results of a family's handler are lists, or may be."""
+    return decoder == "handler:tool-calls-list" or (decoder is not None and find_decoder(decoder).stored)
+
+
+def _and(spelled: Spelling) -> str:
+    return "" if spelled.proven is None else f", {spelled}"
+
+
+def _decoder_name(folder: str, decoder: str | None) -> str | None:
+    if decoder is None:
+        return None
+    if decoder != "auto":
+        return find_decoder(decoder).name
+    return reference_decoder(folder)
+
+
+def _unregistered(folder: str, files: list[Path], mode: Mode | None) -> Reading:
+    native = False
+    found: tuple[str, str] | None = None
+    for result in _results(files):
+        if has_calls(result):
+            native = True
+            break
+        found = found or _lost(result)
+    if native:
+        return Reading("fc", True)
+    if found is not None and (folder.endswith("-FC") or mode == "fc"):
+        name, text = found
+        raise UsageError(
+            f"{folder} is not registered at the benchmark, and its calls are texts, not native calls: {text!r}. "
+            f"Say how they are written: --decoder {name} reads this one "
+            "(or --decoder auto, by the model's name)"
+        )
+    return Reading("fc", True) if folder.endswith("-FC") else Reading("prompt", False)
+
+
+def _results(files: Iterable[Path]) -> Iterator[Any]:
+    return (result for _, result in _results_by_id(files))
+
+
+def _results_by_id(files: Iterable[Path]) -> Iterator[tuple[str, Any]]:
+    for file in files:
+        for line in read_json_lines(file, lambda damaged: None):
+            yield str(line.value.get("id")), line.value.get("result")
+
+
+def has_calls(result: object) -> bool:
+    """Whether a stored result holds calls as objects, at any depth."""
+    if isinstance(result, list):
+        return any(isinstance(item, Mapping) or has_calls(item) for item in result)
+    return False
+
+
+def _lost(result: object) -> tuple[str, str] | None:
+    """Decoder and beginning of the first text with calls."""
+    if isinstance(result, list):
+        return next((found for item in result if (found := _lost(item)) is not None), None)
+    if not isinstance(result, str):
+        return None
+    lost = lost_calls(result)
+    return None if lost is None else (lost[0], result.strip()[:80])
+
+
+def output_of(result: object, decoder: str | None, *, nested: bool) -> Any:
+    """A stored result as a replay line's output: calls as ``{name, arguments}``, at any depth."""
+    if nested:
+        if not isinstance(result, list):
+            return result
+        turns = [[turn] if isinstance(turn, str) else turn for turn in result]  # a turn that is a text is its one step
+        return [[output_of(step, decoder, nested=False) for step in turn] if isinstance(turn, list) else turn
+                for turn in turns]  # fmt: skip
+    if decoder == "handler:tool-calls-list":  # whatever JSON value the handler found
+        return result if isinstance(result, str) else json.dumps(result)
+    if not isinstance(result, list):
+        return result
+    if result and all(isinstance(item, str) for item in result):
+        return "\n".join(result)  # Anthropic's, Gemini's and Amazon's handlers keep texts in lists
+    stored = decoder is not None and find_decoder(decoder).stored
+    return [_call(item, stored) for item in result]
+
+
+def _call(item: object, stored: bool) -> Any:
+    if not isinstance(item, Mapping):
+        return item
+    if set(item) == {"tool_name", "parameters"}:
+        name, arguments = item["tool_name"], item["parameters"]
+    elif len(item) == 1:
+        ((name, arguments),) = item.items()
+    else:
+        return item
+    as_it_is = isinstance(arguments, str) and not stored
+    return {"name": name, "arguments": arguments if as_it_is else json.dumps(arguments)}
+
 
 INFERENCE_ERROR = "Error during inference"
 """How the ``result`` text of a failed generation begins."""

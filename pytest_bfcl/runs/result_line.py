@@ -150,22 +150,9 @@ class ReplayLine(Conversation, VerdictFields, Circumstances, total=False):
     return_format: str
     tool_call_tag: bool
     config: str
-
-
-class VerdictLine(TypedDict, total=False):
-    """A line of ``pytest-bfcl score``: a verdict, or ``error`` with the reason for none."""
-
-    id: str
-    category: str
-    model: str
-    repeat: int
     valid: bool | None
-    tag: str | None
-    reason: str | None
-    detail: Parsed
+    """Of a verdict line of ``pytest-bfcl score``, as are the next."""
     corrected_valid: bool | None
-    facts: Mapping[str, Any]
-    other_reading: Parsed
     skipped: str
     error: str
 

@@ -21,6 +21,7 @@ from pytest_bfcl.runs.lines import (
     write_atomically,
 )
 from pytest_bfcl.runs.paths import is_below
+from pytest_bfcl.spread_json import read_json
 from pytest_bfcl.troubles import HarnessTrouble
 
 _NAME_LIMIT = 100
@@ -107,14 +108,7 @@ def _content(path: Path) -> Any:
         raw = file.read(LONGEST_LINE + 1)
     if len(raw) > LONGEST_LINE:
         raise ValueError(f"longer than {LONGEST_LINE:,} bytes")
-    try:
-        content = json.loads(raw.decode("utf-8"))
-    except UnicodeDecodeError:
-        raise ValueError("not UTF-8") from None
-    except RecursionError:
-        raise ValueError("nested too deeply") from None
-    except ValueError as error:
-        raise ValueError(f"not JSON: {error}") from None
+    content = read_json(raw)
     if content is None:
         raise ValueError("holds null")
     return content

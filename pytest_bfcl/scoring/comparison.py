@@ -10,7 +10,7 @@ from pytest_bfcl.dataset.categories import CATEGORIES, GROUPS
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.runs.comparability import ENTRIES, Comparability, Purpose, comparability
-from pytest_bfcl.runs.damage import ALLOW, IncompleteError
+from pytest_bfcl.runs.lines import ALLOW, IncompleteError
 from pytest_bfcl.scoring import aggregate
 from pytest_bfcl.scoring.aggregate import Term
 from pytest_bfcl.scoring.comparison_rows import Change, Changes, Row, paired_row, row_name, rows_apart

@@ -15,7 +15,7 @@ from pytest_bfcl.json_types import Fields
 from pytest_bfcl.runs.lines import staged
 from pytest_bfcl.scoring.gate_scope import Scope, one_entry
 from pytest_bfcl.scoring.gates import GateCheck
-from pytest_bfcl.spread_json import json_trouble
+from pytest_bfcl.spread_json import read_json
 
 if TYPE_CHECKING:
     from pytest_bfcl.runs.fingerprint import Fingerprint
@@ -32,11 +32,11 @@ def key_of(record: Fields) -> Key:
 def read_expected(path: Path | str) -> Any:
     """The content of such a file; raises `UsageError`."""
     try:
-        content = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, UnicodeError) as error:
-        raise UsageError(f"--bfcl-expected: cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f"--bfcl-expected: {path} is not JSON: {json_trouble(error)}") from None
+        content = read_json(Path(path).read_bytes())
+    except OSError as error:
+        raise UsageError(f"--bfcl-expected: cannot read {path}: {error.strerror}") from None
+    except ValueError as error:
+        raise UsageError(f"--bfcl-expected: {path} is {error}") from None
     return [] if content is None else content  # null expects nothing, and is no such file either
 
 

@@ -12,8 +12,8 @@ from pytest_bfcl import entry_points
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.models import parse_spec
-from pytest_bfcl.runs.damage import IncompleteError
 from pytest_bfcl.runs.directory import same_results
+from pytest_bfcl.runs.lines import IncompleteError
 from pytest_bfcl.scoring.comparison import compare_measurements, comparison_notes, gap_notes, pair_models
 from pytest_bfcl.scoring.expectations import Expectations
 from pytest_bfcl.scoring.gate_scope import everything

@@ -153,7 +153,7 @@ def _write_stages(refs: list[EntryRef], dataset: DataSet) -> list[EntryRef]:
     for ref in refs:
         if CATEGORIES[ref.category].backend:
             stage = f"{ref.category.removesuffix('_prereq')}_prereq"
-            needed.setdefault(stage, set()).update(dataset.dependencies(ref))
+            needed.setdefault(stage, set()).update(dataset.depends_on(ref))
             if ref.category == stage:
                 needed[stage].add(ref.id)
     return [ref for stage, ids in needed.items() for ref in dataset.index(stage) if ref.id in ids]

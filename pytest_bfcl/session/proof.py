@@ -37,6 +37,7 @@ from pytest_bfcl.models.adversaries import (
 )
 from pytest_bfcl.redaction import names_credentials
 from pytest_bfcl.simulators import source_digests
+from pytest_bfcl.spread_json import read_json
 from pytest_bfcl.transcript import END_STATE, PLAYED_BEFORE, Call
 from pytest_bfcl.troubles import HarnessTrouble
 
@@ -119,7 +120,9 @@ class Proofs:
                 self._spared.add(str(entry.mcp))
                 self._note(spared_text(str(entry.mcp)))
         mark = cache_root() / "proved" / f"{short_digest(f'{_VERSION} {entry.id} {entry.folder}')}.json"
-        before = _parts_in(mark.read_text("utf-8") if mark.is_file() else "")
+        before: Parts = {}
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            before = {str(name): str(digest) for name, digest in read_json(mark.read_bytes()).items()}
         changed = changed_parts(before, parts)
         if not changed:
             return
@@ -148,14 +151,6 @@ class Proofs:
                 HarnessTrouble.MCP, f"{entry.id}: MCP server {entry.mcp!r} has changed since this run began: {told}",
                 advice="begin a new run: another --bfcl-out",
             )  # fmt: skip
-
-
-def _parts_in(text: str) -> Parts:
-    with contextlib.suppress(ValueError, RecursionError):
-        value = json.loads(text)
-        if isinstance(value, dict):
-            return {str(name): str(digest) for name, digest in value.items()}
-    return {}
 
 
 async def facts_of_server(entry: Entry, settings: Settings) -> ServerFacts:

@@ -47,8 +47,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.selection.selection import JointData
     from pytest_bfcl.session.contender import Contender
     from pytest_bfcl.session.earlier import EarlierParts
-    from pytest_bfcl.session.events import Answered
-    from pytest_bfcl.session.sinks import Sinks
+    from pytest_bfcl.session.sinks import Answered, Sinks
     from pytest_bfcl.settings import Settings
 
 

@@ -20,11 +20,10 @@ from pytest_bfcl.failures import AdapterError, BenchmarkError, EntrySkipped, Har
 from pytest_bfcl.models.adversaries import AT_RISK
 from pytest_bfcl.selection.splits import is_in
 from pytest_bfcl.session.contender import Contender, is_stored
-from pytest_bfcl.session.events import answered_event
-from pytest_bfcl.session.outside import Outside
+from pytest_bfcl.session.outside import Outside, Store
 from pytest_bfcl.session.proof import PlayedAlone, Proofs, is_at_risk
 from pytest_bfcl.session.records import errored_record, judged_record, skipped_record
-from pytest_bfcl.session.store import Store
+from pytest_bfcl.session.sinks import answered_event
 from pytest_bfcl.session.trial import Trial, TrialKey
 from pytest_bfcl.troubles import AdapterTrouble, HarnessTrouble
 
@@ -33,10 +32,9 @@ if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry
     from pytest_bfcl.dataset.loading import DataSet
     from pytest_bfcl.models import Model
-    from pytest_bfcl.runs.journal import ReplyKey
-    from pytest_bfcl.runs.requests import RequestDelta
+    from pytest_bfcl.runs.journal import ReplyKey, RequestDelta
     from pytest_bfcl.runs.result_line import ResultLine
-    from pytest_bfcl.session.events import Answered
+    from pytest_bfcl.session.sinks import Answered
     from pytest_bfcl.settings import Settings
     from pytest_bfcl.transcript import Reply, Transcript
 

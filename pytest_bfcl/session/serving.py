@@ -119,11 +119,9 @@ def ask_server(base_url: str, usual: str, key: str | None = None) -> FoundServer
 
 def _names(body: bytes) -> tuple[str, ...]:
     """The model names in a ``/v1/models`` answer."""
-    import json
-
     try:
-        data = json.loads(body)
-    except (ValueError, RecursionError):
+        data = read_json(body)
+    except ValueError:
         return ()
     listed = data.get("data") if isinstance(data, dict) else None
     rows = listed if isinstance(listed, list) else []

@@ -14,20 +14,108 @@ from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
+
+from typing_extensions import TypedDict
 
 from pytest_bfcl import entry_points
 from pytest_bfcl.failures import BenchmarkError, UsageError
+from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.plain_text import clean, counted, cut
 from pytest_bfcl.redaction import redact
+from pytest_bfcl.runs.result_line import ResultLine, schema_of
+from pytest_bfcl.runs.summary_types import GateSummary, Summary
 from pytest_bfcl.settings import LEVELS
 from pytest_bfcl.suggestions import instead_of
 
 if TYPE_CHECKING:
     from pytest_bfcl.json_types import Fields
+    from pytest_bfcl.runs.journal import ReplyKey
     from pytest_bfcl.runs.result_line import ResultLine
     from pytest_bfcl.runs.summary_types import Summary
-    from pytest_bfcl.session.events import Answered, Closed, Event
+    from pytest_bfcl.transcript import Reply
+
+
+class Opened(TypedDict):
+    """The run begins, or is resumed. ``facts``: as in ``run.json``; ``path`` is its directory, if it has one."""
+
+    event: Literal["opened"]
+    run: str
+    path: str | None
+    facts: dict[str, Any]
+
+
+class Planned(TypedDict):
+    """Number of lines of the whole run, earlier parts included; 0 if unknown."""
+
+    event: Literal["planned"]
+    lines: int
+
+
+class Answered(TypedDict):
+    """A reply of an entry whose line comes later; an agent's replies follow when it has ended.
+
+    ``turn`` and ``step`` count from 0, ``latency_s`` is of the attempt that succeeded. A sink that is behind does not
+    receive all of them.
+    """
+
+    event: Literal["answered"]
+    model: str
+    mode: str
+    id: str
+    repeat: int
+    turn: int
+    step: int
+    input_tokens: int | None
+    output_tokens: int | None
+    latency_s: float | None
+
+
+class Line(TypedDict):
+    """One entry ended."""
+
+    event: Literal["line"]
+    line: ResultLine
+
+
+class Notice(TypedDict):
+    """A sentence for the user: a switch to prompting, a file that could not be written."""
+
+    event: Literal["notice"]
+    text: str
+
+
+class GateJudged(TypedDict):
+    """``gate``: as in ``summary.json``, its ``verdict`` and ``checks``."""
+
+    event: Literal["gate"]
+    gate: GateSummary
+
+
+class Closed(TypedDict):
+    """The last event. ``state``: ``finished``, or ``stopped:`` and why; ``summary`` as in ``summary.json``."""
+
+    event: Literal["closed"]
+    state: str
+    summary: Summary
+
+
+Event = Opened | Planned | Answered | Line | Notice | GateJudged | Closed
+
+
+def answered_event(key: ReplyKey, reply: Reply) -> Answered:
+    """The figures of a reply, without its text."""
+    return {
+        "event": "answered", "model": key.model, "mode": key.mode, "id": key.entry_id, "repeat": key.repeat,
+        "turn": key.turn, "step": key.step, "input_tokens": reply.input_tokens, "output_tokens": reply.output_tokens,
+        "latency_s": reply.latency_s,
+    }  # fmt: skip
+
+
+def event_schema() -> Parsed:
+    """JSON Schema of one event."""
+    return schema_of(Event, "An event of a run")
+
 
 MOST_WAITING = 10_000
 """Most lines a sink may lag behind; further lines are dropped for it."""
@@ -50,7 +138,7 @@ class SinkRun:
 class Sink(Protocol):
     """The sink that an entry point ``pytest_bfcl.sinks`` makes of a `SinkRun`; one thread calls all of it.
 
-    A sink with a method ``see(event)`` receives every event (`pytest_bfcl.session.events`) instead.
+    A sink with a method ``see(event)`` receives every event (`pytest_bfcl.session.sinks`) instead.
     """
 
     def take(self, line: ResultLine) -> None:

@@ -22,10 +22,10 @@ from pytest_bfcl.session.closing import DryRun, RunResult
 from pytest_bfcl.session.contender import Contender, check_contenders, variant_label, wanted_mode
 from pytest_bfcl.session.earlier import EarlierParts, plan_trials
 from pytest_bfcl.session.estimate import skips_ahead
+from pytest_bfcl.session.outside import Store
 from pytest_bfcl.session.run import Run
 from pytest_bfcl.session.runner import Runner
 from pytest_bfcl.session.serving import Fleet, fleet_of
-from pytest_bfcl.session.store import Store
 from pytest_bfcl.session.trial import Trial
 from pytest_bfcl.settings import Settings
 from pytest_bfcl.troubles import HarnessTrouble

@@ -101,8 +101,8 @@ class Simulator:
     def say(self, place: str, own: str, *values: Any) -> str:
         """A text of a result: the data set's own template for the place, filled with the values, else ``own``.
 
-        The official set brings the benchmark's sentences (`pytest_bfcl.fetching.sentences`), so that its entries show a
-        model the same words; values are texts in them, never templates.
+        The official set brings the benchmark's sentences (`pytest_bfcl.fetching.texts_extraction`), so that its entries
+        show a model the same words; values are texts in them, never templates.
         """
         template = self._sentences.get(place)
         return own if template is None else template.format(*values)

@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.json_types import Parsed
+from pytest_bfcl.syntax.json_format import parse_json
 from pytest_bfcl.syntax.limits import DecodeError
-from pytest_bfcl.syntax.native import parse_json
 from pytest_bfcl.syntax.python_syntax import python_literal
 
 if TYPE_CHECKING:

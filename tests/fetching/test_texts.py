@@ -13,9 +13,16 @@ import pytest
 from pytest_bfcl.dataset.expansion import FormatConfig, format_configs
 from pytest_bfcl.dataset.loading import DataSet
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.fetching.sentences import FILES, PLACES, extract_sentences, sentences
 from pytest_bfcl.fetching.texts import Texts, digest
-from pytest_bfcl.fetching.texts_extraction import NotLiteral, extract_texts, literal
+from pytest_bfcl.fetching.texts_extraction import (
+    FILES,
+    PLACES,
+    NotLiteral,
+    extract_sentences,
+    extract_texts,
+    literal,
+    sentences,
+)
 
 from .distribution import sources
 

@@ -8,7 +8,7 @@ import pytest
 
 from pytest_bfcl.runs import fields
 from pytest_bfcl.runs.fields import problem_of, shape_problem
-from pytest_bfcl.runs.result_line import ReplayLine, ResultLine, VerdictLine
+from pytest_bfcl.runs.result_line import ReplayLine, ResultLine
 from tests.runs.samples import single
 
 FREE = {"possible_answer"}
@@ -16,7 +16,7 @@ FREE = {"possible_answer"}
 
 
 def test_every_field_of_the_types_is_checked() -> None:
-    typed = {name for kind in (ResultLine, ReplayLine, VerdictLine) for name in get_type_hints(kind)}
+    typed = {name for kind in (ResultLine, ReplayLine) for name in get_type_hints(kind)}
     assert typed - FREE == fields._BY_NAME.keys()
 
 

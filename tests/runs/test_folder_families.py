@@ -13,8 +13,7 @@ from pytest_bfcl.formats.decoders import HANDLERS
 from pytest_bfcl.formats.table import find_decoder
 from pytest_bfcl.models import create_model
 from pytest_bfcl.rescoring import score_lines
-from pytest_bfcl.runs.folder_families import has_calls, output_of, reading_of
-from pytest_bfcl.runs.official_layout import import_official
+from pytest_bfcl.runs.official_layout import has_calls, import_official, output_of, reading_of
 from pytest_bfcl.runs.replay_lines import read_replay_lines
 from pytest_bfcl.settings import Settings
 

@@ -8,8 +8,16 @@ from pathlib import Path
 import pytest
 
 from pytest_bfcl.failures import HarnessError
-from pytest_bfcl.runs.journal import Journal, ReplyKey, journal_line, read_journal_line, reply_from_dict, reply_to_dict
-from pytest_bfcl.runs.requests import Requests, request_digest
+from pytest_bfcl.runs.journal import (
+    Journal,
+    ReplyKey,
+    Requests,
+    journal_line,
+    read_journal_line,
+    reply_from_dict,
+    reply_to_dict,
+    request_digest,
+)
 from pytest_bfcl.transcript import ProviderState, Reply, Served, ToolCall
 
 KEY = ReplyKey("openai:tiny@fc", "fc", "simple_python_1", 1, 0, 0, "0" * 64)

@@ -9,10 +9,9 @@ import pytest
 from pytest_bfcl.cli import main
 from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.runs.directory import RunDirectory
-from pytest_bfcl.runs.journal import Journal, ReplyKey
+from pytest_bfcl.runs.journal import Journal, ReplyKey, Requests
 from pytest_bfcl.runs.lines import DamagedLine
 from pytest_bfcl.runs.merge import find_runs, merge_runs
-from pytest_bfcl.runs.requests import Requests
 from pytest_bfcl.runs.result_line import EntryKey
 from pytest_bfcl.runs.results import error_record
 from pytest_bfcl.transcript import Reply

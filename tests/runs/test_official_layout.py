@@ -8,16 +8,15 @@ import pytest
 
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.runs import paths
-from pytest_bfcl.runs.folder_families import Reading
 from pytest_bfcl.runs.official_layout import (
+    Reading,
     import_official,
     line_from_official,
     result_files,
     results_of,
 )
 from pytest_bfcl.runs.replay_lines import read_replay_lines, transcript_from_line
-from pytest_bfcl.scoring.measurements import open_measurement
-from pytest_bfcl.scoring.official_scores import is_score_folder, read_scores
+from pytest_bfcl.scoring.measurements import is_score_folder, open_measurement, read_scores
 from pytest_bfcl.transcript import OtherReading
 
 

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.runs.damage import IncompleteError, LeftOut
-from pytest_bfcl.runs.lines import DamagedLine
+from pytest_bfcl.runs.lines import DamagedLine, IncompleteError, LeftOut
 from pytest_bfcl.runs.paths import below, is_below, refuse_links_out, write_below, write_here
 from pytest_bfcl.runs.snapshots import damaged_snapshots, folder_name, snapshots_of
 

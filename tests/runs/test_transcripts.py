@@ -11,8 +11,7 @@ import pytest
 
 from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.runs import transcripts
-from pytest_bfcl.runs.journal import Journal, ReplyKey
-from pytest_bfcl.runs.requests import LONG, Requests
+from pytest_bfcl.runs.journal import LONG, Journal, ReplyKey, Requests
 from pytest_bfcl.runs.result_line import EntryKey
 from pytest_bfcl.runs.transcripts import Transcripts
 from pytest_bfcl.transcript import Reply, ToolCall

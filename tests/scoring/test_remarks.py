@@ -9,7 +9,7 @@ import pytest
 from pytest_bfcl.reporting.markdown import write_markdown
 from pytest_bfcl.reporting.score_lines import fact_lines
 from pytest_bfcl.runs.summary_types import problem_of_summary
-from pytest_bfcl.scoring.remarks import BothReadings, is_same_model
+from pytest_bfcl.scoring.conduct import BothReadings, is_same_model
 from pytest_bfcl.scoring.summary import summarise
 
 CALL: dict[str, Any] = {"f": {}}

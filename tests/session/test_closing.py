@@ -27,8 +27,7 @@ from pytest_bfcl.session.closing import (
 )
 from pytest_bfcl.session.contender import Contender, UsersModelTrouble
 from pytest_bfcl.session.evaluation import open_data
-from pytest_bfcl.session.outside import Outside
-from pytest_bfcl.session.store import Store
+from pytest_bfcl.session.outside import Outside, Store
 from pytest_bfcl.session.trial import Trial
 from pytest_bfcl.settings import Settings
 from tests.runs.samples import fingerprint, single

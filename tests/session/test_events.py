@@ -12,13 +12,12 @@ import jsonschema
 import pytest
 
 from pytest_bfcl import entry_points
-from pytest_bfcl.runs.journal import Journal, ReplyKey
-from pytest_bfcl.runs.requests import Requests
+from pytest_bfcl.runs.journal import Journal, ReplyKey, Requests
 from pytest_bfcl.scoring.gating import GateOptions
 from pytest_bfcl.session import sinks
 from pytest_bfcl.session.evaluation import run
-from pytest_bfcl.session.events import event_schema
 from pytest_bfcl.session.runner import _ToldJournal
+from pytest_bfcl.session.sinks import event_schema
 from pytest_bfcl.settings import Settings
 from pytest_bfcl.transcript import Reply
 

@@ -20,8 +20,8 @@ from pytest_bfcl.models import Request
 from pytest_bfcl.session.contender import Contender
 from pytest_bfcl.session.estimate import MOST_REASONS, skip_lines
 from pytest_bfcl.session.evaluation import open_data, run, score_lines
+from pytest_bfcl.session.outside import Store
 from pytest_bfcl.session.runner import Runner
-from pytest_bfcl.session.store import Store
 from pytest_bfcl.session.trial import Trial
 from pytest_bfcl.settings import Price, Settings
 from pytest_bfcl.transcript import Reply, Step, Transcript, Turn

@@ -8,7 +8,7 @@ import inspect
 from pathlib import Path
 
 from pytest_bfcl.dataset.loading import DataSet
-from pytest_bfcl.fetching.sentences import PASSED_ON, PLACES
+from pytest_bfcl.fetching.texts_extraction import PASSED_ON, PLACES
 from pytest_bfcl.simulators import CallExecutor, create_simulator, simulator_class
 
 MULTI_TURN = ("multi_turn_base", "multi_turn_miss_func", "multi_turn_miss_param", "multi_turn_long_context")

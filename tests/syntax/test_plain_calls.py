@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from pytest_bfcl.decoding import DecodeError
 from pytest_bfcl.syntax.call_parsing import read_plain_calls
-from pytest_bfcl.syntax.preparation import prepare
 from pytest_bfcl.syntax.python_syntax import PythonCalls
+from pytest_bfcl.syntax.wrapping import prepare
 
 
 def parsed(text: str) -> list[Any]:

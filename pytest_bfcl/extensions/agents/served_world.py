@@ -24,7 +24,7 @@ from pytest_bfcl.failures import AdapterError, HarnessError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.simulators import CallExecutor, serialise
 from pytest_bfcl.simulators.toolkit import error_text
-from pytest_bfcl.syntax.writing import read_call
+from pytest_bfcl.syntax.python_syntax import read_call
 from pytest_bfcl.tools.json_schema import argument_problem
 from pytest_bfcl.transcript import END_STATE, FAILED_CALLS, OBSERVED, SERVED_BY, TOUCHED, Transcript
 from pytest_bfcl.troubles import AdapterTrouble, HarnessTrouble

@@ -105,8 +105,7 @@ def _compared(args: argparse.Namespace) -> list[Compared]:
 
 
 def _measurement(text: str, args: argparse.Namespace) -> Measurement:
-    from pytest_bfcl.scoring.measurements import open_measurement
-    from pytest_bfcl.scoring.official_scores import is_score_folder
+    from pytest_bfcl.scoring.measurements import is_score_folder, open_measurement
 
     root = Path(text.partition("#")[0])
     if not is_score_folder(root):

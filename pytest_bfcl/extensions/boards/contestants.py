@@ -15,8 +15,8 @@ from pytest_bfcl.runs.result_line import ResultLine
 from pytest_bfcl.scoring.cost import cost_usd
 from pytest_bfcl.scoring.measurements import Judged, Key
 from pytest_bfcl.scoring.model_info import ModelInfo, find_info, parse_model_info
-from pytest_bfcl.scoring.robustness import plain_records
 from pytest_bfcl.scoring.statistics import Tally
+from pytest_bfcl.scoring.summary import plain_records
 from pytest_bfcl.scoring.tally import ModelTally
 
 RULES = ("official", "corrected", "verified")

@@ -18,8 +18,7 @@ from pytest_bfcl.failures import FailureTag, UsageError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.plain_text import say
 from pytest_bfcl.runs.comparability import published_comparability
-from pytest_bfcl.runs.damage import LeftOut
-from pytest_bfcl.runs.lines import staged
+from pytest_bfcl.runs.lines import LeftOut, staged
 from pytest_bfcl.runs.wire_names import NAMES, Names
 
 if TYPE_CHECKING:
@@ -217,7 +216,7 @@ class _Source:
     """One thing to export."""
 
     def __init__(self, path: Path, data: str | None, names: Names = "auto", decoder: str | None = None) -> None:
-        from pytest_bfcl.scoring.official_scores import is_score_folder
+        from pytest_bfcl.scoring.measurements import is_score_folder
 
         if not path.exists():
             raise UsageError(f"{path} does not exist")
@@ -235,7 +234,7 @@ class _Source:
     def models(self) -> list[str]:
         """Models in order of appearance."""
         if self.is_scores:
-            from pytest_bfcl.scoring.official_scores import read_scores
+            from pytest_bfcl.scoring.measurements import read_scores
 
             return list(read_scores(self.path))
         return list(dict.fromkeys(str(line.get("model") or "model") for line in self._read()))
@@ -303,7 +302,7 @@ class _Source:
 
     def add_to(self, standings: Any, names: Mapping[str, str]) -> None:
         """Count for the CSV files."""
-        from pytest_bfcl.scoring.official_scores import read_scores
+        from pytest_bfcl.scoring.measurements import read_scores
 
         if self.is_scores:
             standings.add_scores({names.get(name, name): files for name, files in read_scores(self.path).items()})

@@ -28,9 +28,8 @@ from pytest_bfcl.reporting import charts, rendering
 from pytest_bfcl.reporting.rendering import signed
 from pytest_bfcl.reporting.scores import formula_text, group_formula
 from pytest_bfcl.runs.comparability import ENTRIES, Purpose, comparability
-from pytest_bfcl.runs.damage import IncompleteError
 from pytest_bfcl.runs.directory import RunDirectory
-from pytest_bfcl.runs.lines import staged
+from pytest_bfcl.runs.lines import IncompleteError, staged
 from pytest_bfcl.scoring import aggregate
 from pytest_bfcl.scoring.aggregate import CategoryScore
 from pytest_bfcl.scoring.cost import mean, percentile95

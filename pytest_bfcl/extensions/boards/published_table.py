@@ -19,8 +19,8 @@ from pytest_bfcl.extensions.boards.published import (
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.reporting.rendering import environment
 from pytest_bfcl.reporting.sections import Section
-from pytest_bfcl.scoring.robustness import plain_records
 from pytest_bfcl.scoring.statistics import Interval, interval
+from pytest_bfcl.scoring.summary import plain_records
 
 if TYPE_CHECKING:
     from pytest_bfcl.runs.directory import RunDirectory

@@ -16,10 +16,9 @@ from pytest_bfcl.failures import UsageError
 from pytest_bfcl.runs.directory import same_results
 from pytest_bfcl.runs.result_line import ResultLine
 from pytest_bfcl.scoring.comparison import comparison_notes
-from pytest_bfcl.scoring.conduct import Conduct, conduct_of
+from pytest_bfcl.scoring.conduct import Conduct, conduct_of, is_same_model, name_of
 from pytest_bfcl.scoring.gates import GateCheck
 from pytest_bfcl.scoring.measurements import Measurement, open_measurement
-from pytest_bfcl.scoring.remarks import is_same_model, name_of
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry

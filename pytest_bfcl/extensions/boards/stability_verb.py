@@ -68,8 +68,7 @@ class _Run:
 
     def __init__(self, text: str, args: argparse.Namespace) -> None:
         from pytest_bfcl.rescoring import open_data
-        from pytest_bfcl.scoring.measurements import open_measurement
-        from pytest_bfcl.scoring.official_scores import is_score_folder
+        from pytest_bfcl.scoring.measurements import is_score_folder, open_measurement
 
         scores = is_score_folder(Path(text.partition("#")[0]))
         self.text = text

@@ -12,8 +12,8 @@ from pytest_bfcl.runs.result_line import ReplayLine, ResultLine
 from pytest_bfcl.scoring import aggregate
 from pytest_bfcl.scoring.aggregate import CategoryScore
 from pytest_bfcl.scoring.cost import Usage
+from pytest_bfcl.scoring.measurements import ScoreFile
 from pytest_bfcl.scoring.model_info import ModelInfo, find_info
-from pytest_bfcl.scoring.official_scores import ScoreFile
 from pytest_bfcl.scoring.tally import FormatScores, configuration_of
 
 _NEEDED = frozenset(aggregate.categories_in(aggregate.OVERALL))

@@ -18,9 +18,9 @@ from pytest_bfcl.json_types import Fields
 from pytest_bfcl.models.oracle import answer
 from pytest_bfcl.python_text import parse_expression
 from pytest_bfcl.runs.replay_lines import entry_from_line, transcript_from_line
+from pytest_bfcl.syntax.json_format import parse_json
 from pytest_bfcl.syntax.limits import DecodeError
-from pytest_bfcl.syntax.native import parse_json
-from pytest_bfcl.syntax.writing import exact_text
+from pytest_bfcl.syntax.python_syntax import exact_text
 from pytest_bfcl.transcript import Call, Reply, Step, ToolCall, Transcript, wire_name
 
 COMPARED = ("ast", "irrelevance", "relevance", "state")

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.runs.result_line import ResultLine
     from pytest_bfcl.session.contender import Contender
     from pytest_bfcl.session.earlier import EarlierParts
-    from pytest_bfcl.session.events import Answered
+    from pytest_bfcl.session.sinks import Answered
     from pytest_bfcl.session.trial import Trial
     from pytest_bfcl.settings import Settings
 

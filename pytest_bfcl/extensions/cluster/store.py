@@ -14,11 +14,11 @@ from pytest_bfcl.runs.lines import DamagedLine, LineAppender, parse_object, read
 from pytest_bfcl.runs.paths import below
 from pytest_bfcl.runs.snapshots import NAMES, snapshots_of
 from pytest_bfcl.session.earlier import DoneKey, done_key
-from pytest_bfcl.session.events import answered_event
+from pytest_bfcl.session.sinks import answered_event
 from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:
-    from pytest_bfcl.session.events import Answered as AnsweredEvent
+    from pytest_bfcl.session.sinks import Answered as AnsweredEvent
     from pytest_bfcl.session.trial import Trial
 
 PROCESS = "main"

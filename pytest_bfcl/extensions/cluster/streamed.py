@@ -17,13 +17,12 @@ from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.runs.journal import journal_line, read_journal_line
 from pytest_bfcl.runs.lines import json_line, parse_object
 from pytest_bfcl.session.earlier import base_of, done_key
-from pytest_bfcl.session.store import Store
+from pytest_bfcl.session.outside import Store
 from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:
     from pytest_bfcl.conversation.journal import Snapshots
-    from pytest_bfcl.runs.journal import ReplyKey
-    from pytest_bfcl.runs.requests import RequestDelta
+    from pytest_bfcl.runs.journal import ReplyKey, RequestDelta
     from pytest_bfcl.settings import Price
     from pytest_bfcl.transcript import Reply
 

@@ -11,8 +11,8 @@ from pytest_bfcl.formats.decoders import HANDLER, HANDLERS, Decoder, handler_nam
 from pytest_bfcl.formats.members import Pair, items, iterated, objects, pair, string_parsed, texts
 from pytest_bfcl.formats.served import calls_of, texts_of
 from pytest_bfcl.json_types import Fields
+from pytest_bfcl.syntax.json_format import parse_json
 from pytest_bfcl.syntax.limits import DecodeError
-from pytest_bfcl.syntax.native import parse_json
 
 
 def _handler(

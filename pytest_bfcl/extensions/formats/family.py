@@ -18,8 +18,8 @@ from pytest_bfcl.extensions.formats.hub import read_template
 from pytest_bfcl.extensions.formats.json_calls import tagged_inside, tagged_values
 from pytest_bfcl.extensions.formats.templates import Prompted, Template, opened
 from pytest_bfcl.failures import AdapterError, UsageError
-from pytest_bfcl.fetching.format_texts import FormatTexts
 from pytest_bfcl.fetching.official import fetched_folder
+from pytest_bfcl.fetching.texts import FormatTexts
 from pytest_bfcl.formats.own_calls import call_ids, decoded_calls
 from pytest_bfcl.formats.schema_types import Documents
 from pytest_bfcl.formats.table import (
@@ -34,8 +34,8 @@ from pytest_bfcl.formats.thinking import Parted, Think, read_thinking
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.models.base import Request
 from pytest_bfcl.models.completions import TEMPLATE_VARIABLES, Completions
+from pytest_bfcl.syntax.json_format import parse_json
 from pytest_bfcl.syntax.limits import DecodeError
-from pytest_bfcl.syntax.native import parse_json
 from pytest_bfcl.transcript import Message, Mode, Reply
 from pytest_bfcl.troubles import AdapterTrouble
 

@@ -24,8 +24,8 @@ from pytest_bfcl.formats.members import (
     string_parsed,
     texts,
 )
+from pytest_bfcl.syntax.json_format import parse_json
 from pytest_bfcl.syntax.limits import DecodeError
-from pytest_bfcl.syntax.native import parse_json
 
 
 def text_result(result: object) -> str:

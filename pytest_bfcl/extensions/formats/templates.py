@@ -19,7 +19,7 @@ from pytest_bfcl.transcript import Message
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import FunctionDoc
-    from pytest_bfcl.fetching.format_texts import FormatTexts
+    from pytest_bfcl.fetching.texts import FormatTexts
 
 
 @dataclass(frozen=True, slots=True)

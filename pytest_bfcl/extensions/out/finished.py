@@ -13,8 +13,8 @@ from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.runs.directory import RunDirectory
 from pytest_bfcl.runs.results import record_key
-from pytest_bfcl.scoring.robustness import plain_records
 from pytest_bfcl.scoring.score_record import ScoreRecord, score_records
+from pytest_bfcl.scoring.summary import plain_records
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.judging.expected import plain_answers
 from pytest_bfcl.replies import Said
-from pytest_bfcl.syntax.writing import exact_text
+from pytest_bfcl.syntax.python_syntax import exact_text
 from pytest_bfcl.tools.json_schema import DIALECT, schema_problem
 from pytest_bfcl.transcript import Call, ToolCall
 

@@ -25,7 +25,7 @@ def run(args: argparse.Namespace) -> int:
     if args.what == "result":
         from pytest_bfcl.runs.result_line import result_line_schema as json_schema
     elif args.what == "event":
-        from pytest_bfcl.session.events import event_schema as json_schema
+        from pytest_bfcl.session.sinks import event_schema as json_schema
     else:
         from pytest_bfcl.extensions.own.own_entry import json_schema
 

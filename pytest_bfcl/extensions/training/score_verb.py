@@ -31,7 +31,7 @@ from pytest_bfcl.spread_json import spread_json
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.loading import DataSet
-    from pytest_bfcl.runs.damage import LeftOut
+    from pytest_bfcl.runs.lines import LeftOut
 
 SUMMARY = "judge recorded outputs line by line"
 STREAM = "-"
@@ -116,7 +116,7 @@ def run(args: argparse.Namespace) -> int:
 
     with no_collections():
         from pytest_bfcl.rescoring import open_data, score_lines
-        from pytest_bfcl.runs.damage import LeftOut
+        from pytest_bfcl.runs.lines import LeftOut
         from pytest_bfcl.runs.readings import Readings
 
     if args.out != STREAM:
@@ -313,7 +313,7 @@ class _Progress:
         self.lines = self.errors = self.valid = 0
         self.first_error = ""
         self.unrecorded: list[str] = []
-        from pytest_bfcl.scoring.remarks import BothReadings
+        from pytest_bfcl.scoring.conduct import BothReadings
 
         self.both = BothReadings()
         self._stream = stream

@@ -20,8 +20,8 @@ from pytest_bfcl.formats.detection import calls_anywhere, values_in
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.replies.calls import is_call, read_call
 from pytest_bfcl.replies.shapes import UnknownShape
+from pytest_bfcl.syntax.json_format import parse_json
 from pytest_bfcl.syntax.limits import DecodeError
-from pytest_bfcl.syntax.native import parse_json
 from pytest_bfcl.transcript import Call
 
 ENDINGS = (".jsonl", ".json", ".parquet", ".arrow")

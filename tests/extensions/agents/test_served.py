@@ -27,7 +27,7 @@ from pytest_bfcl.models import as_model
 from pytest_bfcl.runs.replay_lines import transcript_from_line
 from pytest_bfcl.session.evaluation import open_data, run
 from pytest_bfcl.settings import Settings
-from pytest_bfcl.syntax.writing import read_call
+from pytest_bfcl.syntax.python_syntax import read_call
 from pytest_bfcl.transcript import Reply, ToolCall
 
 SHOP = Path(__file__).with_name("shop.py")
@@ -301,7 +301,7 @@ def test_texts_that_are_no_calls(text: str) -> None:
 
 
 def test_odd_names_of_arguments_arrive() -> None:
-    from pytest_bfcl.syntax.writing import exact_text
+    from pytest_bfcl.syntax.python_syntax import exact_text
     from pytest_bfcl.transcript import Call
 
     given = {"a-b": 1, "class": {"x": {"y": None}}, "plain": [True, {}]}

@@ -14,7 +14,7 @@ from pytest_bfcl.failures import AdapterError, UsageError, Verdict
 from pytest_bfcl.runs.directory import RunDirectory
 from pytest_bfcl.runs.replay_lines import read_replay_lines
 from pytest_bfcl.runs.results import error_record, result_record, skipped_record
-from pytest_bfcl.scoring.official_scores import read_scores
+from pytest_bfcl.scoring.measurements import read_scores
 from tests.runs.samples import SPEC, conversation, fingerprint, single
 
 FOLDER = "openai_tiny@fc"

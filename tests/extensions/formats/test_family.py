@@ -15,7 +15,7 @@ from pytest_bfcl.extensions.formats.family import TEMPLATES, Family, open_family
 from pytest_bfcl.extensions.formats.hub import read_template
 from pytest_bfcl.extensions.formats.templates import Prompted
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.fetching.format_texts import FormatTexts, extract_format_texts, format_sources
+from pytest_bfcl.fetching.texts import FormatTexts, extract_format_texts, format_sources
 from pytest_bfcl.formats.table import FORMATS
 from pytest_bfcl.models import create_model
 from pytest_bfcl.models.base import Request

@@ -13,7 +13,7 @@ import pytest
 from pytest_bfcl.conversation import prompts
 from pytest_bfcl.decoding import DecodeError
 from pytest_bfcl.extensions.formats.family import TEMPLATES, Family
-from pytest_bfcl.fetching.format_texts import FormatTexts
+from pytest_bfcl.fetching.texts import FormatTexts
 from pytest_bfcl.formats.table import FORMATS
 
 RESULTS = ('{"ok": true, "id": 7}', "None", "Error during execution: no such room ‘attic’", "[1, 2]")

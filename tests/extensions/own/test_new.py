@@ -11,7 +11,7 @@ import pytest
 from pytest_bfcl.cli import main
 from pytest_bfcl.extensions.own.own_entry import json_schema
 from pytest_bfcl.runs.result_line import result_line_schema
-from pytest_bfcl.session.events import event_schema
+from pytest_bfcl.session.sinks import event_schema
 
 from .test_tool_sources import SHOP
 

@@ -12,8 +12,7 @@ from pytest_bfcl.extensions.view.auth import Auth
 from pytest_bfcl.extensions.view.runs import open_runs
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.reporting.links import safe_id
-from pytest_bfcl.runs.journal import Journal, ReplyKey
-from pytest_bfcl.runs.requests import Requests
+from pytest_bfcl.runs.journal import Journal, ReplyKey, Requests
 from pytest_bfcl.transcript import Reply
 from tests.extensions.view.samples import MODELS, TOKEN, Looking, Tags, client, dated, records, runs_of
 from tests.reporting.samples import record, stored_run

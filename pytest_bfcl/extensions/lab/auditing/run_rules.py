@@ -21,7 +21,7 @@ from pytest_bfcl.runs.lines import DamagedLine
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.loading import DataSet
-    from pytest_bfcl.runs.damage import LeftOut
+    from pytest_bfcl.runs.lines import LeftOut
 
 _SNAPSHOT = re.compile(r"[_@:-]snapshots?[_-].*$", re.IGNORECASE)
 _MODE = re.compile(r"@(?:fc|prompt)$")

@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
     from pytest_bfcl.extensions.lab.auditing.rules import RULES
     from pytest_bfcl.extensions.lab.auditing.run_rules import read_attempts, too_few
     from pytest_bfcl.rescoring import open_data
-    from pytest_bfcl.runs.damage import LeftOut
+    from pytest_bfcl.runs.lines import LeftOut
 
     wanted = args.rules.split(",") if args.rules else list(RULES)
     if unknown := [name for name in wanted if name not in RULES]:

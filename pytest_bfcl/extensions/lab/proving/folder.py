@@ -36,12 +36,11 @@ from pytest_bfcl.failures import UsageError
 from pytest_bfcl.formats.table import registered_format
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.rescoring import rejudged, score_lines
-from pytest_bfcl.runs.damage import LeftOut
-from pytest_bfcl.runs.folder_families import has_calls
-from pytest_bfcl.runs.official_layout import results_of
+from pytest_bfcl.runs.lines import LeftOut
+from pytest_bfcl.runs.official_layout import has_calls, results_of
 from pytest_bfcl.runs.replay_lines import read_replay_lines, transcript_from_line
-from pytest_bfcl.scoring.official_scores import ScoreFile, read_scores, reason_of_score
-from pytest_bfcl.scoring.remarks import BothReadings
+from pytest_bfcl.scoring.conduct import BothReadings
+from pytest_bfcl.scoring.measurements import ScoreFile, read_scores, reason_of_score
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.loading import DataSet

@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
     from pytest_bfcl.extensions.lab.proving.folder import prove_folder
     from pytest_bfcl.extensions.lab.proving.proof import proof_markdown
     from pytest_bfcl.rescoring import open_data
-    from pytest_bfcl.runs.damage import LeftOut
+    from pytest_bfcl.runs.lines import LeftOut
     from pytest_bfcl.runs.unpacked import is_packed, unpacked
 
     for folder in args.folders:

@@ -22,7 +22,7 @@ from pytest_bfcl.extensions.lab.auditing.run_rules import (
     too_few,
 )
 from pytest_bfcl.rescoring import open_data
-from pytest_bfcl.runs.damage import LeftOut
+from pytest_bfcl.runs.lines import LeftOut
 
 WRONG = [{"scale_recipe": {"portions": 7}}]
 OTHER = [{"scale_recipe": {"portions": 8}}]

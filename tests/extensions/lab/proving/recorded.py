@@ -223,8 +223,8 @@ def replies(recorded: Recorded) -> Iterator[Part]:
 def prompts(recorded: Recorded) -> Iterator[Part]:
     """Every prompt of recorded conversations of self-hosted families."""
     from pytest_bfcl.extensions.formats.family import TEMPLATES, Family
-    from pytest_bfcl.fetching.format_texts import FormatTexts
     from pytest_bfcl.fetching.official import fetched_folder
+    from pytest_bfcl.fetching.texts import FormatTexts
     from pytest_bfcl.formats.table import FORMATS
     from tests.extensions.formats.test_golden_prompts import Conversation
 

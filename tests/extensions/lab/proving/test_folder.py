@@ -17,7 +17,7 @@ from pytest_bfcl.dataset.loading import DataSet
 from pytest_bfcl.extensions.lab.proving.folder import _network, prove_folder
 from pytest_bfcl.extensions.lab.proving.proof import NETWORK, Part, proof_markdown
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.runs.damage import LeftOut
+from pytest_bfcl.runs.lines import LeftOut
 from pytest_bfcl.session.evaluation import open_data, run
 
 CATEGORIES = ["simple_python", "multiple", "parallel", "irrelevance", "multi_turn_base", "memory_kv"]
