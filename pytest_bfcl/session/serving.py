@@ -21,6 +21,7 @@ from pytest_bfcl.formats.families import family_of
 from pytest_bfcl.models import ModelSpec, parse_spec
 from pytest_bfcl.models.registry import LOCAL_SERVERS
 from pytest_bfcl.settings import Settings
+from pytest_bfcl.spread_json import read_json
 
 if TYPE_CHECKING:
     import httpx
