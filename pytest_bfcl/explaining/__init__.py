@@ -1,1 +1,1 @@
-"""A verdict in words: one reading of its details for terminal, pages and summaries."""
+"""Verdicts in words: one reading of their details for terminal, pages and summaries."""

@@ -1,4 +1,4 @@
-"""One call next to one expected call: a table of arguments with marks, and how far apart the two are."""
+"""A call compared with an expected call: a table of arguments with marks, and the distance of the two."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _PYTHON_WORDS = re.compile(r"(?<![\w\"])(?:True|False|None)(?![\w\"])")
 
 
 def calls_of(entry: Entry, transcript: Transcript) -> list[Call]:
-    """The calls of a single-turn conversation, by official rules, else by corrected ones; empty if neither."""
+    """The calls of a single-turn conversation, by official rules, else by corrected rules; empty without calls."""
     for rules in (OFFICIAL, CORRECTED):
         try:
             return single_turn_calls(entry, transcript, rules)
@@ -66,7 +66,7 @@ def calls_of(entry: Entry, transcript: Transcript) -> list[Call]:
 
 
 class CallRow(NamedTuple):
-    """One argument (or the function's name) of a call next to the expected one; ``mark`` says what is wrong."""
+    """One argument (or the function's name) of a call and the expected one; ``mark`` is the problem."""
 
     label: str
     expected: str
@@ -75,12 +75,12 @@ class CallRow(NamedTuple):
 
 
 def call_table(entry: Entry, transcript: Transcript, call: Call, wanted: Fields) -> list[Line]:
-    """Lines ``argument  expected  called  <-- what is wrong`` for one call and the answer it is compared with."""
+    """Lines ``argument expected called <-- problem`` for one call and the answer it is compared with."""
     return _aligned([("", "expected", "called", ""), *call_rows(entry, transcript, call, wanted)])
 
 
 class Compared(NamedTuple):
-    """A call, its number, and the expected one it is compared with."""
+    """A call, its number, and the expected call that it is compared with."""
 
     number: int
     call: Call
@@ -88,7 +88,7 @@ class Compared(NamedTuple):
 
 
 def compared(entry: Entry, transcript: Transcript, details: Details) -> Compared | None:
-    """The call a failed verdict is about; ``None`` when it is about none.
+    """The call of a failed verdict; ``None`` if the verdict is about no call. If no call fits, the closest one.
 
     Where no call fits an expected one, this is the closest.
     """
@@ -109,7 +109,7 @@ def compared(entry: Entry, transcript: Transcript, details: Details) -> Compared
 def other_attempts(
     entry: Entry, transcript: Transcript, details: TriedDetails, closest: Compared | None = None
 ) -> Iterator[tuple[int, Call, str]]:
-    """Calls tried for something expected, but for the closest: number, call, and why not (a reason's name)."""
+    """Further calls tried for an expected one: number, call, and the reason why it does not fit."""
     calls = calls_of(entry, transcript)
     for tried in details.attempts:
         if tried.call < len(calls) and (closest is None or tried.call != closest.number):
@@ -145,7 +145,7 @@ def call_rows(entry: Entry, transcript: Transcript, call: Call, wanted: Fields) 
 
 
 def distance(entry: Entry, transcript: Transcript, call: Call, wanted: Fields) -> tuple[bool, int]:
-    """How far a call is from an answer: another function first, then the number of arguments that are wrong."""
+    """The distance of a call from an answer: another function first, then the number of wrong arguments."""
     name, arguments = call
     expected_name, accepted = next(iter(wanted.items()))
     document = _document(entry, transcript, expected_name)
@@ -177,7 +177,7 @@ def _required(document: Fields) -> Sequence[Any]:
 
 
 def _marks(document: Fields, arguments: Mapping[Any, Any], accepted: Fields, how: CallRules) -> dict[Any, str]:
-    """Parameter → what is wrong with it, for all wrong ones (the verdict names only the first)."""
+    """Parameter → its problem, for all wrong parameters (the verdict names only the first)."""
     properties, required = _properties(document), _required(document)
     marks: dict[Any, str] = {}
     for parameter, value in arguments.items():
@@ -199,7 +199,7 @@ def _marks(document: Fields, arguments: Mapping[Any, Any], accepted: Fields, how
 
 
 def _few_words(broken: BrokenValue, schema: object, how: CallRules) -> str:
-    """What is wrong with a value, in a few words."""
+    """The problem of a value in a few words."""
     reason, details, kind = broken.reason, broken.details, parameter_type(schema, how.language)
     called = value_of(details.called)
     if reason in (reasons.TYPE, reasons.ELEMENT_TYPE, reasons.JAVA_TEXT, reasons.JAVASCRIPT_TEXT):
@@ -249,7 +249,7 @@ def _label(parameter: object) -> str:
 
 
 def _aligned(rows: Sequence[tuple[str, str, str, str]]) -> list[Line]:
-    """Rows in columns; a text too wide for its column is put in full on lines of its own when it is marked."""
+    """Rows in columns; a text too wide for its column gets lines below if it is marked."""
     first = min(max((len(row[0]) for row in rows), default=0), 24)
     second = min(max((len(row[1]) for row in rows), default=0), COLUMN)
     third = min(max((len(row[2]) for row in rows if row[3]), default=0), COLUMN)
@@ -287,14 +287,14 @@ def result_lines(entry: Entry, transcript: Transcript, details: ResultDetails) -
 
 
 def given_result(details: ResultDetails, width: int = WIDTH) -> str:
-    """What the call gave: its error or its value; empty if there is neither."""
+    """The result of a call: its error or its value; empty without either."""
     if details.error:
         return cut(clean(details.error), width)
     return "" if details.called is UNTOLD else value_text(details.called, width)
 
 
 def count_lines(entry: Entry, transcript: Transcript, details: ResultCountDetails) -> list[Line]:
-    """Too many or too few calls: how many of each, and which."""
+    """Too many or too few calls: the numbers, and the calls."""
     lines = [("expected", _count(details.expected))]
     lines += [("", cut(clean(str(call)), WIDTH)) for call in (details.wanted or [])[:MAX_LISTED]]
     lines.append(("called", _count(details.called)))
@@ -306,7 +306,7 @@ def _count(number: int | None) -> str:
 
 
 def unmatched_lines(entry: Entry, transcript: Transcript, details: ResultMatchDetails) -> list[Line]:
-    """Several calls: the expected result nothing gives, and what the unused calls gave."""
+    """Several calls: the expected result that no call gives, and the results of the unused calls."""
     lines = [("expected", wanted_result(details))]
     calls = calls_of(entry, transcript)
     for position, tried in enumerate(details.attempts[:MAX_LISTED]):

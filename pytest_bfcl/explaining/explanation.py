@@ -1,7 +1,6 @@
-"""Why an entry failed, in parts a page can lay out: expected next to called with marks, state differences, rule.
+"""Why an entry failed, in parts for a page: expected and actual calls with marks, state differences, rule.
 
-The parts are those the lines on a terminal are made of (`calls`, `turns`, `results`), so page and terminal say the
-same.
+The lines on a terminal use the same parts (`calls`, `turns`, `results`), so page and terminal agree.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ NO_CALL = ShownCall("(no call)")
 
 
 class StateRow(NamedTuple):
-    """One attribute of a simulated system: where it is, what it should be, what it is."""
+    """One attribute of a simulated system: its place, expected and actual value."""
 
     path: str
     expected: str
@@ -64,12 +63,10 @@ class StateRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """A verdict taken apart.
-
-    ``rows`` compare one call with one expected call (``caption`` says which); ``expected`` and ``called`` list whole
-    calls or texts with what is wrong with them and what the tool answered (``called_label`` says what the latter are);
-    ``state`` lists what differs in the system ``owner``; ``facts`` are further lines of label and text. What does not
-    apply is empty.
+    """The parts of a verdict. ``rows`` compare one call with one expected call (named by ``caption``). ``expected`` and
+    ``called`` list whole calls or texts with their problem and the tool's answer (``called_label`` names the latter).
+    ``state`` lists the differences in the system ``owner``; ``facts`` are further lines of label and text. Other fields
+    are empty.
     """
 
     headline: str = ""
@@ -86,7 +83,7 @@ class Explanation:
 
 
 def explain(record: Fields, entry: Entry | None, transcript: Transcript | None) -> Explanation:
-    """The explanation of one result line; without ``entry`` from what the line itself shows."""
+    """The explanation of one result line; without ``entry`` it uses only the line."""
     detail: Fields = record.get("detail") or {}
     reason = str(record.get("reason") or "")
     details = details_of(reason, detail)
@@ -116,7 +113,7 @@ def explain(record: Fields, entry: Entry | None, transcript: Transcript | None) 
 
 
 def _of_passed(record: Fields, entry: Entry | None) -> Explanation:
-    """What was accepted and what was called, for the curious."""
+    """All accepted and actual calls, for details."""
     calls = record.get("calls")
     called = [call_text(call, WIDTH) for call in calls if isinstance(call, Mapping)] if isinstance(calls, list) else []
     return Explanation(expected=tuple(map(ShownCall, accepted(entry))), called=tuple(_listed(called)))
@@ -125,7 +122,7 @@ def _of_passed(record: Fields, entry: Entry | None) -> Explanation:
 def _rows(
     details: Details, entry: Entry | None, transcript: Transcript | None, found: Compared | None
 ) -> tuple[Sequence[CallRow], str]:
-    """The comparison of one call with the expected one, and which ones these are."""
+    """The comparison of one call with the expected one, and the numbers of both."""
     if found is None or entry is None or transcript is None:
         return (), ""
     caption = ""
@@ -141,7 +138,7 @@ def _rows(
 def _sides(
     details: Details, record: Fields, entry: Entry | None, transcript: Transcript | None
 ) -> tuple[list[ShownCall], list[ShownCall]]:
-    """What was expected and what was done instead, where the two are not one call each."""
+    """Expected and actual behaviour, if they are not one call each."""
     match details:
         case TurnDetails(expected=list(), called=list()) if entry is not None:
             turn = compare_turn(entry, details)
@@ -163,7 +160,7 @@ def _short_call(call: ShownCall) -> ShownCall:
 
 
 def _due(details: Details, entry: Entry | None) -> list[str]:
-    """What was expected, a line each: where the number of calls, a turn, or the very notation is at fault."""
+    """Expected calls, a line each, if the number of calls, a turn or the notation is wrong."""
     expected = value_of(details.expected)
     match details:
         case CountDetails(wanted=list(wanted)):
@@ -180,7 +177,7 @@ def _due(details: Details, entry: Entry | None) -> list[str]:
 
 
 def _made_lines(details: Details, record: Fields) -> list[str]:
-    """What the model did instead, a line each; its reply where there are no calls to show."""
+    """The model's calls, a line each; without calls its reply."""
     made = (
         details.calls if isinstance(details, CountDetails) and details.calls is not None else value_of(details.called)
     )
@@ -203,7 +200,7 @@ def _earlier(details: Details, entry: Entry | None, transcript: Transcript | Non
 
 
 def _label(details: Details, called: Sequence[ShownCall]) -> str:
-    """What the model's side of the comparison is: calls, a reply in words, a final message."""
+    """The kind of the model's side of the comparison: calls, a reply in words, a final message."""
     if isinstance(details, ServerDetails):
         return "the server told"
     if isinstance(details, AnswerDetails):
@@ -225,7 +222,7 @@ def accepted(entry: Entry | None) -> list[str]:
 
 
 def _output(record: Fields) -> list[str]:
-    """The reply itself, when there are no calls to show."""
+    """The reply itself, if there are no calls."""
     output = record.get("output")
     return [cut(output, WIDTH)] if isinstance(output, str) and output else [NO_CALL.text]
 
@@ -235,7 +232,7 @@ def _call(call: object) -> str:
 
 
 def state_rows(details: Details) -> tuple[str, tuple[StateRow, ...]]:
-    """The system whose state is not the expected one, and where it differs; nothing for other details."""
+    """The system with an unexpected state, and its differences; nothing for other details."""
     if not isinstance(details, StateDetails):
         return "", ()
     rows = []
@@ -254,7 +251,7 @@ def _leaf(value: object) -> str:
 def _facts(
     details: Details, entry: Entry | None, transcript: Transcript | None, found: Compared | None
 ) -> Iterator[tuple[str, str]]:
-    """Further lines of label and text, in bounded number."""
+    """Further lines of label and text, in limited number."""
     if isinstance(details, TurnDetails) and details.turn is not None:
         yield "in turn", str(details.turn + 1)
     if isinstance(details, TurnDetails) and isinstance(details.expected, list) and transcript is not None:

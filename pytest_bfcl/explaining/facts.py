@@ -1,7 +1,7 @@
-"""Facts about a failed reply, whatever rule it broke: what was offered, sent and said, and what is wrong in it.
+"""Facts about a failed reply, for any broken rule: the offered functions, the calls sent, and their faults.
 
-Recorded on the line when it is made (docs/contracts.md), so that causes come from evidence and not from a reason's
-name. Facts need no ground truth but the number of calls that were due.
+Stored on the line (docs/contracts.md), so that causes rest on evidence, not on a reason's name. From the ground truth
+facts need only the number of expected calls.
 """
 
 from __future__ import annotations
@@ -30,38 +30,38 @@ MOST_TOLD = 5
 MOST_CHARACTERS = 80
 
 Said = Literal["calls", "words", "question", "thoughts", "nothing"]
-"""What the replies of the turn that decided hold; ``question``: words that ask back."""
+"""The replies of the turn that decided; ``question``: words that ask back."""
 
 
 class Facts(TypedDict, total=False):
-    """Facts of one failed line; what does not occur is not there. Lists hold at most `MOST_TOLD` texts."""
+    """Facts of one failed line; facts that do not apply are missing. Lists hold at most `MOST_TOLD` texts."""
 
     said: Said
     offered: int
     """Functions offered."""
     due: int
-    """Calls due in the turn that decided, where the entry says it."""
+    """Expected calls in the turn that decided, if the entry gives them."""
     made: int
-    """Calls made in it."""
+    """Calls in that turn."""
     unknown: list[str]
-    """Names called that were not offered, as sent."""
+    """Names of calls that were not offered, as sent."""
     broken: list[str]
     """Beginnings of raw arguments that are no JSON object."""
     extra: list[str]
-    """Names of arguments that the called function does not have."""
+    """Names of arguments that the function does not have."""
     missing: list[str]
-    """Required arguments that were not given."""
+    """Required arguments that are missing."""
     types: dict[str, int]
     """Arguments of another type than the schema's: ``string for integer`` → how many."""
     outside_enum: list[str]
     ending: str
-    """The ending, where it is not a normal one."""
+    """The ending, if it is not normal."""
     prompt_tokens: list[int]
     """Of each request of a conversation, up to 40: a server that loses earlier turns does not count them."""
 
 
 def facts_of(entry: Entry, transcript: Transcript, verdict: Verdict) -> Facts:
-    """The facts of a failed conversation; never raises for a model's output."""
+    """The facts of a failed conversation; never raises for any output of a model."""
     turn = verdict.detail.get("turn")
     decided = turn if isinstance(turn, int) and 0 <= turn < len(transcript.turns) else None
     steps = transcript.turns[decided].steps if decided is not None else transcript.steps

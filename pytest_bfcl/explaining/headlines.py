@@ -1,8 +1,8 @@
-"""What went wrong, in one plain sentence: the first thing a reader of a report sees of a failed entry.
+"""The headline of a failed entry in a report: the failure in one plain sentence.
 
-Made from the result line alone, so that the list of a run needs neither the data set nor the transcripts. A reason's
-headline (`pytest_bfcl.checkers.reasons`) is a sentence with places in braces; here is what they stand for, family by
-family. ``{called:90}`` gives the words at most 90 characters.
+Made from the result line alone, without data set and transcripts. A reason's headline (`pytest_bfcl.checkers.reasons`)
+is a sentence with placeholders in braces; this module fills them, family by family. ``{called:90}`` limits the words to
+90 characters.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def headline(record: Fields) -> str:
 
 
 def _sentence(name: str, detail: Fields) -> str:
-    """The reason's headline with the details of a case; the rule where a line does not have what the headline needs."""
+    """The reason's headline with a case's details; the rule if the line lacks what the headline needs."""
     reason = reason_named(name)
     if reason is None:
         unknown = reply_reason(name.removeprefix("reply:")).headline if name.startswith("reply:") else ""
@@ -78,7 +78,7 @@ def _filled(reason: Reason | None, details: Details) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Shown:
-    """A value in a sentence, cut to the width its place names."""
+    """A value in a sentence, cut to the width of its placeholder."""
 
     text: Callable[[Any, int], str]
     value: object
@@ -89,7 +89,7 @@ class _Shown:
 
 @dataclass(frozen=True, slots=True)
 class _Clause:
-    """A part of a sentence with its own widths; most headlines name one of several, so it is made when it is named."""
+    """A part of a sentence with its own widths, made only when a headline names it."""
 
     made: Callable[[Any], str]
     details: Details
@@ -99,7 +99,7 @@ class _Clause:
 
 
 def _words(details: Details) -> dict[str, object]:
-    """Place → what is there, as far as it is known; ``otherwise`` is a whole sentence that needs less."""
+    """Placeholder → its known value; ``otherwise`` is a whole sentence that needs less."""
     words: dict[str, object] = {"error": _Shown(_text, details.error)} if details.error else {}
     match details:
         case CallDetails():
@@ -235,27 +235,27 @@ def _text(value: object, width: int) -> str:
 
 
 ALIKE = 3
-"""Failures of one reason that are still listed one by one."""
+"""Failures of one reason up to which each is listed."""
 NAMED = 3
-"""Entries that are named next to the first."""
+"""Entries that are named besides the first."""
 
 T = TypeVar("T")
 
 
 def error_text(record: Fields) -> str:
-    """What is shown of an error: tag and reason, what happened, what to do."""
+    """The shown parts of an error: tag and reason, the text, the remedy."""
     detail = record.get("detail") or {}
     lines = [f"{record.get('tag')}: {record.get('reason')}", f"  {detail.get('error') or record.get('reason')}"]
     return "\n".join([*lines, f"  what to do: {detail['advice']}"] if detail.get("advice") else lines)
 
 
 def sign_of(text: str, entry_id: str) -> str:
-    """What makes two errors alike: their texts, the entry's id and all numbers aside."""
+    """The key of equal errors: their texts without the entry's id and numbers."""
     return re.sub(r"\d+", "", text.replace(entry_id, ""))
 
 
 def alike(items: Iterable[T], sign: Callable[[T], str]) -> list[list[T]]:
-    """The items in groups of one sign, in the order of each group's first."""
+    """The items grouped by key, in the order of each group's first item."""
     groups: dict[str, list[T]] = {}
     for item in items:
         groups.setdefault(sign(item), []).append(item)
@@ -263,6 +263,6 @@ def alike(items: Iterable[T], sign: Callable[[T], str]) -> list[list[T]]:
 
 
 def ids_text(ids: Sequence[str], count: int | None = None) -> str:
-    """The first ids; ``count`` is how many there are in all, where these are only the first of them."""
+    """The first ids; ``count`` is the total number if there are more."""
     shown = ", ".join(ids[:NAMED])
     return f"{shown} …" if max(len(ids), count or 0) > NAMED else shown

@@ -79,7 +79,7 @@ def _allowed(answer: object) -> str:
 
 
 def answer_text(answer: object, width: int = 200) -> str:
-    """An expected call with its allowed values, ``name(parameter="a" or "b")``; any other value as it is."""
+    """An expected call with its allowed values, ``name(parameter="a" or "b")``; any other value unchanged."""
     if not isinstance(answer, Mapping):
         return cut(clean(str(answer)), width)
     name, arguments = next(iter(answer.items()), ("", {}))

@@ -1,6 +1,5 @@
-"""What a person reads about a failure: request, expected, called, a mark at what broke, the rule, and advice.
-
-Plain text without colour codes; whatever a model wrote is escaped and cut.
+"""The text of a failure: request, expected, called, a mark at the problem, the rule, and advice. Plain text without
+colour codes; the model's words are escaped and cut.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ Line = tuple[str, str]
 def failure_text(entry: Entry, transcript: Transcript, verdict: Verdict, *, whole_request: bool = False) -> str:
     """A failed (or errored) verdict in a few aligned lines: tag and reason, then a label and a text in each.
 
-    ``whole_request`` shows the user's words as they are; else they are cut to two lines (single turn) or four.
+    ``whole_request`` shows the user's words uncut; otherwise two lines (single turn) or four.
     """
     if verdict.valid:
         return "passed"
@@ -75,7 +74,7 @@ def failure_text(entry: Entry, transcript: Transcript, verdict: Verdict, *, whol
 
 
 def _request(entry: Entry, turn: int | None, whole: bool) -> list[Line]:
-    """The user's last words of the turn in question."""
+    """The user's last words in the given turn."""
     question: Sequence[Any] = entry.question
     if turn is not None and turn < len(question):
         messages, place = question[turn], f"(turn {turn + 1} of {len(question)}) " if len(question) > 1 else ""
@@ -94,7 +93,7 @@ def _request(entry: Entry, turn: int | None, whole: bool) -> list[Line]:
 
 
 def _body(entry: Entry, transcript: Transcript, details: Details) -> list[Line]:
-    """What was expected and what was done, by the family of the details."""
+    """The expected and the actual behaviour, by the family of the details."""
     match details:
         case ResultCountDetails():
             return calls.count_lines(entry, transcript, details)
@@ -131,7 +130,7 @@ def _body(entry: Entry, transcript: Transcript, details: Details) -> list[Line]:
 
 
 def _one_call(entry: Entry, transcript: Transcript, details: CallDetails) -> list[Line]:
-    """One call against one answer: a table of arguments with a mark at the broken one."""
+    """One call and one answer: a table of arguments with a mark at the wrong one."""
     found = compared(entry, transcript, details)
     if found is None:
         return [
@@ -161,7 +160,7 @@ def _listed(values: list[object] | None, text: Callable[[Any, int], str]) -> lis
 
 
 def _no_match(entry: Entry, transcript: Transcript, details: MatchDetails) -> list[Line]:
-    """The expected call nothing fits, the closest call as a table, the other candidates in one line each."""
+    """The expected call without a fitting one, the closest call as a table, the other candidates in one line each."""
     number, total = (details.answer or 0) + 1, len(entry.possible_answer or [])
     found = compared(entry, transcript, details)
     if found is None:

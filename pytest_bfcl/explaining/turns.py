@@ -1,7 +1,7 @@
-"""What a person reads about a failed conversation: expected and made calls, what the state is, which results lack.
+"""The text of a failed conversation: expected and actual calls, the state, the missing results.
 
-Made for a terminal of 100 columns: calls stand one a line, long ones wrapped, and what is wrong is marked with
-``<--``. Nothing here decides anything; the verdict's detail and the transcript are only put into words.
+Made for a terminal of 100 columns: one call a line, long ones wrapped, problems marked with ``<--``. This module
+decides nothing; it only words the verdict's detail and the transcript.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.transcript import Step, Transcript
 
 WIDTH = 86
-"""Characters of a text next to its label; with the label a line has at most 100."""
+"""Characters of a text after its label; with the label a line has at most 100."""
 MAX_CALLS = 12
 MAX_CALL_CHARS = 3 * WIDTH
 MAX_EARLIER = 5
@@ -39,7 +39,7 @@ def request_lines(place: str, words: str, max_lines: int | None = 4) -> list[Lin
 
 
 def state_lines(entry: Entry, transcript: Transcript, details: StateDetails) -> list[Line]:
-    """A state that is not the expected one: the calls, earlier calls that may be the cause, the differing parts."""
+    """An unexpected state: the calls, earlier calls that may be the cause, the differences."""
     lines = [*_calls(entry, transcript, details), *_earlier(entry, transcript, details)]
     lines.append(("state", f"{details.class_name or ''} differs after this turn:"))
     for path, values in (details.difference or {}).items():
@@ -57,7 +57,7 @@ def state_lines(entry: Entry, transcript: Transcript, details: StateDetails) -> 
 
 
 def result_lines(entry: Entry, transcript: Transcript, details: ObtainedDetails) -> list[Line]:
-    """Results that were never obtained, each with the call that gives it."""
+    """Missing results, each with the call that gives it."""
     lines = [*_calls(entry, transcript, details), *_earlier(entry, transcript, details)]
     missing, behind = details.missing or [], details.missing_calls or []
     for number, (call, result) in enumerate(zip(behind, missing, strict=False)):
@@ -70,12 +70,12 @@ def result_lines(entry: Entry, transcript: Transcript, details: ObtainedDetails)
 
 
 def empty_turn_lines(entry: Entry, transcript: Transcript, details: TurnDetails) -> list[Line]:
-    """A turn without a call that decodes: what was expected, and what came instead."""
+    """A turn without a call that decodes: the expected calls, and the reply."""
     return _calls(entry, transcript, details)
 
 
 def quiet_turn_lines(entry: Entry, transcript: Transcript, details: QuietTurnDetails) -> list[Line]:
-    """Calls in a turn that should have none, and why none is expected."""
+    """Calls in a turn that should have none, and the reason."""
     lines = _wrapped("expected", f"no call: {why_quiet(entry, details)}")
     return [*lines, *_listed("called", [(call, "") for call in _texts(details.called)])]
 
@@ -90,7 +90,7 @@ def why_quiet(entry: Entry, details: QuietTurnDetails) -> str:
 
 
 def forced_lines(entry: Entry, transcript: Transcript, details: EndDetails) -> list[Line]:
-    """A conversation that ended too early: how far it came, and what its last turn went on calling."""
+    """A conversation that ended too early: its progress, and the calls that its last turn repeated."""
     lines: list[Line] = [("expected", str(details.expected))]
     if not transcript.turns:
         return [*lines, ("called", "no turn at all")]
@@ -114,7 +114,7 @@ def forced_lines(entry: Entry, transcript: Transcript, details: EndDetails) -> l
 
 
 class ShownCall(NamedTuple):
-    """A call of a turn as text; what is wrong with it, if anything; its result where that helps to see why."""
+    """A call of a turn as text, its problem, and its result if that helps."""
 
     text: str
     mark: str = ""
@@ -122,14 +122,14 @@ class ShownCall(NamedTuple):
 
 
 class ComparedTurn(NamedTuple):
-    """The calls that were due in a turn and those made."""
+    """The expected and actual calls of a turn."""
 
     due: list[ShownCall]
     made: list[ShownCall]
 
 
 def compare_turn(entry: Entry, details: TurnDetails) -> ComparedTurn:
-    """The turn that failed; a result is shown for calls that are wrong, that failed, or whose result was expected."""
+    """The failed turn; a result is shown for calls that are wrong, that failed, or whose result was expected."""
     expected, made = _texts(details.expected), _texts(details.called)
     results = details.results or {}
     behind = details.missing_calls if isinstance(details, ObtainedDetails) else None
@@ -163,7 +163,7 @@ def _calls(entry: Entry, transcript: Transcript, details: TurnDetails) -> list[L
 
 
 def _marks(entry: Entry, expected: Sequence[str], made: Sequence[str]) -> tuple[dict[int, str], dict[int, str]]:
-    """What is wrong with the calls of a turn, by position: missing expected ones, and unexpected ones."""
+    """The problems of a turn's calls by position: missing expected ones, and unexpected ones."""
     lacking, extra = _unmatched(entry, expected, made)
     partners = _partners(entry, expected, made, lacking, extra)
     marks = dict.fromkeys(extra, "not expected")
@@ -173,7 +173,7 @@ def _marks(entry: Entry, expected: Sequence[str], made: Sequence[str]) -> tuple[
 
 
 def _listed(label: str, calls: Sequence[tuple[str, str]]) -> list[Line]:
-    """Calls one a line with their marks; of very many only the marked ones."""
+    """Calls, one a line, with their marks; of very many only the marked ones."""
     if not calls:
         return [(label, "(no call)")]
     if len(calls) > MAX_CALLS:
@@ -198,7 +198,7 @@ def _marked(label: str, text: str, mark: str) -> list[Line]:
 
 
 def _spaced(call: str) -> str:
-    """A plain call with a space after each comma, so that it can be wrapped; any other text as it is."""
+    """A plain call with a space after each comma, so that it can be wrapped; any other text unchanged."""
     from pytest_bfcl.simulators import split_call
 
     parsed = split_call(call)
@@ -222,9 +222,8 @@ def _wrapped(label: str, text: str, most: int = 3, indent: str = "") -> list[Lin
 
 
 def undecoded_steps(transcript: Transcript, details: TurnDetails) -> list[tuple[str, bool]]:
-    """Steps of the turn that did not decode (each is dropped as a whole and ends its turn): what was said.
-
-    Also whether these are the last words after calls, as expected. At most `MAX_UNDECODED`.
+    """The text of the turn's steps that did not decode (each is dropped and ends its turn). Also whether it is the
+    expected last message after calls. At most `MAX_UNDECODED`.
     """
     turn = details.turn
     if turn is None or turn >= len(transcript.turns):
@@ -239,14 +238,14 @@ def undecoded_steps(transcript: Transcript, details: TurnDetails) -> list[tuple[
 
 
 def _words_of(step: Step) -> str:
-    """A reply that is no call, as short text."""
+    """A reply without a call, as short text."""
     if step.reply.tool_calls:
         return "; ".join(f"{clean(call.name)}({clean(call.arguments[:WIDTH])})" for call in step.reply.tool_calls[:3])
     return value_text(step.reply.text, 2 * WIDTH) if step.reply.text else ""
 
 
 def _earlier(entry: Entry, transcript: Transcript, details: TurnDetails) -> list[Line]:
-    """Calls of earlier turns that may have changed something and are not in the ground truth: the likely cause."""
+    """Calls of earlier turns that may have changed something outside the ground truth: the likely cause."""
     lines: list[Line] = []
     for number, call, due in earlier_calls(entry, transcript, details.turn):
         if len(lines) >= MAX_EARLIER:
@@ -258,7 +257,8 @@ def _earlier(entry: Entry, transcript: Transcript, details: TurnDetails) -> list
 
 
 def earlier_calls(entry: Entry, transcript: Transcript, turn: int | None) -> Iterator[tuple[int, str, bool]]:
-    """Earlier calls that write and are not in the ground truth: turn, text, whether that turn was due any call."""
+    """Earlier calls that write and are not in the ground truth: turn, text, whether a call was expected in that
+    turn."""
     if turn is None:
         return
     for number, (made, wanted) in enumerate(zip(transcript.turns[:turn], entry.possible_answer or [], strict=False)):
@@ -285,7 +285,7 @@ def _writes(entry: Entry, call: str) -> bool:
 
 
 def _unmatched(entry: Entry, expected: Sequence[str], made: Sequence[str]) -> tuple[list[int], list[int]]:
-    """Positions of missing expected calls, and of unexpected calls (spelling apart)."""
+    """Positions of missing expected calls, and of unexpected calls (ignoring spelling)."""
     open_keys: dict[str, list[int]] = {}
     for number, call in enumerate(expected):
         open_keys.setdefault(_key(entry, call), []).append(number)
@@ -302,7 +302,7 @@ def _unmatched(entry: Entry, expected: Sequence[str], made: Sequence[str]) -> tu
 def _partners(
     entry: Entry, expected: Sequence[str], made: Sequence[str], lacking: Sequence[int], extra: Sequence[int]
 ) -> dict[int, int]:
-    """Made → expected position of calls of one function that differ in their arguments."""
+    """Actual → expected position of calls of one function that differ in their arguments."""
     left = list(lacking)
     found: dict[int, int] = {}
     for number in extra:
@@ -315,7 +315,7 @@ def _partners(
 
 
 def _argument_difference(entry: Entry, made: str, expected: str) -> str:
-    """In which arguments two calls of one function differ."""
+    """The arguments in which two calls of one function differ."""
     mine, wanted = _arguments(entry, made) or {}, _arguments(entry, expected) or {}
     parts = list(_differing(mine, wanted))
     return "; ".join(parts[:3]) + ("; …" if len(parts) > 3 else "") if parts else "written differently"
@@ -340,7 +340,7 @@ def _key(entry: Entry, call: str) -> str:
 
 
 def _arguments(entry: Entry, call: str) -> Parsed | None:
-    """The arguments of a plain call by name; ``None`` when the text is not one, or positions have no names."""
+    """The arguments of a plain call by name; ``None`` if the text is no plain call, or positions have no names."""
     from pytest_bfcl.simulators import split_call
 
     parsed = split_call(call)

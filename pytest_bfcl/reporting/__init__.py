@@ -1,1 +1,1 @@
-"""Reports of finished runs: HTML and Markdown, each from a run directory to a file."""
+"""Writes reports of finished runs, HTML and Markdown, from the run directory."""

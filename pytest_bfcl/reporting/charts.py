@@ -1,7 +1,7 @@
-"""Geometry of the charts: bars with interval whiskers, the wagon wheel.
+"""Geometry of the charts: bars with interval whiskers, and the wagon wheel.
 
-Everything is plain numbers for a template to draw as inline SVG; colours come from the page's style by series number,
-so that charts follow the dark and light theme.
+Templates draw these numbers as inline SVG. Colours come from the page's style by series number, so that charts follow
+the theme.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SIZE, RADIUS = 460, 190
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One bar: its place, length, whisker ends and the mark of the corrected score (``None`` when there is none)."""
+    """One bar: its position, length, whisker ends and the mark of the corrected score (``None`` without one)."""
 
     y: float
     width: float
@@ -36,7 +36,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class BarChart:
-    """A chart of one group; x of bars starts at ``left`` and 100 % lies at ``left + plot``."""
+    """A chart of one group; x of bars starts at ``left``, and 100 % is at ``left + plot``."""
 
     name: str
     bars: tuple[Bar, ...]
@@ -47,12 +47,12 @@ class BarChart:
 
     @property
     def ticks(self) -> list[tuple[float, str]]:
-        """Where the lines of 0, 25 … 100 % lie."""
+        """Positions of the lines of 0, 25 … 100 %."""
         return [(self.left + self.plot * part / 100, f"{part}") for part in (0, 25, 50, 75, 100)]
 
 
 def bar_chart(name: str, members: Sequence[str], models: Mapping[str, Fields]) -> BarChart | None:
-    """The bars of a group's categories for every model; ``None`` when nothing of it was run."""
+    """The bars of a group's categories for every model; ``None`` if nothing of it was run."""
     bars: list[Bar] = []
     y, several = 8.0, len(models) > 1
     height = 14.0 if several else 18.0
@@ -94,7 +94,7 @@ def _bar(y: float, height: float, label: str, series: int, score: Fields, model:
 
 @dataclass(frozen=True, slots=True)
 class Spoke:
-    """One axis of the wheel: its outer end and where its name stands."""
+    """One axis of the wheel: its outer end and the position of its name."""
 
     name: str
     x: float
@@ -130,7 +130,7 @@ MIN_SPOKES = 3
 def wheel(axes: Sequence[str], models: Mapping[str, Mapping[str, float | None]]) -> Wheel | None:
     """The wheel of several models over shared axes; ``None`` with fewer than three axes.
 
-    ``models``: name → axis → fraction; an axis a model was not run on pulls its polygon to the centre, with a note.
+    ``models``: name → axis → fraction; on an axis without a value the polygon goes to the centre, with a note.
     """
     if len(axes) < MIN_SPOKES or not models:
         return None

@@ -1,7 +1,7 @@
-"""A conversation as a reader follows it: turns, what went in, the model's texts and calls, what came back.
+"""A conversation for readers: turns, messages, the model's texts and calls, results.
 
-Built from the result line, which every run has; messages as they were sent (system prompt, handed-over functions)
-come from the stored transcript, and where there is none from the entry.
+Built from the result line, which every run has. Messages as sent (system prompt, functions) come from the stored
+transcript, else from the entry.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry
 
 MAX_TEXT = 16_000
-"""Characters of one message shown; what is beyond stays in the run's transcripts."""
+"""Shown characters of one message; the rest is in the run's transcripts."""
 LONG = 1_200
-"""Characters beyond which a message is folded."""
+"""Length above which a message is folded."""
 MAX_CALLS = 100
 
 
 class Text(NamedTuple):
-    """A message's text as shown: at most `MAX_TEXT` characters, ``left_out`` beyond it, folded when ``long``."""
+    """A message's shown text: at most `MAX_TEXT` characters, ``left_out`` the rest, folded if ``long``."""
 
     text: str
     left_out: int
@@ -42,7 +42,7 @@ class Said(NamedTuple):
 
 
 class Called(NamedTuple):
-    """One call of a reply: as text, its result if it was executed, whether that reports an error."""
+    """One call of a reply: its text, its result if it was executed, whether that reports an error."""
 
     text: str
     result: Text | None
@@ -50,7 +50,7 @@ class Called(NamedTuple):
 
 
 class StepView(NamedTuple):
-    """One reply: its text, reasoning, calls and figures. ``unread`` says that its calls could not be read."""
+    """One reply: its text, reasoning, calls and figures. ``unread``: its calls could not be read."""
 
     number: int
     text: Text | None
@@ -61,7 +61,7 @@ class StepView(NamedTuple):
 
 
 class TurnView(NamedTuple):
-    """One turn: what the user said, what the model did; ``broken`` marks the turn that decided a failure."""
+    """One turn: the user's messages and the model's replies; ``broken`` marks the turn that decided a failure."""
 
     number: int
     messages: tuple[Said, ...]
@@ -70,7 +70,7 @@ class TurnView(NamedTuple):
 
 
 def chat(record: Fields, entry: Entry | None, messages: Sequence[Fields] = ()) -> list[TurnView]:
-    """The turns of one conversation; ``messages`` as stored, if they were."""
+    """The turns of one conversation; ``messages`` as stored, if any."""
     fields = StepFields(record)
     outputs = turns_of(record.get("output"), fields.nested)
     openings = _openings(messages, [len(turn) for turn in outputs]) or _question_turns(entry, len(outputs))
@@ -108,7 +108,7 @@ class StepFields:
 
 
 def clipped(text: str) -> Text:
-    """A text as it is shown."""
+    """A text in its shown form."""
     return Text(text[:MAX_TEXT], max(len(text) - MAX_TEXT, 0), len(text) > LONG)
 
 
@@ -122,7 +122,7 @@ def turns_of(output: object, nested: bool) -> list[list[Any]]:
 
 
 def _openings(messages: Sequence[Fields], steps: Sequence[int]) -> list[list[Said]]:
-    """The messages before each turn's first reply, as sent; empty when they do not fit the recorded replies."""
+    """The messages before each turn's first reply, as sent; empty if they do not fit the recorded replies."""
     segments: list[list[Said]] = [[]]
     for message in messages:
         if message.get("role") == "assistant":
@@ -136,7 +136,7 @@ def _openings(messages: Sequence[Fields], steps: Sequence[int]) -> list[list[Sai
 
 
 def _question_turns(entry: Entry | None, turns: int) -> list[list[Said]]:
-    """The question of the entry: what the user says in each turn."""
+    """The question of the entry: the user's message in each turn."""
     if entry is None:
         return [[] for _ in range(turns)]
     return [[Said(str(message.get("role")), clipped(_content(message))) for message in turn] for turn in entry.question]
@@ -186,7 +186,7 @@ def _calls(output: object, decoded: object, results: Sequence[Any]) -> list[Call
 
 
 def _sent(call: object) -> str:
-    """A native call as it went over the wire: arguments as ``name=value`` where they are a JSON object."""
+    """A native call as sent: arguments as ``name=value`` if they are a JSON object."""
     if not isinstance(call, Mapping):
         return str(call)
     name, arguments = str(call.get("name", "")), call.get("arguments", "")
@@ -201,7 +201,7 @@ def _sent(call: object) -> str:
 
 
 def _facts(fields: StepFields, turn: int, step: int) -> str:
-    """Latency, tokens, attempts and why the reply ended, in one line."""
+    """Latency, tokens, attempts and the ending of a reply, in one line."""
     facts = []
     latency = fields.at("latency_s", turn, step)
     if isinstance(latency, int | float):
@@ -222,9 +222,9 @@ def _facts(fields: StepFields, turn: int, step: int) -> str:
 
 
 class TimedStep(NamedTuple):
-    """One step on the time line of an entry: its beginning and length, of `WIDTH`.
+    """One step on the time line of an entry: its start and length, in units of `WIDTH`.
 
-    ``wrong``: a call failed; ``decided``: it is of the turn that decided a failure.
+    ``wrong``: a call failed; ``decided``: its turn decided a failure.
     """
 
     turn: int
@@ -240,9 +240,9 @@ WIDTH = 1000
 
 
 def timeline(record: Fields, turns: Sequence[TurnView]) -> list[TimedStep]:
-    """The steps of a conversation one after the other, as long as the model took; empty for a single reply.
+    """The steps of a conversation in order, by their times; empty for a single reply.
 
-    Where not every step has a time all are of one length.
+    If a step has no time, all get the same length.
     """
     steps = [(turn, step) for turn in turns for step in turn.steps]
     told = record.get("latency_s")

@@ -1,4 +1,4 @@
-"""Functions offered to a model, as a page documents them."""
+"""The documentation of offered functions on a page."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 MAX_DESCRIPTION = 3_000
 MAX_SCHEMA = 1_500
 MAX_KEPT = 20_000
-"""Bytes of JSON up to which a function's documentation is kept for the next pages."""
+"""Size in bytes of JSON up to which a function's documentation is cached for the next pages."""
 
 as_json = json.JSONEncoder(ensure_ascii=False, default=str).encode
 
 
 class Parameter(NamedTuple):
-    """One parameter of an offered function; ``more`` is what its schema says beyond type and description, as JSON."""
+    """One parameter of an offered function; ``more`` is the rest of its schema beyond type and description, as JSON."""
 
     name: str
     type: str
@@ -40,7 +40,7 @@ class Function(NamedTuple):
 
 
 class Offered(NamedTuple):
-    """Functions offered: how many, their names in one line, and their documentation as markup."""
+    """Offered functions: their number, their names in one line, and their documentation as markup."""
 
     number: int
     names: str
@@ -48,14 +48,14 @@ class Offered(NamedTuple):
 
 
 class Documentation:
-    """Documents functions; the ones met lately are kept, since entries share them. ``size``: how many are kept."""
+    """Documents functions; recent ones are cached, because entries share them. ``size``: how many."""
 
     def __init__(self, size: int = 1024) -> None:
         self._size = size
         self._kept: OrderedDict[tuple[bytes, str], Markup] = OrderedDict()
 
     def of(self, documents: Iterable[tuple[Fields, str]]) -> Offered:
-        """All functions of an entry, each with a note that shows when it was handed over, if that was later on."""
+        """All functions of an entry; those added later have a note about the turn."""
         from markupsafe import Markup
 
         found = list(documents)
@@ -88,7 +88,7 @@ def _documented(document: Fields, note: str) -> Markup:
 
 
 def described(document: Fields) -> Function:
-    """The parts of a function document that are shown."""
+    """The shown parts of a function document."""
     schema = document.get("parameters")
     schema = schema if isinstance(schema, Mapping) else {}
     properties, required = schema.get("properties"), schema.get("required")

@@ -1,4 +1,4 @@
-"""Where an entry's page lies, and the command that runs just this entry again."""
+"""The place of an entry's page, and the command that runs only this entry again."""
 
 from __future__ import annotations
 
@@ -33,8 +33,7 @@ def _slug(model: str) -> str:
 
 
 def model_suffix(model: str, models: Sequence[str]) -> str:
-    """What distinguishes one model's pages from another's in one run; ``models`` are the run's, a single one needs
-    nothing."""
+    """The part of page names that distinguishes models in one run; empty for a single model."""
     return "" if list(models) == [model] else _slug(model)
 
 
@@ -46,24 +45,24 @@ def page_name(record: Fields, models: Sequence[str]) -> str:
 
 
 def is_packed(outcome: object) -> bool:
-    """Whether an entry's page is one of those packed together: files are of what failed."""
+    """Whether an entry's page is packed with others: only failed ones are files."""
     return outcome in ("passed", "skipped")
 
 
 def page_link(record: Fields, models: Sequence[str]) -> str:
-    """Where a record's page is, seen from the run's folder: a file, or a place in ``index.html``."""
+    """The link to a record's page from the run's folder: a file, or a place in ``index.html``."""
     name = page_name(record, models)
     return f"index.html{place_in_index(name)}" if is_packed(record.get("outcome")) else f"{ENTRIES}/{quote(name)}"
 
 
 def place_in_index(name: str) -> str:
-    """Where ``index.html`` shows the packed page of that name (`page_name`)."""
+    """The place in ``index.html`` of the packed page with that name (`page_name`)."""
     return f"#entry={quote(name.removesuffix('.html'))}"
 
 
 @cache
 def documentation_of(page: str) -> str:
-    """Where a page of the documentation lies for this release; empty for one built without addresses (a checkout)."""
+    """The address of a documentation page for this release; empty for a build without addresses (a checkout)."""
     try:
         addresses = metadata("pytest-bfcl").get_all("Project-URL") or []
     except PackageNotFoundError:
@@ -74,9 +73,9 @@ def documentation_of(page: str) -> str:
 
 
 def rerun_command(record: Fields, model: str, *, data: str, base_url: str | None = None) -> str:
-    """The shell command that asks ``model`` this one entry again; ``data`` as ``--bfcl-data`` takes it.
+    """The shell command that runs one entry with ``model`` again; ``data`` in the form of ``--bfcl-data``.
 
-    A recorded name says nothing of who serves the model: ``PROVIDER`` stands where the reader names it.
+    A recorded name does not show the provider, so the command has the placeholder ``PROVIDER``.
     """
     model = model if ":" in model else f"PROVIDER:{model}"
     words = ["pytest", "--model", model, "--bfcl-data", data]

@@ -1,6 +1,6 @@
-"""The list of entries a report's script filters and sorts: compact rows as JSON, small enough for thousands.
+"""The list of entries that a report's script filters and sorts: compact JSON rows, small enough for thousands.
 
-A row is a list in the order of `COLUMNS`; words that repeat (categories, reasons, models) are indices into tables.
+A row is a list in the order of `COLUMNS`; repeated words (categories, reasons, models) are indices into tables.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.reporting.links import ENTRIES, model_suffix, safe_id
 
 COLUMNS = ("entry", "model", "repeat", "outcome", "corrected", "tag", "reason", "text", "latency", "cost", "flags")
-"""Rows of many errors alike have one number more: that of their fold."""
+"""Rows of equal errors have one more number: that of their fold."""
 OUTCOMES = ("failed", "error", "skipped", "passed")
 KNOWN_ISSUE, DIFFERS = 1, 2
 MAX_BYTES = 4_300_000
-"""What the rows may weigh, so that a page stays under 5 MB."""
+"""Maximum size of the rows, so that a page stays under 5 MB."""
 TEXT = 150
 MAX_STATIC = 1_000
-"""Failed entries that are also in the page for readers without scripts."""
+"""Failed entries that the page also lists for readers without scripts."""
 
 
 class StaticRow(NamedTuple):
-    """A failed entry in a page without scripts; ``page`` is a link, empty where there are no pages."""
+    """A failed entry in a page without scripts; ``page`` is a link, empty without pages."""
 
     entry: str
     page: str
@@ -53,7 +53,7 @@ class _Words:
 
 @dataclass(slots=True)
 class Alike:
-    """Errors alike of one model: the first one's record, the first ids, and the rows of all of them."""
+    """Equal errors of one model: the first record, the first ids, and the rows of all."""
 
     model: str
     record: Fields
@@ -64,8 +64,8 @@ class Alike:
 class Listing:
     """Collects the rows of a run, one record at a time.
 
-    ``pages``: whether entries have pages to link to, ``shard``: how many of those of entries that did not fail lie in
-    one script (0: they are files, too); ``place`` is the text before their names in links.
+    ``pages``: whether entries have pages; ``shard``: how many pages of other than failed entries one script holds (0:
+    they are files, too); ``place`` is the text before their names in links.
     """
 
     def __init__(
@@ -87,9 +87,8 @@ class Listing:
         return entry_id in self._entries
 
     def add(self, record: Fields, request: str, text: str | None = None) -> None:
-        """One record, and the beginning of what the user asked; of an entry's records the first one's is shown.
-
-        ``text`` is its headline, where that is known already.
+        """Add one record and the beginning of the user's request; of an entry's records the first one's is shown.
+        ``text`` is its headline, if known.
         """
         entry_id = str(record["id"])
         if entry_id not in self._entries:
@@ -130,11 +129,11 @@ class Listing:
             found.ids.append(entry_id)
 
     def errors(self, model: str) -> list[Alike]:
-        """The kinds of errors of a model, the commonest first."""
+        """The kinds of errors of a model, most frequent first."""
         return sorted((each for each in self._alike.values() if each.model == model), key=lambda each: -len(each.rows))
 
     def _folds(self) -> int:
-        """Mark the rows of errors alike with their fold; returns how many folds there are."""
+        """Mark the rows of equal errors with their fold; returns the number of folds."""
         folds = [each for each in self._alike.values() if len(each.rows) > ALIKE]
         for number, fold in enumerate(folds):
             for row in fold.rows:
@@ -142,7 +141,7 @@ class Listing:
         return len(folds)
 
     def failures(self) -> tuple[list[StaticRow], int]:
-        """Failed entries and errors for a page without scripts, at most `MAX_STATIC`; how many are left out."""
+        """Failed entries and errors for a page without scripts, at most `MAX_STATIC`; and how many more there are."""
         found = [row for row in self._rows if OUTCOMES[row[3]] in ("failed", "error")]
         entries, models = list(self._entries.values()), self._model_words.listed()
         rows = [self._static(row, entries[row[0]], models) for row in found[:MAX_STATIC]]
@@ -161,7 +160,7 @@ class Listing:
         )
 
     def content(self) -> Parsed:
-        """What is embedded in the page; texts are shortened when a very large run would not fit."""
+        """The content that the page embeds; texts are shortened if a very large run would not fit."""
         made = {
             "columns": COLUMNS,
             "outcomes": OUTCOMES,
@@ -191,7 +190,7 @@ class Listing:
 
 
 def _size(content: Fields) -> int:
-    """Bytes the content takes in the page, escapes included."""
+    """Size of the content in the page in bytes, escapes included."""
     text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
     return len(text.encode("utf-8", "replace")) + 5 * sum(text.count(character) for character in "<>&")
 
@@ -201,7 +200,7 @@ def _outcome(name: object) -> int:
 
 
 def total_of(value: object) -> float | None:
-    """The sum of a result line's nested number over turns and steps, to three digits; ``None`` when it holds none."""
+    """The sum of a result line's nested number over turns and steps, to three digits; ``None`` without any."""
     if type(value) is float or type(value) is int:  # single-turn entries
         return round(value, 3)
     numbers = list(_numbers(value))

@@ -1,7 +1,7 @@
 """The summary as Markdown, for a pull request or ``$GITHUB_STEP_SUMMARY``, and the annotations of a GitHub job.
 
-Annotations are lines on standard output that the runner obeys (workflow commands of GitHub Actions); it shows ten of a
-kind: missed gates, the worst regressions.
+Annotations are workflow commands of GitHub Actions on standard output. GitHub shows ten of a kind: missed gates, the
+worst regressions.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def write_markdown(summary: Fields) -> str:
 
 
 def cell(text: object) -> str:
-    """A text that stays text in Markdown: no markup, no table breaks, one line."""
+    """Inert text for Markdown: no markup, no table breaks, one line."""
     plain = " ".join(visible(str(text)).split())
     for character in "\\`*_[]|~":
         plain = plain.replace(character, f"\\{character}")
@@ -83,7 +83,7 @@ def _scores(rows: list[ScoreRow]) -> str:
 
 
 def _why(row: ScoreRow) -> str:
-    """Why there is no overall; formulas are left to the report."""
+    """Why there is no overall score; the report has the formulas."""
     return (
         f"<br><sub>{cell(row.note)}</sub>"
         if row.name == PARTIAL or (row.kind == "overall" and row.accuracy is None)
@@ -115,7 +115,7 @@ def _interval(row: ScoreRow) -> str:
 
 
 def _reason(name: str) -> str:
-    """The rule that was broken, in words, and its name."""
+    """The broken rule in words, and its name."""
     rule = rule_of(name, {})
     return f"{cell(rule)} ({cell(name)})" if rule else cell(name)
 
@@ -139,7 +139,7 @@ SHOWN = 10
 
 
 def are_wanted(environment: Mapping[str, str]) -> bool:
-    """Whether this is a job of GitHub's."""
+    """Whether this is a GitHub job."""
     return environment.get("GITHUB_ACTIONS") == "true"
 
 
@@ -151,7 +151,7 @@ def annotation_lines(gate: GateSummary) -> Iterator[str]:
 
 
 def _regressed(missed: list[CheckSummary]) -> Iterator[tuple[str, str]]:
-    """An entry once, though several groups hold it."""
+    """Each entry once, even if several groups have it."""
     told: set[str] = set()
     for check in missed:
         for entry in check.get("entries") or []:
@@ -170,9 +170,9 @@ def _escaped(text: str) -> str:
 
 
 def append_step_summary(summary: Summary, environment: Mapping[str, str]) -> str | None:
-    """Append the summary as Markdown to the file that GitHub shows with a job, where there is one.
+    """Append the summary as Markdown to the file that GitHub shows with a job, if there is one.
 
-    Why that could not be, in words; else ``None``.
+    Returns the reason in words if that fails, else ``None``.
     """
     path = environment.get("GITHUB_STEP_SUMMARY")
     if not path:

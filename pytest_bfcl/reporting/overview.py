@@ -1,4 +1,4 @@
-"""What is on the first page of a report: title, notices, cards, tables, charts."""
+"""The first page of a report: title, notices, cards, tables, charts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Summary = Fields
 SERVER_PAGE = "wire.html"
-"""What the checks of a run's server wrote next to the report."""
+"""The results of the server checks in this run's folder."""
 MAX_REASONS = 40
 MAX_TEXT = 400
 MAX_ERRORS = 12
@@ -40,8 +40,7 @@ def content(
 ) -> Parsed:
     """The values of the template ``index.html.jinja``.
 
-    ``lines`` are the run's, for who has read them already; ``added`` are sections in place of the run's own of the same
-    anchor.
+    ``lines`` are the run's, if already read; ``added`` sections replace the run's own of the same anchor.
     """
     unread: list[str] = []
     found_sections = {each.anchor: each for each in sections_of(run, lines or list(run.records()), unread)}
@@ -82,7 +81,7 @@ def content(
 
 
 def title(summary: Summary) -> str:
-    """What was measured on what."""
+    """The measured models, data and rules."""
     models = list(summary["models"])
     data = (summary["fingerprint"].get("dataset") or {}).get("name") or "unknown"
     named = {"official": "the official BFCL data", "bundled": "the bundled data"}.get(data, f"the data “{data}”")
@@ -91,7 +90,7 @@ def title(summary: Summary) -> str:
 
 
 def notices(summary: Summary) -> list[str]:
-    """What a reader must know before believing a number."""
+    """Warnings that a reader needs before the numbers."""
     fingerprint = summary["fingerprint"]
     data = (fingerprint.get("dataset") or {}).get("name")
     found = []
@@ -139,7 +138,7 @@ def _when(fingerprint: Summary) -> str:
 
 
 def cards(models: Mapping[str, Summary], machine_cost: float | None = None) -> list[dict[str, str]]:
-    """The few figures at the top."""
+    """The most important figures, at the top."""
     made = []
     if len(models) == 1:
         (model,) = models.values()
@@ -167,7 +166,7 @@ def cards(models: Mapping[str, Summary], machine_cost: float | None = None) -> l
 
 
 def _overall_card(overall: Summary) -> list[dict[str, str]]:
-    """Overall, or what there is of it; nothing where neither is claimed (the table of scores says why)."""
+    """The Overall score, or its available part; nothing without either (the table of scores says why)."""
     partial = overall.get("partial") or {}
     claimed = overall if overall["value"] is not None else partial
     pair = claimed.get("interval95")
@@ -208,7 +207,7 @@ def _details(name: str, model: Summary, models: int, listing: Listing, fingerpri
 
 
 def _spent(models: Mapping[str, Summary]) -> Parsed:
-    """Money, time and tokens of each model: a row of texts; without the columns that no model has anything in."""
+    """Cost, time and tokens of each model as rows of texts, without columns that are empty for every model."""
     columns: dict[str, list[str]] = {}
     for model in models.values():
         latency, tokens = model["latency"], model["tokens"]
@@ -231,7 +230,7 @@ def _spent(models: Mapping[str, Summary]) -> Parsed:
 
 
 def _error(kind: Alike) -> Parsed:
-    """One kind of error: how many entries ended so, in whose words."""
+    """One kind of error: the number of entries, and the message."""
     detail, count = kind.record.get("detail") or {}, len(kind.rows)
     return {
         "entries": f"{count:,} {'entry' if count == 1 else 'entries'}",
@@ -299,7 +298,7 @@ def _span(cell: Summary) -> str:
 
 
 def _robustness(cells: Summary) -> Parsed:
-    """How far the score falls when the same entries are rephrased."""
+    """How far the score falls if the same entries are rephrased."""
     rows = []
     for name, cell in cells.items():
         low, high = cell["interval95"] or (0.0, 0.0)
@@ -312,7 +311,7 @@ def _robustness(cells: Summary) -> Parsed:
 
 
 def _conversations(turns: Summary) -> Parsed:
-    """The figures of multi-turn entries that enter no score: ``multi_turn`` of a model's summary."""
+    """Figures of multi-turn entries outside the scores: ``multi_turn`` of a model's summary."""
     rows = []
     for name, cell in turns.items():
         ratio = cell["calls_per_ground_truth_call"]

@@ -1,7 +1,7 @@
-"""Pages packed together: data deflated into scripts that hand it over, since a page opened from disk may load no other.
+"""Packed pages: compressed data in scripts, because a page opened from disk may load nothing else.
 
-``inflate.js`` reads what `packed` makes. A report's shards hold what its page shows of entries that did not fail
-(``packed_entry.js``): thousands of files less, and a tenth of the work of making pages.
+``inflate.js`` reads the output of `packed`. A report's shards hold the pages of entries that did not fail
+(``packed_entry.js``), which saves thousands of files and nine tenths of the time.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from pytest_bfcl.reporting.rendering import write_page
 PAGES_A_SHARD = 200
 FIRST_SHARD = "0.js"
 QUICKLY = 1
-"""How hard shards are deflated: 1 to 9."""
+"""Compression level of shards, 1 to 9."""
 
 
 def packed(value: object, level: int = 9) -> str:
-    """A value that JSON can hold, deflated, in base 64; ``level`` as of `zlib`."""
+    """A JSON value, compressed, in Base64; ``level`` as in `zlib`."""
     deflate = zlib.compressobj(level, zlib.DEFLATED, -zlib.MAX_WBITS, 9)
     text = json.dumps(value, ensure_ascii=True, separators=(",", ":"), default=str)
     return b64encode(deflate.compress(text.encode()) + deflate.flush()).decode("ascii")
@@ -40,7 +40,7 @@ class Shards:
         self._functions: dict[str, tuple[int, object]] = {}
 
     def add(self, name: str, values: tuple[Any, ...], functions: Iterable[tuple[Fields, str]]) -> None:
-        """One page: its values, and the functions offered with a note to each; a shard holds each function once."""
+        """One page: its values, and its functions with a note each; a shard holds each function once."""
         offered = []
         for document, note in functions:
             key = json.dumps(document, default=str)
@@ -52,7 +52,7 @@ class Shards:
             self.write()
 
     def write(self) -> None:
-        """Write the pages that wait, if any."""
+        """Write the waiting pages, if any."""
         if not self._pages:
             return
         number = len(self.names)

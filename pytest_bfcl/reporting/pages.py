@@ -1,4 +1,4 @@
-"""Pages of single entries: what the model did, what was expected, and the whole conversation."""
+"""Pages of single entries: the model's answer, the ground truth, and the whole conversation."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ REQUEST = 140
 
 
 class Neighbours(NamedTuple):
-    """Pages (`page_name`, safe in links) of the entries before and after with the same outcome; empty at the ends."""
+    """Pages (`page_name`, safe in links) of the previous and next entry with the same outcome; empty at the ends."""
 
     previous: str
     next: str
@@ -45,7 +45,8 @@ class Neighbours(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PageContext:
-    """What all pages of a run share; ``choice`` is the data set as ``--bfcl-data`` takes it, ``run`` the folder."""
+    """Values that all pages of a run share; ``choice`` is the data set in the form of ``--bfcl-data``, ``run`` the
+    folder."""
 
     data: str
     choice: str
@@ -82,9 +83,9 @@ class About(NamedTuple):
 
 
 class EntryResult(NamedTuple):
-    """A result and what is known of it: its entry, its transcript record (``messages``, ``functions``).
+    """A result with its entry and its transcript record (``messages``, ``functions``).
 
-    ``asked`` is what the user asked that counts (`request_of`).
+    ``asked`` is the relevant request of the user (`request_of`).
     """
 
     record: Fields
@@ -99,7 +100,7 @@ class EntryResult(NamedTuple):
 
     @property
     def functions(self) -> Iterator[tuple[Fields, str]]:
-        """What was offered, each function with a note."""
+        """The offered functions, each with a note."""
         return _functions(self.entry, self.stored)
 
 
@@ -107,7 +108,7 @@ Made = TypeVar("Made")
 
 
 def made_or_problem(make: Callable[[EntryResult], Made], told: EntryResult) -> Made:
-    """What is made of a result. A line edited by hand must not cost the others their pages: it says what is wrong."""
+    """A result's page. A result that cannot be shown gets a page with the error, so that other pages are written."""
     try:
         return make(told)
     except Exception as error:
@@ -122,7 +123,7 @@ def entry_page(told: EntryResult, context: PageContext, neighbours: Neighbours) 
 
 
 def packed_values(told: EntryResult, context: PageContext) -> tuple[Any, ...]:
-    """What ``packed_entry.js`` makes a page of: values that JSON can hold, functions left out."""
+    """The values from which ``packed_entry.js`` makes a page, without functions."""
     record, entry, stored, asked = told
     messages = (stored or {}).get("messages") or ()
     why = explain(record, entry, None)
@@ -139,7 +140,7 @@ def packed_values(told: EntryResult, context: PageContext) -> tuple[Any, ...]:
 
 
 def entry_values(told: EntryResult, context: PageContext, neighbours: Neighbours) -> tuple[str, Parsed]:
-    """The title of a record's page, and what the macro ``body`` of `TEMPLATE` makes the page of."""
+    """The title of a record's page, and the values for the macro ``body`` of `TEMPLATE`."""
     record, entry, stored, asked = told
     failed = record.get("outcome") == "failed"
     transcript = _transcript(record, entry) if failed else None
@@ -165,7 +166,8 @@ def entry_values(told: EntryResult, context: PageContext, neighbours: Neighbours
 
 
 def _command(record: Fields, context: PageContext) -> str:
-    """Asks this entry again, of the model as it was named then (a replay's results carry the recorded name)."""
+    """The command that runs this entry again, with the model's name at that time (a replay's results have the recorded
+    name)."""
     recorded = str(record.get("model") or "")
     asked = next((model for model in context.models if model.model == recorded), None)
     if asked is None and len(context.models) == 1:
@@ -176,12 +178,12 @@ def _command(record: Fields, context: PageContext) -> str:
 
 
 def beginning(request: str) -> str:
-    """What a list of entries shows of a request."""
+    """The request as a list of entries shows it."""
     return shortened(clean(request[: 4 * REQUEST].replace("\n", " ")), REQUEST)
 
 
 def issues_of(fingerprint: Fingerprint) -> dict[tuple[str, str], str]:
-    """(id, mode) → what is known to be wrong with the entry, in words."""
+    """(id, mode) → the entry's known issues in words."""
     return {
         (issue.id, mode): f"{issue.kind.replace('_', ' ')}: {issue.why}"
         for issue in known_issues(fingerprint.dataset_version)
@@ -190,7 +192,7 @@ def issues_of(fingerprint: Fingerprint) -> dict[tuple[str, str], str]:
 
 
 def stored_of(transcripts: Transcripts, record: Fields) -> Fields | None:
-    """The stored transcript of a result; a damaged one is simply not shown."""
+    """The stored transcript of a result; a damaged one is not shown."""
     try:
         return transcripts.load(record_key(cast("ResultLine", record)), record.get("started_at"))
     except HarnessError:
@@ -198,7 +200,7 @@ def stored_of(transcripts: Transcripts, record: Fields) -> Fields | None:
 
 
 def request_of(record: Fields, entry: Entry | None, stored: Fields | None = None) -> tuple[str, str]:
-    """The user's last words in the turn that decided, and which turn that is where there are several."""
+    """The user's last words in the turn that decided, and its number if there are several."""
     messages: Sequence[Fields] = (stored or {}).get("messages") or ()
     turns: Sequence[Any] = entry.question if entry is not None else [messages] if messages else []
     detail = record.get("detail") or {}
@@ -249,7 +251,7 @@ def _about(record: Fields, context: PageContext, request: str, place: str) -> Ab
 
 
 def _functions(entry: Entry | None, stored: Fields | None) -> Iterator[tuple[Fields, str]]:
-    """What was offered, as sent where that is known; held-out functions with a note of the turn they came in."""
+    """The offered functions, as sent if known; held-out functions have a note with their turn."""
     sent = (stored or {}).get("functions") or (entry.function if entry is not None else [])
     later = entry.missed_function if entry is not None else {}
     names = {document["name"] for documents in later.values() for document in documents}
@@ -268,7 +270,7 @@ _COUNTS = (
 
 
 def _usage(record: Fields) -> list[tuple[str, str]]:
-    """Cost, time, tokens and the rest of what was measured, as far as it was."""
+    """Cost, time, tokens and other measured values, as far as known."""
     usage = []
     if record.get("cost_usd") is not None:
         usage.append(("cost", rendering.usd(record["cost_usd"])))

@@ -1,4 +1,4 @@
-"""Lines and aligned tables on standard output, coloured where a person looks."""
+"""Lines and aligned tables on standard output, coloured on a terminal."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ GAP = "   "
 
 
 class Printer:
-    """Writes to standard output. Texts come from elsewhere: what could steer a terminal is shown as escapes."""
+    """Writes to standard output. Texts are untrusted: control characters are shown as escapes."""
 
     def __init__(self, environment: Mapping[str, str] = os.environ) -> None:
         self._stream = sys.stdout
@@ -46,7 +46,7 @@ class Printer:
 
 
 def aligned(rows: Sequence[Sequence[str]], left: int = 1, gap: str = GAP) -> Iterator[str]:
-    """The rows as lines of equal columns: ``left`` of them filled up on the right, the others on the left."""
+    """The rows as lines of equal columns: ``left`` of them left-aligned, the others right-aligned."""
     shown = [[visible(cell) for cell in row] for row in rows]
     widths = [max(map(width, column)) for column in zip(*shown, strict=True)]
     for row in shown:
@@ -58,7 +58,7 @@ def aligned(rows: Sequence[Sequence[str]], left: int = 1, gap: str = GAP) -> Ite
 
 
 def width(text: str) -> int:
-    """Columns of a terminal a text takes: two for wide characters, none for combining ones."""
+    """Terminal columns of a text: two for wide characters, none for combining ones."""
     if text.isascii():
         return len(text)
     return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)

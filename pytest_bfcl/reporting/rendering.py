@@ -1,7 +1,7 @@
-"""Templates into pages: autoescape everywhere, nothing loaded from outside, hidden characters made visible.
+"""Renders templates as pages: everything escaped, nothing loaded from outside, hidden characters made visible.
 
 Pages are single files that open from disk. Style and script are inlined and named by hash in the page's content
-security policy. So neither a model's text nor anything else can add code or fetch something.
+security policy. So no text can add code or load anything.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _JOINTS = re.compile(r"(?<=_)|(?<=\w[.:/])(?=[^\W\d])")
 def visible(text: str) -> str:
     """The text with control, bidirectional, invisible and unpaired surrogate characters written as escapes.
 
-    Line breaks and tabs stay. What is shown is what is there: nothing reorders or hides its neighbours.
+    Line breaks and tabs stay. So no character can reorder or hide its neighbours.
     """
     if text.isprintable() or text.replace("\n", "").replace("\t", "").isprintable():
         return text  # nothing to do, told quickly: no hidden character counts as printable
@@ -47,12 +47,12 @@ def _escape(found: re.Match[str]) -> str:
 
 
 def render(template: str, folder: Path = TEMPLATES, /, **values: Any) -> str:
-    """One page from a template of this room, or of an extension's ``folder``; every value is escaped."""
+    """One page from a template of this package, or of an extension's ``folder``; every value is escaped."""
     return environment(folder).get_template(template).render(**values)
 
 
 def macro(template: str, name: str, /, *values: Any, **named: Any) -> Markup:
-    """What one macro of a template makes of the values; every one is escaped."""
+    """The output of one macro of a template; every value is escaped."""
     made: Markup = getattr(_module(template), name)(*values, **named)
     return made
 
@@ -63,7 +63,7 @@ def _module(template: str) -> TemplateModule:
 
 
 def framed(kind: str, title: str, body: Markup) -> bytes:
-    """A page of a kind (`assets`) as it is written to a file; the title is escaped."""
+    """A page of a kind (`assets`) as a complete file; the title is escaped."""
     from markupsafe import escape
 
     head, middle, end = _frame(kind)
@@ -83,20 +83,20 @@ def _frame(kind: str) -> tuple[bytes, bytes, bytes]:
 
 
 def encoded(text: str) -> bytes:
-    """Text as it is written to a file; unpaired surrogates that got this far become escapes."""
+    """Text for a file; remaining unpaired surrogates become escapes."""
     return text.encode("utf-8", "backslashreplace")
 
 
 @cache
 def environment(folder: Path = TEMPLATES) -> Environment:
-    """The environment of this room's templates, those of ``folder`` before them."""
+    """The environment of this package's templates, with those of ``folder`` first."""
     made = environment_of(folder, TEMPLATES)
     made.globals["assets"] = partial(assets, folder=folder)
     return made
 
 
 def environment_of(*folders: Path) -> Environment:
-    """An environment of templates, earlier folders first; ``assets`` has to be added to its globals."""
+    """An environment of templates, earlier folders first; the caller adds ``assets`` to its globals."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     made = Environment(
@@ -121,7 +121,7 @@ def environment_of(*folders: Path) -> Environment:
 
 
 ANY_VALUE = "any value"
-"""What stands for an interval that leaves everything open."""
+"""The text for an interval that excludes nothing."""
 
 
 def is_open(interval: tuple[float, float], least: float = 0.0) -> bool:
@@ -130,7 +130,7 @@ def is_open(interval: tuple[float, float], least: float = 0.0) -> bool:
 
 
 def span(interval: tuple[float, float] | None, least: float = 0.0) -> str:
-    """An interval of shares in percent (of differences: ``least`` is -1); one that leaves everything open is a word."""
+    """An interval of shares in percent (of differences: ``least`` is -1); a word if it excludes nothing."""
     if interval is None:
         return "–"
     if is_open(interval, least):
@@ -139,7 +139,7 @@ def span(interval: tuple[float, float] | None, least: float = 0.0) -> str:
 
 
 def breakable(text: str) -> Any:
-    """A text whose long names may be broken after ``_``, and after ``.``, ``:`` or ``/`` before a letter."""
+    """A text in which long names may break after ``_``, and after ``.``, ``:`` or ``/`` before a letter."""
     from markupsafe import Markup, escape
 
     return Markup("<wbr>").join(escape(visible(part)) for part in _JOINTS.split(str(text)))
@@ -154,7 +154,7 @@ def _finalize(value: object) -> Any:
 class Assets:
     """A page's style and script as inlined markup, and the policy that allows exactly these.
 
-    ``shards``: and scripts that lie next to the page.
+    ``shards``: also allow scripts next to the page.
     """
 
     def __init__(self, style: str, script: str, shards: bool = False) -> None:
@@ -170,7 +170,7 @@ class Assets:
 
 
 _STYLES = {"entry": ("entry.css",), "index": ("index.css", "entry.css")}
-"""Styles of a page kind, after the common one; all others have the first page's and their own."""
+"""Styles of a page kind after the common one; other kinds have the first page's and their own."""
 
 
 @cache
@@ -186,7 +186,7 @@ def style_of(kind: str, folder: Path = TEMPLATES) -> str:
 
 
 def script_of(kind: str, folder: Path = TEMPLATES) -> str:
-    """The script of a page kind; one that is not there adds nothing to the theme's."""
+    """The script of a page kind; a missing one adds nothing to the theme's."""
     more = ("inflate.js", "packed_entry.js") if kind == "index" else ()
     return "".join(map(part_text, ("theme.js", *more))) + _own(folder / f"{kind}.js")
 

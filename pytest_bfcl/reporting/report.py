@@ -1,8 +1,7 @@
 """The report of a run: ``index.html`` and the pages of entries, written from the run directory alone.
 
-What failed has its own page, which can be linked to and read without scripts; the pages of all others lie packed next
-to them (`packing`), and ``index.html`` shows them. Nothing needs a server or the network; the folder can be zipped,
-mailed and opened from disk."""
+Failed entries have their own pages, which can be linked to and read without scripts. Pages of other entries are packed
+(`packing`), and ``index.html`` shows them. The folder works without server and network, also zipped and mailed."""
 
 from __future__ import annotations
 
@@ -46,8 +45,8 @@ def write_report(
     """Write the report of a run directory; returns the path of ``index.html``.
 
     ``entry_source``: the data set of the run (or a function from entry id to entry), for questions and expected
-    answers; without it the bundled or fetched set is opened if it is the one measured. Raises `UsageError` when there
-    is no run, `TimeoutError` when it takes longer than ``within_s``.
+    answers; by default the bundled or fetched set, if it is the measured one. Raises `UsageError` if there is no run,
+    `TimeoutError` after ``within_s``.
     """
     run = run_dir if isinstance(run_dir, RunDirectory) else RunDirectory.open(Path(run_dir))
     path = run.path / INDEX
@@ -66,9 +65,8 @@ def write_report(
 def write_report_and_say(
     run: RunDirectory, asked: str | None, source: EntrySource, within_s: float | None = None
 ) -> tuple[Path | None, str]:
-    """Write as much of a report as is asked for: where it is, and what people should know. It never raises.
-
-    ``asked`` is what ``--bfcl-report`` says; trouble with the report must not hide the results.
+    """Write the selected extent of a report; returns its path and notes for the user. Never raises, because an error
+    here must not hide the results. ``asked`` is the value of ``--bfcl-report``.
     """
     command = f"pytest-bfcl export report {run.path} writes"
     try:
@@ -88,7 +86,7 @@ def write_report_and_say(
 
 
 def summary_of(run: RunDirectory) -> Summary:
-    """The summary of a run, made from its results when there is none to be read (interrupted hard, damaged)."""
+    """The summary of a run, recomputed from its results if it is missing or damaged."""
     try:
         if found := run.summary():
             return found
@@ -99,10 +97,9 @@ def summary_of(run: RunDirectory) -> Summary:
 
 
 def models_of(summary: Summary, run: RunDirectory) -> list[str]:
-    """The models whose pages need telling apart.
-
-    Results may name another model than the run's spec: a replay names the recorded one, and a run may have been
-    switched to prompting. With one model asked for, the one with most results has the plain names.
+    """The models whose pages need distinct names. Results may name another model than the run's spec: a replay names
+    the recorded one, and a run may have changed to prompting. In a run of one model, the one with most results has
+    plain names.
     """
     counts = {
         str(model["model"] or ""): sum(score["total"] for score in model["categories"].values())
@@ -114,7 +111,7 @@ def models_of(summary: Summary, run: RunDirectory) -> list[str]:
 
 
 class _Waiting(NamedTuple):
-    """A result whose page waits for the name of the next one with its outcome."""
+    """A result whose page waits for the name of the next page with its outcome."""
 
     name: str
     told: EntryResult
@@ -122,7 +119,7 @@ class _Waiting(NamedTuple):
 
 
 class _Report:
-    """Goes through the results of a run once, and writes its pages on the way; ``lines`` are those it came across."""
+    """Reads the results of a run once and writes their pages; ``lines`` are those it read."""
 
     def __init__(self, run: RunDirectory, found: Questions, models: list[str], level: Level) -> None:
         self._run = run
@@ -164,13 +161,13 @@ class _Report:
         return listing
 
     def _told(self, record: Fields) -> EntryResult:
-        """A result with its entry and its conversation; a list needs the latter only where the entry is missing."""
+        """A result with its entry and its conversation; a list needs the latter only if the entry is missing."""
         entry = self._questions(str(record["id"]))
         stored = stored_of(self._run.transcripts, record) if self._full or entry is None else None
         return EntryResult.of(record, entry, stored)
 
     def _chain(self, name: str, told: EntryResult) -> None:
-        """Write the page before this one with its outcome, now that it can link to this one."""
+        """Write the previous page with this outcome, now that it can link to this one."""
         outcome = str(told.record.get("outcome"))
         before = self._waiting.get(outcome)
         if before is not None:
@@ -186,7 +183,7 @@ class _Report:
         self._written.add(waiting.name)
 
     def _remove_others(self, kept: set[str]) -> None:
-        """Remove pages of an earlier report: of entries that pass now, say."""
+        """Remove pages of an earlier report, for instance of entries that pass now."""
         if self._folder.is_dir():
             for path in self._folder.iterdir():
                 if path.suffix in (".html", ".js") and path.name not in kept:

@@ -1,4 +1,4 @@
-"""What a run came to, as lines of a terminal: the tables and facts that plugin and verb print."""
+"""The results of a run as terminal lines: the tables and facts that plugin and verb print."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ GAP = "  "
 
 
 def model_lines(summary: Summary, name: str, *, verbosity: int = 0) -> Iterator[str]:
-    """What one model of a run came to; ``verbosity`` as pytest counts ``-v`` and ``-q``."""
+    """The results of one model of a run; ``verbosity`` as pytest counts ``-v`` and ``-q``."""
     model = summary["models"][name]
     if (summary["fingerprint"].get("selection") or {}).get("last_failed"):
         yield rerun_line(model)
@@ -44,7 +44,7 @@ def title(summary: Summary, name: str) -> str:
 
 
 def rerun_line(model: ModelSummary) -> str:
-    """What ``--lf`` came to: how many of the earlier failures pass now, not a share of anything."""
+    """The result of ``--lf``: how many of the earlier failures pass now, which is no score."""
     from pytest_bfcl.scoring.model_summary import RERUN
 
     passed = sum(found["passed"] for found in model["categories"].values())
@@ -53,9 +53,9 @@ def rerun_line(model: ModelSummary) -> str:
 
 
 def table_lines(model: ModelSummary, fingerprint: Fields) -> list[str]:
-    """One aligned line per category, then per group of more than one; retired categories in their own table.
+    """One aligned line per category, then per group of several categories; retired categories in their own table.
 
-    Of entries that are not the whole data set a last line says how many there are.
+    For a part of the data set a last line gives the number of entries.
     """
     known = records_by_name(model, fingerprint)
     retired = [name for name in model["categories"] if name in GROUPS["retired"]]
@@ -111,7 +111,7 @@ def _row(name: str, found: CategorySummary | GroupSummary, record: ScoreRecord |
 
 
 def fact_lines(model: ModelSummary) -> Iterator[str]:
-    """Overall, tags, known issues, money, latency: one line each, when there is something to say."""
+    """Overall, tags, known issues, cost, latency: one line each, if there is something to report."""
     overall = model["overall"]
     if overall["value"] is not None:
         low, high = _bounds(overall["interval95"])
@@ -162,7 +162,7 @@ def fact_lines(model: ModelSummary) -> Iterator[str]:
 
 
 def _bounds(interval: Sequence[float] | None) -> tuple[float, float]:
-    """An interval in percent; a value that is claimed has one."""
+    """An interval in percent; a claimed value has one."""
     assert interval is not None
     return 100 * interval[0], 100 * interval[1]
 

@@ -1,4 +1,4 @@
-"""The score tables of a report: which rows in which order, from a model's part of ``summary.json``."""
+"""The score tables of a report: rows and their order, from a model's part of ``summary.json``."""
 
 from __future__ import annotations
 
@@ -18,15 +18,14 @@ SECTIONS = ("non_live", "live", "multi_turn", "web_search", "memory", "format_se
 ACROSS = ("agentic", "irrelevance")
 UNREVIEWED = '{} of the entries were made by a program, and nobody has read them ("reviewed": false)'
 PARTIAL = "Partial overall"
-"""Name of the row for an overall that is not complete."""
+"""Name of the row for an incomplete overall score."""
 WHEEL_GROUPS = ("non_live", "live", "multi_turn", "web_search", "memory", "irrelevance", "relevance")
 
 
 @dataclass(frozen=True, slots=True)
 class ScoreRow:
-    """One line of a score table: a ``kind`` of category, group or overall; ``note`` is the formula, or why not.
-
-    Figures are those of the score's record; ``of``: entries of the data set, where not all of them were judged.
+    """One line of a score table: a ``kind`` of category, group or overall; ``note`` is the formula, or the reason for
+    no score. Figures are those of the score's record; ``of``: entries of the data set, if not all were judged.
     """
 
     name: str
@@ -51,7 +50,7 @@ class ScoreRow:
 
 
 def sections(models: Mapping[str, Summary]) -> dict[str, list[str]]:
-    """Group → its categories any of the models has, in table order; unknown categories under ``other``."""
+    """Group → its categories that any model has, in table order; unknown categories under ``other``."""
     present = dict.fromkeys(name for model in models.values() for name in model["categories"])
     found = {
         group: [name for name, row in CATEGORIES.items() if row.group == group and name in present]
@@ -62,7 +61,7 @@ def sections(models: Mapping[str, Summary]) -> dict[str, list[str]]:
 
 
 def score_rows(model: Summary, fingerprint: Fields) -> list[ScoreRow]:
-    """Every section's group line, its categories, then what reaches across sections, then overall."""
+    """Every section's group line and categories, then groups across sections, then overall."""
     rows: list[ScoreRow] = []
     known = records_by_name(model, fingerprint)
     for group, names in sections({"": model}).items():
@@ -104,7 +103,7 @@ def _row(name: str, kind: str, note: str, score: Summary, record: ScoreRecord | 
 
 
 def _overall(model: Summary) -> list[ScoreRow]:
-    """Overall, what there is of it when it is not complete, and the mean of the third version where it is defined."""
+    """The Overall score, its available part if incomplete, and the mean of the third version if defined."""
     rows = []
     overall, older = model["overall"], model.get("overall_v3") or {}
     note = formula_text(aggregate.OVERALL)
@@ -124,7 +123,7 @@ def _overall(model: Summary) -> list[ScoreRow]:
 
 
 def verified_scores(model: Fields) -> Iterator[str]:
-    """What the corrected answers change: ``category 61.0 % → 63.5 %``, the official accuracy first, then overall."""
+    """The effect of the corrected answers: ``category 61.0 % → 63.5 %``, the official accuracy first, then overall."""
     overall = model["overall"]["value"]
     scores = [(name, found["official_accuracy"], found) for name, found in model["categories"].items()]
     for name, official, found in scores:
@@ -135,7 +134,7 @@ def verified_scores(model: Fields) -> Iterator[str]:
 
 
 def lost_calls(model: Fields) -> str:
-    """How many replies hold a call that the server left in the text, and what to do; empty when none does."""
+    """How many replies have a call that the server left in the text, and the remedy; empty without any."""
     found: Mapping[str, int] = model.get("lost_calls") or {}
     if not found:
         return ""
@@ -148,7 +147,7 @@ def lost_calls(model: Fields) -> str:
 
 
 def caveats(model: Fields, word: Callable[[str], str] = str) -> Iterator[str]:
-    """Notes next to the scores: unreviewed entries, known issues, verified data; ``word`` makes names harmless."""
+    """Notes next to the scores: unreviewed entries, known issues, verified data; ``word`` escapes names."""
     if unreviewed := model.get("unreviewed"):
         yield f"unreviewed: {UNREVIEWED.format(unreviewed)}"
     without = [
@@ -163,7 +162,7 @@ def caveats(model: Fields, word: Callable[[str], str] = str) -> Iterator[str]:
 
 
 def spent(model: Fields) -> str:
-    """Tokens, money, time in one line; empty where nothing is known."""
+    """Tokens, cost, time in one line; empty if nothing is known."""
     facts = []
     tokens, latency = model["tokens"], model["latency"]
     if tokens["input"] or tokens["output"]:
@@ -186,7 +185,7 @@ def _number(name: str, note: str, found: Summary, corrected: float | None, known
 
 @dataclass(frozen=True, slots=True)
 class MatrixRow:
-    """One line of the table of several models: a cell per model, ``None`` where it was not run."""
+    """One line of the table of several models: a cell per model, ``None`` if it was not run."""
 
     name: str
     kind: str
@@ -195,13 +194,13 @@ class MatrixRow:
 
     @property
     def best(self) -> float | None:
-        """The best accuracy of the line, to set it off."""
+        """The best accuracy of the line, which is emphasised."""
         found = [cell.accuracy for cell in self.cells if cell is not None and cell.accuracy is not None]
         return max(found) if len(found) > 1 else None
 
 
 def brief(rows: Sequence[ScoreRow]) -> list[ScoreRow]:
-    """The rows of a first screen, the overall one first: groups, and categories that are in none of them."""
+    """The rows of a first screen: overall, groups, and categories outside them."""
     groups = {row.name for row in rows if row.kind == "group"}
     alone = [row for row in rows if row.kind == "category" and GROUP_OF.get(row.name) not in groups]
     chosen = [row for row in rows if row.judged and (row.kind == "group" or row in alone)]
@@ -220,11 +219,11 @@ ABILITIES: Mapping[str, tuple[str, ...]] = {
     "memory": ("memory_kv", "memory_vector", "memory_rec_sum"),
     "search": ("web_search_base", "web_search_no_snippet"),
 }
-"""What a model has to be able to do → the categories that test it (a table of ours; no score of the benchmark)."""
+"""Abilities of a model → the categories that test them (our own table; no score of the benchmark)."""
 
 
 def abilities(model: Summary) -> Iterator[tuple[str, float, int, int, str]]:
-    """Ability, the plain mean of its categories, entries passed and judged, the categories that were run."""
+    """Ability, the plain mean of its categories, passed and judged entries, the categories that ran."""
     for name, members in ABILITIES.items():
         had = {each: model["categories"][each] for each in members if each in model["categories"]}
         shares = {each: found["accuracy"] for each, found in had.items() if found["accuracy"] is not None}
@@ -235,13 +234,13 @@ def abilities(model: Summary) -> Iterator[tuple[str, float, int, int, str]]:
 
 
 def headline_basis(model: Summary, fingerprint: Fields) -> str:
-    """Of how many entries the first score is, where that is not the whole data set; else empty."""
+    """The number of entries behind the first score, if it is not the whole data set; else empty."""
     record = headline_record(score_records(model, fingerprint))
     return record.basis if record is not None and not record.is_whole else ""
 
 
 def matrix(models: Mapping[str, Summary], fingerprint: Fields) -> list[MatrixRow]:
-    """Models side by side, the rows of `score_rows` any of them has."""
+    """Models side by side, with the rows of `score_rows` that any of them has."""
     tables = [{row.name: row for row in score_rows(model, fingerprint)} for model in models.values()]
     order = [name for group, names in sections(models).items() for name in (group, *names)]
     order += ["agentic", "irrelevance detection", "Overall", PARTIAL, "Overall as in v3"]
@@ -257,7 +256,7 @@ def matrix(models: Mapping[str, Summary], fingerprint: Fields) -> list[MatrixRow
 
 
 def wheel_axes(models: Mapping[str, Summary]) -> tuple[list[str], dict[str, dict[str, float | None]]]:
-    """Axes of the wagon wheel and every model's values: categories, or groups when categories would be too many."""
+    """Axes of the wagon wheel and every model's values: categories, or groups if there are too many categories."""
     names = [name for members in sections(models).values() for name in members]
     part = "categories"
     if len(names) > 14:
@@ -285,7 +284,7 @@ _NAMES: tuple[tuple[Term, str], ...] = (
 
 
 def formula_text(term: Term, *, whole: bool = True) -> str:
-    """A formula in words; parts that are their own groups are named, the outermost is written out."""
+    """A formula in words; parts that are groups are named, the outermost is written out."""
     if isinstance(term, str):
         return term
     if not whole:
@@ -307,7 +306,7 @@ def _mean(term: Mean) -> str:
 
 
 def group_formula(name: str) -> str:
-    """The formula of a group; empty for names that are none."""
+    """The formula of a group; empty for unknown names."""
     if name not in aggregate.FORMULAS and name not in GROUPS:
         return ""
     return formula_text(aggregate.formula(name))

@@ -1,4 +1,4 @@
-"""What packages add to a finished run: sections of the first page, and listeners that get directory and summary."""
+"""Parts of other packages in a finished run: sections of the first page, and listeners."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 
 class Section(NamedTuple):
-    """A part of the page. ``anchor`` is the id in ``body``; ``first``: it comes before the scores, otherwise after
-    them."""
+    """A part of the page. ``anchor`` is the id in ``body``; ``first`` puts it before the scores, otherwise it comes
+    after them."""
 
     anchor: str
     title: str
@@ -28,14 +28,14 @@ class Section(NamedTuple):
 
 
 class MakeSection(Protocol):
-    """What an entry point ``sections`` names."""
+    """The object of an entry point ``sections``."""
 
     def __call__(self, run: RunDirectory, lines: Sequence[Fields]) -> Section | None:
-        """The section of a run with these lines; ``None`` where there is nothing to show."""
+        """The section of a run with these lines; ``None`` without content."""
 
 
 def sections_of(run: RunDirectory, lines: Sequence[Fields], notes: list[str]) -> Iterator[Section]:
-    """The sections of a run; what cannot be shown is named in ``notes``."""
+    """The sections of a run; ``notes`` receives failures."""
     for name, point in entry_points.offered("sections").items():
         try:
             make: MakeSection = entry_points.load(point, "section")
@@ -49,7 +49,7 @@ def sections_of(run: RunDirectory, lines: Sequence[Fields], notes: list[str]) ->
 
 
 def tell_listeners(path: Path, summary: Summary) -> Iterator[str]:
-    """Call each; what went wrong in one, in words, keeps nothing from the others."""
+    """Call each; a failure is reported in words and does not stop the others."""
     for point in entry_points.offered("listeners").values():
         try:
             entry_points.load(point, "listener")(path, summary)

@@ -1,7 +1,5 @@
-"""Where a report finds what the result lines do not tell.
-
-Questions come from the data set, if it is here and the one that was measured. Results of calls are had again from the
-simulators, the memory a question ran with from its snapshot.
+"""Sources of a report besides the result lines. Questions come from the data set, if it is available and the measured
+one. Simulators compute results of calls again; a question's memory comes from its snapshot.
 """
 
 from __future__ import annotations
@@ -26,9 +24,9 @@ EntrySource = Any
 
 
 class Questions:
-    """Entries by id, ``None`` where there is none; ``notice`` names what is missing.
+    """Entries by id, ``None`` for unknown ones; ``notice`` names what is missing.
 
-    ``data`` is the data set as ``--bfcl-data`` takes it.
+    ``data`` is the data set in the form of ``--bfcl-data``.
     """
 
     def __init__(self, find: Callable[[str], Entry] | None, data: str, notice: str = "") -> None:
@@ -49,8 +47,8 @@ class Questions:
 def questions(source: EntrySource | None, measured: Fields) -> Questions:
     """The questions of a run; ``measured`` is the ``dataset`` part of its fingerprint.
 
-    Without a source the bundled or the fetched official set is opened; another version than the one measured is not
-    used, since its questions may differ.
+    Without a source the bundled or the fetched official set is opened. Another version than the measured one is not
+    used, because its questions may differ.
     """
     name = str(measured.get("name") or "")
     if source is not None and not hasattr(source, "entry"):
@@ -65,7 +63,7 @@ def questions(source: EntrySource | None, measured: Fields) -> Questions:
 
 
 def _opened(name: str) -> DataSet | str:
-    """The data set of that name, or why there is none."""
+    """The data set of that name, or the reason why it is missing."""
     from pytest_bfcl.dataset.opening import open_dataset
     from pytest_bfcl.simulators import documents_of
 
@@ -91,9 +89,9 @@ Results = list[list[list[str]]]
 
 
 def results_again(record: Fields, entry: Entry | None) -> Results | None:
-    """The results of a multi-turn line that has calls and none (official result folders), as our simulators answer.
+    """The results of a multi-turn line that has calls but no results (official result folders), from our simulators.
 
-    ``None`` where results were recorded, nothing was called, or the line cannot be played.
+    ``None`` if results were recorded, there are no calls, or the line cannot be replayed.
     """
     row = CATEGORIES.get(str(record.get("category")))
     if entry is None or row is None or row.checker != "state" or _any_text(record.get("tool_results")):
@@ -111,7 +109,7 @@ def results_again(record: Fields, entry: Entry | None) -> Results | None:
 
 
 def _by_step(transcript: Transcript, number: int, results: list[str]) -> Iterator[list[str]]:
-    """The results of one turn, dealt out to the steps that made the calls."""
+    """The results of one turn, divided among its steps."""
     from pytest_bfcl.checkers.entries import step_calls
 
     left = iter(results)
@@ -127,7 +125,7 @@ def _any_text(value: Any) -> bool:
 
 
 def stored_memory(run: Path | None, record: Fields, entry: Entry | None) -> str | None:
-    """What the memory held when a failed question of the memory categories ran, as JSON, if it was stored."""
+    """The memory of a failed memory question as JSON, if it was stored."""
     row = CATEGORIES.get(str(record.get("category")))
     if run is None or entry is None or row is None or not row.backend or not entry.scenario:
         return None

@@ -1,7 +1,7 @@
-"""How category accuracies become group values and the overall value (scoring spec §5).
+"""Formulas from category accuracies to group scores and the overall score (scoring spec §5).
 
-The formulas are data (`Mean`, `Pooled`, `Weighted` over categories), evaluated in two ways. One is the reference's (a
-category not run counts as 0 with its full size). The other is as this project does (a category not run is not there).
+The formulas are data (`Mean`, `Pooled`, `Weighted` over categories), evaluated in two ways. In the reference's a
+missing category counts as 0 with its full size. In ours it is left out.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pytest_bfcl.dataset.categories import GROUPS
 
 @dataclass(frozen=True, slots=True)
 class CategoryScore:
-    """One category: accuracy as a fraction, and the number of entries it was taken over."""
+    """One category: accuracy as a fraction, and its number of entries."""
 
     accuracy: float
     total: int
@@ -66,26 +66,25 @@ FORMULAS: dict[str, Term] = {
     "irrelevance": IRRELEVANCE,
     "relevance": RELEVANCE,
 }
-"""Groups with their own formula; every other group is pooled over its members' entries."""
+"""Groups with their own formula; every other group pools its members' entries."""
 ROW_OF_A_GROUP = " detection"
-"""What the row of a comparison has behind a group's name that is a category's, too."""
+"""Suffix of a comparison's group row if a category has the same name."""
 
 
 def formula(group: str) -> Term:
-    """The formula of a group. Raises `KeyError` for unknown groups.
-
-    ``all`` as a score is ``all_scoring``: format sensitivity asks the same questions again, twenty-six times.
+    """The formula of a group. Raises `KeyError` for unknown groups. ``all`` as a score is ``all_scoring``, because
+    format sensitivity repeats the same questions 26 times.
     """
     return FORMULAS.get(group) or Pooled(GROUPS["all_scoring" if group == "all" else group])
 
 
 def name_of(term: Term) -> str:
-    """The group a formula is the formula of; empty for others."""
+    """The group of a formula; empty for others."""
     return next((name for name, known in FORMULAS.items() if known == term), "")
 
 
 def categories_in(term: Term) -> Iterator[str]:
-    """The categories a formula needs, in order."""
+    """The categories of a formula, in order."""
     if isinstance(term, str):
         yield term
     elif isinstance(term, Weighted):
@@ -97,14 +96,13 @@ def categories_in(term: Term) -> Iterator[str]:
 
 
 def missing(term: Term, present: Mapping[str, object]) -> list[str]:
-    """Categories a formula needs and a run does not have."""
+    """Categories of a formula that a run does not have."""
     return [name for name in categories_in(term) if name not in present]
 
 
 def value(term: Term, scores: Mapping[str, CategoryScore]) -> float | None:
-    """The formula over the categories that were run: terms not run are left out and weights rescaled.
-
-    ``None`` when nothing of it was run. With everything present this is the reference's number.
+    """The formula over the categories that ran: missing terms are left out and weights rescaled. ``None`` if all are
+    missing. With all categories this is the reference's number.
     """
     if isinstance(term, str):
         score = scores.get(term)
@@ -122,9 +120,9 @@ def value(term: Term, scores: Mapping[str, CategoryScore]) -> float | None:
 
 
 def category_weights(term: Term, sizes: Mapping[str, int]) -> dict[str, float]:
-    """What each present category weighs in the formula's value: Σ weight·accuracy = `value`.
+    """The weight of each present category in the formula's value: Σ weight·accuracy = `value`.
 
-    ``sizes``: the categories that were run and the number of entries `Pooled` weighs them by.
+    ``sizes``: the categories that ran, with the sizes by which `Pooled` weighs them.
     """
     if isinstance(term, str):
         return {term: 1.0} if term in sizes else {}

@@ -1,4 +1,4 @@
-"""Two models, entry by entry: what improved, what regressed, and whether that could be chance."""
+"""Two models, entry by entry: what improved, what regressed, and whether chance explains it."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ SIGNIFICANT = 0.05
 
 @dataclass(slots=True)
 class Comparison:
-    """The paired entries of two models, ``before`` and ``after``, and where each was run.
+    """The paired entries of two models, ``before`` and ``after``, and the place of each run.
 
-    ``rows``: ``overall`` (when complete), groups, then categories. ``gated`` names the rows a baseline gate looks at.
-    ``improved`` and ``regressed`` are entries, by their right answers where there are repeats; rows and ``tags`` count
-    pairs. ``tags`` counts (tag before, tag after), ``passed`` standing for no tag. ``only_before`` and ``only_after``
-    are entries judged in one run only; ``skipped`` are categories judged before and skipped after; ``notes`` say what
-    is not comparable. ``apart``: where no entry was judged in both, the rows of two samples with unpaired intervals,
-    which no gate looks at.
+    ``rows``: ``overall`` (when complete), groups, then categories. ``gated`` names the rows of a baseline gate.
+    ``improved`` and ``regressed`` are entries, with repeats by their right answers; rows and ``tags`` count pairs.
+    ``tags`` counts (tag before, tag after), with ``passed`` for no tag. ``only_before`` and ``only_after`` are entries
+    judged in one run only; ``skipped`` are categories judged before and skipped after; ``notes`` say what is not
+    comparable. ``apart``: if no entry was judged in both, the rows of two samples with unpaired intervals, which no
+    gate uses.
     """
 
     before: str
@@ -65,9 +65,8 @@ class Comparison:
         return bool(self.losses())
 
     def losses(self, margin: float = 0.0) -> list[Row]:
-        """Gated rows worse by more than ``margin`` (a fraction) and not by chance, the largest loss first.
-
-        Chance is ruled out at 5 % for all gated rows together (Holm); rows that say the same count once.
+        """Gated rows with a significant loss of more than ``margin`` (a fraction), the largest loss first. Significant
+        means 5 % for all gated rows together (Holm); equal rows count once.
         """
         rows = self.distinct([self.rows[name] for name in self.gated])
         adjusted = holm({row.name: row.chance for row in rows})
@@ -76,7 +75,7 @@ class Comparison:
 
     @staticmethod
     def distinct(rows: Iterable[Row]) -> list[Row]:
-        """Rows without those that repeat an earlier one: a group of one category, all of a run of one group."""
+        """Rows without repetitions of an earlier one: a group of one category, all of a run of one group."""
         found: dict[tuple[tuple[str, ...], float], Row] = {}
         for row in rows:
             found.setdefault((row.categories, round(row.difference, 12)), row)
@@ -84,7 +83,7 @@ class Comparison:
 
     @property
     def regressed_worst_first(self) -> list[Change]:
-        """Entries that regressed, those of the category that lost most first."""
+        """Entries that regressed, starting with the category that lost most."""
         order = {row.name: position for position, row in enumerate(self.worst)}
         return sorted(self.regressed, key=lambda change: order.get(change.category, len(order)))
 
@@ -121,10 +120,9 @@ def compare_measurements(
 ) -> list[Comparison]:
     """Every pair of models of two measurements, over the entries judged in both.
 
-    Raises `UsageError` when they measured different things (``shared``: they are compared on the entries they share
-    all the same, with a note) or have no model in common. Entries judged in one of them only (another
-    selection, errors) are left out and mentioned in the notes. Raises `IncompleteError` when results have gaps,
-    unless ``allow_missing``: then the notes name them.
+    Raises `UsageError` if they measured different things (``shared`` compares their common entries, with a note) or
+    have no common model. Entries judged in only one of them (another selection, errors) are left out and counted in the
+    notes. Raises `IncompleteError` if results have gaps; with ``allow_missing`` the notes name them.
     """
     notes = [*comparison_notes(before, after, shared=shared), *gap_notes((before, after), allow_missing)]
     first, second = before.models(rules), after.models(rules)
@@ -141,7 +139,7 @@ def compare_measurements(
 
 
 def gap_notes(measurements: Iterable[Measurement], allow_missing: bool, *, allow: str = ALLOW) -> list[str]:
-    """What the measurements' results lack, as notes; raises `IncompleteError` when that is not allowed."""
+    """Gaps of the measurements' results, as notes. Raises `IncompleteError` if they are not allowed."""
     gaps = [gap for measurement in measurements for gap in measurement.gaps()]
     if gaps and not allow_missing:
         raise IncompleteError(gaps, allow=allow)
@@ -162,7 +160,7 @@ def compare_models(
 
 
 def comparison_notes(before: Measurement, after: Measurement, *, shared: bool = False) -> list[str]:
-    """What a reader must know before comparing two measurements; `UsageError` when it must not be done."""
+    """Notes a reader needs before comparing two measurements. Raises `UsageError` if they are not comparable."""
     notes = [
         f"{measurement.label} does not record its data and rules: the comparison assumes that they are the same"
         for measurement in (before, after)
@@ -219,7 +217,7 @@ def _notes(comparison: Comparison, before: Measurement, after: Measurement) -> l
 
 
 def pair_models(before: Iterable[str], after: Iterable[str]) -> list[tuple[str, str]]:
-    """Which model of one run is set against which of the other: equal specs; two single models are always a pair."""
+    """The pairs of models of two runs: equal specs; two single models are always a pair."""
     first, second = list(before), list(after)
     if len(first) == len(second) == 1:
         return [(first[0], second[0])]
@@ -238,7 +236,7 @@ def compare(
     """Compare two models' verdicts over the entries judged in both (errors and skipped entries are not verdicts).
 
     ``sizes``: entries of the full data set per category, the weights of live categories. ``official`` allows an
-    ``overall`` row (when every category it needs has pairs).
+    ``overall`` row (if every category of it has pairs).
     """
     result = Comparison(*names, notes=list(notes))
     changes = Changes()

@@ -1,4 +1,4 @@
-"""Rows of a comparison: one score of two models, over paired entries, or over two samples that share none."""
+"""Rows of a comparison: one score of two models, over paired entries, or over two samples without common entries."""
 
 from __future__ import annotations
 
@@ -28,8 +28,7 @@ from pytest_bfcl.scoring.tally import VERDICTS
 class Row:
     """One category, group or the overall value compared; differences and accuracies are fractions, after minus before.
 
-    ``interval95`` is the clustered interval of the difference and ``chance`` the p-value that belongs to it.
-    ``categories``: those that went in.
+    ``interval95`` is the clustered interval of the difference, ``chance`` its p-value. ``categories``: those included.
     """
 
     name: str
@@ -50,7 +49,7 @@ class Row:
 
 
 def row_name(group: str) -> str:
-    """The name of a group's row: one group has the name of its own category."""
+    """The name of a group's row: a group may have the name of one of its categories."""
     return group + ROW_OF_A_GROUP if group in CATEGORIES else group
 
 
@@ -61,7 +60,7 @@ def paired_row(
     passed: Mapping[str, list[int]],
     sizes: Mapping[str, int],
 ) -> Row | None:
-    """The row of a group or category over paired entries; ``None`` where none was paired.
+    """The row of a group or category over paired entries; ``None`` without pairs.
 
     ``passed``: category → entries passed before and after; ``sizes``: entries of the full set, the weights.
     """
@@ -132,7 +131,7 @@ def _tallies(side: Mapping[Key, Judged]) -> dict[str, Tally]:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """An entry that was answered right more or less often than before.
+    """An entry with more or fewer right answers than before.
 
     ``answers``: pairs of answers, more than one with repeats; ``right``: how many were right before and after.
     ``before`` and ``after`` are the reasons in ``repeat``, the first pair that changed this way; ``None`` for passed.
@@ -212,7 +211,7 @@ class Changes:
             pairs.first[after] = (repeat, None if before else old.reason, None if after else new.reason)
 
     def changed_entries(self) -> Iterable[Change]:
-        """The entries that changed, in their order, not in the order in which workers finished."""
+        """The changed entries in the data's order, not the order in which workers finished."""
         for entry_id in sorted(self._entries, key=sort_key):
             pairs = self._entries[entry_id]
             if pairs.before != pairs.after:
@@ -222,5 +221,5 @@ class Changes:
 
     @property
     def unchanged(self) -> int:
-        """Entries with as many right answers as before."""
+        """Entries with the same number of right answers as before."""
         return sum(pairs.before == pairs.after for pairs in self._entries.values())

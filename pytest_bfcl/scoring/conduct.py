@@ -163,17 +163,16 @@ def _replies(served: object) -> Iterator[Fields]:
 
 
 FAULTS = ("unknown", "broken", "invalid")
-"""What can be wrong with a call's form, as a line's ``call_form`` counts it."""
+"""Faults of a call's form, as counted in a line's ``call_form``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Conduct:
     """One line. ``form`` is ``None`` if the calls were not checked: verdict lines of ``score``.
 
-    ``called``: the first reply has a call, native or in text; later ones depend on what came before. ``empty``: some
+    ``called``: the first reply has a call, native or in text; later replies depend on earlier ones. ``empty``: some
     reply has neither call nor text nor reasoning; ``reasoning_only``: some has reasoning alone; ``retried``: some came
-    only when it was asked for again. ``passed`` is ``None`` for an entry that ended in an error, of which nothing else
-    counts either.
+    only after a retry. ``passed`` is ``None`` for an entry with an error, and nothing else of it counts.
     """
 
     id: str
@@ -190,12 +189,12 @@ class Conduct:
     output_tokens: float | None = None
 
     def has(self, fault: str) -> bool | None:
-        """Whether some call has this fault of `FAULTS`; ``None`` if not checked."""
+        """Whether some call has this fault (of `FAULTS`); ``None`` if not checked."""
         return None if self.form is None else bool(self.form.get(fault))
 
 
 def conduct_of(record: ResultLine, form: CallForm | None = None) -> Conduct:
-    """What one line shows; ``form`` is what stands for a missing ``call_form`` of a line with native calls."""
+    """The conduct of one line; ``form`` replaces a missing ``call_form`` of a line with native calls."""
     key = (str(record["id"]), str(record.get("category")))
     if record.get("outcome") not in ("passed", "failed"):
         return Conduct(*key, None)
@@ -239,18 +238,18 @@ _FIGURES: tuple[tuple[str, Callable[[list[float]], float]], ...] = (
     ("latency_s", sum),
     ("output_tokens", sum),
 )
-"""Figures of replies, and how those of several make one of the conversation."""
+"""Figures of replies, and how several replies are combined for a conversation."""
 
 
 def _first_decoded(calls: Any) -> bool:
-    """Whether the first reply was read as calls: of one reply objects or texts, of conversations turns → steps."""
+    """Whether the first reply was read as calls: for one reply objects or texts, for conversations turns → steps."""
     while isinstance(calls, list) and calls and isinstance(calls[0], list):
         calls = calls[0]
     return isinstance(calls, list) and bool(calls)
 
 
 def _leaves(value: Any) -> list[Any]:
-    """What the server reported of the replies of turns and steps."""
+    """The server's reports for the replies of turns and steps."""
     if not isinstance(value, list):
         return [value]
     return [leaf for part in value for leaf in _leaves(part)]
@@ -261,14 +260,14 @@ def _endings(words: list[Any]) -> list[str]:
 
 
 def _total(values: list[Any], of: Callable[[list[float]], float]) -> float | None:
-    """The figure of all replies, ``None`` where none has one."""
+    """The figure over all replies; ``None`` if no reply has it."""
     found = [figure for figure in values if isinstance(figure, int | float)]
     return of(found) if found else None
 
 
 @dataclass(slots=True)
 class ConductTally:
-    """Conducts counted: entries by what they did, calls by their form."""
+    """Counted conducts: entries by behaviour, calls by form."""
 
     entries: Counter[str] = field(default_factory=Counter)
     calls: Counter[str] = field(default_factory=Counter)
@@ -287,12 +286,12 @@ class ConductTally:
 
     @property
     def valid_share(self) -> float | None:
-        """Share of calls without fault; ``None`` without calls."""
+        """Share of calls without a fault; ``None`` without calls."""
         calls = self.calls["calls"]
         return 1 - sum(self.calls[fault] for fault in FAULTS) / calls if calls else None
 
     def to_dict(self) -> ConductSummary | None:
-        """As in ``summary.json``; ``None`` where no entry was judged."""
+        """As in ``summary.json``; ``None`` if no entry was judged."""
         if not self.entries["entries"]:
             return None
         return {
@@ -309,7 +308,7 @@ class ConductTally:
 
 
 def conduct_line(found: Mapping[str, Any]) -> str:
-    """A summary's ``conduct`` in one line for people; empty where there was no native call."""
+    """A summary's ``conduct`` in one line; empty without native calls."""
     if not found["calls"]:
         return ""
     faults = {"unknown": "with unknown names", "broken": "with broken JSON", "invalid": "invalid by their schema"}

@@ -19,7 +19,7 @@ SERVER_PARALLEL = 100
 
 
 def samples(value: Any) -> Iterator[int | float]:
-    """The numbers a result line's field contributes: a non-zero number, or those of a list of lists."""
+    """The numbers in a result line's field: one non-zero number, or those of a list of lists."""
     if isinstance(value, list):
         if all(isinstance(item, list) for item in value):
             for item in value:
@@ -34,7 +34,7 @@ def _counts(value: object) -> bool:
 
 @dataclass(slots=True)
 class Usage:
-    """Collected samples of one model: seconds and tokens, each list independent of the others."""
+    """Samples of one model: seconds and tokens, each list independent of the others."""
 
     latencies: list[int | float] = field(default_factory=list)
     input_tokens: list[int | float] = field(default_factory=list)
@@ -43,13 +43,13 @@ class Usage:
     first_tokens: list[int | float] = field(default_factory=list)
 
     def add(self, line: ResultLine | ReplayLine) -> None:
-        """Collect from a result line what its fields in `_FIELDS` tell; the reasoning is a part of the output."""
+        """Collect the values of a result line's `_FIELDS`; the reasoning is a part of the output."""
         for name, told in _FIELDS:
             if (value := line.get(told)) is not None:
                 getattr(self, name).extend(samples(value))
 
     def extend(self, other: Usage) -> None:
-        """Add the samples of another collection, after these."""
+        """Append the samples of another collection."""
         for name, _ in _FIELDS:
             getattr(self, name).extend(getattr(other, name))
 
@@ -68,7 +68,7 @@ def cost_usd(
 ) -> float | None:
     """USD at prices per million tokens; with a price missing, by latency at the server's hourly price.
 
-    ``None`` when the numbers needed are absent; there is no fall-back from the first rule to the second.
+    ``None`` if a needed number is missing; the first rule never falls back to the second.
     """
     if input_price is not None and output_price is not None:
         if not usage.input_tokens or not usage.output_tokens:

@@ -1,8 +1,8 @@
 """Tails of the normal and of Student's distribution, in plain floats.
 
-Student's tail is the regularised incomplete beta function, by its continued fraction.
-Its factor is Loader's saddle-point form (C. Loader, Fast and Accurate Computation of Binomial Probabilities, 2000):
-gamma functions of large counts would lose digits against each other. The tests hold all of it against scipy.
+Student's tail is the regularised incomplete beta function, by its continued fraction. Its factor is Loader's
+saddle-point form (C. Loader, Fast and Accurate Computation of Binomial Probabilities, 2000): differences of gamma
+functions of large counts would lose digits. The tests compare all of it with scipy.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ _SMALL = 15.0
 
 
 def normal_tail(distance: float) -> float:
-    """How often a standard normal value is above ``distance``."""
+    """The probability of a standard normal value above ``distance``."""
     return 0.5 * math.erfc(distance / math.sqrt(2))
 
 
 def student_tail(distance: float, freedom: float) -> float:
-    """How often a value of Student's distribution is above ``distance`` (at least 0); ``freedom`` above 0."""
+    """The probability of a Student value above ``distance`` (at least 0); ``freedom`` above 0."""
     square = distance * distance
     return 0.5 * _beta_tail(freedom / 2, 0.5, freedom / (freedom + square), square / (freedom + square))
 

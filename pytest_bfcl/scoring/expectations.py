@@ -1,6 +1,6 @@
-"""Expected failures (``--bfcl-expected``, ``--bfcl-write-expected``): known failures are no news, only others miss.
+"""Expected failures (``--bfcl-expected``, ``--bfcl-write-expected``): only other failures miss the gate.
 
-The file is JSON: the data set and the rules it holds for, and the failures, keyed on model, mode and entry id.
+The file is JSON: its data set, its rules, and the failures, keyed by model, mode and entry id.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def key_of(record: Fields) -> Key:
 
 
 def read_expected(path: Path | str) -> Any:
-    """The content of such a file; raises `UsageError`."""
+    """The content of such a file. Raises `UsageError`."""
     try:
         content = read_json(Path(path).read_bytes())
     except OSError as error:
@@ -41,7 +41,7 @@ def read_expected(path: Path | str) -> Any:
 
 
 class Expectations:
-    """The entries expected to fail. ``content`` of the file; ``None``: there is none, and no gate on it."""
+    """The entries that are expected to fail. ``content`` of the file; ``None`` means no file and no gate."""
 
     def __init__(self, content: Any = None) -> None:
         self.asked = content is not None
@@ -73,9 +73,10 @@ class Expectations:
             )
 
     def check(self, records: Iterable[Fields], scope: Scope | None = None) -> GateCheck | None:
-        """The gate: no failure that is not in the file. Unexpected passes are reported and fail nothing.
+        """The gate: every failure is in the file. Unexpected passes are reported and fail nothing. Missed if nothing
+        was judged.
 
-        Missed where nothing was judged. ``scope`` is what the run was about.
+        Missed where nothing was judged.
         """
         if not self.asked:
             return None
@@ -96,9 +97,9 @@ class Expectations:
         return GateCheck("expected", "", not news, why, entries=news)
 
     def write(self, path: Path | str, records: Iterable[Fields], run: Fingerprint, directory: Path = Path()) -> str:
-        """Write the failed entries; expected ones that were not run this time are kept. What became of it, in words.
+        """Write the failed entries; expected ones that did not run this time are kept. Returns a message.
 
-        ``path`` counts from ``directory``.
+        ``path`` is relative to ``directory``.
         """
         judged: set[Key] = set()
         failed: dict[Key, Fields] = {}

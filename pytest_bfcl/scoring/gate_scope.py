@@ -1,4 +1,4 @@
-"""What a gate was about: how many entries, what share of the full set, and the smallest loss it could have seen."""
+"""The scope of a gate: its number of entries, their share of the full set, and the smallest loss it could detect."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 OVERALL = ("overall", "overall_v3")
 SCORES: dict[str, Term] = {"overall": aggregate.OVERALL, "overall_v3": aggregate.OVERALL_V3}
 EVERY = (*GROUPS["all_scoring"], *GROUPS["own"])
-"""The categories that are run by default."""
+"""The categories that run by default."""
 
 
 def members_of(group: str) -> list[str]:
-    """The categories of a group, score or category; a row of a comparison has the name of its group, too."""
+    """The categories of a group, score or category; a comparison's row may have the name of its group."""
     if group.endswith(ROW_OF_A_GROUP):
         return list(dict.fromkeys(aggregate.categories_in(FORMULAS[group.removesuffix(ROW_OF_A_GROUP)])))
     if group in SCORES:
@@ -38,14 +38,14 @@ def members_of(group: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """``measured`` answers of the ``full`` set's; ``part``: of some entries of it nothing was sent."""
+    """``measured`` answers of the ``full`` set's; ``part``: some entries got no request."""
 
     measured: int
     full: int
     part: bool
 
     def text(self, loss: float | None) -> str:
-        """In words; ``loss`` in percentage points, ``None`` where nothing was measured."""
+        """In words; ``loss`` in percentage points, ``None`` if nothing was measured."""
         share = f"{100 * self.measured / self.full:.1f} %" if self.full else "–"
         of = "all of the full set" if self.measured == self.full and not self.part else f"{share} of the full set"
         seen = "" if loss is None else f", smallest loss it can see: {loss:.2f} points"
@@ -64,11 +64,12 @@ class Extent:
 
     @property
     def names(self) -> list[str]:
-        """The categories that are run by default, and what was run next to them."""
+        """The categories that run by default, and further ones of the run."""
         return list(dict.fromkeys([*EVERY, *self._categories]))
 
     def scope(self, categories: Iterable[str], measured: int | None = None) -> Scope:
-        """Of these categories, as far as run or data set have them; ``measured`` in place of what was judged."""
+        """The scope of these categories, as far as run or data set have them; ``measured`` replaces the judged
+        number."""
         judged = planned = full = 0
         for name in categories:
             found = self._categories.get(name)
@@ -82,19 +83,19 @@ class Extent:
         return Scope(measured, full * self._repeat, planned < full)
 
     def entries(self, categories: Iterable[str]) -> int:
-        """Entries of these categories that were measured, however often."""
+        """Measured entries of these categories, without repeats."""
         return self.scope(categories).measured // self._repeat
 
     def answerable(self, categories: Sequence[str]) -> int:
-        """Entries that the full set has of them, but those that ended in an error: they have their own limit."""
+        """Entries of the full set in them, without those with an error, which have their own limit."""
         errors = sum(self._categories[name]["errors"] for name in categories if name in self._categories)
         return max(self.scope(categories).full - errors, 0) // self._repeat
 
     def plain_share(self, categories: Iterable[str]) -> tuple[float, float] | None:
-        """Right answers of all answers, unweighted, and what a loss must exceed to be seen; fractions.
+        """Right answers of all answers, unweighted, and the smallest detectable loss; fractions.
 
-        ``None`` when nothing was judged. Intervals of categories (clustered where their entries are) are added by the
-        share each has.
+        ``None`` if nothing was judged. Intervals of categories (clustered if their entries are) are added by their
+        shares.
         """
         found = [each for name in categories if (each := self._categories.get(name)) is not None]
         found = [each for each in found if each["passed"] + each["failed"]]
@@ -109,42 +110,39 @@ class Extent:
 
 
 def half_width(value: float, interval95: Interval) -> float:
-    """How far chance may be away, on the wider side: at 0 % there is nothing left to lose, and yet no certainty."""
+    """The distance of the interval's farther end: at 0 % nothing can be lost, and yet nothing is certain."""
     low, high = interval95 or (0.0, 1.0)
     return max(value - low, high - value)
 
 
 def everything(extents: Iterable[Extent]) -> Scope:
-    """The requests of several models, together."""
+    """The scope of several models together."""
     scopes = [extent.scope(extent.names) for extent in extents]
     measured, full = sum(scope.measured for scope in scopes), sum(scope.full for scope in scopes)
     return Scope(measured, full, any(scope.part for scope in scopes))
 
 
 def one_entry(scope: Scope) -> float | None:
-    """What one entry is of them, in percentage points."""
+    """The weight of one entry in percentage points."""
     return 100 / scope.measured if scope.measured else None
 
 
 def smallest_loss(difference: float, interval95: tuple[float, float], looked_at: int = 1) -> float:
-    """From which loss on a paired comparison rules chance out, in points; ``looked_at`` rows are looked at together.
+    """The smallest significant loss of a paired comparison, in points; ``looked_at`` rows are tested together.
 
-    Holm's adjustment asks of the clearest loss a p-value of 5 % divided by their number.
+    With Holm's adjustment the clearest loss needs a p-value of 5 % divided by their number.
     """
     half = difference - interval95[0]
     return 100 * half * NormalDist().inv_cdf(1 - 0.025 / max(looked_at, 1)) / Z95
 
 
 ALIKE = 0.2
-"""How alike the answers within a cluster are taken to be before a run. Three recorded runs have 0.17 to 0.37 within
-live function documents and 0.40 to 0.49 between variants of a conversation."""
+"""The assumed correlation of answers within a cluster before a run."""
 
 
 def entries_needed(half_width: float, population: int) -> int:
-    """Entries to draw of ``population`` so that a 95 % interval is at most ``± half_width`` (a fraction) wide.
-
-    The interval is about what all of them would give (finite-population correction), at an accuracy of one
-    half, which needs most.
+    """The sample of ``population`` whose 95 % interval is at most ``± half_width`` (a fraction). The interval is for
+    the full population (finite-population correction), at an accuracy of one half, which needs most entries.
     """
     if population <= 1:
         return population
@@ -153,10 +151,9 @@ def entries_needed(half_width: float, population: int) -> int:
 
 
 def expected_half_width(clusters: Sequence[int], alike: float = ALIKE) -> float:
-    """Half the width of a 95 % interval of the ability behind entries in clusters of these sizes (a fraction).
-
-    The accuracy is taken to be one half, which needs most. ``alike`` is the correlation of the answers within a
-    cluster; clusters of one are independent entries.
+    """Half the width of a 95 % interval (a fraction) for entries in clusters of these sizes, at an accuracy of one
+    half, which gives the widest. ``alike`` is the correlation of the answers within a cluster; clusters of one are
+    independent entries.
     """
     entries = sum(clusters)
     if not entries:

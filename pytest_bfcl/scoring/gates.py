@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from pytest_bfcl.scoring.comparison import Comparison
 
 PLAIN = "entries"
-"""The share of right entries, each counting once; of one group as ``entries:GROUP``."""
+"""The share of passed entries, each counted once; in one group as ``entries:GROUP``."""
 SHOWN = 6
-"""Names in a message."""
+"""Names shown in a message."""
 NOT_OFFICIAL = "not the official data: these scores are not BFCL scores; ask for all=… or a group"
 
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """A threshold: the named group's accuracy must reach ``percent``; ``plain``: the share of its right entries."""
+    """A threshold: the named group's accuracy must reach ``percent``; ``plain``: the share of its passed entries."""
 
     group: str
     percent: float
@@ -38,20 +38,21 @@ class Gate:
 
     @property
     def name(self) -> str:
-        """The group as it is written."""
+        """The group in its written form."""
         if not self.plain:
             return self.group
         return f"{PLAIN}:{self.group}" if self.group else PLAIN
 
     @property
     def members(self) -> list[str]:
-        """The categories it is about."""
+        """The categories of the group."""
         return members_of(self.group)
 
 
 @dataclass(frozen=True, slots=True)
 class GateCheck:
-    """One thing looked at. ``value`` and ``limit`` in percent, ``why`` a sentence for people.
+    """One checked condition. ``value`` and ``limit`` in percent, ``why`` a sentence for users. ``entries``: the ones to
+    read first, as ``id: before → after``.
 
     ``entries``: those a reader should look at first, as ``id: before → after``.
     """
@@ -71,9 +72,8 @@ class GateCheck:
 
 @dataclass(frozen=True, slots=True)
 class GateResult:
-    """All checks of a run. ``verdict``: ``passed``, ``failed``, or ``none`` when nothing was sent for.
-
-    ``notes``: what the run and the runs it was compared with do not share.
+    """All checks of a run. ``verdict``: ``passed``, ``failed``, or ``none`` without gates. ``notes``: differences
+    between the run and the runs it was compared with.
     """
 
     verdict: str
@@ -101,7 +101,7 @@ class GateResult:
 
 
 def parse_gate(text: str) -> Gate:
-    """``GROUP=PCT`` as a gate; `UsageError` for unknown groups and numbers that are no percentage."""
+    """``GROUP=PCT`` as a gate. Raises `UsageError` for unknown groups and invalid percentages."""
     name, equals, number = text.partition("=")
     name, number = name.strip(), number.strip().removesuffix("%").strip()
     if not equals:
@@ -139,10 +139,9 @@ def unreachable(
     allow_missing: bool,
     skipped: Mapping[str, str] | None = None,
 ) -> list[str]:
-    """Why gates cannot be met whatever the model answers, a sentence each; known before the first request.
-
-    ``selected`` are the categories that will be run or have been, ``full`` those of a data set that is not official.
-    ``skipped`` are those selected of which nothing can be measured, with the reason.
+    """Why gates cannot be met by any answers, a sentence each; known before the first request. ``selected`` are the
+    categories of the whole run, ``full`` those of a data set that is not official. ``skipped`` are selected ones that
+    cannot be measured, with the reason.
     """
     skipped = skipped or {}
     measurable = [name for name in selected if name not in skipped]
@@ -165,7 +164,7 @@ def unreachable(
 
 
 def _needed(gate: Gate, official: bool, full: Collection[str], selected: Collection[str]) -> list[str]:
-    """The categories without which a gate's value is missing, or none of it is there."""
+    """The categories without which a gate's value is incomplete or missing."""
     needed = gate.members
     if gate.plain and not gate.group:  # over whatever is asked
         return [name for name in needed if name in selected] or [PLAIN]
@@ -201,11 +200,10 @@ def evaluate_gates(
 ) -> GateResult:
     """Every check of a run's summary.
 
-    Without gates, comparisons (one per model against the baseline) and ``further`` checks of the caller the result is
-    ``none``, unless something else is ``asked``. With any, too many errors fail as well, and fewer entries than
-    ``min_entries`` (or than a group has). ``margin_pct``: regressions up to this number of percentage points are
-    accepted. ``full``: entries of the full set by category, without which what was run is taken for it. ``notes`` are
-    kept with those of the comparisons."""
+    Without gates, comparisons (one per model against the baseline) and ``further`` checks the result is ``none``,
+    unless something else is ``asked``. Otherwise too many errors also fail, and so do fewer entries than
+    ``min_entries`` (or than a group has). ``margin_pct``: accepted regressions in percentage points. ``full``: entries
+    of the full set by category; by default those that ran. ``notes`` are added to those of the comparisons."""
     checks: list[GateCheck] = []
     if not (gates or comparisons or further or asked or min_entries):
         return GateResult.of(checks)
@@ -226,7 +224,7 @@ def evaluate_gates(
 
 
 def extent_of(summary: Summary, model: str, full: Mapping[str, int] | None = None) -> Extent | None:
-    """How far a model's run went, ``None`` for one that is not in the summary."""
+    """The progress of a model's run; ``None`` if it is not in the summary."""
     numbers = summary.get("models", {}).get(model)
     return None if numbers is None else Extent(numbers, full or {}, repeats(summary["fingerprint"]))
 
@@ -259,14 +257,14 @@ class _Thresholds:
         self.extent = extent
 
     def enough(self) -> GateCheck:
-        """Whether as many entries were measured as are asked for."""
+        """Whether enough entries were measured."""
         names = self.extent.names
         found, scope = self.extent.entries(names), self.extent.scope(names)
         why = f"{found:,} entries were measured, at least {self._min_entries:,} asked for{scope.text(one_entry(scope))}"
         return GateCheck("min-entries", self._model, found >= self._min_entries, why, found, self._min_entries)
 
     def check(self, gate: Gate) -> GateCheck:
-        """One threshold: met, or missed for a printed reason."""
+        """One threshold: met, or missed with a reason."""
         value, interval, missing, note = self._value(gate)
         scope = self.extent.scope(gate.members)
         why = self._refusal(gate, value, missing, note)
@@ -284,7 +282,7 @@ class _Thresholds:
         return GateCheck(str(gate), self._model, ok, why, percent, gate.percent)
 
     def _refusal(self, gate: Gate, value: float | None, missing: Sequence[str], note: str) -> str:
-        """Why a value does not count, or there is none; empty when it does."""
+        """Why a value does not count or is missing; else empty."""
         if gate.group in OVERALL and not self._official:
             return NOT_OFFICIAL
         if self._rerun:
@@ -301,7 +299,7 @@ class _Thresholds:
         return ""
 
     def _value(self, gate: Gate) -> tuple[float | None, Interval, list[str], str]:
-        """A gate's value as a fraction, its interval, the categories missing from it, and why there is none."""
+        """A gate's value as a fraction, its interval, its missing categories, and why there is no value."""
         group, numbers = gate.group, self._numbers
         if gate.plain:
             return self._plain(gate)
@@ -331,7 +329,7 @@ class _Thresholds:
 
 
 def _by(difference: float, ok: bool) -> str:
-    """How far from the limit, with enough digits not to say 0.00 for a miss."""
+    """The distance from the limit, with enough digits that a miss is not 0.00."""
     text = f"{abs(difference):.2f}"
     if not ok and float(text) == 0:
         text = f"{abs(difference):.2g}"
@@ -341,10 +339,10 @@ def _by(difference: float, ok: bool) -> str:
 def regressions(
     comparison: Comparison, margin_pct: float = 0.0, *, allow_missing: bool = False, extent: Extent | None = None
 ) -> list[GateCheck]:
-    """A check per group (and overall): worse than the baseline beyond the margin, and not by chance.
+    """A check per group (and overall): significantly worse than the baseline, beyond the margin.
 
     A group fails when its loss is larger than ``margin_pct`` points and significant: paired, clustered, at 5 % over all
-    groups together (`Comparison.losses`). Categories the baseline has and this run skipped fail, too.
+    groups together (`Comparison.losses`). Categories that the baseline has and this run skipped also fail.
     """
     lost = {row.name for row in comparison.losses(margin_pct / 100)}
     checks = []

@@ -1,4 +1,4 @@
-"""The gates of a run: the request for, checked before the run where possible; one verdict after it."""
+"""The gates of a run: their options, checks before the run where possible, and one verdict after it."""
 
 from __future__ import annotations
 
@@ -35,24 +35,23 @@ NO_ENTRY = (
 )
 UNJUDGED = "dry run: no gate is judged"
 SHOWN = 10
-"""Entries listed below a missed gate; all of them are in summary.json."""
+"""Entries listed below a missed gate; summary.json has all."""
 
 
 @dataclass(frozen=True, slots=True)
 class GateOptions:
-    """What a run has to reach.
+    """The conditions that a run has to meet.
 
     Args:
-        fail_under: ``GROUP=PCT``: the accuracy of the group in percent, at least.
-        baseline: The run, result lines or official score folder (``PATH#MODEL``) that this one must not be worse than.
-        baseline_margin: Loss against it that is accepted, in percentage points.
-        noninferior: ``[GROUP=]PTS`` or ``[GROUP=]PCT%``: a larger loss has to be ruled out.
-        verify: Runs of the same model elsewhere that this one has to be served as (docs/verify.md).
+        fail_under: ``GROUP=PCT``: the least accuracy of the group in percent.
+        baseline: The run, result lines or official score folder (``PATH#MODEL``) that this run must not be worse than.
+        baseline_margin: Accepted loss against it, in percentage points.
+        noninferior: ``[GROUP=]PTS`` or ``[GROUP=]PCT%``: a larger loss must be ruled out.
+        verify: Runs of the same model on other servers that this one must equal (docs/verify.md).
         expected: Content of a file of expected failures (`pytest_bfcl.scoring.expectations.read_expected`).
-        allow_missing: What did not run is left out of a group's mean, gaps of the baseline are accepted.
-        min_entries: So many entries have to be measured, by every gate or all that its group has.
-        max_errors: Errors allowed, in percent of the entries; ``None``: those of the run's settings, said next to other
-            gates only.
+        allow_missing: Missing entries are left out of a group's mean; gaps of the baseline are accepted. min_entries:
+            Least number of measured entries for every gate, or all of its group. max_errors: Allowed errors in percent
+            of the entries; ``None``: the setting of the run, reported only next to other gates.
     """
 
     fail_under: Sequence[str] = ()
@@ -67,44 +66,42 @@ class GateOptions:
 
     @property
     def wants_verdict(self) -> bool:
-        """Whether a verdict is asked for at all."""
+        """Whether any gate is set."""
         return self.decides or self.min_entries is not None or self.max_errors is not None
 
     @property
     def decides(self) -> bool:
-        """Whether a gate says which failures matter: then it decides the exit code, not every entry.
+        """Whether a gate decides which failures matter: then it sets the exit code, not each entry.
 
-        How many errors are allowed and how many entries there must be say whether a run counts, no more.
+        The limits of errors and entries only decide whether a run counts.
         """
         return bool(self.fail_under) or self.knows_data
 
     @property
     def knows_data(self) -> bool:
-        """Whether a baseline, a reference or a file of expected failures says which data is meant."""
+        """Whether a baseline, a reference or a file of expected failures fixes the data set."""
         return self.baseline is not None or self.expected is not None or bool(self.verify)
 
 
 class OthersGate(Protocol):
-    """What an entry point ``gates`` makes of ``(texts, fingerprint, data, directory, out)`` before the run.
-
-    ``texts`` are the option's (``--bfcl-NAME``), ``directory`` is where their paths count from, ``out`` the run's
-    folder. It raises `UsageError` for what cannot be. ``notes``: what the run does not share with those it is compared
-    with.
+    """The gate that an entry point ``gates`` makes of ``(texts, fingerprint, data, directory, out)`` before the run.
+    ``texts`` are the option's values (``--bfcl-NAME``), relative to ``directory``; ``out`` is the run's folder. It
+    raises `UsageError` for invalid values. ``notes``: differences between the run and those it is compared with.
     """
 
     notes: Sequence[str]
 
     def unreachable(self, ids: Collection[str]) -> str | None:
-        """Why a run over these entries cannot meet it even without a difference; ``None``: it can."""
+        """Why a run over these entries cannot meet it even without a difference; else ``None``."""
 
     def checks(self, summary: Summary, records: Iterable[Fields]) -> Iterable[GateCheck]:
         """The checks over a finished run."""
 
 
 class Gates:
-    """Thresholds, a baseline, expected failures, the errors allowed.
+    """Thresholds, a baseline, expected failures, the allowed errors.
 
-    Raises `UsageError` for texts that do not fit; `check_conditions` before the run, `evaluate` after it.
+    Raises `UsageError` for invalid values; `check_conditions` before the run, `evaluate` after it.
     """
 
     def __init__(
@@ -136,10 +133,9 @@ class Gates:
         directory: Path = Path(),
         out: Path | None = None,
     ) -> None:
-        """Refuse a baseline or a file of expected failures that holds for something else, or for other models.
-
-        ``models`` are the specs of this run, ``out`` its folder; the baseline's path counts from ``directory``. A run
-        is no baseline of itself. Raises `UsageError`.
+        """Refuse a baseline or a file of expected failures for another test or other models. ``models`` are the specs
+        of this run, ``out`` its folder; the baseline's path is relative to ``directory``. A run is no baseline of
+        itself. Raises `UsageError`.
         """
         if self.options.baseline:
             self._refuse_itself(directory, models, out)
@@ -149,7 +145,7 @@ class Gates:
         self.expectations.check_conditions(run)
 
     def refuse_guessed_data(self) -> None:
-        """Raise `UsageError` where nothing but ``auto`` says which data this is."""
+        """Raise `UsageError` if only ``auto`` selects the data."""
         if self.thresholds and not self.options.knows_data:
             raise UsageError("a gate needs to know its data: add --bfcl-data official, bundled or a path")
 
@@ -161,11 +157,10 @@ class Gates:
         *,
         others: bool = False,
     ) -> None:
-        """Stop before the first request when what was selected cannot meet a gate, whatever the answers.
+        """Stop before the first request if no answers of the selected entries could meet a gate.
 
-        ``entries``: id → category of what will be run or has been in an earlier part; ``skip_reason`` says why nothing
-        of a category can be measured; ``others``: tests that are no entries would be run in their place. Raises
-        `UsageError`.
+        ``entries``: id → category of the whole run, earlier parts included; ``skip_reason`` says why a category cannot
+        be measured; ``others``: other tests would run instead. Raises `UsageError`.
         """
         if not self.options.wants_verdict:
             return
@@ -199,7 +194,7 @@ class Gates:
         self._refuse_too_few({name for name, category in entries.items() if category not in skipped})
 
     def _refuse_too_few(self, ids: Collection[str]) -> None:
-        """Refuse what these entries could not show of a model that changed nothing: the baseline against itself."""
+        """Refuse a margin that these entries could not show for an unchanged model: the baseline against itself."""
         if self.baseline is not None:
             whole = self.baseline.read
 
@@ -220,7 +215,7 @@ class Gates:
             raise UsageError(f"--bfcl-verify cannot be met, nothing was sent: {told}")
 
     def _refuse_itself(self, directory: Path, models: Sequence[str], out: Path | None) -> None:
-        """Refuse a baseline that is this run, a copy of it, or what its answers are replayed from."""
+        """Refuse a baseline that is this run, a copy of it, or the run whose answers are replayed."""
         baseline = directory / str(self.options.baseline).partition("#")[0]
         replayed = [directory / parse_spec(text).name for text in models if text.startswith("replay:")]
         for place in [*([out] if out is not None else []), *replayed]:
@@ -231,7 +226,7 @@ class Gates:
                 )
 
     def _open_baseline(self, run: Fingerprint, data: DataSet, models: Sequence[str], directory: Path) -> Measurement:
-        """The baseline; refused when it measured something else, or when its models are others."""
+        """The baseline. Refused if it measured something else, or other models."""
         named = f"--bfcl-baseline {self.options.baseline}"
         try:
             measurement = open_measurement(str(directory / str(self.options.baseline)), data)
@@ -294,7 +289,7 @@ class Gates:
         ).to_dict()
 
     def _comparisons(self, run: Measurement) -> list[Comparison]:
-        """Every model against the same one in the baseline."""
+        """Every model compared with the same one in the baseline."""
         if self.baseline is None:
             return []
         # Gaps were looked at before the run; what is damaged in its own results was asked again.
@@ -302,9 +297,8 @@ class Gates:
 
 
 def exit_code(gate: GateSummary, options: GateOptions, otherwise: int, troubles: Sequence[str] = ()) -> int:
-    """The code of a run that was judged: ``otherwise`` is what it would be without gates.
-
-    ``troubles`` are no entries' and fail the run though its gates are met.
+    """The exit code of a judged run: ``otherwise`` is the code without gates. ``troubles`` are other failures that fail
+    the run even if its gates are met.
     """
     if gate["verdict"] == "failed" or troubles:
         return 1
@@ -320,10 +314,9 @@ def wrong_entries(summary: Summary) -> int:
 def gate_lines(
     gate: GateSummary, options: GateOptions, *, unjudged: str, troubles: Sequence[str] = (), wrong: int = 0
 ) -> Iterator[tuple[str, bool | None]]:
-    """The lines about the gates and whether each is good news: every check, what to look at, then the verdict.
-
-    ``unjudged`` says why there is no verdict where there is none; ``troubles`` as in `exit_code`; ``wrong``: entries
-    that failed or ended in an error.
+    """The lines about the gates and whether each is good: every check, entries to read, then the verdict.
+    ``unjudged`` is the reason for no verdict; ``troubles`` as in `exit_code`; ``wrong``: entries that failed or
+    ended in an error.
     """
     checks = gate["checks"]
     if not checks:

@@ -1,4 +1,4 @@
-"""What can be compared: a run directory, a file of result lines, or an official score folder."""
+"""Measurements that can be compared: a run directory, a file of result lines, or an official score folder."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ Key = tuple[str, int]
 """Entry id and repeat."""
 
 VERIFIED = "verified_data"
-"""The reason of a verdict that the corrected answer of the verified data decides; the line keeps no other."""
+"""The reason of a verdict by the verified data's corrected answer; the line has no other."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What of a result line matters to a comparison."""
+    """The parts of a result line that a comparison needs."""
 
     id: str
     category: str
@@ -47,8 +47,8 @@ class Judged:
     def of(cls, record: Fields, rules: str = "official") -> Judged:
         """From a result line, or a verdict line of ``pytest-bfcl score``.
 
-        ``rules``: ``official``, ``corrected``, or ``verified`` (official rules on the verified data). The tag is not
-        kept apart from the headline's.
+        ``rules``: ``official``, ``corrected``, or ``verified`` (official rules on the verified data). The tag is the
+        headline's.
         """
         entry_id = str(record["id"])
         category = str(record.get("category") or category_of(entry_id))
@@ -90,12 +90,10 @@ def _no_lines(ids: Container[str]) -> Iterator[Fields]:
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """What a comparison is about: verdicts, and what is known of how they were made.
-
-    ``fingerprint`` is ``None`` where nothing says what was measured. ``gaps`` reads it and says what its results lack:
-    lines that cannot be read, lines that are gone, an end. ``notes`` are less: what a reader should know.
-    ``lines`` reads the result lines of the entries named, of all models, as far as there are any; ``folder`` is the
-    run directory, where there is one.
+    """One side of a comparison: verdicts, and how they were made. ``fingerprint`` is ``None`` if the measurement is
+    unknown. ``gaps`` reads the results and names what they lack: damaged lines, missing lines, an end. ``notes`` are
+    less serious. ``lines`` reads the result lines of the named entries for all models, if any; ``folder`` is the run
+    directory, if any.
     """
 
     label: str
@@ -107,7 +105,7 @@ class Measurement:
     folder: Path | None = None
 
     def models(self, rules: str = "official") -> dict[str, dict[Key, Judged]]:
-        """`by_model` of this measurement's verdicts; raises `UsageError` when no line knows those of these rules."""
+        """`by_model` of this measurement's verdicts. Raises `UsageError` if no line has verdicts of these rules."""
         found = self.read(rules)
         if rules == "verified" and not any(j.reason == VERIFIED for judged in found.values() for j in judged.values()):
             raise UsageError(
@@ -143,7 +141,7 @@ def open_measurement(text: str | Path, dataset: DataSet | None = None) -> Measur
     """A measurement from ``PATH`` or ``PATH#MODEL`` (one model of several).
 
     ``dataset`` shows which entries of an official score folder passed: the folder lists failed ones only. Raises
-    `UsageError` when there is nothing with verdicts.
+    `UsageError` if it has no verdicts.
     """
     path, model = _path_and_model(str(text))
     measurement = _open(path, dataset)
@@ -204,7 +202,7 @@ def _notes_of_file(path: Path) -> list[str]:
 
 
 def _is_error(line: Fields) -> bool:
-    """Whether a line of ``pytest-bfcl score`` says why there is no verdict."""
+    """Whether a line of ``pytest-bfcl score`` gives the reason for no verdict."""
     return "error" in line and "valid" not in line and "outcome" not in line
 
 
@@ -249,7 +247,7 @@ def _of_scores(root: Path, dataset: DataSet | None, rules: str) -> dict[str, dic
 
 
 def _tag_of(reason: str | None) -> str | None:
-    """The tag of a failed entry of an official score folder; there an inference error is a failure like others."""
+    """The tag of a failed entry in an official score folder, where an inference error is a failure like others."""
     from pytest_bfcl.checkers.reasons import reason_named
 
     if reason is None:

@@ -1,20 +1,11 @@
-"""What the leaderboard says about a model besides numbers (``--bfcl-model-info FILE``).
+"""Facts about a model that the leaderboard shows besides its scores (``--bfcl-model-info FILE``).
 
-TOML, one table per model spec under ``models``; a spec without mode stands for both modes::
+TOML, one table per model spec under ``models``; a spec without mode means both modes::
 
-    [models."openai:gpt-4o@fc"]
-    name = "GPT-4o (FC)"
-    link = "https://…"
-    organisation = "OpenAI"
-    licence = "Proprietary"
-    input_price = 2.5       # USD per million tokens
-    output_price = 10.0
-    gpu_hour = 23.92        # USD per hour of the server, for models without a price
-    api = "chat"            # how it is asked; these go before the options of the same name
-    stream = true
-    reasoning = "keep"
-    parameters = { top_p = 0.95 }
-    headers = { X-Team = "a" }
+    [models."openai:gpt-4o@fc"] name = "GPT-4o (FC)" link = "https://…" organisation = "OpenAI" licence = "Proprietary"
+    input_price = 2.5       # USD per million tokens output_price = 10.0 gpu_hour = 23.92        # USD per hour of the
+    server, for models without a price api = "chat"            # request settings; these override the options of the
+    same name stream = true reasoning = "keep" parameters = { top_p = 0.95 } headers = { X-Team = "a" }
 """
 
 from __future__ import annotations
@@ -58,7 +49,7 @@ _NUMBERS = ("input_price", "output_price", "gpu_hour")
 
 
 def parse_model_info(values: Fields, source: str = "model info") -> dict[str, ModelInfo]:
-    """Model spec → information, from the parsed file. Raises `UsageError` naming the field that is wrong."""
+    """Model spec → information, from the parsed file. Raises `UsageError` with the invalid field."""
     models = values.get("models", {})
     if not isinstance(models, Mapping) or (values and not models):
         raise UsageError(f'{source}: write one table per model, for instance [models."openai:gpt-4o@fc"]')
@@ -95,7 +86,7 @@ _ASKING: dict[str, type] = {
 
 
 def described(values: Mapping[str, Any]) -> dict[str, Any]:
-    """What files of a run keep of the parsed file: what describes the models, not their requests (headers)."""
+    """The parts of the parsed file that a run's files keep: descriptions of models, no request settings (headers)."""
     models = values.get("models", {})
     return {
         spec: {name: value for name, value in table.items() if name not in _ASKING}
@@ -105,7 +96,7 @@ def described(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def settings_by_model(values: Fields, source: str = "model info") -> dict[str, Parsed]:
-    """Model spec → its settings, if its table has that. Raises `UsageError`; never shows a header's value."""
+    """Model spec → its settings, if its table has any. Raises `UsageError`; never shows a header's value."""
     found: dict[str, Parsed] = {}
     models = values.get("models", {})
     for spec, table in models.items() if isinstance(models, Mapping) else ():
@@ -138,7 +129,7 @@ def _check_asking(where: str, name: str, value: object) -> None:
 
 
 def own_price(infos: Mapping[str, ModelInfo], settings: Settings, *names: str) -> Price | None:
-    """The price of a model of these names: it replaces the list's, and the option replaces it."""
+    """The price of a model of these names: it overrides the list's, and the option overrides it."""
     if settings.price.input is not None:
         return None
     for name in names:
@@ -149,7 +140,7 @@ def own_price(infos: Mapping[str, ModelInfo], settings: Settings, *names: str) -
 
 
 def find_info(infos: Mapping[str, ModelInfo], model: str) -> ModelInfo | None:
-    """The information on a model by its spec, else by its spec without mode; the mode is then added to the name."""
+    """The information on a model by its spec, else by its spec without mode; then the mode is added to the name."""
     if model in infos:
         return infos[model]
     base, _, mode = model.rpartition("@")
@@ -163,7 +154,7 @@ _MODES = {"fc": "FC", "prompt": "Prompt"}
 
 
 def read_model_info(path: Path) -> dict[str, ModelInfo]:
-    """`parse_model_info` of a TOML file. Raises `UsageError` when it cannot be read."""
+    """`parse_model_info` of a TOML file. Raises `UsageError` if it cannot be read."""
     import tomllib
 
     try:

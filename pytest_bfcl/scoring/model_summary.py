@@ -1,4 +1,4 @@
-"""One model's part of ``summary.json``: categories, groups, what may be claimed of it and why not, and the rest."""
+"""One model's part of ``summary.json``: categories, groups, claimed scores or the reasons against, and the rest."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ RERUN = "a rerun of entries that failed before (--lf): no score"
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What was to be run (entries by category, ``full``: of the whole set), and what may be claimed."""
+    """The planned entries (by category; ``full``: of the whole set), and the scores that may be claimed."""
 
     planned: Mapping[str, int]
     full: Mapping[str, int]
@@ -117,7 +117,7 @@ class ModelNumbers:
         return found
 
     def _tokens(self) -> Tokens:
-        """Sums, write stages included; those of reasoning, a part of the output, where a provider reported them."""
+        """Sums, write stages included; reasoning tokens, a part of the output, if a provider reported them."""
         both = (self.tally.usage, self.tally.write_usage)
         tokens: Tokens = {
             "input": sum(sum(usage.input_tokens) for usage in both),
@@ -195,11 +195,11 @@ class ModelNumbers:
         return result
 
     def _is_reviewed(self) -> bool:
-        """Whether the lines say what the verified data makes of them; lines about other data sets do not."""
+        """Whether the lines have verdicts for the verified data; lines of other data sets have none."""
         return any(found.reviewed for found in self.categories.values())
 
     def _expected(self, category: str) -> bool:
-        """Whether a category's absence is a gap: always, except in pooled groups over what a data set has."""
+        """Whether a missing category is a gap: always, except in pooled groups over a data set's own categories."""
         return self.plan.official or category in self.plan.full or not self.plan.full
 
     def _scores(self, which: str) -> dict[str, CategoryScore]:
@@ -222,7 +222,7 @@ class ModelNumbers:
     # Overall.
 
     def _score(self, term: Term) -> OverallSummary:
-        """A score over all that it counts, or why it is not claimed."""
+        """A score with all its entries, or the reason why it is not claimed."""
         missing = aggregate.missing(term, self.headline)
         why = self._why_not(missing, term)
         value = None if why else aggregate.value(term, self._scores("headline"))
@@ -248,9 +248,8 @@ class ModelNumbers:
         return result
 
     def _partial(self) -> PartialOverall | None:
-        """Overall over the categories that were run, its weights rescaled; ``None`` for other data or nothing of it.
-
-        ``weights``: percent of the overall's five parts that are there, after rescaling to 100.
+        """Overall over the categories that ran, with rescaled weights; ``None`` for other data and without any.
+        ``weights``: percent of the present parts of the five, rescaled to 100.
         """
         value = aggregate.value(aggregate.OVERALL, self._scores("headline"))
         if not self.plan.official or value is None:
@@ -291,7 +290,7 @@ class ModelNumbers:
         return None
 
     def _too_many_errors(self) -> str:
-        """Why no score is claimed at all; empty while the errors are few enough."""
+        """Why no score is claimed at all; empty if there are few enough errors."""
         errors = sum(found.outcomes["error"] for found in self.categories.values())
         attempted = sum(found.attempted for found in self.categories.values())
         if attempted and not self.tally.answered:
@@ -339,7 +338,7 @@ class ModelNumbers:
         }
 
     def _repeats(self) -> Repeats | None:
-        """Over entries run more than once: mean pass rate, share passing every time, share that differed."""
+        """Over entries that ran more than once: mean pass rate, share passing every time, share that differed."""
         counts = [count for found in self.categories.values() for count in found.repeats.values() if count[1] > 1]
         if not counts:
             return None

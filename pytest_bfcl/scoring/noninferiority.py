@@ -1,4 +1,4 @@
-"""Non-inferiority: met only when a loss larger than the margin is ruled out, not when a sample is too small to tell."""
+"""Non-inferiority: met only if a loss larger than the margin is ruled out, which a small sample cannot do."""
 
 from __future__ import annotations
 
@@ -21,9 +21,8 @@ NAME = "noninferior"
 
 @dataclass(frozen=True, slots=True)
 class Margin:
-    """The loss that would be too large: percentage ``points``, or what remains of the baseline's score in percent.
-
-    ``group`` is the row that it is about, a group or a category; ``None``: the whole.
+    """The margin: a loss in percentage ``points``, or the remaining percent of the baseline's score. ``group`` is its
+    group or category; ``None``: all entries.
     """
 
     points: float | None = None
@@ -35,7 +34,7 @@ class Margin:
         return f"{self.group}={number}" if self.group else number
 
     def of(self, before: float) -> float:
-        """The margin as a fraction, where the baseline's accuracy is ``before``."""
+        """The margin as a fraction, given the baseline's accuracy ``before``."""
         return before * (1 - self.kept / 100) if self.kept is not None else (self.points or 0.0) / 100
 
 
@@ -60,11 +59,11 @@ def parse_margin(text: str) -> Margin:
 
 
 def noninferior(comparison: Comparison, margin: Margin, extent: Extent | None = None) -> GateCheck:
-    """The check over a group, or the whole: the overall score, else all entries that were paired.
+    """The check over a group, or over all: the overall score, else all paired entries.
 
     Met when the lower end of the 95 % interval of the difference (paired, clustered) is above minus the margin. A model
-    that is worse by exactly the margin then passes in at most 2.5 % of runs, by simulation in less than 5 %. Several
-    margins are asked for together: all have to be met, so that more of them never make a pass by chance more likely.
+    that is worse by exactly the margin then passes in at most 2.5 % of runs, by simulation in less than 5 %. All of
+    several margins must be met, so that more margins never make a pass by chance more likely.
     """
     row = _whole(comparison) if margin.group is None else comparison.rows.get(margin.group)
     if row is None and margin.group is not None:
@@ -90,10 +89,9 @@ def noninferior(comparison: Comparison, margin: Margin, extent: Extent | None = 
 
 
 def too_few(unchanged: Comparison, margin: Margin) -> str | None:
-    """Why a margin cannot be met over these pairs, which differ in nothing; ``None``: it can.
-
-    Says the margin that they can show, and the number of entries that would do: without a difference the interval
-    shrinks with the number of pairs, not with its root.
+    """Why a margin cannot be met over these equal pairs; else ``None``. Names the margin that they can show, and the
+    number of entries that is enough. Without a difference the interval shrinks with the number of pairs, not with its
+    root.
     """
     row = _whole(unchanged) if margin.group is None else unchanged.rows.get(margin.group)
     if row is None:
@@ -125,7 +123,7 @@ def _whole(comparison: Comparison) -> Row | None:
 
 
 def _needed(row: Row, limit: float) -> int:
-    """Entries from which this difference would rule the margin out: intervals shrink with the root of their number."""
+    """Entries with which this difference would rule the margin out: intervals shrink with the root of their number."""
     half = row.difference - row.interval95[0]
     room = row.difference + limit
     return math.ceil(row.entries * (half / room) ** 2) if room > 0 else 0

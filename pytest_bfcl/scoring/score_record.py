@@ -1,4 +1,4 @@
-"""One score as every door takes it: the value with all that a reader needs to judge it."""
+"""One score for all outputs: the value with all that a reader needs to judge it."""
 
 from __future__ import annotations
 
@@ -18,10 +18,9 @@ from pytest_bfcl.scoring.statistics import Interval
 class ScoreRecord:
     """A category's, a group's or the overall score; shares in [0, 1], entries counted with their repeats.
 
-    ``judged`` is what the value is a share of: ``passed`` and failed entries. ``errors`` are in no value. ``planned``:
-    entries the run was to ask; ``full``: entries of the whole data set, ``None`` where it is not known. ``chosen``: how
-    entries were chosen, in words, ``all`` where nothing chose. ``why``: why the score is not claimed, or why it does
-    not be shown with a published one; empty where nothing keeps it from that.
+    ``judged`` is the denominator: ``passed`` and failed entries, without ``errors``. ``planned``: planned entries of
+    the run; ``full``: entries of the whole data set, ``None`` if unknown. ``chosen``: the selection in words, ``all``
+    without one. ``why``: why the score is not claimed, or cannot be shown with a published one; else empty.
     """
 
     name: str
@@ -42,7 +41,7 @@ class ScoreRecord:
 
     @property
     def basis(self) -> str:
-        """In words: of how many entries, of how many that there are, and what was left out."""
+        """The basis in words: of how many entries, of how many in all, and what was left out."""
         of = f" of {self.planned:,}" if self.planned != self.judged else ""
         errors = f", {self.errors:,} errors left out" if self.errors else ""
         chosen = "" if self.chosen == "all" else f", {self.chosen}"
@@ -66,7 +65,7 @@ class ScoreRecord:
 
 
 def records_by_name(model: Fields, fingerprint: Fields) -> dict[str, ScoreRecord]:
-    """`score_records` by their names: a category comes before a group which is called the same."""
+    """`score_records` by name: a category comes before a group of the same name."""
     found: dict[str, ScoreRecord] = {}
     for record in score_records(model, fingerprint):
         found.setdefault(record.name, record)
@@ -74,7 +73,7 @@ def records_by_name(model: Fields, fingerprint: Fields) -> dict[str, ScoreRecord
 
 
 def score_records(model: Fields, fingerprint: Fields) -> Iterator[ScoreRecord]:
-    """The scores of one model's summary: categories, groups, the overall score where it is claimed."""
+    """The scores of one model's summary: categories, groups, and the overall score if claimed."""
     run = Fingerprint.from_dict(fingerprint)
     measured = published_comparability(run)
     why = measured.sentence if measured.refused else ""
@@ -103,7 +102,7 @@ def _lack(found: Fields) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    """What all records of a model share."""
+    """The common values of all records of a model."""
 
     categories: Mapping[str, Fields]
     run: Fingerprint
@@ -130,7 +129,7 @@ class _Reader:
 
 
 def headline_record(records: Iterable[ScoreRecord]) -> ScoreRecord | None:
-    """The score a badge shows: the overall one where it is claimed, else that of all entries asked."""
+    """The score on a badge: the overall one if claimed, else that of all entries."""
     known = {each.name: each for each in records}
     return next((known[name] for name in ("overall", "all", "all_scoring") if name in known), None)
 

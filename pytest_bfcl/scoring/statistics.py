@@ -3,7 +3,7 @@
 Entries of a benchmark are not independent. The four variants of a multi-turn entry share their user, the questions of a
 memory scenario share one memory, live entries share function documents. Such entries form clusters; variances are those
 between clusters (cluster-robust, CR3 where sizes are uneven) and quantiles are Student's with Satterthwaite degrees of
-freedom. So five memory scenarios count as five and not as 465 questions.
+freedom. So five memory scenarios count as five, not as 465 entries.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ Z95 = 1.959963984540054
 """97.5 % point of the standard normal distribution."""
 
 CLEAR = 1.25
-"""How much larger than that of independent questions a variance between few clusters must be to be taken as theirs."""
+"""Ratio of the clustered variance to that of independent entries from which few clusters' variance is used."""
 SCARCE = 4
-"""With fewer right (or wrong) questions a cluster, clusters say little about how alike their questions are."""
+"""With fewer right (or wrong) entries a cluster, clusters show little about the correlation of their entries."""
 
 UNEVEN = 0.05
-"""Clusters are uneven where in effect there are fewer of them by this share."""
+"""Clusters count as uneven if their effective number is smaller by this share."""
 LEAST = 0.1
-"""What the other clusters weigh at least: of one that is nearly everything nothing can be learned by leaving it out."""
+"""Least weight of the other clusters: leaving out a cluster that is almost everything shows nothing."""
 
 Interval = tuple[float, float]
 
@@ -35,7 +35,7 @@ Interval = tuple[float, float]
 def wilson(correct: float, total: float, z: float = Z95) -> Interval:
     """Wilson's 95 % score interval of a proportion; counts may be fractional (effective sizes).
 
-    The whole range (0, 1) when nothing was counted. Equals scipy's ``binomtest(...).proportion_ci(method="wilson")``.
+    (0, 1) if nothing was counted. Equals scipy's ``binomtest(...).proportion_ci(method="wilson")``.
     """
     if total <= 0:
         return (0.0, 1.0)
@@ -74,13 +74,13 @@ def student975(freedom: float) -> float:
 
 
 def stratum_of(category: str) -> str:
-    """Categories whose clusters are shared (multi-turn, memory, web search) by one name; else the category itself."""
+    """One name for categories that share clusters (multi-turn, memory, web search); else the category itself."""
     row = CATEGORIES.get(category)
     return row.group if row is not None and row.group in ("multi_turn", "memory", "web_search") else category
 
 
 def cluster_of(entry_id: str, category: str) -> str:
-    """Which entries stand or fall together, within a stratum (ids: data spec §5).
+    """The cluster of an entry within a stratum (ids: data spec §5).
 
     Multi-turn and web search: the index, shared by the variants. Memory: the scenario. Live: the function document.
     Format sensitivity: the original entry. Everything else: the entry itself (repeats of it form a cluster).
@@ -100,7 +100,7 @@ def cluster_of(entry_id: str, category: str) -> str:
 
 @dataclass(slots=True)
 class _Counted:
-    """Verdicts by cluster and by question; ``sum`` of all. A question asked several times (repeats) is one question."""
+    """Verdicts by cluster and by entry; ``sum`` of all. Repeats of an entry are one entry."""
 
     clusters: dict[str, list[int]] = field(default_factory=dict)
     questions: dict[str, list[int]] = field(default_factory=dict)
@@ -109,7 +109,7 @@ class _Counted:
     sum: int = 0
 
     def count(self, cluster: str, value: int, question: str | None = None) -> None:
-        """Add ``value`` to a cluster and a question; without ``question`` it is a new one."""
+        """Add ``value`` to a cluster and an entry; without ``question`` it is a new one."""
         found = self.clusters.get(cluster)
         if found is None:
             found = self.clusters[cluster] = [0, 0]
@@ -129,12 +129,12 @@ class _Counted:
 
     @property
     def question_count(self) -> int:
-        """Distinct questions."""
+        """Distinct entries."""
         return self.distinct or self.total
 
     @property
     def units(self) -> dict[str, list[int]] | None:
-        """Sum and count of each question; ``None`` when every verdict is one of its own question."""
+        """Sum and count of each entry; ``None`` if every entry has one verdict."""
         if self.questions:
             return self.questions
         return self.clusters if self.question_count == len(self.clusters) else None
@@ -142,28 +142,28 @@ class _Counted:
 
 @dataclass(slots=True)
 class Tally(_Counted):
-    """Passed and counted entries of one category, by cluster and by question."""
+    """Passed and counted entries of one category, by cluster and by entry."""
 
     add = _Counted.count
 
     @property
     def passed(self) -> int:
-        """Those that passed."""
+        """The passed ones."""
         return self.sum
 
     @property
     def accuracy(self) -> float | None:
-        """Share passed; ``None`` when nothing was counted."""
+        """Share passed; ``None`` if nothing was counted."""
         return self.passed / self.total if self.total else None
 
     @property
     def smoothed(self) -> float:
-        """The accuracy with one more question right and one more wrong: 0 % and 100 % are not certainties."""
+        """The accuracy with one more right and one more wrong entry, because 0 % and 100 % are not certain."""
         each = self.total / self.question_count
         return (self.passed / each + 1) / (self.question_count + 2)
 
     def independent(self) -> float:
-        """Variance of the accuracy if questions were independent; repeats count as far as they disagree."""
+        """Variance of the accuracy for independent entries; repeats count as far as they disagree."""
         asked, p, units = self.question_count, self.smoothed, self.units
         if units is None or self.total == asked:
             return p * (1 - p) / asked
@@ -187,10 +187,9 @@ class Spread:
 
 @dataclass(slots=True)
 class _Stratum:
-    """Influences of the clusters of one stratum on the estimate, and the variance if questions were independent.
-
-    ``shares``: of the estimate in each cluster. ``rare``: questions right or wrong, whichever are fewer, in the
-    category that has fewest.
+    """Influences of the clusters of one stratum on the estimate, and the variance for independent entries. ``shares``:
+    of the estimate in each cluster. ``rare``: the smaller number of right or wrong entries, in the category with the
+    fewest.
     """
 
     influences: dict[str, float] = field(default_factory=dict)
@@ -200,7 +199,7 @@ class _Stratum:
     rare: float = math.inf
 
     def add(self, found: _Counted, values: Mapping[str, list[int]], mean: float, weight: float) -> None:
-        """The influences of a category's clusters (or questions)."""
+        """The influences of a category's clusters (or entries)."""
         self.questions += found.question_count
         for name, (value, count) in values.items():
             influence = weight / found.total * (value - mean * count)
@@ -223,11 +222,10 @@ class _Stratum:
         return Spread(max(between, self.independent), freedom)
 
     def _between(self, count: float) -> float:
-        """The variance between clusters, of which there are ``count`` in effect.
-
-        With clusters of one size it has the factor G ⁄ (G − 1), which is exact. A large cluster draws the mean towards
-        itself, so that its own residual is too small: where sizes are uneven, and may go with the answers, each
-        residual is divided by what the others weigh (CR3, each cluster left out in turn; bounds by simulation).
+        """The variance between clusters, with ``count`` as their effective number. For equal sizes it has the exact
+        factor G ⁄ (G − 1). A large cluster draws the mean towards itself, so its own residual is too small. For uneven
+        sizes, which may correlate with the answers, each residual is divided by the others' weight (CR3; bounds by
+        simulation).
         """
         whole = math.fsum(self.shares.values())
         left = {name: max(1 - share / whole, LEAST) if whole else 1.0 for name, share in self.shares.items()}
@@ -241,9 +239,8 @@ def spread_of(
 ) -> Spread:
     """Variance of Σ weight·accuracy (delta method; clusters across the categories of a stratum count as one).
 
-    With ``population`` (category → questions of the full set) it is the variance of a sample as an estimate of what the
-    same run would reach on the full set. Questions are drawn one by one, so clusters play no part, and the
-    finite-population correction is applied.
+    With ``population`` (category → entries of the full set) it is the variance of a sample's estimate for the full set.
+    Entries are drawn one by one, so clusters do not matter, and the finite-population correction is applied.
     """
     strata: dict[str, _Stratum] = {}
     for category, weight in weights.items():
@@ -285,9 +282,8 @@ def interval(value: float, spread: Spread, low: float = 0.0, high: float = 1.0) 
 
 
 def category_interval(category: str, tally: Tally) -> Interval | None:
-    """Wilson's interval of one category; where questions cluster or repeat, with the effective number of questions.
-
-    ``None`` when nothing was counted.
+    """Wilson's interval of one category; with clusters or repeats it uses the effective number of entries. ``None`` if
+    nothing was counted.
     """
     if not tally.total:
         return None
@@ -305,7 +301,7 @@ def category_interval(category: str, tally: Tally) -> Interval | None:
 
 @dataclass(slots=True)
 class PairTally(_Counted):
-    """Entries judged in both runs: by cluster and question, how the second run differs from the first."""
+    """Entries judged in both runs: by cluster and entry, the difference of the second run from the first."""
 
     improved: int = 0
     regressed: int = 0
@@ -318,14 +314,13 @@ class PairTally(_Counted):
 
     @property
     def difference(self) -> float:
-        """Accuracy after minus accuracy before; 0 when nothing was paired."""
+        """Accuracy after minus accuracy before; 0 without pairs."""
         return self.sum / self.total if self.total else 0.0
 
     def independent(self) -> float:
-        """Variance of the difference if questions were independent: Bonett and Price's adjustment.
-
-        One question that improved and one that regressed are added, so that two runs without any disagreement still
-        have an interval. Repeats count as far as they disagree.
+        """Variance of the difference for independent entries: Bonett and Price's adjustment. It adds one improved and
+        one regressed entry, so that two runs without disagreement still have an interval. Repeats count as far as they
+        disagree.
         """
         asked, units = self.question_count, self.units
         each = self.total / asked
@@ -351,10 +346,10 @@ def paired_spread(weights: Mapping[str, float], tallies: Mapping[str, PairTally]
 
 
 def chance(difference: float, spread: Spread) -> float:
-    """Two-sided p-value of a difference with this spread: how often chance alone gives one as large.
+    """Two-sided p-value of a difference with this spread: how often chance alone gives one of this size.
 
-    The test that belongs to `interval`: below 0.05 exactly where the interval excludes zero (up to rounding of the
-    degrees of freedom).
+    It agrees with `interval`: below 0.05 exactly if the interval excludes zero (up to rounding of the degrees of
+    freedom).
     """
     if spread.variance <= 0:
         return 1.0 if difference == 0 else 0.0
@@ -364,9 +359,9 @@ def chance(difference: float, spread: Spread) -> float:
 
 
 def holm(p_values: Mapping[str, float]) -> dict[str, float]:
-    """Holm's adjustment for looking at several differences at once: the p-values to hold against 0.05.
+    """Holm's adjustment for several differences at once: p-values to compare with 0.05.
 
-    With it, two equally good models are separated in at most 5 % of comparisons, however many groups are looked at.
+    With it, two equally good models are separated in at most 5 % of comparisons over any number of groups.
     """
     adjusted: dict[str, float] = {}
     highest = 0.0

@@ -1,7 +1,7 @@
 """``summary.json`` (docs/contracts.md): one pass over the result lines, then the numbers.
 
-Accuracies are fractions of passed + failed; errors and skipped entries are counted next to them and never enter. A
-category that was not run is missing, not zero.
+Accuracies are fractions of passed + failed; errors and skipped entries are counted separately. A category that did not
+run is missing, not zero.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class Issue(Protocol):
 
 
 def full_sizes(data: DataSet) -> dict[str, int] | None:
-    """Entries the data set has per category that is run by default: what a group lacks when only a part is run."""
+    """Entries of the data set per category that runs by default; a group of a part lacks the rest."""
     if data.official:
         return None  # known
     return {
@@ -109,7 +109,7 @@ def full_sizes(data: DataSet) -> dict[str, int] | None:
 
 
 def sizes_of(data: DataSet) -> dict[str, int]:
-    """Entries the data set has per category, the official one's as they are known."""
+    """Entries of the data set per category; the official sizes are known."""
     found = full_sizes(data)
     return {name: row.official_size for name, row in CATEGORIES.items()} if found is None else found
 
@@ -127,8 +127,8 @@ def summarise(
     """The content of ``summary.json`` for a run's records (one per key, any order; read once, streaming).
 
     ``sizes`` are the entries planned per category (of one repeat), ``full_sizes`` those of the whole data set; for the
-    official data they default to its known sizes. ``infos``: what is known of the models besides numbers; a price of a
-    server hour gives a cost to models without token prices. Models keep the order of the fingerprint.
+    official data they default to its known sizes. ``infos``: facts about the models; the price of a server hour gives a
+    cost to models without token prices. Models keep the order of the fingerprint.
     """
     found = Tallies(fingerprint, known_issues)
     for record in records:
@@ -137,7 +137,7 @@ def summarise(
 
 
 class Tallies:
-    """Result lines counted one at a time, so that a run in progress can be summed up again and again.
+    """Result lines counted one at a time, so that a run in progress can be summarised repeatedly.
 
     The arguments are those of `summarise`.
     """
@@ -172,7 +172,7 @@ class Tallies:
         full_sizes: Mapping[str, int] | None = None,
         infos: Mapping[str, ModelInfo] | None = None,
     ) -> Summary:
-        """What was counted so far, as the content of ``summary.json``."""
+        """The counts so far, as the content of ``summary.json``."""
         fingerprint = cast(RunFacts, dict(fingerprint or {}))
         tallies = self._tallies
         official = dataset_name(fingerprint) == "official"
@@ -207,18 +207,18 @@ def _model_order(fingerprint: RunFacts) -> Callable[[tuple[str, str]], Any]:
 
 
 def _label(key: tuple[str, str], tallies: Mapping[tuple[str, str], ModelTally]) -> str:
-    """The model's spec; with the mode added when one spec was recorded in both modes."""
+    """The model's spec, with the mode if one spec was recorded in both modes."""
     same = [other for other in tallies if other[0] == key[0]]
     return key[0] if len(same) == 1 else f"{key[0]} ({key[1]})"
 
 
 def is_rerun(fingerprint: RunFacts) -> bool:
-    """Whether a run only asked entries again that had failed: its shares say nothing of the model."""
+    """Whether a run only repeated entries that had failed, so that its shares are no scores."""
     return bool((fingerprint.get("selection") or {}).get("last_failed"))
 
 
 def dataset_name(fingerprint: RunFacts) -> str:
-    """The data set a run measured; empty when it does not say."""
+    """The data set of a run; empty if unknown."""
     dataset = fingerprint.get("dataset")
     return str(dataset.get("name", "")) if dataset else ""
 

@@ -1,4 +1,4 @@
-"""What a summary counts, record by record: constant memory per entry, whatever the conversations' length."""
+"""The counters of a summary, record by record: constant memory per entry for conversations of any length."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ VERDICTS = ("passed", "failed")
 
 @dataclass(slots=True)
 class Share:
-    """How many of the verdicts under one reading passed."""
+    """How many verdicts under one reading passed."""
 
     passed: int = 0
     total: int = 0
 
     @property
     def accuracy(self) -> float | None:
-        """Share passed; ``None`` when nothing was counted."""
+        """Share passed; ``None`` if nothing was counted."""
         return self.passed / self.total if self.total else None
 
 
 @dataclass(slots=True)
 class CategoryTally:
-    """One category of one model. ``headline`` follows the run's rules, the others are named by theirs."""
+    """One category of one model. ``headline`` follows the run's rules, the others are named after theirs."""
 
     outcomes: Counter[str] = field(default_factory=Counter)
     headline: Tally = field(default_factory=Tally)
     official: Tally = field(init=False)
-    """The same one where the official rules lead in every line."""
+    """The same object if the official rules lead in every line."""
     corrected: Share = field(default_factory=Share)
     without_known_issues: Share = field(default_factory=Share)
     verified: Share = field(default_factory=Share)
     known_issues: int = 0
     reviewed: int = 0
-    """Records whose outcome on verified data is another one, or that it leaves out."""
+    """Records that the verified data judges differently or excludes."""
     repeats: dict[str, list[int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -119,7 +119,7 @@ class FormatScores:
         count[1] += 1
 
     def accuracy(self, configuration: str) -> float | None:
-        """Accuracy under one configuration; ``None`` when it has no entries."""
+        """Accuracy under one configuration; ``None`` without entries."""
         passed, total = self.counts.get(configuration, (0, 0))
         return passed / total if total else None
 
@@ -155,7 +155,7 @@ class FormatScores:
 class TurnTally:
     """Multi-turn figures beyond the reference (``extra`` of result lines), summed; they enter no score.
 
-    ``right_turns`` counts turns that are right taken for themselves, ``steps`` replies that called something.
+    ``right_turns`` counts turns that are right on their own, ``steps`` replies with a call.
     """
 
     entries: int = 0
@@ -196,17 +196,17 @@ class ModelTally:
     mode: str
     known_issues: frozenset[str] = frozenset()
     domains: Mapping[str, str] = field(default_factory=dict)
-    """Id of an entry → domain of its functions; of the official data only."""
+    """Id of an entry → domain of its functions; only for the official data."""
     categories: dict[str, CategoryTally] = field(default_factory=dict)
     write_stages: CategoryTally = field(default_factory=CategoryTally)
     answered: bool = False
-    """Whether any entry got an answer: right or wrong, but not cut off, filtered or refused before it said anything."""
+    """Whether any entry got a complete answer: right or wrong, but not cut off, filtered or refused at once."""
     tags: Counter[str] = field(default_factory=Counter)
     reasons: Counter[str] = field(default_factory=Counter)
     lost_calls: Counter[str] = field(default_factory=Counter)
-    """Failures whose call is in the text, by the format it is written in: the server's parser lost it."""
+    """Failures whose call is in the text, by its format: the server's parser lost it."""
     endings: Counter[str] = field(default_factory=Counter)
-    """Words of endings that are not known to be normal, by entries that erred for them."""
+    """Unknown words of endings, by entries with an error because of them."""
     served: ServedTally = field(default_factory=ServedTally)
     corrected_rules: Counter[str] = field(default_factory=Counter)
     breakdown: dict[str, dict[str, Tally]] = field(default_factory=dict)
@@ -222,7 +222,7 @@ class ModelTally:
     unreviewed: set[str] = field(default_factory=set)
     """Ids of judged entries that a program made and no person has read."""
     trained_on: set[str] = field(default_factory=set)
-    """Entries the model was trained on."""
+    """Entries that the model was trained on."""
     remarks: Remarks = field(default_factory=Remarks)
 
     def add(self, record: ResultLine) -> None:
@@ -269,7 +269,7 @@ class ModelTally:
 
     @property
     def trained_mark(self) -> str:
-        """That the model was trained on what it is scored by; empty if not known."""
+        """The warning that the model was trained on the scored entries; empty if unknown."""
         return (
             f"the model was trained on {len(self.trained_on)} of these {self.entries} entries"
             if self.trained_on
@@ -286,7 +286,7 @@ class ModelTally:
             self.unpriced += 1
 
     def _add_verdict(self, record: ResultLine, category: str, cluster: str) -> None:
-        """Count what a judged line shows beyond its category's score."""
+        """Count what a judged line adds beyond its category's score."""
         passed = record["outcome"] == "passed"
         keys = breakdown_keys(record, category)
         if (domain := self.domains.get(str(record["id"]))) is not None:
@@ -314,7 +314,7 @@ _WITH_QUIET_TURNS = {name for name, row in CATEGORIES.items() if row.checker == 
 
 
 def is_answered(record: ResultLine) -> bool:
-    """Whether the model said anything on an entry."""
+    """Whether the model gave any answer to an entry."""
     outcome = record.get("outcome")
     return outcome == "passed" or (outcome == "failed" and bool(record.get("output") or not _is_cut(record)))
 
@@ -324,7 +324,7 @@ def _is_cut(record: ResultLine) -> bool:
 
 
 def breakdown_keys(record: ResultLine, category: str) -> list[tuple[str, str]]:
-    """The (kind, name) cells of the breakdown a record belongs to."""
+    """The (kind, name) cells of the breakdown that a record belongs to."""
     row = CATEGORIES.get(category)
     if row is None:
         return []
@@ -343,10 +343,9 @@ def breakdown_keys(record: ResultLine, category: str) -> list[tuple[str, str]]:
 
 
 def quiet_turns(record: ResultLine, category: str) -> tuple[int, int]:
-    """Turns of a record that should have no call, and how many of them have one.
-
-    Irrelevance entries are one such turn; held-out-function entries tell theirs in ``extra`` (``quiet_turns``,
-    ``quiet_turns_with_calls``). Errors carry no information.
+    """Turns of a record that expect no call, and how many of them have one. Irrelevance entries are one such turn;
+    held-out-function entries give theirs in ``extra`` (``quiet_turns``, ``quiet_turns_with_calls``). Errors carry no
+    information.
     """
     row = CATEGORIES.get(category)
     if row is None or record.get("outcome") not in VERDICTS:
