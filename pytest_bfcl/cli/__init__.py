@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import gc
+import re
 import sys
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
@@ -97,6 +98,8 @@ class Parser(argparse.ArgumentParser):
         from pytest_bfcl.cli.habits import usual_way
 
         meant = usual_way(self.prog.rpartition(" ")[2], message) or (did_you_mean(name, names) if name else "")
+        message = re.sub(r"^argument (\S+): invalid float value: (.*)", r"\1: \2 is not a number", message)
+        message = re.sub(r"^argument (\S+): invalid int value: (.*)", r"\1: \2 is not a whole number", message)
         text = f"{message}; {meant}" if meant else message
         self.exit(2, f"{self.prog}: {text} (see {self.prog} --help)\n")
 

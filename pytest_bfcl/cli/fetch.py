@@ -53,6 +53,8 @@ def run(args: argparse.Namespace) -> int:
     if nothing_done and not is_intact(folder):
         say(f"the data in {folder} was changed since it was fetched; run `pytest-bfcl fetch --force`")
         return 1
+    if nothing_done and args.source is not None:
+        say(f"{args.source} was not read: the cache has these data; --force takes them from it")
     say(f"{'already fetched' if nothing_done else 'fetched'}: BFCL {manifest.version} ({state})")
     say(f"data SHA-256 {manifest.data_sha256}")
     say(folder)

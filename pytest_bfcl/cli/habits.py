@@ -25,7 +25,7 @@ HABITS: list[tuple[str, str, str]] = [
     ("doctor", r"arguments: https?:", "--base-url URL, with --model PROVIDER:NAME"),
     ("wire", r"arguments: (--model|--base-url)\b", "write pytest --model PROVIDER:NAME --bfcl-base-url URL -m wire"),
     ("fetch", r"arguments: (official|--data|--offline)", "it fetches the official data alone, or takes it --from PATH"),
-    ("merge|leaderboard|site|split", r"required: .*-o", "-o says where to write"),
+    ("merge|leaderboard|site|split", r"required: .*-o", "it is where to write"),
     ("split", r"arguments: --(test|ratio|size)\b", "--train SHARE is the share to train on"),
     ("new", r"(invalid choice|required: what)", "write pytest-bfcl new entry --from-python MODULE:FUNCTION"),
     ("schema", r"invalid choice", "it prints the schema of an entry or of a result line"),

@@ -18,7 +18,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 PROGRESS_EVERY_S = 1.0
 NOTHING = "nothing is selected: no entry of the data is asked for"
 SAME_SIGNAL_S = 0.3
+MOST_PROBLEMS = 5
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -231,8 +232,7 @@ def _print_dry_run(found: DryRun) -> int:
     from pytest_bfcl.session.whole_run import NOTHING_SELECTED
 
     printer = Printer()
-    for problem in found.problems:
-        printer.line(f"not usable: {problem}", "red")
+    _print_problems(printer, found.problems)
     for line in found.lines:
         printer.line(line)
     if found.estimates:
@@ -246,6 +246,7 @@ def _print_result(result: RunResult, data: DataSet, values: Parsed, gates: GateO
     from pytest_bfcl.reporting.markdown import append_step_summary
     from pytest_bfcl.reporting.printing import Printer
     from pytest_bfcl.reporting.report import write_report_and_say
+    from pytest_bfcl.reporting.score_lines import nothing_answered
     from pytest_bfcl.reporting.sections import tell_listeners
     from pytest_bfcl.runs.directory import RunDirectory
     from pytest_bfcl.session.estimate import skip_lines
@@ -255,6 +256,9 @@ def _print_result(result: RunResult, data: DataSet, values: Parsed, gates: GateO
         printer.line(note, "yellow")
     if result.path is None:
         printer.line(NOTHING)
+        return _print_gates(printer, result, gates, values["write-expected"])
+    if result.stopped and nothing_answered(result.summary):
+        _print_unanswered(printer, result)
         return _print_gates(printer, result, gates, values["write-expected"])
     outcomes = _print_scores(printer, result.summary)
     if result.stopped:
@@ -272,6 +276,24 @@ def _print_result(result: RunResult, data: DataSet, values: Parsed, gates: GateO
     if result.stopped or outcomes["error"]:
         printer.line(f"to resume: the same command with -o {shlex.quote(str(result.path))}")
     return _print_gates(printer, result, gates, values["write-expected"])
+
+
+def _print_problems(printer: Printer, problems: Sequence[str]) -> None:
+    """The first places of the data that cannot be used, and how to see all."""
+    for problem in problems[:MOST_PROBLEMS]:
+        printer.line(f"not usable: {problem}", "red")
+    if (left := len(problems) - MOST_PROBLEMS) > 0:
+        printer.line(f"… and {left:,} more: `pytest-bfcl validate FILE` lists them", "red")
+
+
+def _print_unanswered(printer: Printer, result: RunResult) -> None:
+    """A run without an answer has no scores: why it stopped, the error where that does not say it, how to resume."""
+    first = next((record["detail"] for record in result.records if record["outcome"] == "error"), None) or {}
+    for label, field in (("error", "error"), ("what to do", "advice")):
+        if (told := str(first.get(field, ""))) and told.removeprefix("not sent: ") not in str(result.stopped):
+            printer.line(f"{label}: {told}")
+    printer.line(f"stopped: {result.stopped}", "red")
+    printer.line(f"to resume: the same command with -o {shlex.quote(str(result.path))}")
 
 
 def _print_scores(printer: Printer, summary: Summary) -> Counter[str]:
@@ -300,8 +322,7 @@ def _print_gates(printer: Printer, result: RunResult, gates: GateOptions, write_
     if write_expected is not None and result.path is not None:
         expected = Expectations(gates.expected)
         printer.line(expected.write(write_expected, result.records, result.fingerprint), "yellow")
-    for problem in result.problems:
-        printer.line(f"not usable: {problem}", "red")
+    _print_problems(printer, result.problems)
     gate, troubles = result.summary["gate"], trouble_of(result.problems)
     unjudged = result.stopped or "nothing was selected"
     wrong = wrong_entries(result.summary)

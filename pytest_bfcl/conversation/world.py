@@ -210,7 +210,7 @@ def _stored_memory(entry: Entry, snapshots: Snapshots | None) -> Any | None:
         raise HarnessError(
             HarnessTrouble.WRITE_STAGE,
             f"{entry.id}: there is no memory snapshot of {before}",
-            advice="let one process run a whole scenario (xdist: --dist load), or run it again in a new --bfcl-out",
+            advice="let one process run a whole scenario (xdist: --dist load), or run it again in a new run directory",
         )
     return stored
 

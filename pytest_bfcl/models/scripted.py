@@ -57,6 +57,7 @@ class ScriptedModel:
         self.spec = spec.with_mode(mode).text
         self.mode: Mode = mode
         self.underscore_names = mode == "fc"
+        self._path = spec.name
         self.scripts = _load(Path(spec.name))
         self.calls = Caller(
             settings, f"script {spec.name}", RetryPolicy(settings.retries, settings.retry_limit_s, 0.001, 0.01)
@@ -78,16 +79,22 @@ class ScriptedModel:
     async def _attempt(self, request: Request) -> Reply:
         key = (request.entry.id, request.repeat, request.turn, request.step)
         self.seen[key] = attempt = self.seen.get(key, 0) + 1
-        item = self._item(request)
-        if isinstance(item, Mapping) and isinstance(item.get("error"), str):
-            if attempt <= item.get("times", attempt):
-                raise _fault(item)
-            item = item.get("then", CLOSING)
-        if isinstance(item, Mapping):
-            await asyncio.sleep(float(item.get("delay_s", 0)))
-        return _reply(item)
+        item, place = self._item(request)
+        try:
+            if isinstance(item, Mapping) and isinstance(item.get("error"), str):
+                if attempt <= item.get("times", attempt):
+                    raise _fault(item)
+                item = item.get("then", CLOSING)
+            if isinstance(item, Mapping):
+                await asyncio.sleep(float(item.get("delay_s", 0)))
+            return _reply(item)
+        except (TypeError, ValueError) as error:
+            raise AdapterError(
+                AdapterTrouble.NOT_RECORDED, f"{place}: {error}", advice="correct this item of the script"
+            ) from None
 
-    def _item(self, request: Request) -> Any:
+    def _item(self, request: Request) -> tuple[Any, str]:
+        """The item of a step, and where the script has it."""
         names = (f"{request.entry.id}#{request.repeat}", request.entry.id, "*")
         name = next((n for n in names if n in self.scripts), None)
         if name is None:
@@ -96,13 +103,13 @@ class ScriptedModel:
                 f"the script has no reply for {request.entry.id}",
                 advice="add the id or '*'",
             )
-        script = self.scripts[name]
-        if not _is_turns(script):
-            return script if (request.turn, request.step) == (0, 0) else CLOSING
-        turn = script[request.turn] if request.turn < len(script) else CLOSING
-        if not _is_turns(turn):
-            return turn if request.step == 0 else CLOSING
-        return turn[request.step] if request.step < len(turn) else CLOSING
+        item, place = self.scripts[name], f"the script {self._path}, {name!r}"
+        positions = (request.turn, request.step)
+        for depth, position in enumerate(positions):
+            if not _is_turns(item):
+                return (CLOSING if any(positions[depth:]) else item), place
+            item, place = (item[position] if position < len(item) else CLOSING), f"{place}[{position}]"
+        return item, place
 
 
 def _is_turns(script: object) -> bool:

@@ -138,7 +138,7 @@ def _build_controller(
     failures = FoldedFailures()
     plugins.register(failures, "bfcl-short-summary")
     plugins.register(Terminal(session, run, results, end, failures), "bfcl-terminal")
-    plugins.register(FoldedErrors(), "bfcl-folding")
+    plugins.register(FoldedErrors(lambda: session.notices.stopped), "bfcl-folding")
     plugins.register(KeptReports(session.config), "bfcl-kept-reports")
     if any(map(plugins.hasplugin, ("xdist", "xdist.plugin"))):  # by entry point or by -p
         from pytest_bfcl.plugin.distribution import Distribution

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import re
 import textwrap
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -94,13 +94,17 @@ def place_of(longrepr: object) -> Place:
 class FoldedErrors:
     """Folds equal errors of entries in the terminal's summary; counts, exit code and files do not change."""
 
+    def __init__(self, stopped: Callable[[], str | None]) -> None:
+        self._stopped = stopped
+
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_terminal_summary(self, terminalreporter: Any) -> Generator[None, Any, Any]:
-        """Let the summary print each kind of error once (all of them with ``-vv``)."""
+        """Let the summary print each kind of error once (all of them with ``-vv``), and none that stopped the run."""
         errors = terminalreporter.stats.get("error")
         if not errors or terminalreporter.config.get_verbosity() > 1:
             return (yield)
-        terminalreporter.stats["error"] = folded(errors)
+        why = self._stopped() or ""
+        terminalreporter.stats["error"] = folded([report for report in errors if not _is_told_by(why, report)])
         try:
             return (yield)
         finally:
@@ -108,38 +112,51 @@ class FoldedErrors:
 
 
 class FoldedFailures:
-    """Replaces the entries' failures in pytest's short summary by a list of reasons. Counts and the failures' texts do
-    not change. With ``-vv``, or without ``f`` in ``-r``, pytest's list is printed.
+    """Takes the entries' failures and errors out of pytest's short summary, which cuts their reasons.
+
+    `lines` lists them instead. Counts and the failures' own texts do not change. With ``-vv``, or without ``f`` (errors:
+    ``E``) in ``-r``, pytest's list is printed.
     """
 
     def __init__(self) -> None:
-        self._failed: list[Any] | None = None
+        self._aside: dict[str, list[Any]] = {}
         self._groups: dict[str, list[Any]] = {}
 
     @pytest.hookimpl(trylast=True)
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Called after the failures and before the short summary."""
-        failed = terminalreporter.stats.get("failed")
-        if not failed or "f" not in terminalreporter.reportchars or terminalreporter.config.get_verbosity() > 1:
+        if terminalreporter.config.get_verbosity() > 1:
             return
-        self._failed = failed
-        terminalreporter.stats["failed"] = [report for report in failed if not _is_ours(report)]
-        for report in filter(_is_ours, failed):
-            self._groups.setdefault(report.longrepr.reprcrash.message, []).append(report)
+        for outcome, letter in (("error", "E"), ("failed", "f")):
+            reports = terminalreporter.stats.get(outcome)
+            if reports and letter in terminalreporter.reportchars:
+                self._aside[outcome] = reports
+                terminalreporter.stats[outcome] = [report for report in reports if not _is_ours(report)]
+                for report in filter(_is_ours, reports):
+                    reason = f"{outcome.upper()} {report.longrepr.reprcrash.message}"
+                    self._groups.setdefault(reason, []).append(report)
 
     def put_back(self, terminalreporter: Any) -> None:
-        """Undo it: later code counts the failures."""
-        if self._failed is not None:
-            terminalreporter.stats["failed"] = self._failed
-            self._failed = None
+        """Undo it: later code counts the reports."""
+        terminalreporter.stats.update(self._aside)
+        self._aside = {}
 
     def lines(self) -> Iterator[str]:
         """A line a reason, most frequent first, with an entry as example; rare reasons list every entry. Uncut."""
         for reason, found in sorted(self._groups.items(), key=lambda item: -len(item[1])):
+            outcome, _, told = reason.partition(" ")
             if len(found) > ALIKE:
-                yield f"FAILED {reason}: {len(found):,}, e.g. {found[0].nodeid}"
+                yield f"{reason}: {len(found):,}, e.g. {found[0].nodeid}"
             else:
-                yield from (f"FAILED {report.nodeid} - {reason}" for report in found)
+                yield from (f"{outcome} {report.nodeid} - {told}" for report in found)
+
+
+def _is_told_by(why: str, report: Any) -> bool:
+    """Whether an entry's error says nothing beyond why the run stopped."""
+    if not why or not _is_ours(report):
+        return False
+    told = report.longrepr.text.splitlines()[1:2]
+    return bool(told) and told[0].strip().removeprefix("not sent: ") in why
 
 
 def _is_ours(report: Any) -> bool:
@@ -157,6 +174,9 @@ def folded(reports: Sequence[Any]) -> list[Any]:
 def _folded_report(group: Sequence[Any]) -> Any:
     first = copy.copy(group[0])
     others = ids_text([_entry_id(report) for report in group[1:]])
+    if not _is_ours(first):
+        first.longrepr = f"{first.longrepr}\n  {len(group):,} lines have this error: this one, {others}"
+        return first
     text = f"{first.longrepr.text}\n  {len(group):,} entries ended with this error: this one, {others}"
     message = f"{first.longrepr.reprcrash.message} ({len(group):,} entries)"
     first.longrepr = FailureRepr(text, message, place_of(first.longrepr))
@@ -165,7 +185,11 @@ def _folded_report(group: Sequence[Any]) -> Any:
 
 def _sign(report: Any) -> str:
     """The key of equal reports; a report that is no entry's error equals no other."""
-    return sign_of(report.longrepr.text, _entry_id(report)) if _is_ours(report) else f"#{id(report)}"
+    if _is_ours(report):
+        return sign_of(report.longrepr.text, _entry_id(report))
+    if isinstance(report, pytest.CollectReport) and _entry_id(report).startswith("line "):
+        return re.sub(r":\d+:(?: \S+_\d\S*:)?", ":", str(report.longrepr), count=1)
+    return f"#{id(report)}"
 
 
 def _entry_id(report: Any) -> str:

@@ -99,8 +99,13 @@ class Terminal:
             terminalreporter.write_line(f"bfcl: {told}")
         for line in skip_lines(self._run.skips):
             terminalreporter.write_line(f"bfcl: {line}", yellow=True)
-        from pytest_bfcl.reporting.score_lines import model_lines, title
+        from pytest_bfcl.reporting.score_lines import model_lines, nothing_answered, title
 
+        where = shlex.quote(str(self._run.folder))
+        if self._notices.stopped and nothing_answered(summary):
+            terminalreporter.write_line(f"stopped: {self._notices.stopped}", red=True)
+            terminalreporter.write_line(f"to resume: the same command with --bfcl-out {where}")
+            return
         for name in summary["models"]:
             terminalreporter.write_sep("=", title(summary, name))
             for line in model_lines(summary, name, verbosity=self._config.get_verbosity()):
@@ -112,7 +117,6 @@ class Terminal:
         terminalreporter.write_line(self._run.fingerprint().short())
         terminalreporter.write_line(f"run: {self._run.folder}")
         if self._notices.stopped or self._run.counts["error"]:
-            where = shlex.quote(str(self._run.folder))
             terminalreporter.write_line(f"to resume: the same command with --bfcl-out {where}")
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from unicodedata import combining, east_asian_width
@@ -11,7 +12,7 @@ from pytest_bfcl.plain_text import printable
 from pytest_bfcl.reporting.rendering import visible
 
 STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33"}
-GAP = "   "
+GAP = "  "
 
 
 class Printer:
@@ -33,10 +34,24 @@ class Printer:
         self._stream.write(shown.encode(encoding, "replace").decode(encoding) + "\n")
 
     def table(
-        self, head: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1, styles: Sequence[str] = ()
+        self,
+        head: Sequence[str],
+        rows: Sequence[Sequence[str]],
+        *,
+        left: int = 1,
+        styles: Sequence[str] = (),
+        spare: Sequence[str] = (),
     ) -> None:
-        """Head, rule and rows between two empty lines; the first ``left`` columns are texts, the others figures."""
+        """Head, rule and rows between two empty lines; the first ``left`` columns are texts, the others figures.
+
+        On a terminal that is too narrow the columns ``spare`` go, in this order.
+        """
         heading, *lines = aligned([head, *rows], left)
+        if spare and max(map(width, [heading, *lines])) > shutil.get_terminal_size().columns:
+            kept = [position for position, name in enumerate(head) if name != spare[0]]
+            cut = [[row[position] for position in kept] for row in (head, *rows)]
+            self.table(cut[0], cut[1:], left=left, styles=styles, spare=spare[1:])
+            return
         self.line()
         self.line(heading, "bold")
         self.line("─" * max(map(width, [heading, *lines])))

@@ -36,6 +36,12 @@ def model_lines(summary: Summary, name: str, *, verbosity: int = 0) -> Iterator[
         yield from detail_lines(model)
 
 
+def nothing_answered(summary: Summary) -> bool:
+    """Whether the run has errors and skipped entries only: there is no score to show."""
+    found = [row for model in summary["models"].values() for row in model["categories"].values()]
+    return not any(row["passed"] or row["failed"] for row in found)
+
+
 def title(summary: Summary, name: str) -> str:
     """The heading over `model_lines`."""
     info = summary["models"][name]["info"]

@@ -140,18 +140,15 @@ def shard(text: str) -> list[int]:
 
 
 def price(text: str) -> list[float]:
-    """``1,2`` or ``in=1,out=2``, in USD per million tokens; one number sets both."""
-    parts = text.replace("/", ",").replace(";", ",").split(",")
-    named = dict(part.strip().split("=", 1) for part in parts if "=" in part)
-    if named:
-        if len(named) != len(parts) or not named.keys() <= {"in", "out"}:
-            raise ValueError("in=INPUT,out=OUTPUT")
-        values = [_float(named.get("in", named.get("out", ""))), _float(named.get("out", named.get("in", "")))]
-    else:
-        values = [_float(parts[0]), _float(parts[-1])]
+    """``1,2`` or ``in=1,out=2``, in USD per million tokens of input and output; both are named."""
+    parts = [part.strip() for part in text.replace("/", ",").replace(";", ",").split(",")]
+    named = dict(part.split("=", 1) for part in parts if "=" in part)
+    if named and (named.keys() != {"in", "out"} or len(parts) != 2):
+        raise ValueError("in=INPUT,out=OUTPUT")
+    values = [_float(value) for value in ([named["in"], named["out"]] if named else parts)]
     known = [value for value in values if value is not None and value >= 0]
-    if len(parts) > 2 or len(known) < 2:
-        raise ValueError("INPUT,OUTPUT in USD per million tokens")
+    if len(parts) != 2 or len(known) != 2:
+        raise ValueError("INPUT,OUTPUT in USD per million tokens, for instance 0.15,0.60")
     return known
 
 

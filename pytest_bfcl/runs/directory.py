@@ -80,7 +80,7 @@ def refuse_overwriting(path: Path, inputs: Iterable[str] = ()) -> None:
     of_a_run = path.name in (RESULTS_FILE, RUN_FILE) and path.parent.joinpath(RUN_FILE).is_file()
     if read or of_a_run:
         raise UsageError(
-            f"-o {path} would overwrite {'what is read' if read else 'a file of a run'}: name another file"
+            f"{path} would overwrite {'what is read' if read else 'a file of a run'}: name another file to write"
         )
 
 
@@ -133,7 +133,7 @@ class RunDirectory:
         if is_run(path):
             raise UsageError(f"{path} already holds a run; name it to continue it, or name another folder")
         if path.exists() and (not path.is_dir() or any(child.name != LOCK_FILE for child in path.iterdir())):
-            raise UsageError(f"{path} is not empty and not a run directory; name another --bfcl-out")
+            raise UsageError(f"{path} is not empty and not a run directory; name another folder")
         return cls._begin(path, fingerprint)
 
     @classmethod
@@ -149,7 +149,7 @@ class RunDirectory:
         if found.refused:
             raise UsageError(
                 f"cannot continue {path}: it measured something else\n{found.listed()}\n"
-                "name another --bfcl-out, or use the same settings as the existing run"
+                "name another folder, or use the same settings as the existing run"
             )
         run = cls._begin(path, _joined(earlier, fingerprint))
         run.continued = True
@@ -168,7 +168,7 @@ class RunDirectory:
             lock = FileLock(path / LOCK_FILE)
             lock.acquire(timeout=0)
         except Timeout:
-            raise UsageError(f"another process is writing to {path}; wait for it or name another --bfcl-out") from None
+            raise UsageError(f"another process is writing to {path}; wait for it or name another folder") from None
         except OSError as error:
             raise UsageError(f"cannot create the run directory {path}: {error.strerror or error}") from error
         run = cls(path, fingerprint, lock)

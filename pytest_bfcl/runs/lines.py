@@ -164,7 +164,7 @@ def storage_error(path: Path, error: OSError) -> HarnessError:
     """A disk error as this package reports it."""
     if error.errno in _FULL:
         what = f"the disk is full: cannot write to {path}"
-        advice = "free some space and run the same command again with --bfcl-out; what was reported is kept"
+        advice = "free some space and repeat the command (a run: with --bfcl-out RUN); what was reported is kept"
     else:
         what = f"cannot write to {path}: {error.strerror or error}"
         advice = "check the folder's permissions; what was reported is kept"

@@ -51,7 +51,7 @@ def test_a_refused_key_stops_the_run_with_one_message(project: Project) -> None:
     result = project.run("-m", "simple_python", "--bfcl-retries", "0")
     assert result.ret == pytest.ExitCode.INTERRUPTED
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["stopped: *bad key*results are kept"])
+    result.stdout.fnmatch_lines(["stopped: *bad key*"])
     assert json.loads((project.path / "run" / "run.json").read_text())["state"].startswith("stopped:")
 
 

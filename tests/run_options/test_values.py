@@ -42,10 +42,16 @@ def test_a_place_that_cannot_be_is_one_message(pytester: pytest.Pytester, option
 
 @pytest.mark.parametrize(
     ("text", "value"),
-    [("1", [1.0, 1.0]), ("1,2", [1.0, 2.0]), ("1/2", [1.0, 2.0]), ("out=3", [3.0, 3.0]), ("in=1;out=2", [1.0, 2.0])],
+    [("1,2", [1.0, 2.0]), ("1/2", [1.0, 2.0]), ("out=3,in=2", [2.0, 3.0]), ("in=1;out=2", [1.0, 2.0])],
 )
 def test_prices(text: str, value: list[float]) -> None:
     assert kinds.price(text) == value
+
+
+@pytest.mark.parametrize("text", ["1", "out=3", "1,2,3", "in=1,2", "nan,1", "-1,2"])
+def test_a_price_names_input_and_output(text: str) -> None:
+    with pytest.raises(ValueError, match="OUT"):
+        kinds.price(text)
 
 
 def test_a_temperature_may_be_left_to_the_provider() -> None:

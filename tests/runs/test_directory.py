@@ -72,7 +72,7 @@ def test_continuing_with_something_else_is_refused_and_says_what(tmp_path: Path)
         RunDirectory.start(tmp_path / "run", other)
     assert f"temperature of {SPEC}: 0.001 → 1.0" in str(caught.value)
     assert "data SHA-256" in str(caught.value)
-    assert "--bfcl-out" in str(caught.value)
+    assert "another folder" in str(caught.value)
 
 
 def test_folders_with_other_content_are_left_alone(tmp_path: Path) -> None:

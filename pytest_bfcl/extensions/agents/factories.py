@@ -19,6 +19,7 @@ from pytest_bfcl.extensions.agents.episode import Agent, AgentEntry, mistake_of
 from pytest_bfcl.extensions.agents.pool import PooledAgent
 from pytest_bfcl.extensions.agents.posted import PostedAgent
 from pytest_bfcl.failures import AdapterError, BenchmarkError, UsageError
+from pytest_bfcl.models.callable import place_of
 from pytest_bfcl.transcript import Mode
 from pytest_bfcl.troubles import AdapterTrouble
 
@@ -49,9 +50,8 @@ class AgentModel(Agent):
         except BaseException as error:  # SystemExit and its own cancellations are the agent's, too
             if task is None or task.cancelling() or isinstance(error, KeyboardInterrupt | GeneratorExit):
                 raise
-            raise AdapterError(
-                AdapterTrouble.FIXTURE, f"the agent raised {type(error).__name__}: {_first_line(error)}"
-            ) from error
+            told = f"the agent raised {type(error).__name__}: {_first_line(error)}"
+            raise AdapterError(AdapterTrouble.FIXTURE, told, advice=_remedy(error)) from error
         finally:
             await episode.aclose()
 
@@ -125,7 +125,7 @@ class AgentProvider:
         for part in name.split("."):
             found = getattr(found, part, None)
         if not callable(found):
-            raise UsageError(f"{spec.base}: the module {module} has no function {name!r}")
+            raise UsageError(f"{spec.base}: the module {module} has no function {name!r}; write agent:MODULE:FACTORY")
         return AgentModel(found, text)
 
     def check(self, spec: ModelSpec, settings: Settings) -> None:
@@ -150,7 +150,9 @@ def _place(spec: ModelSpec) -> tuple[str, str]:
     _look_here()
     first = module.partition(".")[0]
     if first not in sys.modules and not find_spec(first):
-        raise UsageError(f"{spec.base} cannot be imported: there is no module {first!r}")
+        raise UsageError(
+            f"{spec.base} cannot be imported: there is no module {first!r} here; write agent:MODULE:FACTORY"
+        )
     return module, name
 
 
@@ -171,6 +173,13 @@ def _module(name: str, spec: ModelSpec) -> Any:
 def _name_of(factory: object) -> str:
     module = getattr(factory, "__module__", None) or type(factory).__module__
     return f"{module}:{getattr(factory, '__qualname__', type(factory).__qualname__)}"
+
+
+def _remedy(error: BaseException) -> str:
+    """What to do about an agent's exception: its place in the user's code, else what a factory is given."""
+    if place := place_of(error):
+        return f"correct {place}, then resume the run"
+    return "a factory takes one argument, the entry, and returns a function that takes the user's message"
 
 
 def _first_line(error: BaseException) -> str:

@@ -148,7 +148,8 @@ class _Worker:
                     raise self._ended()
                 if "over" in message:
                     if message["raised"]:
-                        raise AdapterError(AdapterTrouble.FIXTURE, str(message["raised"]))
+                        told, advice = map(str, message["raised"])
+                        raise AdapterError(AdapterTrouble.FIXTURE, told, advice=advice)
                     return not message["worn"]
                 if message.get("do") == "calls":
                     task = asyncio.ensure_future(self._carry_out(conversation, message))

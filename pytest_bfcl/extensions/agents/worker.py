@@ -61,12 +61,12 @@ def factory_of(name: str) -> Any:
     for part in path.split("."):
         found = getattr(found, part, None)
     if not callable(found):
-        raise LookupError(f"the module {module} has no function {path!r}")
+        raise LookupError(f"the module {module} has no function {path!r}; write agent:MODULE:FACTORY")
     return found
 
 
-async def _play(factory: Any, name: str, channel: _Channel, asked: Parsed) -> str | None:
-    """What the agent raised, in a line; ``None`` for an agent that played to its end."""
+async def _play(factory: Any, name: str, channel: _Channel, asked: Parsed) -> tuple[str, str] | None:
+    """What the agent raised and what to do, each in a line; ``None`` for an agent that played to its end."""
     from pytest_bfcl.extensions.agents.factories import AgentModel
     from pytest_bfcl.failures import BenchmarkError
 
@@ -74,7 +74,7 @@ async def _play(factory: Any, name: str, channel: _Channel, asked: Parsed) -> st
     try:
         await AgentModel(factory, f"agent:{name}").play(played)
     except BenchmarkError as error:
-        return error.message
+        return error.message, error.advice
     finally:
         await _end_tasks()
         gc.collect()

@@ -86,7 +86,7 @@ def row_cells(row: Row) -> tuple[str, ...]:
         percent(row.before, 2),
         percent(row.after, 2),
         signed(row.difference),
-        ANY_VALUE if is_open(row.interval95, -1.0) else f"{signed(low)} to {signed(high)}",
+        ANY_VALUE if is_open(row.interval95, -1.0) else f"{100 * low:+.1f} to {100 * high:+.1f}",
         str(row.improved),
         str(row.regressed),
         p_text(row.chance),
@@ -122,7 +122,7 @@ def print_comparison(comparison: Comparison, margin: float = 0.0) -> None:
         printer.line(f"note: {note}", "yellow")
     rows = table_rows(comparison)
     styles = [{"down": "red", "up": "green"}.get(direction(row), "") for row in rows]
-    printer.table(HEAD, [row_cells(row) for row in rows], styles=styles)
+    printer.table(HEAD, [row_cells(row) for row in rows], styles=styles, spare=("p", "regressed", "improved"))
     printer.line(counts(comparison))
     printer.line(verdict(comparison, margin), "bold red" if comparison.losses(margin) else "bold green")
     for heading, changes in _lists(comparison):

@@ -4,14 +4,17 @@ For own entries it also proves that the ground truth passes. It warns about entr
 descriptions, answers outside the enum, values that the request does not contain, tools that cannot be distinguished.
 
 It checks the official set's retired categories only if --categories names them (docs/retired.md lists their flaws).
-It prints one line a problem, as FILE:LINE: id: message. Exit code 1 when there are errors; warnings do not count
-without --strict.
+It prints one line a problem, as FILE:LINE: id: message. Of more than five alike it prints the first, and the lines of
+the others. Exit code 1 when there are errors; warnings do not count without --strict.
 """
 
 from __future__ import annotations
 
 import argparse
+import re
 import sys
+from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.dataset.loading import DataSet
     from pytest_bfcl.settings import Settings
 
+MOST = 5
 SUMMARY = "check data files before a run"
 
 
@@ -60,8 +64,8 @@ def run(args: argparse.Namespace) -> int:
         problems = _in_order(
             problems + _reviewed(dataset, chosen, problems, None if args.no_proof else server_settings(args))
         )
-    for problem in problems:
-        say(problem if problem.severity == "error" else f"{problem} (warning)")
+    for line in _told(problems):
+        say(line)
     errors = [problem for problem in problems if problem.severity == "error" or args.strict]
     names = chosen or validated_categories(dataset)
     entries = sum(len(dataset.index(name)) for name in names)
@@ -73,6 +77,32 @@ def run(args: argparse.Namespace) -> int:
     found = f"{counted(len(errors), 'error')}, {counted(len(problems) - len(errors), 'warning')}"
     say(told + (found if problems else "all fine"), file=sys.stderr)
     return 1 if errors else 0
+
+
+def _told(problems: list[DataProblem]) -> Iterator[str]:
+    """A line a problem; of more than `MOST` of one kind in a file the first, and the lines of the others."""
+    kinds: dict[tuple[str, ...], list[DataProblem]] = {}
+    for problem in problems:
+        kinds.setdefault(_kind(problem), []).append(problem)
+    for problem in problems:
+        alike = kinds[_kind(problem)]
+        mark = "" if problem.severity == "error" else " (warning)"
+        if len(alike) <= MOST or problem is alike[0]:
+            yield f"{problem}{mark}"
+        if len(alike) > MOST and problem is alike[0]:
+            yield f"{problem.path}: {len(alike) - 1:,} more like this{mark}, in line {_lines_text(alike[1:])}"
+
+
+def _kind(problem: DataProblem) -> tuple[str, ...]:
+    field, _, rest = re.sub(r"\d+", "", problem.message).partition(": ")
+    return str(problem.path), problem.severity, field, rest.rpartition(": ")[2]
+
+
+def _lines_text(problems: list[DataProblem]) -> str:
+    """The lines of problems, neighbours as a range."""
+    numbers = sorted({problem.line for problem in problems})
+    runs = [[line for _, line in group] for _, group in groupby(enumerate(numbers), lambda pair: pair[1] - pair[0])]
+    return ", ".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs)
 
 
 def _register(where: str) -> None:

@@ -35,7 +35,7 @@ def test_a_comparison_is_printed_and_written(
     assert "1 improved, 20 regressed, 79 unchanged" in printed
     (row,) = [row.split() for row in printed.splitlines() if row.startswith("parallel ") and "-40.00" in row]
     assert row[:7] == ["parallel", "50", "90.00", "%", "50.00", "%", "-40.00"]
-    assert printed.index("parallel_25: passed → value_error:string") < printed.index("improved\n")
+    assert printed.index("parallel_25: passed → value_error:string") < printed.index("\nimproved\n")
     assert ["passed", "WRONG_ANSWER", "20"] in [row.split() for row in printed.splitlines()]
     text = (tmp_path / "out" / "c.markdown").read_text()
     assert "| parallel | 50 | 90.00 % | 50.00 % | -40.00 |" in text

@@ -104,7 +104,7 @@ def test_every_draft_can_be_used_once_filled(kind: str, tmp_path: Path, capsys: 
     lines = tmp_path / "own.jsonl"
     lines.write_text("".join(json.dumps({**draft, "reviewed": True}) + "\n" for draft in drafts))
     assert main(["validate", str(lines), "--strict", "--no-proof"]) == 1
-    assert capsys.readouterr().out.count("still to be written") >= len(drafts)
+    assert "still to be written" in capsys.readouterr().out
     for draft in drafts:
         answer = draft["possible_answer"] = filled(draft.get("possible_answer"))
         draft["question"][0][0]["content"] = f"Please: {json.dumps(answer)}"
