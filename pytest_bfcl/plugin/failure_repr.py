@@ -114,8 +114,8 @@ class FoldedErrors:
 class FoldedFailures:
     """Takes the entries' failures and errors out of pytest's short summary, which cuts their reasons.
 
-    `lines` lists them instead. Counts and the failures' own texts do not change. With ``-vv``, or without ``f`` (errors:
-    ``E``) in ``-r``, pytest's list is printed.
+    `lines` lists them instead. Counts and the failures' own texts do not change. With ``-vv``, or without ``f``
+    (errors: ``E``) in ``-r``, pytest's list is printed.
     """
 
     def __init__(self) -> None:
