@@ -1,7 +1,7 @@
-"""What to do about a failure when a known pitfall is its cause: one sentence, or nothing.
+"""Advice for a failure whose cause is a known mistake: one sentence, or nothing.
 
-A reason names the function that looks for its pitfalls. It sees only the details and the reply, cheaply: it runs for
-every failure.
+A reason names its advice function. The function gets only the details and the reply and must be fast, because it runs
+for every failure.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.transcript import Transcript
 
 _LOOKED_AT = 4000
-"""Characters of a reply that are looked at."""
+"""Characters of a reply that are read."""
 
 _THOUGHTS = "Thoughts stand in the reply's text: --bfcl-think strip (score --think strip) takes them out."
 _FENCED = re.compile(r"\A\s*```[A-Za-z]+\s")
@@ -40,7 +40,7 @@ _JAVA_SUFFIX = {"long": "L", "float": "f"}
 
 
 def lost_call(decoder: str) -> str:
-    """The decoder of this name finds a call in a text where native calls were due."""
+    """The decoder of this name finds a call in a text where native calls were expected."""
     return (
         f"The server's parser lost a call that is in the text ({decoder} reads it): start the server with the parser "
         f"of this model, or read the text with --bfcl-decoder {decoder}."
@@ -48,7 +48,7 @@ def lost_call(decoder: str) -> str:
 
 
 def unread_reply(details: UnreadDetails, entry: Entry, transcript: Transcript) -> str | None:
-    """A reply that does not decode: its notation has a fault that is seen often."""
+    """A reply that does not decode because of a frequent mistake in its notation."""
     reply = transcript.first_reply
     text = (reply.text or "")[:_LOOKED_AT]
     if not reply.tool_calls and strip(text).answer != text:
@@ -84,7 +84,7 @@ def unread_reply(details: UnreadDetails, entry: Entry, transcript: Transcript) -
 
 
 def _offered(entry: Entry) -> set[str]:
-    """The names of the functions offered, as documented and as they go over the wire."""
+    """The names of the offered functions, as documented and as sent."""
     names = [str(function.get("name")) for function in entry.function]
     return {*names, *(name.replace(".", "_") for name in names)}
 
@@ -112,7 +112,7 @@ def unnamed_argument(details: CallDetails, entry: Entry, transcript: Transcript)
 
 
 def wrong_type(details: ValueDetails, entry: Entry, transcript: Transcript) -> str | None:
-    """A value that is right but for its type."""
+    """A value that is right except for its type."""
     called, kind = details.called, details.type or ""
     if entry.language != "python" and isinstance(called, str):
         suffix = _JAVA_SUFFIX.get(kind) if entry.language == "java" else None
@@ -133,7 +133,7 @@ def wrong_type(details: ValueDetails, entry: Entry, transcript: Transcript) -> s
 
 
 def wrong_element(details: ValueDetails, entry: Entry, transcript: Transcript) -> str | None:
-    """A list that is right but for the type of its elements."""
+    """A list that is right except for the type of its elements."""
     called, kind = details.called, details.type or ""
     if not isinstance(called, list):
         return None
@@ -154,7 +154,7 @@ def quoted_text(details: ValueDetails, entry: Entry, transcript: Transcript) -> 
 
 
 def wrong_order(details: ValueDetails, entry: Entry, transcript: Transcript) -> str | None:
-    """A list that is right but for its order."""
+    """A list that is right except for its order."""
     called, expected = details.called, details.expected
     if not isinstance(called, list) or not isinstance(expected, list):
         return None

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 _IGNORED = str.maketrans("", "", ",./-_*^()")
 _OBJECT_LIMIT = 20_000
-"""Longest message that is read as an object, in characters."""
+"""Longest message that is parsed as an object, in characters."""
 
 
 def check_answer(entry: Entry, transcript: Transcript, rules: RuleSet = OFFICIAL) -> Verdict:
-    """The verdict of one agentic conversation; raises `HarnessError` when the entry has no list of answers."""
+    """The verdict of one agentic conversation. Raises `HarnessError` if the entry has no list of answers."""
     answers = entry.possible_answer
     if not isinstance(answers, list) or not answers:
         raise HarnessError(HarnessTrouble.DATA, f"{entry.id}: there is no list of accepted answers")
@@ -40,7 +40,8 @@ def check_answer(entry: Entry, transcript: Transcript, rules: RuleSet = OFFICIAL
 
 
 def last_message(transcript: Transcript, turn: int | None = None) -> str | None:
-    """The raw reply of the last step (of one turn) that called nothing, as text; ``None`` if there is none or empty."""
+    """The raw reply of the last step (of one turn) without a call, as text; ``None`` if there is none or it is
+    empty."""
     for step in reversed(transcript.steps if turn is None else transcript.turns[turn].steps):
         if step_calls(step, transcript) is None:
             raw: Any = step.reply.output
@@ -65,7 +66,7 @@ def normalise(text: str) -> str:
 
 
 def _contains_word(text: str, answer: str, *, free_edges: bool = False) -> bool:
-    r"""What ``re.search(r"\b" + re.escape(answer) + r"\b", text)`` would say, in linear time.
+    r"""The result of ``re.search(r"\b" + re.escape(answer) + r"\b", text)``, in linear time.
 
     ``free_edges`` (C18): a symbol at the edge of the answer needs no word boundary there.
     """
@@ -93,7 +94,7 @@ def _is_word(character: str) -> bool:
 
 
 def _answer_part(message: str) -> str:
-    """The value of ``answer`` if the message is the asked-for object (JSON or Python notation), else the message."""
+    """The value of ``answer`` if the message is the required object (JSON or Python notation), else the message."""
     text = message.strip().strip("`").strip()
     for word in ("json", "python"):
         text = text.removeprefix(word)

@@ -1,4 +1,5 @@
-"""Calls against possible answers: pairing, the check of one call, Java's and JavaScript's arguments (spec §4 to §7)."""
+"""Compares calls with possible answers: pairing, the check of one call, Java's and JavaScript's arguments (spec §4 to
+§7)."""
 
 from __future__ import annotations
 
@@ -30,7 +31,7 @@ def check_literal(
     *,
     required: bool = False,
 ) -> BrokenValue | None:
-    """A Java or JavaScript argument (a text) against its acceptable values; ``None`` when it is one of them."""
+    """A Java or JavaScript argument (a text) and its acceptable values; ``None`` if it is one of them."""
     if type(value) is not str:
         return BrokenValue(_NO_TEXT[language], ValueDetails(expected=answers, called=value, type=kind.words))
     converted = _converted(value, kind, language, rules)
@@ -88,10 +89,9 @@ _ANSWER_SHAPE = "a possible answer must be {function: {parameter: [acceptable va
 
 
 class CallRules(NamedTuple):
-    """What the check of a call depends on besides call, document and answer.
-
-    ``underscore_names``: names went over the wire with dots replaced, and are expected so. ``functions``: all offered
-    documents (rule C5 asks whether a spelling is unambiguous).
+    """The context of a call's check besides call, document and answer. ``underscore_names``: names were sent with dots
+    replaced, and are expected in this form. ``functions``: all offered documents (rule C5 needs them to see whether a
+    spelling is unambiguous).
     """
 
     language: str = "python"
@@ -103,8 +103,8 @@ class CallRules(NamedTuple):
 def check_calls(calls: Sequence[Call], answers: Sequence[Fields], rule: str, how: CallRules) -> Verdict:
     """Calls against the answers of one entry under the rule ``simple``, ``multiple`` or ``parallel``.
 
-    ``answers``: list of one-key ``{function: {parameter: [acceptable values]}}``. Raises `HarnessError` (kind
-    ``data``) when documents or answers cannot be used.
+    ``answers``: list of one-key ``{function: {parameter: [acceptable values]}}``. Raises `HarnessError` (kind ``data``)
+    for unusable documents or answers.
     """
     if not how.functions or not answers:
         raise HarnessError(HarnessTrouble.DATA, "the entry has no function documents or no possible answers")
@@ -132,7 +132,7 @@ def _wrong_call(broken: BrokenRule, call: int, wanted: Fields) -> Verdict:
 
 
 def check_call(call: Call, document: Fields, answer: Fields, how: CallRules) -> BrokenRule | None:
-    """One call against one document and one answer (spec §5); ``None`` when it is right."""
+    """One call, one document and one answer (spec §5); ``None`` if the call is right."""
     name, arguments = call
     expected = str(document.get("name", ""))
     if not same_name(name, expected, how):
@@ -174,7 +174,7 @@ def check_call(call: Call, document: Fields, answer: Fields, how: CallRules) -> 
 
 
 def _is_default(schema: object, answers: Sequence[Any], how: CallRules) -> bool:
-    """Whether leaving an optional argument out gives it an accepted value: its documented default (C9)."""
+    """Whether the default of an omitted optional argument is an accepted value (C9)."""
     if "C9" not in how.rules or how.language != "python" or not isinstance(schema, Mapping) or "default" not in schema:
         return False
     return check_value(schema["default"], schema, answers, how) is None
@@ -190,7 +190,7 @@ def _left_out(
 def check_value(
     value: object, schema: object, answers: Sequence[Any], how: CallRules, *, required: bool = False
 ) -> BrokenValue | None:
-    """One argument against its acceptable values, in the entry's language."""
+    """One argument and its acceptable values, in the entry's language."""
     if type(answers) is not list:
         raise HarnessError(HarnessTrouble.DATA, _ANSWER_SHAPE)
     kind = parameter_type(schema, how.language)
@@ -274,7 +274,7 @@ def _answer_name(answer: Fields) -> str:
 
 
 def _accepted(answer: Fields) -> Parsed:
-    """Parameter → acceptable values of one answer; raises `HarnessError` when it has another shape."""
+    """Parameter → acceptable values of one answer. Raises `HarnessError` for another shape."""
     for accepted in answer.values():
         if type(accepted) is dict:
             return accepted

@@ -1,7 +1,5 @@
-"""The corrected rules: their names, what each fixes, and which of them a caller selects.
-
-The list is the corrected spec's. A set of rule names travels through decoding and checking; the empty set is the
-official behaviour, so every rule can be switched on its own.
+"""The corrected rules: names, fixes, and selection. The list is the corrected spec's. Decoding and checking receive a
+set of rule names. The empty set means the official rules, and each rule can be switched separately.
 """
 
 from __future__ import annotations
@@ -11,7 +9,7 @@ from collections.abc import Callable, Iterable
 from pytest_bfcl.failures import UsageError
 
 RuleSet = frozenset[str]
-"""Names of the corrected rules in force; empty under official rules."""
+"""Names of the active corrected rules; empty under official rules."""
 
 CORRECTED_RULES: dict[str, str] = {
     "C1": "signs: only a minus sign negates",
@@ -33,7 +31,7 @@ CORRECTED_RULES: dict[str, str] = {
     "C17": "quiet turns: a call in a turn that should have none fails",
     "C18": "answers: symbols at the edge of an answer are matched; only `answer` is searched in an object",
 }
-"""Rule name → what it fixes. C19 (leaks) cannot be switched and C20 (partial scores) is not a checker's."""
+"""Rule name → what it fixes. C19 (leaks) cannot be switched; C20 (partial scores) belongs to no checker."""
 
 OFFICIAL: RuleSet = frozenset()
 CORRECTED: RuleSet = frozenset(CORRECTED_RULES)
@@ -49,7 +47,7 @@ RULES_OF_CHECKER: dict[str, tuple[str, ...]] = {
 
 
 def rule_set(rules: str | Iterable[str]) -> RuleSet:
-    """``"official"``, ``"corrected"`` or names of rules as a set of names; raises `UsageError` for unknown names."""
+    """``"official"``, ``"corrected"`` or names of rules as a set of names. Raises `UsageError` for unknown names."""
     if rules == "official":
         return OFFICIAL
     if isinstance(rules, frozenset) and rules <= CORRECTED:
@@ -65,9 +63,10 @@ def rule_set(rules: str | Iterable[str]) -> RuleSet:
 
 
 def deciding_rules(candidates: Iterable[str], holds: Callable[[RuleSet], bool]) -> tuple[str, ...]:
-    """The smallest set (by dropping one rule after the other) under which ``holds`` is still true.
+    """The smallest set (by dropping one rule after the other) for which ``holds`` is still true.
 
-    ``holds(rules)`` says whether judging under these rules gives the corrected outcome; it is true for all candidates.
+    ``holds(rules)`` returns whether judging under these rules gives the corrected outcome; it is true for all
+    candidates.
     """
     kept = list(candidates)
     for name in list(kept):

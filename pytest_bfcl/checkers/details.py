@@ -1,7 +1,7 @@
-"""What a verdict contains beyond its reason: a small record for each family of reasons, written to and read from JSON.
+"""The details of a verdict besides its reason: a small record for each family of reasons, as JSON and back.
 
-The JSON object is the ``detail`` of a result line (docs/contracts.md). A field that does not apply is left out there.
-What is read back may come from anyone: a value of another type than the field's counts as not given.
+The JSON object is the ``detail`` of a result line (docs/contracts.md). Fields that do not apply are left out. Details
+read from a file are untrusted: a value of the wrong type counts as missing.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MAX_DEPTH = 8
 def plain(value: Any, depth: int = 0) -> Any:
     """A decoded value as something JSON can hold, bounded in depth, length and text size.
 
-    Short texts, the bulk of every value, are spared their own call.
+    Short texts, the most frequent values, take a shortcut.
     """
     cls = type(value)
     if cls is str:
@@ -55,7 +55,7 @@ _BIG = 2**1024
 
 
 def _key(key: object) -> str:
-    """The null key of ``**mapping`` arguments (ast_checker spec §3.2) as it is written."""
+    """How the null key of ``**mapping`` arguments (ast_checker spec §3.2) is written."""
     return "**" if key is None else str(key)[:200]
 
 
@@ -76,7 +76,7 @@ Object = Mapping[str, object]
 
 
 class _Untold:
-    """Marks a missing value where any value may be, ``None`` too."""
+    """Marks a missing value where every value is allowed, also ``None``."""
 
     __slots__ = ()
 
@@ -105,7 +105,8 @@ class Attempt(NamedTuple):
 
 @dataclass_transform(eq_default=False, kw_only_default=True)
 class _Record:
-    """A dataclass in all but one thing: only given fields are kept, since most failures have few.
+    """Like a dataclass, but stores only given fields, because most failures have few. It is made for every failure and
+    must be fast.
 
     It is made for every failure, so it has to be quick.
     """
@@ -121,10 +122,10 @@ class _Record:
 class Details(_Record):
     """Details of any family.
 
-    ``expected`` and ``called``: both sides of what is wrong. ``error``: a sentence of the part that refused. The rest
-    is added to a finished verdict: ``advice`` when a known pitfall is the cause; ``lost_call``, the format of a call
-    that the server's parser left in the text; ``underlying``, the reason of a failure that is caused by a cut reply;
-    ``corrected_rules`` that decided; ``reference``, what the original does here when it gives no verdict.
+    ``expected`` and ``called``: both sides of the difference. ``error``: the message of the part that failed. Other
+    fields are added to a finished verdict: ``advice`` for a known mistake; ``lost_call``, the format of a call that the
+    server's parser left in the text; ``underlying``, the reason of a failure caused by a cut reply; ``corrected_rules``
+    that decided; ``reference``, the original's behaviour if it gives no verdict.
     """
 
     expected: object = UNTOLD
@@ -147,7 +148,7 @@ class Details(_Record):
         return cls(**found)
 
     def to_json(self) -> Parsed:
-        """What applies, by its name in ``detail``."""
+        """The fields that are set, by name in ``detail``."""
         fields = _fields(type(self))  # type: ignore[arg-type]
         found = {}
         for name, value in self.__dict__.items():
@@ -165,7 +166,7 @@ class CallDetails(Details):
     """One call against one expected call: the function's name, or an argument that is missing or too much.
 
     ``call``: number of the call; ``wanted``: the expected one, ``{function: {parameter: [acceptable values]}}``;
-    ``function`` and ``param``: where it parts.
+    ``function`` and ``param``: the place of the difference.
     """
 
     call: int | None = None
@@ -174,7 +175,7 @@ class CallDetails(Details):
     param: object = UNTOLD
 
     def fill(self, expected: object, called: object) -> None:
-        """Tell both sides where they are not notified yet."""
+        """Fill in both sides where they are missing."""
         if self.expected is UNTOLD:
             self.expected = expected
         if self.called is UNTOLD:
@@ -197,7 +198,7 @@ class ValueDetails(CallDetails):
 
 
 class CountDetails(Details):
-    """Too many or too few calls: how many were due and made, and which."""
+    """Too many or too few calls: the expected and actual number, and the calls."""
 
     expected: int | None = None
     called: int | None = None
@@ -206,28 +207,28 @@ class CountDetails(Details):
 
 
 class ResultCountDetails(CountDetails):
-    """Too many or too few calls to be carried out; ``wanted`` are texts."""
+    """Too many or too few calls to execute; ``wanted`` are texts."""
 
 
 class TriedDetails(Details):
-    """Something expected that no call gives: its number, and the calls tried for it (``sub_errors`` in JSON)."""
+    """Something expected that no call gives: its number, and the compared calls (``sub_errors`` in JSON)."""
 
     answer: int | None = None
     attempts: tuple[Attempt, ...] = ()
 
     def to_json(self) -> Parsed:
-        """Also with the reasons of the tried calls alone."""
+        """Also with the reasons of the compared calls alone."""
         return super().to_json() | {"sub_error_types": [tried.reason for tried in self.attempts]}
 
 
 class MatchDetails(TriedDetails):
-    """An expected call without a made one: its form, and all calls."""
+    """An expected call without a matching one: its form, and all calls."""
 
     wanted: object = UNTOLD
 
 
 class ResultDetails(Details):
-    """What carrying one call out gave, against what it should have given; ``kind`` of the ``error`` where it failed."""
+    """The actual and the expected result of executing one call; ``kind`` of the ``error`` if it failed."""
 
     call: int | None = None
     wanted_call: str | None = None
@@ -242,15 +243,15 @@ class ResultMatchDetails(TriedDetails):
 
 
 class UnreadDetails(Details):
-    """A reply without a call that can be read, where one was due."""
+    """A reply without a readable call, where one was expected."""
 
 
 class UndueDetails(Details):
-    """Calls, or an attempt at one, where none was due."""
+    """Calls, or an attempted one, where none was expected."""
 
 
 class TurnDetails(Details):
-    """A turn of a conversation: expected and made calls as texts; ``results``: number of a made call → its result."""
+    """A turn of a conversation: expected and actual calls as texts; ``results``: number of a call → its result."""
 
     turn: int | None = None
     results: Object | None = None
@@ -262,14 +263,14 @@ class TurnDetails(Details):
 
 
 class StateDetails(TurnDetails):
-    """A simulated system in another state: its class, and path → ``{expected, called}`` of what differs."""
+    """A simulated system in another state: its class, and path → ``{expected, called}`` of the differences."""
 
     class_name: str | None = None
     difference: Object | None = None
 
 
 class ObtainedDetails(TurnDetails):
-    """Results that had to be obtained and were not, and the expected calls behind them."""
+    """Required results that are missing, and the expected calls that give them."""
 
     missing: list[object] | None = None
     missing_calls: list[object] | None = None
@@ -280,7 +281,7 @@ class QuietTurnDetails(TurnDetails):
 
 
 class EndDetails(TurnDetails):
-    """A conversation that ended before its time; ``last_turn`` is set where turns are missing."""
+    """A conversation that ended too early; ``last_turn`` is set if turns are missing."""
 
     last_turn: int | None = None
 
@@ -291,13 +292,13 @@ class EndDetails(TurnDetails):
 
 
 class AnswerDetails(Details):
-    """A final message against the accepted answers; ``steps`` there were, where there is no message."""
+    """A final message and the accepted answers; without a message, the number of ``steps``."""
 
     steps: int | None = None
 
 
 class ServerDetails(AnswerDetails):
-    """What a user's server reported of its state, after which turn, against what it must tell; ``asked``: by what."""
+    """The state that a user's server reported after a turn, and the expected state; ``asked``: the call or resource."""
 
     turn: int | None = None
     asked: str | None = None
@@ -309,15 +310,15 @@ class ServerDetails(AnswerDetails):
 
 
 class ReplyDetails(Details):
-    """A reply that was cut or refused; nothing else is known of it."""
+    """A reply that was cut or refused; it has no other details."""
 
 
 class TroubleDetails(Details):
-    """An infrastructure error: ``error`` says what happened."""
+    """An infrastructure error: ``error`` is its text."""
 
 
 class _Field(NamedTuple):
-    """How a field goes to and from JSON; ``read`` gives `UNTOLD` for a value of another type."""
+    """How a field is converted to and from JSON; ``read`` gives `UNTOLD` for a value of another type."""
 
     key: str
     read: Callable[[Any], object]
@@ -361,7 +362,7 @@ _KINDS: dict[object, tuple[Callable[[Any], object], Callable[[Any], object] | No
     tuple[Attempt, ...]: (_elsewhere, _attempts),
     object: (_same, plain),
 }
-"""Type of a field → how it is read and written; ``None``: as it is."""
+"""Type of a field → its conversion; ``None``: unchanged."""
 _KEYS = {"class_name": "class", "attempts": "sub_errors"}
 
 

@@ -1,4 +1,4 @@
-"""What the endings of a conversation's replies do to its verdict: nothing that was not answered passes."""
+"""The effect of the replies' endings on a verdict: an unanswered entry never passes."""
 
 from __future__ import annotations
 
@@ -26,13 +26,12 @@ if TYPE_CHECKING:
 OVERFLOW = Ending.OVERFLOW.value
 CUT = (Ending.CUT.value, Ending.FILTERED.value, OVERFLOW)
 Place = tuple[int, str, "Reply"]
-"""Turn, problem, and the reply that has it."""
+"""Turn, problem and reply."""
 
 
 class Ends:
-    """The replies of one transcript that did not end normally; most transcripts have none.
-
-    Replies without an ending (third-party outputs, most recordings) are judged by what they are.
+    """The replies of one transcript that did not end normally; most transcripts have none. Replies without an ending
+    (third-party outputs, most recordings) are judged by their content.
     """
 
     def __init__(self, transcript: Transcript) -> None:
@@ -50,11 +49,11 @@ class Ends:
         self.worst = self._worst() if self.places else None
 
     def weighed(self, verdict: Verdict, *, quiet: bool = False) -> Verdict:
-        """The checker's verdict in the light of the endings (docs/answers.md); ``quiet``: no call is right.
+        """The checker's verdict, changed by the endings (docs/answers.md); ``quiet``: no call is right.
 
-        Trouble is an error. A call that its API could not read, and a reply that ended before anything was said, pass
-        nowhere: an exception to the reference, which takes them for answers without a call (docs/fidelity.md, (d)).
-        Other failures are put down to the ending of the reply that decided.
+        An abnormal ending is an error. A call that its API could not read, and a reply without content, never pass. The
+        reference judges both as answers without a call (docs/fidelity.md, (d)). Other failures get the reason of the
+        deciding reply's ending.
         """
         if quiet and verdict.valid and self.begun:  # nobody could read the calls: begun ones are no answer without one
             problem = problem_of(self.begun[0])
@@ -78,14 +77,14 @@ class Ends:
         return verdict if verdict.valid else self._put_down(verdict)
 
     def _without_begun_call(self, verdict: Verdict) -> Verdict:
-        """A cut reply that begins a call is no answer without one, nor is what no longer fitted the context."""
+        """Whether a cut reply begins a call, or ends at the context limit, so that it is no answer without a call."""
         for _, problem, reply in self.places:
             if problem == OVERFLOW or (reply.text and begins_call(said(reply.text, cut=True))):
                 return Verdict.wrong(reasons.reply_reason(problem)).with_detail(reference=PASSED_BY_REFERENCE)
         return verdict
 
     def _worst(self) -> Place | None:
-        """The reply because of which the whole cannot pass, whatever its other content."""
+        """The reply because of which the conversation cannot pass, with any other content."""
         for kind in (TROUBLE, UNFINISHED, MALFORMED_CALL):
             found = next((place for place in self.places if place[1] == kind), None)
             if found is not None:
@@ -103,7 +102,7 @@ class Ends:
 
 
 def _silent(reply: Reply) -> str | None:
-    """What speaks against a reply that ended normally: its text holds thoughts and nothing else."""
+    """The problem of a reply that ended normally: its text has only thoughts."""
     return None if is_answered(reply) or not reply.text or reply.text.isspace() else NOTHING_SAID
 
 

@@ -32,7 +32,7 @@ def language_of(entry: Entry) -> str:
 
 
 def return_format_of(entry: Entry) -> str:
-    """The notation replies are read in: the entry's, or its language's."""
+    """The notation of replies: the entry's, or its language's."""
     return entry.return_format if entry.return_format != "python" or entry.config else language_of(entry)
 
 
@@ -44,13 +44,13 @@ def reply_of(transcript: Transcript) -> Reply:
 
 
 def single_turn_calls(entry: Entry, transcript: Transcript, rules: RuleSet = OFFICIAL) -> list[Call]:
-    """The calls of a single-turn conversation; raises `DecodeError` when there are none to read."""
+    """The calls of a single-turn conversation. Raises `DecodeError` if none can be read."""
     stored = stored_calls(transcript)
     return single_turn_decoder(entry, transcript).calls(rules) if stored is None else stored
 
 
 def stored_calls(transcript: Transcript) -> list[Call] | None:
-    """The calls of a transcript that was stored decoded; ``None`` when the reply is to be read."""
+    """The calls of a transcript that was stored decoded; ``None`` if the reply must be read."""
     if not transcript.decoded or not transcript.steps or transcript.steps[0].calls is None:
         return None
     if transcript.steps[0].call_texts:
@@ -59,7 +59,7 @@ def stored_calls(transcript: Transcript) -> list[Call] | None:
 
 
 def single_turn_decoder(entry: Entry, transcript: Transcript) -> ReplyDecoder:
-    """What reads the only reply of a single-turn conversation, under any rules."""
+    """Reads the only reply of a single-turn conversation, under any rules."""
     if transcript.mode == "fc" and transcript.decoder is None:  # nothing below matters to native calls
         return ReplyDecoder(reply_of(transcript), "fc")
     return ReplyDecoder(
@@ -73,11 +73,11 @@ def single_turn_decoder(entry: Entry, transcript: Transcript) -> ReplyDecoder:
 
 
 STEP_LIMIT = 20
-"""Executed steps a turn may have; one more is executed and ends the conversation (multi_turn spec §2.1)."""
+"""Executed steps of a turn; one more is executed and ends the conversation (multi_turn spec §2.1)."""
 
 
 def step_calls(step: Step, transcript: Transcript) -> list[str] | None:
-    """The call texts of one step; ``None`` when its reply does not decode, decodes to nothing, or is text only."""
+    """The call texts of one step; ``None`` if its reply does not decode, decodes to nothing, or is text only."""
     calls = None if step.calls is None else step.call_texts
     if calls is None and step.error is None and not transcript.decoded:
         try:
@@ -88,18 +88,17 @@ def step_calls(step: Step, transcript: Transcript) -> list[str] | None:
 
 
 def turn_calls(turn: Turn, transcript: Transcript) -> list[list[str]]:
-    """The steps of one turn that called something; others are dropped as a whole (multi_turn spec §4.1)."""
+    """The steps of one turn with calls; others are dropped completely (multi_turn spec §4.1)."""
     return [calls for step in turn.steps if (calls := step_calls(step, transcript)) is not None]
 
 
 def ran_away(transcript: Transcript) -> bool:
-    """Whether a step makes more calls than are carried out."""
+    """Whether a step has more calls than are executed."""
     return any(len(calls) > CALLS_A_STEP for turn in transcript.turns for calls in turn_calls(turn, transcript))
 
 
 def was_forced(transcript: Transcript) -> bool:
-    """Whether the step limit ended the conversation; derived from the number of steps where it was not given
-    recorded."""
+    """Whether the step limit ended the conversation; if not recorded, by the number of steps."""
     if transcript.forced_quit:
         return True
     return bool(transcript.decoded and transcript.turns) and (
@@ -108,7 +107,7 @@ def was_forced(transcript: Transcript) -> bool:
 
 
 def missing_results(expected: Iterable[str], obtained: Iterable[str]) -> list[str]:
-    """Expected results that are not among the obtained ones, each obtained one counting once (multiset inclusion)."""
+    """Expected results that are missing among the obtained ones, each of which counts once (multiset inclusion)."""
     held = Counter(obtained)
     missing = []
     for result in expected:

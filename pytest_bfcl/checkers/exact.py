@@ -1,7 +1,7 @@
-"""Calls that are right under every rule set, decided quickly: documented classes, values equal to an acceptable one.
+"""A fast check for calls that are right under every rule set: documented classes, values equal to an acceptable one.
 
-Most calls are of this kind. `exactly_right` only ever says yes where `check_call` would find no problem; whatever is
-unusual gets a no, and the full check decides.
+Most calls are of this kind. `exactly_right` is true only if `check_call` would find no problem. For unusual values it
+is false, and the full check decides.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def all_exactly_right(
 
 
 def _document(functions: Sequence[Fields], answer: object) -> Fields | None:
-    """The first document of the function an answer names, as far as both have the usual shape."""
+    """The first document of the function that an answer names, if both have the usual shape."""
     if type(answer) is dict:
         for name in answer:
             for document in functions:
@@ -97,7 +97,7 @@ def exactly_right(
 
 
 def _same_class(value: Any, values: list[Any], schema: Fields) -> bool:
-    """Whether a value equal to one of ``values`` is of its class and of the documented one; texts come before."""
+    """Whether a value equal to one of ``values`` has its class and the documented class; texts are handled earlier."""
     cls = type(value)
     expected = PYTHON_CLASSES.get(schema["type"])
     if cls is list:
@@ -113,7 +113,7 @@ def _same_class(value: Any, values: list[Any], schema: Fields) -> bool:
 
 
 def _equal_object(value: Fields, alternative: object) -> bool:
-    """An object of scalars, each of the class of an equal acceptable value; keys left out may be."""
+    """An object of scalars, each with the class of an equal acceptable value; keys may be missing."""
     if type(alternative) is not dict or not value.keys() <= alternative.keys():
         return False
     for key, accepted in alternative.items():
@@ -132,7 +132,7 @@ def _equal_object(value: Fields, alternative: object) -> bool:
 
 
 def _equal_elements(value: list[Any], values: list[Any], schema: Fields) -> bool:
-    """Lists of scalars of the documented class, among alternatives that are lists; a default may be one more (C9)."""
+    """Lists of scalars of the documented class, among alternatives that are lists; a default is one more (C9)."""
     if "default" in schema:
         return False
     element = PYTHON_CLASSES.get(schema["items"]["type"])

@@ -1,6 +1,6 @@
-"""Expectations, compared with a conversation: one implementation for entries, Python and recorded tools.
+"""Compares expectations with a conversation: one implementation for entries, Python and recorded tools.
 
-Shapes and values are `pytest_bfcl.dataset.expectation`'s; docs/expectations.md is the page for people.
+`pytest_bfcl.dataset.expectation` has shapes and values; docs/expectations.md is the page for users.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ SHOWN_CHARS = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """One call that the model made: in which step of the conversation, and whether it was carried out.
+    """One call of the model: its step in the conversation, and whether it was executed.
 
-    Carried out is what was sent and answered without an error.
+    A call counts as executed if it was sent and answered without an error.
     """
 
     call: Call
@@ -52,7 +52,7 @@ class Made:
 
 
 def conversation_verdict(each: Expectation, transcript: Transcript, turn: int, rules: RuleSet) -> Verdict | None:
-    """``None`` if an assertion about the text or the calls holds after a turn, else the verdict."""
+    """``None`` if an assertion about the text or the calls is met after a turn, else the verdict."""
     if each.kind in ("answer", "said"):
         return _answer_verdict(transcript, turn, each, rules)
     made = calls_made(transcript, turn)
@@ -61,13 +61,13 @@ def conversation_verdict(each: Expectation, transcript: Transcript, turn: int, r
 
 
 def state_verdict(each: Expectation, told: Any, turn: int, asked: str) -> Verdict | None:
-    """``None`` if a value that describes the state is as it must be; what is not there is ``{ABSENT: True}``."""
+    """``None`` if a value of the state is as expected; a missing one is ``{ABSENT: True}``."""
     there = told != {ABSENT: True}
     return None if each.holds(told, there=there) else wrong(reasons.SERVER_STATE, turn, each.wanted, told, asked)
 
 
 def calls_made(transcript: Transcript, turn: int) -> list[Made]:
-    """Every call that was attempted up to the end of a turn, in order. What is no call of a tool counts as none."""
+    """Every attempted call up to the end of a turn, in order. A call of no tool does not count."""
     found: list[Made] = []
     told = transcript.extra.get(FAILED_CALLS)
     failed = Counter(told if isinstance(told, list) else ())
@@ -85,7 +85,7 @@ def calls_made(transcript: Transcript, turn: int) -> list[Made]:
 
 
 def broken_rule(each: Expectation, made: Sequence[Made]) -> str | None:
-    """What of the calls is not as it must be, in words; ``None`` if all is."""
+    """The problem of the calls in words; ``None`` without one."""
     attempted = each.attempted is not None or each.not_called is not None
     counted = [one for one in made if one.carried_out or attempted]
     calls = [one.call for one in counted]
@@ -111,7 +111,7 @@ def _call_text(wanted: CalledTool) -> str:
 
 
 def fits(call: Call, wanted: CalledTool) -> bool:
-    """Whether a call is one that is looked for."""
+    """Whether a call is one of the expected ones."""
     names = [portable_name(each) for each in wanted.names]
     if "*" not in wanted.names and portable_name(str(call.name)) not in names:
         return False
@@ -124,7 +124,7 @@ def fits(call: Call, wanted: CalledTool) -> bool:
 
 
 def _exact(each: Expectation, made: Sequence[Made]) -> bool:
-    """In this order; where steps are listed the model's steps must be those."""
+    """In this order; listed steps must be the model's steps."""
     listed = each.exact or []
     if not any(isinstance(one, list) for one in listed):
         wanted = each.listed
@@ -162,7 +162,7 @@ def _in_order(each: Expectation, made: Sequence[Made]) -> bool:
 
 
 def _pairs(wanted: Sequence[CalledTool], calls: Sequence[Call]) -> int:
-    """How many of the wanted calls can have a made one each."""
+    """How many of the expected calls can have a different actual one each."""
     owner: dict[int, int] = {}
     return sum(
         augment(number, len(calls), lambda answer, call: fits(calls[call], wanted[answer]), owner)
@@ -214,7 +214,7 @@ def _short_text(value: Any) -> str:
 
 
 def check_served(entry: Entry, transcript: Transcript, rules: RuleSet = OFFICIAL) -> Verdict:
-    """The first expectation that does not hold decides; raises `HarnessError` when the state was not recorded."""
+    """The first expectation that is not met decides. Raises `HarnessError` if the state was not recorded."""
     turns = len(entry.question)
     if transcript.forced_quit or len(transcript.turns) != turns:
         end = EndDetails(expected=f"{turns} turns", called=f"{len(transcript.turns)} turns")
@@ -230,7 +230,7 @@ def check_served(entry: Entry, transcript: Transcript, rules: RuleSet = OFFICIAL
 
 
 def _untouched_verdict(entry: Entry, transcript: Transcript) -> Verdict | None:
-    """``None`` if nothing changed but what the looks at the state are about, or what they allow to change."""
+    """``None`` if only places changed that expectations describe or allow to change."""
     told = transcript.extra.get(TOUCHED)
     only = [place for each, _ in states_of(entry.expect) for place in each.only or ()]
     places = not_allowed(told, only) if isinstance(told, list) else []
@@ -242,7 +242,7 @@ def _untouched_verdict(entry: Entry, transcript: Transcript) -> Verdict | None:
 def _failure_of(
     entry: Entry, transcript: Transcript, each: Expectation, place: tuple[int, int], rules: RuleSet
 ) -> Verdict | None:
-    """``None`` if one assertion holds, else the verdict where it alone decides."""
+    """``None`` if one assertion is met, else the verdict if it alone decides."""
     turn = len(entry.question) - 1 if each.turn is None else each.turn
     if each.looked_at is not None:
         return state_verdict(each, _observed_at(entry, transcript, *place), turn, each.looked_at.subject_text)

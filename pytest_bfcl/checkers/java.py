@@ -1,7 +1,6 @@
 """Text → Java value, as the reference converts it (ast_checker spec §8.1).
 
-`convert` returns the text unchanged when it does not recognise it. All searches are linear in the length of the text:
-models write the text.
+`convert` returns an unrecognised text unchanged. All searches are linear in the length of the text, which models write.
 """
 
 from __future__ import annotations
@@ -172,7 +171,7 @@ def _puts(body: str) -> list[tuple[str, str]]:
 
 
 class _ValueEnds:
-    """Where the value behind a key begins and where it ends: at the first ``)`` of its line, -1 without one."""
+    """Start and end of the value after a key: it ends at the first ``)`` of its line, -1 without one."""
 
     def __init__(self, body: str) -> None:
         self._body = body

@@ -1,7 +1,7 @@
 """Text → JavaScript value, as the reference converts it (ast_checker spec §8.2).
 
-`convert` returns the text unchanged (for ``array`` and ``dict`` trimmed) when it does not recognise it. All searches
-are linear in the length of the text: models write the text.
+`convert` returns an unrecognised text unchanged (for ``array`` and ``dict`` trimmed). All searches are linear in the
+length of the text, which models write.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def _number(text: str, word: str) -> Any:
 
 
 def auto_typed(text: str) -> Any:
-    """A bare text as the value it looks like: bool, quoted text, Python number, else text."""
+    """A bare text as the value it resembles: bool, quoted text, Python number, else text."""
     text = text.strip()
     if text in ("true", "false"):
         return text == "true"
@@ -153,7 +153,7 @@ def _object(text: str) -> Any:
 
 
 def _pairs(body: str) -> list[tuple[str, str]]:
-    """Keys and values: a value ends at the first comma behind which a colon comes before any other comma."""
+    """Keys and values: a value ends at the first comma that is followed by a colon before any other comma."""
     pairs: list[tuple[str, str]] = []
     start = 0
     while True:
@@ -168,7 +168,7 @@ def _pairs(body: str) -> list[tuple[str, str]]:
 
 
 def _value_end(body: str, start: int) -> tuple[int, int]:
-    """Where a value ends and where the next pair begins."""
+    """The end of a value and the start of the next pair."""
     comma = body.find(",", start)
     while comma >= 0:
         other = body.find(",", comma + 1)

@@ -1,7 +1,6 @@
-"""A call of a tool in JSON Schema against its acceptable values: valid by the schema, then equal as JSON.
-
-The benchmark's type rules know its own type words only; here ``null``, ``anyOf``, ``$ref`` and the rest mean what JSON
-Schema says, for native calls and written ones alike.
+"""Checks a call of a tool in JSON Schema: valid by the schema, then equal to an acceptable value as JSON. The
+benchmark's type rules know only its own type words. Here ``null``, ``anyOf``, ``$ref`` and all other words have their
+meaning in JSON Schema, for native and written calls.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from pytest_bfcl.tools.schemas import compile_tools, surely_fits, wire_names
 
 
 def check_json_call(document: Fields, arguments: Mapping[Any, Any], accepted: Fields) -> BrokenRule | None:
-    """The arguments of a call of this tool; ``accepted``: parameter → values, `MARKER` among them: may be left out."""
+    """The arguments of a call of this tool; ``accepted``: parameter → values; `MARKER` among them makes it optional."""
     name = str(document["name"])
     given: Parsed = {str(key): as_json(value) for key, value in arguments.items()}
     if problem := argument_problem(document["parameters"], given):
@@ -53,14 +52,14 @@ def is_accepted(value: object, values: Sequence[Any]) -> bool:
 
 
 def as_json(value: Any) -> Any:
-    """What a call says as JSON holds it: written calls have tuples, too."""
+    """A call's value as JSON: written calls also have tuples."""
     if isinstance(value, tuple | list):
         return [as_json(each) for each in value]
     return {str(key): as_json(each) for key, each in value.items()} if isinstance(value, Mapping) else value
 
 
 def _same(wanted: Any, given: Any) -> bool:
-    """Equal as JSON, texts as the benchmark compares them: case, spaces and ``, . / - _ * ^`` do not matter."""
+    """Equal as JSON; texts as in the benchmark: case, spaces and ``, . / - _ * ^`` do not matter."""
     if isinstance(wanted, bool) or isinstance(given, bool):
         return wanted is given
     if isinstance(wanted, str) and isinstance(given, str):
@@ -76,10 +75,10 @@ __all__ = ["call_form", "native_calls"]
 
 
 def call_form(functions: Sequence[Fields], output: object, language: Language = "python") -> CallForm | None:
-    """The counts over an ``output`` of a result line, ``None`` for one without native calls.
+    """The counts for an ``output`` of a result line, ``None`` for one without native calls.
 
     ``functions`` are all documents the entry offers, held-out ones included. Each faulty call counts once: ``unknown``
-    names first, then ``broken`` arguments (no JSON object), then those ``invalid`` under the schema as it is sent
+    names first, then ``broken`` arguments (no JSON object), then those ``invalid`` under the sent schema
     (`pytest_bfcl.tools.schemas.compile_tools`; parameters of Java and JavaScript are sent as texts).
     """
     calls = native_calls(output)

@@ -1,6 +1,6 @@
 """Entry and transcript → verdict: the checker of the entry's category, under official or corrected rules.
 
-Nothing a model wrote makes a function of this module raise. Defects of the data become ``HARNESS_ERROR`` verdicts.
+No text of a model makes a function of this module raise. Defects of the data become ``HARNESS_ERROR`` verdicts.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 class Judgement:
     """Both verdicts of one transcript.
 
-    ``corrected_rules``: names of the corrected rules without which the corrected outcome would be the official one.
-    ``extra``: what goes beyond the reference (multi-turn: credit per turn, steps and calls against the ground truth's).
+    ``corrected_rules``: names of the corrected rules that change the outcome. ``extra``: figures beyond the reference
+    (multi-turn: credit per turn, steps and calls compared with the ground truth's).
     """
 
     official: Verdict
@@ -58,20 +58,20 @@ def judge(
 ) -> Verdict:
     """The verdict on one conversation.
 
-    ``rules``: ``official``, ``corrected``, or names of corrected rules (``{"C6", "C7"}``). ``simulators`` chooses the
-    classes multi-turn entries run on. Raises `UsageError` for unknown rules or simulators that are not installed.
+    ``rules``: ``official``, ``corrected``, or names of corrected rules (``{"C6", "C7"}``). ``simulators`` selects the
+    classes of multi-turn entries. Raises `UsageError` for unknown rules or simulators that are not installed.
     """
     return _Judge(entry, transcript, simulators).verdict(OFFICIAL if rules == "official" else rule_set(rules))
 
 
 def judge_under(entry: Entry, transcript: Transcript, *rule_sets: str | Iterable[str]) -> tuple[Verdict, ...]:
-    """`judge` under several rule sets, in their order; what they share is done once."""
+    """`judge` under several rule sets, in their order; common work is done once."""
     judged = _Judge(entry, transcript, "own")
     return tuple([judged.verdict(rule_set(rules)) for rules in rule_sets])
 
 
 def judge_both(entry: Entry, transcript: Transcript, *, simulators: Kind = "own") -> Judgement:
-    """Official and corrected verdict, the rules that made the difference, and figures beyond the reference."""
+    """Official and corrected verdict, the rules that make the difference, and figures beyond the reference."""
     judged = _Judge(entry, transcript, simulators)
     official = judged.verdict(OFFICIAL)
     row = CATEGORIES.get(entry.category)
@@ -85,20 +85,20 @@ def judge_both(entry: Entry, transcript: Transcript, *, simulators: Kind = "own"
 
 
 class _Judge:
-    """One transcript under judgement; reading the reply and the multi-turn replay serve all rule sets."""
+    """One transcript under judgement; its decoded reply and multi-turn replay serve all rule sets."""
 
     # Set when needed: most transcripts need one of these.
     _decoder: ReplyDecoder | None = None
     _native: list[Call] | None = None
     _right: list[Call] | None = None
-    """Calls found right under every rule set."""
+    """Calls that are right under every rule set."""
     right_under_all = False
-    """Whether native calls, which all rule sets read alike, passed a reply that ended normally."""
+    """Whether native calls, which all rule sets read alike, passed in a reply that ended normally."""
     _attempted: bool | None = None
     _lost: str | None = None
     _ends: Ends | None = None
     record: StateRecord | None = None
-    """The replay of a conversation that executes calls; it has figures beyond the reference."""
+    """The replay of a conversation that executes calls; it also gives figures beyond the reference."""
 
     def __init__(self, entry: Entry, transcript: Transcript, simulators: Kind) -> None:
         self.entry = entry
@@ -106,7 +106,7 @@ class _Judge:
         self.simulators: Kind = simulators
 
     def verdict(self, rules: RuleSet) -> Verdict:
-        """The verdict under one rule set, with advice where a known pitfall is the cause."""
+        """The verdict under one rule set, with advice for a known mistake."""
         try:
             ends = self._ends = self._ends or Ends(self.transcript)
             if self.right_under_all:
@@ -177,7 +177,7 @@ class _Judge:
         return check_calls(calls, answers, rule, CallRules(language, underscored, rules, functions))
 
     def _calls(self, rules: RuleSet) -> list[Call]:
-        """The calls of the only reply: the same list wherever the rules read the same; raises `DecodeError`."""
+        """The calls of the only reply: the same list for rules that read alike. Raises `DecodeError`."""
         transcript = self.transcript
         if transcript.decoded and (stored := stored_calls(transcript)) is not None:
             return stored
@@ -194,7 +194,7 @@ class _Judge:
         return self._decoder.calls(rules)
 
     def _no_call_due(self, rules: RuleSet) -> Verdict:
-        """Irrelevance: right when there is no call; names and arguments do not matter (ast_checker spec §9, C8)."""
+        """Irrelevance: right without a call; names and arguments do not matter (ast_checker spec §9, C8)."""
         reply = reply_of(self.transcript)
         if calls := self._any_call(reply).calls_if_any(rules):
             return Verdict.wrong(reasons.UNDUE_CALL, UndueDetails(expected="no call", called=calls))
@@ -203,14 +203,14 @@ class _Judge:
         return Verdict.passed()
 
     def _call_due(self, rules: RuleSet) -> Verdict:
-        """Relevance: right when there is a call, whichever it is."""
+        """Relevance: right with any call."""
         reply = reply_of(self.transcript)
         if self._any_call(reply).calls_if_any(rules):
             return Verdict.passed()
         return Verdict.wrong(reasons.NO_CALL, UnreadDetails(expected="a call", called=reply.output))
 
     def _any_call(self, reply: Reply) -> ReplyDecoder:
-        """What reads the reply where any call will do: Python or native calls, whatever the entry's format."""
+        """Reads a reply where any call is accepted: Python or native calls, in any format of the entry."""
         if self._decoder is None:
             self._decoder = ReplyDecoder(
                 reply, self.transcript.mode, functions=self.entry.function, decoder=self.transcript.decoder
@@ -236,7 +236,7 @@ class _Judge:
         return check_served(self.entry, self.transcript, rules)
 
     def _elsewhere(self, rules: RuleSet) -> Verdict:
-        """Categories of an extension; corrected rules change nothing where calls were carried out."""
+        """Categories of an extension; corrected rules change nothing for executed calls."""
         row = self.entry.row
         if row.checker == "sql" and self.entry.tables is None:
             return self._calls_against_answers(rules)
@@ -270,7 +270,7 @@ def _undecodable(error: DecodeError, transcript: Transcript) -> Verdict:
 
 
 def _advice(verdict: Verdict, entry: Entry, transcript: Transcript) -> str | None:
-    """What to do when a known pitfall is behind the failure (of the closest call, where several were tried)."""
+    """Advice for a known mistake behind the failure (of the closest call, if several were compared)."""
     reason, details = verdict.reason, verdict.details
     if isinstance(details, TriedDetails) and details.attempts:
         closest = max(details.attempts, key=lambda tried: tried.reason != reasons.WRONG_NAME.name)

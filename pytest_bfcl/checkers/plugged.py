@@ -1,7 +1,7 @@
-"""What other packages and our own extensions judge, by entry points.
+"""Checkers of other packages and of our own extensions, found by entry points.
 
 A checker in the group ``pytest_bfcl.checkers`` is named by an entry's field ``checker``; one in
-``pytest_bfcl.categories`` has the name of a group of categories, whose calls it carries out and judges.
+``pytest_bfcl.categories`` has the name of a group of categories, whose calls it executes and judges.
 """
 
 from __future__ import annotations
@@ -24,15 +24,14 @@ if TYPE_CHECKING:
 
 
 def own_checker(entry: Entry) -> str | None:
-    """The checker that an entry of a user's names instead of its category's."""
+    """The checker that a user's entry names instead of its category's."""
     name = None if entry.official else (entry.model_extra or {}).get("checker")
     return name if isinstance(name, str) and name else None
 
 
 def check_plugged(name: str, entry: Entry, transcript: Transcript) -> Verdict:
-    """The verdict of a checker ``(entry, transcript)``: a `Verdict`, true, or a text that says what is wrong.
-
-    Raises `HarnessError` if it is not installed, or it returns something else.
+    """The verdict of a checker ``(entry, transcript)``: a `Verdict`, true, or a text with the error. Raises
+    `HarnessError` if it is not installed, or returns something else.
     """
     point = entry_points.find("checkers", name)
     if point is None:
@@ -56,16 +55,15 @@ def check_plugged(name: str, entry: Entry, transcript: Transcript) -> Verdict:
 
 
 class CallServices(Protocol):
-    """What calls reach next to the model, in one run; safe to use from several threads."""
+    """The services that calls reach besides the model, in one run; safe to use from several threads."""
 
     def require(self, entry: Entry) -> None:
-        """Raise `EntrySkipped` before a request is sent when the entry could not be judged."""
+        """Raise `EntrySkipped` before a request if the entry could not be judged."""
         ...
 
     def execute(self, entry: Entry, transcript: Transcript) -> Transcript:
-        """Carry out the calls of a reply and write down what came out, where the checker finds it; returns it.
-
-        Raises `EntrySkipped` when a recording is missing, `HarnessError` when the ground truth cannot be carried out.
+        """Execute the calls of a reply and return a transcript with their results for the checker. Raises
+        `EntrySkipped` if a recording is missing, `HarnessError` if the ground truth cannot be executed.
         """
         ...
 
@@ -75,18 +73,18 @@ class CallServices(Protocol):
 
 
 class CategoryGroup(Protocol):
-    """What an entry point of ``pytest_bfcl.categories`` names: a module or an object."""
+    """The object or module of an entry point of ``pytest_bfcl.categories``."""
 
     def check(self, entry: Entry, transcript: Transcript) -> Verdict:
-        """The verdict on calls that were carried out."""
+        """The verdict on executed calls."""
         ...
 
     def problem(self, checker: str, rest: str, *, official: bool, archive: Path | None) -> str | None:
-        """Why entries that this checker judges cannot be run, ``None`` when they can."""
+        """Why entries of this checker cannot run; else ``None``."""
         ...
 
     def open_services(self, rest: str, *, official: bool, archive: Path | None, process: str) -> CallServices:
-        """What their calls reach; starts nothing before a call is made."""
+        """The services of their calls; each starts on the first call."""
         ...
 
     def every_reason(self) -> Sequence[Reason]:
@@ -94,19 +92,19 @@ class CategoryGroup(Protocol):
         ...
 
     def key_variables(self) -> Sequence[str]:
-        """Names of the environment variables that hold their keys: a run elsewhere needs them as well."""
+        """Environment variables with their keys, which a run on another machine needs as well."""
         ...
 
 
 def missing_group(group: str) -> str | None:
-    """What to say where nothing installed judges a group of categories, ``None`` where something does."""
+    """The message if no installed package judges a group of categories; else ``None``."""
     if entry_points.find("categories", group) is not None:
         return None
     return f"{group} categories are judged by an extension that is not installed here: install pytest-bfcl as a whole"
 
 
 def category_group(group: str) -> CategoryGroup:
-    """What judges a group of categories. Raises `HarnessError` when nothing installed does."""
+    """The judge of a group of categories. Raises `HarnessError` if none is installed."""
     point = entry_points.find("categories", group)
     if point is None:
         raise HarnessError(HarnessTrouble.CHECKER, str(missing_group(group)))

@@ -83,7 +83,7 @@ SERVER_CALLS = _FAILURES["mcp:calls_mismatch"]
 OWN_CHECKER = _FAILURES["own:checker"]
 
 ONE_NOTATION, COUNTED, COUNT_REMEDY = WRONG_SHAPE.remedy, WRONG_COUNT.headline, WRONG_COUNT.remedy
-"""Words that reasons of extensions share."""
+"""Names that reasons of extensions share."""
 
 # -- infrastructure errors: no verdict, no score --
 
@@ -130,7 +130,7 @@ def reason_named(name: str | None) -> Reason | None:
 
 
 def reply_reason(problem: str) -> Reason:
-    """The reason for a reply with this problem (`Reply.problem`); unknown problems get a reason too."""
+    """The reason for a reply with this problem (`Reply.problem`); unknown problems also get a reason."""
     name = f"reply:{problem}"
     known = reason_named(name)
     if known is not None:
@@ -139,7 +139,7 @@ def reply_reason(problem: str) -> Reason:
 
 
 def rule_of(name: str | None, detail: Mapping[str, object]) -> str:
-    """The rule of a reason; for an unknown reason, the rule that the line has."""
+    """The rule of a reason; for an unknown reason, the line's rule."""
     known = reason_named(name)
     if known is not None:
         return known.rule
@@ -148,7 +148,7 @@ def rule_of(name: str | None, detail: Mapping[str, object]) -> str:
 
 
 def remedy_of(name: str) -> str:
-    """What to do about a reason, in words; empty for an unknown one."""
+    """The remedy of a reason in words; empty for an unknown one."""
     known = reason_named(name)
     return "" if known is None else known.remedy
 

@@ -1,7 +1,6 @@
-"""The web as a conversation saw it: its recorded results answer the same searches when it is judged.
+"""The web as a conversation saw it: recorded results answer the same searches during judging.
 
-A checker reaches nothing outside. What the ground truth looks up and the conversation did not is not known, so it is a
-result that was not obtained.
+A checker reaches no network. A page that only the ground truth reads is unknown, and counts as a missing result.
 """
 
 from __future__ import annotations
@@ -27,20 +26,20 @@ _TOOLS = ("search_engine_query", "fetch_url_content")
 
 
 class NotLookedUp(LookupError):
-    """The conversation has no result of this."""
+    """The conversation has no result for this call."""
 
 
 class RecordedWeb:
-    """What the web tools gave in one conversation, by their arguments; each replay of it starts again.
+    """The results of the web tools in one conversation, by their arguments; each replay starts again.
 
-    It is what `WebSearchAPI` needs of a provider. Of a call made several times the results come in their order.
+    It serves `WebSearchAPI` as a provider. A repeated call gets its results in order.
     """
 
     def __init__(self, results: Mapping[tuple[str, str], list[str]]) -> None:
         self._results = {key: list(texts) for key, texts in results.items()}
 
     def search(self, keywords: str, max_results: int, region: str) -> list[Parsed] | Parsed:
-        """The recorded result of a search. Raises `NotLookedUp`, and what the search raised."""
+        """The recorded result of a search. Raises `NotLookedUp`, and the search's recorded error."""
         arguments = {"keywords": keywords, "max_results": max_results, "region": region}
         found: list[Parsed] | Parsed = self._value("search_engine_query", arguments)
         return found
@@ -70,7 +69,7 @@ class RecordedWeb:
 def recorded_results(entry: Entry, transcript: Transcript, executor: CallExecutor) -> dict[tuple[str, str], list[str]]:
     """Tool and arguments → result texts of every plain call of a web tool. ``executor`` knows the tools' names.
 
-    Raises `HarnessError` (kind ``search``) for a conversation whose results were not kept.
+    Raises `HarnessError` (kind ``search``) for a conversation without stored results.
     """
     from pytest_bfcl.checkers.entries import step_calls
     from pytest_bfcl.simulators.execution import split_call
@@ -95,7 +94,7 @@ def recorded_results(entry: Entry, transcript: Transcript, executor: CallExecuto
 
 
 def _bound(tool: str, args: tuple[Any, ...], kwargs: Fields) -> Parsed | None:
-    """All arguments by name, defaults too; ``None`` for arguments the tool does not take, which reached nothing."""
+    """All arguments by name, with defaults; ``None`` for arguments that the tool does not have."""
     from pytest_bfcl.agentic.web_search import WebSearchAPI
 
     try:

@@ -1,4 +1,4 @@
-"""Searches in text written by models, linear in its length: what a regex with ``.*?`` would find, without its cost."""
+"""Searches in models' texts in linear time: the results of a regex with ``.*?`` without its cost."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def find_spans(
 
 
 class Finder:
-    """Finds the next ``needle`` from growing positions, each part of the text looked at once."""
+    """Finds the next ``needle`` from growing positions; reads each part of the text once."""
 
     def __init__(self, text: str, needle: str) -> None:
         self._text = text
@@ -71,7 +71,7 @@ def line_end_from(text: str, start: int) -> int:
 
 
 def skip_space(text: str, start: int) -> int:
-    """Index of the first character at or after ``start`` that is no white space, or the text's length."""
+    """Index of the first character at or after ``start`` that is not white space, or the text's length."""
     end = len(text)
     while start < end and text[start].isspace():
         start += 1

@@ -1,7 +1,7 @@
-"""Multi-turn entries: the conversation's calls and the ground truth's run side by side, turn by turn.
+"""Judges multi-turn entries: runs the conversation's calls and the ground truth's, turn by turn.
 
-Both run on fresh simulators (multi_turn spec §4); nothing outlives the judgement. Corrected rules C16
-(step limit in the last turn) and C17 (calls in quiet turns) are switched by name.
+Both run on fresh simulators (multi_turn spec §4); they are discarded after judging. Corrected rules C16 (step limit in
+the last turn) and C17 (calls in quiet turns) are switched by name.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ Web = Mapping[tuple[str, str], list[str]]
 SHOWN_CALLS = 40
 SHOWN_RESULTS = 10
 SHOWN_CHARS = 300
-"""Calls of a failed turn, results of them, and characters of a result that a verdict's detail shows."""
+"""Limits of a verdict's detail: calls and results of a failed turn, characters of a result."""
 
 
 class WrongTurn(NamedTuple):
-    """The rule a turn breaks."""
+    """The rule that a turn breaks."""
 
     reason: Reason
     details: TurnDetails
@@ -46,9 +46,9 @@ class WrongTurn(NamedTuple):
 
 @dataclass(slots=True)
 class TurnRecord:
-    """What one turn came to: calls made (by step) with their results, expected ones, and what is wrong, if anything.
+    """The result of one turn: calls (by step) with their results, expected ones, and the problem, if any.
 
-    ``shares`` of state and response, where `replay` was asked for them; ``None`` where there is nothing to compare.
+    ``shares`` of state and response, if `replay` computed them; ``None`` if there is nothing to compare.
     """
 
     made: list[list[str]]
@@ -62,9 +62,9 @@ class TurnRecord:
 
 @dataclass(slots=True)
 class StateRecord:
-    """All turns of a conversation replayed against the ground truth; verdicts are read off it.
+    """All turns of a conversation replayed with the ground truth; gives verdicts.
 
-    ``expected_calls``: number of ground-truth calls of each turn, also of those the conversation did not reach.
+    ``expected_calls``: number of ground-truth calls of each turn, also of turns that were not reached.
     ``counts_differ``: the conversation has another number of turns than the ground truth.
     """
 
@@ -102,7 +102,7 @@ class StateRecord:
         return Verdict.passed()
 
     def wrong_in(self, number: int) -> WrongTurn | None:
-        """The rule that a turn breaks, with all its details; also of turns after the one that decided."""
+        """The rule that a turn breaks, with all details; also for turns after the one that decided."""
         turn = self.turns[number]
         if turn.wrong is None:
             return None
@@ -114,12 +114,12 @@ class StateRecord:
         return turn.wrong
 
     def extra(self) -> Parsed:
-        """What goes beyond the reference, turn by turn; nothing of it enters a score.
+        """Figures beyond the reference, turn by turn; none enters a score.
 
-        ``turn_credit``: 1 for a right turn, looked at for itself, also after a wrong one (a state that stays wrong is
-        wrong there too); 0 for turns never reached, ended by the step limit, or quiet with calls that C17 counts.
-        ``steps`` and ``calls``: replies that called something, and their calls, against
-        ``ground_truth_calls``. Quiet turns are those in which no call is due.
+        ``turn_credit``: 1 for a turn that is right on its own, also after a wrong one (a state that stays wrong is
+        wrong there too); 0 for turns not reached, ended by the step limit, or quiet with calls that C17 counts.
+        ``steps`` and ``calls``: replies with calls, and their calls, to compare with ``ground_truth_calls``. Quiet
+        turns expect no call.
         """
         credit = [int(turn.wrong is None and not turn.quiet_offence) for turn in self.turns]
         if self.forced and credit:
@@ -138,7 +138,7 @@ class StateRecord:
 
 
 def _telling_results(turn: TurnRecord) -> dict[str, str]:
-    """Number of a made call → its result text (shortened), where that helps to see what went wrong.
+    """Number of a call → its (shortened) result text, where that explains the failure.
 
     Errors, and results of functions whose expected result is missing.
     """
@@ -156,8 +156,8 @@ def _telling_results(turn: TurnRecord) -> dict[str, str]:
 def replay(entry: Entry, transcript: Transcript, kind: Kind = "own", *, shares: bool = False) -> StateRecord:
     """Run the conversation's calls and the ground truth's on two fresh sets of simulators.
 
-    A turn's outcome is found for every turn, also after a failed one; with ``shares`` also how much of it is right.
-    Raises `HarnessError` when the entry's data cannot be used, `UsageError` for simulators that are not installed.
+    Gives an outcome for every turn, also after a failed one; with ``shares`` also the right share of it. Raises
+    `HarnessError` for unusable data of the entry, `UsageError` for simulators that are not installed.
     """
     truth = _ground_truth(entry)
     away = ran_away(transcript)
@@ -192,7 +192,7 @@ def _judge_turn(
     results: Sequence[str],
     obtained: Sequence[str],
 ) -> WrongTurn | None:
-    """What is wrong with a turn that has expected calls: some call, then the state, then the results."""
+    """The problem of a turn with expected calls: no call, then the state, then the results."""
     if not made:
         return WrongTurn(reasons.EMPTY_TURN, TurnDetails())
     for class_name, wanted in theirs.simulators.items():
@@ -207,7 +207,7 @@ def _judge_turn(
 
 
 def _state_share(mine: CallExecutor, theirs: CallExecutor, expected: Sequence[str]) -> float | None:
-    """Of the classes that expected calls write to, or that differ, the share with the right state."""
+    """The share of classes with the right state, of those that expected calls write to or that differ."""
     at_stake = right = 0
     for class_name, wanted in theirs.simulators.items():
         differs = bool(state_difference(mine.simulators[class_name].public_state(), wanted.public_state()))
@@ -222,7 +222,7 @@ def _state_share(mine: CallExecutor, theirs: CallExecutor, expected: Sequence[st
 
 
 def _response_share(results: Sequence[str], obtained: Sequence[str]) -> float | None:
-    """The share of a turn's expected results that were obtained by then."""
+    """The share of a turn's expected results obtained by the end of the turn."""
     return 1 - len(missing_results(results, obtained)) / len(results) if results else None
 
 
@@ -236,8 +236,8 @@ def _offence(entry: Entry, number: int, calls: list[str], executor: CallExecutor
 def is_designed(entry: Entry, number: int) -> bool:
     """Whether a quiet turn is the entry's own (function held out, parameter missing), not inherited from its base.
 
-    Held-out functions name the turn after it. A missing parameter leaves no trace but the quiet turn itself: it is the
-    first one (inherited ones of the official data come after it).
+    Held-out functions name the turn after it. For a missing parameter it is the first quiet turn (inherited ones of the
+    official data come later).
     """
     if entry.missed_function:
         return number + 1 in entry.missed_function
@@ -258,7 +258,7 @@ def _function_names(entry: Entry) -> list[str]:
 
 
 def _recorded_web(entry: Entry, transcript: Transcript, kind: Kind, names: Mapping[str, str]) -> Web | None:
-    """What the web tools gave in the conversation, where the entry has them."""
+    """The results of the web tools in the conversation, if the entry has them."""
     if WEB not in entry.involved_classes:
         return None
     return recorded_results(entry, transcript, executor_of(entry, kind, names))
@@ -267,9 +267,9 @@ def _recorded_web(entry: Entry, transcript: Transcript, kind: Kind, names: Mappi
 def executor_of(
     entry: Entry, kind: Kind = "own", names: Mapping[str, str] | None = None, web: Web | None = None
 ) -> CallExecutor:
-    """Fresh simulators of an entry in its initial state; raises `HarnessError` when one cannot be loaded.
+    """Fresh simulators of an entry in its initial state. Raises `HarnessError` if one cannot be loaded.
 
-    ``web``: recorded results that answer the web tools, which reach nothing else here.
+    ``web``: recorded results, the only source of the web tools here.
     """
     from pytest_bfcl.simulators import CallExecutor, create_simulator
 
@@ -297,7 +297,7 @@ def executor_of(
 MAX_DIFFERENCES = 12
 MAX_DEPTH = 12
 MAX_SHOWN = 300
-"""Characters that are shown of a differing text, around the place where it differs."""
+"""Shown characters of a differing text, around the difference."""
 ABSENT = "(absent)"
 
 
@@ -328,7 +328,7 @@ def _equal(one: object, other: object) -> bool:
 
 
 def _leaves(path: str, wanted: object, mine: object, depth: int) -> Iterator[tuple[str, Any, Any]]:
-    """Paths under ``path`` at which the two values part, as ``(path, wanted, mine)``."""
+    """Paths under ``path`` where the two values differ, as ``(path, wanted, mine)``."""
     wanted, mine = _opened(wanted, mine)
     if depth < MAX_DEPTH and isinstance(wanted, Mapping) and isinstance(mine, Mapping):
         for key in [*wanted, *(key for key in mine if key not in wanted)]:
@@ -347,7 +347,7 @@ def _leaves(path: str, wanted: object, mine: object, depth: int) -> Iterator[tup
 
 
 def _opened(wanted: object, mine: object) -> tuple[Any, Any]:
-    """Objects of one class as their public attributes, where these show the difference."""
+    """Objects of one class as their public attributes, if these show the difference."""
     if type(wanted) is type(mine) and hasattr(wanted, "__dict__"):
         parts = [{k.lstrip("_"): v for k, v in vars(each).items() if k != "parent"} for each in (wanted, mine)]
         if not _equal(parts[1], parts[0]):
@@ -356,7 +356,7 @@ def _opened(wanted: object, mine: object) -> tuple[Any, Any]:
 
 
 def _short_leaf(value: object) -> Any:
-    """A leaf for people: plain values as they are (shortened), anything else as short text."""
+    """A leaf for readers: plain values (shortened), anything else as short text."""
     if hasattr(value, "__dict__") and not isinstance(value, type):
         try:
             return str(value)[:MAX_SHOWN]

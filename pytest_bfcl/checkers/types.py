@@ -1,4 +1,4 @@
-"""Documented types → classes of values (ast_checker spec §6.1, §8), and a parameter's type as the checks need it."""
+"""Documented types → classes of values (ast_checker spec §6.1, §8), and the parsed type of a parameter."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ CLASSES: dict[str, dict[str, type]] = {
     "javascript": JAVASCRIPT_CLASSES,
 }
 JSON_SCHEMA_WORDS: dict[str, type] = {"number": float, "object": dict}
-"""JSON-schema words that people write in their own documents; the reference raises on them."""
+"""JSON Schema's type words in users' documents; the reference raises for them."""
 
 
 class ParameterType(NamedTuple):
@@ -76,12 +76,12 @@ class ParameterType(NamedTuple):
 
     @property
     def words(self) -> str:
-        """The type for people: ``array of float``."""
+        """The type in words: ``array of float``."""
         return f"{self.word} of {self.element_word}" if self.element_word and self.expected is list else self.word
 
 
 def class_of(word: object, language: str) -> type | None:
-    """The class a type word stands for; ``None`` for undocumented words."""
+    """The class of a type word; ``None`` for undocumented words."""
     if not isinstance(word, str):
         return None
     found = CLASSES[language].get(word)
@@ -89,7 +89,7 @@ def class_of(word: object, language: str) -> type | None:
 
 
 def parameter_type(schema: object, language: str = "python") -> ParameterType:
-    """The type of one property schema; anything that is not an object counts as having no documented type."""
+    """The type of one property schema; a schema that is no object has no documented type."""
     if type(schema) is not dict and not isinstance(schema, Mapping):
         schema = {}
     word = schema.get("type")
@@ -103,10 +103,10 @@ def parameter_type(schema: object, language: str = "python") -> ParameterType:
 
 @dataclass(slots=True)
 class BrokenRule:
-    """One broken rule; its details are filled in from the inside out: value, argument, call.
+    """One broken rule; value, argument and call add their details in this order.
 
-    ``raises`` marks input on which the reference itself raises (it gives no verdict there); under official rules such
-    an entry fails as a whole.
+    ``raises`` marks input for which the reference raises and gives no verdict; under official rules such an entry
+    fails.
     """
 
     reason: Reason

@@ -1,7 +1,7 @@
-"""One value against its acceptable values (ast_checker spec §6), with the corrected rules C6 and C9–C12.
+"""Compares one value with its acceptable values (ast_checker spec §6), with the corrected rules C6 and C9–C12.
 
-`check_prepared` is the common core: Java and JavaScript texts arrive here already converted. "Raises" in comments
-marks input on which the reference gives no verdict; the broken rule then carries ``raises``.
+`check_prepared` is the common part: Java and JavaScript texts are converted before. "Raises" in comments marks input
+for which the reference gives no verdict; the broken rule then has ``raises``.
 """
 
 from __future__ import annotations
@@ -96,7 +96,8 @@ MARKER = ""
 
 
 def prepare(value: object, kind: ParameterType) -> Any:
-    """A Python value before any test: a tuple for ``tuple`` → list, an int for ``float`` → float (spec §6.1).
+    """A Python value before comparison: a tuple for ``tuple`` → list, an int for ``float`` → float (spec §6.1). Raises
+    `OverflowError` for an int beyond the range of a double.
 
     Raises `OverflowError` for an int beyond the range of a double.
     """
@@ -115,7 +116,7 @@ def check_python(
     *,
     required: bool = False,
 ) -> BrokenValue | None:
-    """A Python (or native) value against its acceptable values; ``None`` when it is one of them."""
+    """A Python (or native) value and its acceptable values; ``None`` if it is one of them."""
     try:
         value = prepare(value, kind)
     except OverflowError:
@@ -131,7 +132,7 @@ def check_prepared(
     *,
     required: bool = False,
 ) -> BrokenValue | None:
-    """A value of the entry's language, already converted, against its acceptable values."""
+    """A converted value of the entry's language and its acceptable values."""
     try:
         if not rules:
             return _judge(value, kind, answers, rules)
@@ -147,7 +148,7 @@ def check_prepared(
 
 
 def without_marker(answers: Sequence[Any], schema: Fields) -> list[Any]:
-    """Acceptable values without ``""``, its place taken by the documented default if there is one (C9)."""
+    """Acceptable values with ``""`` replaced by the documented default if there is one (C9)."""
     kept = [answer for answer in answers if answer != MARKER]
     if len(kept) < len(answers) and "default" in schema:
         default = schema["default"]
@@ -184,7 +185,7 @@ def _family(cls: type) -> str:
 
 
 def _judge(value: Any, kind: ParameterType, answers: Sequence[Any], rules: RuleSet) -> BrokenValue | None:
-    """Type, variable rule, then the comparison that belongs to the expected class (spec §6.2)."""
+    """Type, variable rule, then the comparison of the expected class (spec §6.2)."""
     cls = type(value)
     first = next((type(answer) for answer in answers if answer != MARKER), None)
     expected = kind.expected if kind.expected is not None else (first or cls)
@@ -211,7 +212,7 @@ def _judge(value: Any, kind: ParameterType, answers: Sequence[Any], rules: RuleS
 def _check_elements(
     value: list[Any], kind: ParameterType, answers: Sequence[Any], first: type | None, rules: RuleSet
 ) -> BrokenValue | None:
-    """The element test (spec §6.3): exact classes, one level; any answer that is not a list switches it off."""
+    """The element test (spec §6.3): exact classes, one level; an answer that is no list disables it."""
     if kind.element is None:
         return None  # no documented element type: the reference raises, here the comparison decides
     classes = {type(element) for element in value}
@@ -284,7 +285,7 @@ def _check_list(value: list[Any], answers: Sequence[Any], schema: Fields, rules:
 def check_object(
     value: object, answers: Sequence[Any], schema: Fields, rules: RuleSet = OFFICIAL
 ) -> BrokenValue | None:
-    """An object against alternatives of the form ``{key: [acceptable values]}`` (spec §6.6)."""
+    """An object compared with alternatives of the form ``{key: [acceptable values]}`` (spec §6.6)."""
     told: BrokenValue | None = None
     for answer in answers:
         if answer == MARKER:
@@ -305,7 +306,7 @@ def check_object(
 
 
 def _check_alternative(value: Mapping[Any, Any], answer: Fields, schema: Fields, rules: RuleSet) -> BrokenValue | None:
-    """One alternative: known keys, allowed values, then the keys left out, whose error comes last and replaces."""
+    """One alternative: known keys, allowed values, then missing keys, whose error replaces earlier ones."""
     broken: BrokenValue | None = None
     for key, item in value.items():
         if key not in answer:
@@ -345,7 +346,7 @@ def _broken(reason: Reason, answers: Sequence[Any], value: object, *, raises: bo
 
 
 def _check_objects(value: list[Any], answers: Sequence[Any], schema: Fields, rules: RuleSet) -> BrokenValue | None:
-    """A list of objects, each against the single object at its place (spec §6.8)."""
+    """A list of objects, each compared with the single object at its position (spec §6.8)."""
     items = schema.get("items")
     item_schema = items if isinstance(items, Mapping) else {}
     told = _broken(reasons.OBJECT_COUNT, answers, value)

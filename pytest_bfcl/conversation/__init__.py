@@ -1,1 +1,1 @@
-"""Entry and model in, transcript out: prompts, turns and steps, look-ahead. Knows nothing of pytest."""
+"""Entry and model in, transcript out: prompts, turns and steps, look-ahead. Does not import pytest."""

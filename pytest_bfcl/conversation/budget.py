@@ -1,4 +1,4 @@
-"""What conversations cost, and the limit at which no further one is started."""
+"""The cost of conversations, and the budget at which no further one starts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pytest_bfcl.transcript import Reply, Transcript
 
 
 def reply_cost(reply: Reply, price: Price) -> float | None:
-    """USD for one reply; ``None`` when its tokens or a price it needs are unknown."""
+    """USD for one reply; ``None`` if its tokens or a needed price are unknown."""
     if reply.input_tokens is None and reply.output_tokens is None:
         return None
     total = 0.0
@@ -22,7 +22,7 @@ def reply_cost(reply: Reply, price: Price) -> float | None:
 
 
 def conversation_cost(transcript: Transcript, price: Price | None) -> float | None:
-    """USD for all replies of a conversation; ``None`` when no price is known or nothing was counted."""
+    """USD for all replies of a conversation; ``None`` without a price or tokens."""
     if price is None or (price.input is None and price.output is None):
         return None
     return _total(reply_cost(step.reply, price) for step in transcript.steps)
@@ -34,10 +34,10 @@ def _total(costs: Iterable[float | None]) -> float | None:
 
 
 class Budget:
-    """Adds up what live replies cost; `stop_reason` goes to the look-ahead.
+    """Adds up the cost of live replies; the look-ahead reads `stop_reason`.
 
-    Replies taken from the journal were paid by an earlier part of the run and are not charged. Conversations going on
-    when the limit is reached are finished, so the limit may be overshot by what is in flight.
+    Replies from the journal were paid by an earlier part of the run. Conversations in progress at the limit are
+    finished, so the cost may exceed it.
     """
 
     def __init__(self, limit_usd: float | None, price: Price) -> None:
@@ -51,7 +51,7 @@ class Budget:
             self.spent_usd += reply_cost(reply, self.price) or 0.0
 
     def stop_reason(self) -> str | None:
-        """Why no further conversation should start, or ``None``."""
+        """Why no further conversation may start, or ``None``."""
         if self.limit_usd is None or self.spent_usd < self.limit_usd:
             return None
         return f"budget of {self.limit_usd:g} USD reached ({self.spent_usd:.4f} spent)"

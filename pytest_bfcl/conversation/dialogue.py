@@ -1,7 +1,6 @@
-"""The steps of one conversation without the waiting: the next request, what a reply leads to, when it ends.
-
-The one state machine of turns and steps (multi_turn spec §2). Its caller fetches the replies: the engine awaits
-a model, a training episode is handed them. It holds no socket, thread or clock, so it can be copied and pickled.
+"""The state machine of turns and steps (multi_turn spec §2): the next request, the effect of a reply, the end. Its
+caller fetches the replies: the engine awaits a model, a training episode receives them. It holds no socket, thread or
+clock, so it can be copied and pickled.
 """
 
 from __future__ import annotations
@@ -25,13 +24,12 @@ if TYPE_CHECKING:
     from pytest_bfcl.settings import Settings
 
 HISTORY_LIMIT = 8_000_000
-"""Characters of replies and results after which a conversation ends as too long for any model's context: each step
-sends all of them again. The longest honest conversation stays far below 1,000,000."""
+"""Characters of replies and results at which a conversation is too long for any model's context."""
 OVERFLOW = Reply(problem="context_overflow", finish_reason="context_overflow")
 
 
 class Speaker(Protocol):
-    """Who answers: what of a model matters for the messages. It may also have ``family`` and ``remember``."""
+    """The properties of a model that affect messages. It may also have ``family`` and ``remember``."""
 
     spec: str
     mode: Mode
@@ -41,8 +39,8 @@ class Speaker(Protocol):
 class Dialogue:
     """The state of one conversation: history, offered functions, record.
 
-    `open` it; then, until it has `ended`: give the reply to `request` to `hear`, carry out `due_calls` on `world`,
-    append the results to the step, and `go_on`.
+    `open` it; then, until it has `ended`: give the reply to `request` to `hear`, execute `due_calls` on `world`, append
+    the results to the step, and `go_on`.
     """
 
     def __init__(self, entry: Entry, model: Speaker, settings: Settings, texts: Texts, repeat: int = 1) -> None:
@@ -50,7 +48,7 @@ class Dialogue:
         self.model = model
         self.settings = settings
         self.texts = texts
-        # Templates and decoders ask for no more of a model than a speaker has.
+        # Templates and decoders need no more of a model than `Speaker` has.
         own = settings.for_model(model.spec) if settings.models else settings
         self.speech = Speech.of(cast("Model", model), own)
         self.native = model.mode == "fc" and not self.speech.plain
@@ -77,19 +75,19 @@ class Dialogue:
 
     @property
     def world(self) -> World:
-        """What the calls act on; only conversations that execute calls have one."""
+        """The target of the calls; only conversations that execute calls have one."""
         assert self._world is not None, "nothing is executed here"
         return self._world
 
     @property
     def too_long(self) -> bool:
-        """Whether no model could take the history; its reply is then `OVERFLOW`, unasked."""
+        """Whether the history is too long for any model; then the reply is `OVERFLOW`, without a request."""
         return self.heard > HISTORY_LIMIT
 
     def open(self, snapshots: Snapshots | None = None, search: Any = None, world: World | None = None) -> None:
         """Load the world, if the entry's calls are executed, and begin the first turn. Raises `HarnessError`.
 
-        ``world`` is one that somebody else opened: that of a user's MCP server.
+        ``world`` is one that the caller opened, for a user's MCP server.
         """
         if self.entry.row.multi_step:
             self._world = world or open_world(
@@ -117,7 +115,7 @@ class Dialogue:
         )
 
     def hear(self, raw: Reply) -> Step:
-        """Take a reply with its thoughts in it: it is read, remembered and recorded."""
+        """Take a reply, thoughts included: read, remember and record it."""
         reply = raw if raw.text is None else self.speech.read(raw)
         turns = self.transcript.turns
         self._remember(raw, reply, len(turns) - 1, len(turns[-1].steps))
@@ -131,13 +129,13 @@ class Dialogue:
         return step
 
     def due_calls(self, step: Step) -> list[str]:
-        """The calls of a step that are to be carried out on `world`, in order."""
+        """The calls of a step to execute on `world`, in order."""
         return step.call_texts[:CALLS_A_STEP] if self._world is not None else []
 
     def go_on(self, step: Step) -> None:
-        """After the results: show them, or begin the next turn where nothing was called, or end.
+        """After the results: show them, begin the next turn if there was no call, or end.
 
-        The limit is tested after counting, so a turn has at most ``step_limit + 1`` queries, all executed.
+        The limit is checked after counting, so a turn has at most ``step_limit + 1`` queries, all executed.
         """
         if not self.entry.row.multi_step or step.reply.problem == "context_overflow":
             self._end()  # the history only grows: no later request could fit
@@ -151,7 +149,7 @@ class Dialogue:
             self.called += len(step.calls)
 
     def offer(self, functions: list[FunctionDoc]) -> None:
-        """From now on these tools are offered; new ones are described in a message where prompts describe tools."""
+        """Offer these tools from now on; new ones get a message where prompts describe tools."""
         known = {doc["name"] for doc in self.transcript.functions}
         added = [doc for doc in functions if doc["name"] not in known]
         self.functions = functions
@@ -161,7 +159,7 @@ class Dialogue:
             self.messages.append({"role": "user", "content": text})
 
     def answer_dangling_calls(self) -> bool:
-        """Give calls without a result message one that says they were not run; whether there were any."""
+        """Add a message to calls without a result that they were not run; returns whether there were any."""
         mended = history.with_answered_calls(self.messages)
         changed = len(mended) > len(self.messages)
         self.messages[:] = mended
@@ -183,7 +181,7 @@ class Dialogue:
         return self.speech.texts(reply, self.model.mode, self.entry.all_functions)
 
     def _names(self) -> dict[str, str] | None:
-        """Name on the wire → documented name, where the two may differ."""
+        """Sent name → documented name, if the two may differ."""
         if not self.native and not self.transcript.underscore_names:
             return None
         return {wire_name(doc["name"]): doc["name"] for doc in self.entry.all_functions}
@@ -211,7 +209,7 @@ class Dialogue:
     # -- messages ------------------------------------------------------------------------------------------------
 
     def opening(self) -> list[Message]:
-        """The first turn's messages: the entry's system message with a memory's instructions, the user's words."""
+        """The first turn's messages: the entry's system message with memory instructions, the user's words."""
         family, mode = self.speech.family, self.model.mode
         if family is not None and not family.format.native:
             mode = "prompt" if family.format.system else "fc"  # whether the benchmark's system prompt is needed
@@ -233,7 +231,7 @@ class Dialogue:
         return [{"role": "user", "content": prompts.additional_functions(held_out, self.texts)}]
 
     def _remember(self, raw: Reply, reply: Reply, turn: int, step: int) -> None:
-        """Append the assistant's message; ``raw`` is the reply with its thoughts in it."""
+        """Append the assistant's message; ``raw`` is the reply with its thoughts."""
         self.heard += len(reply.text or "") + len(reply.reasoning or "")
         for call in reply.tool_calls:
             self.heard += len(call.name) + len(call.arguments)

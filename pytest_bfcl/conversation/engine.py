@@ -1,7 +1,7 @@
 """The conversation engine: turns, steps, held-out functions, results back to the model (multi_turn spec §2).
 
-`converse` raises only for infrastructure errors (`AdapterError`, `HarnessError`); whatever the model
-says ends up in the transcript.
+`converse` raises only for infrastructure errors (`AdapterError`, `HarnessError`); all output of the model is in the
+transcript.
 """
 
 from __future__ import annotations
@@ -49,15 +49,15 @@ async def converse(
 ) -> Transcript:
     """Hold the whole conversation of one entry with one model.
 
-    Single-turn entries take one request. Entries whose calls are executed go on until the model stops calling, turn
-    after turn. A model with a method ``transcript_for(entry, repeat)`` (stored trajectories) is not asked when that
-    gives a transcript. One with a method ``play`` is a whole agent (`PlayedConversation`). ``journal`` is looked up
-    before every request and written after it; ``snapshots`` carry memories from write stages to questions; ``search``
-    is the provider behind the web tools, ``services`` what the calls of retired categories reach (made for this
-    conversation if need be); ``on_reply`` receives every live reply (a budget's ``charge``).
+    Single-turn entries take one request. In other entries each turn continues until the model stops calling. A model
+    with a method ``transcript_for(entry, repeat)`` (stored trajectories) gets no request if that returns a transcript.
+    One with a method ``play`` is a whole agent (`PlayedConversation`). ``journal`` is read before every request and
+    written after it; ``snapshots`` pass memories from write stages to questions; ``search`` is the provider of the web
+    tools, ``services`` those of retired categories' calls (made for this conversation if needed); ``on_reply`` receives
+    every live reply (a budget's ``charge``).
 
-    Raises `AdapterError` when the provider could not be reached, `HarnessError` for defects of data or harness,
-    `EntrySkipped` when a retired entry lacks a recording.
+    Raises `AdapterError` if the provider could not be reached, `HarnessError` for defects of data or harness,
+    `EntrySkipped` if a retired entry lacks a recording.
     """
     executed = entry.row.checker in CARRIED_OUT and is_executed(entry)
     if executed and services is None:
@@ -110,9 +110,9 @@ async def converse(
 
 @contextlib.asynccontextmanager
 async def served(entry: Entry, settings: Settings, *, as_listed: bool = True) -> AsyncIterator[tuple[Entry, World]]:
-    """An entry on a user's MCP server with the tools that server lists, and its world.
+    """An entry on a user's MCP server with that server's tools, and its world.
 
-    ``as_listed``: under the server's own names for them. Raises `HarnessError` (kind ``mcp``).
+    ``as_listed``: with the server's own names. Raises `HarnessError` (kind ``mcp``).
     """
     point = entry_points.find("worlds", "mcp")
     if point is None:
@@ -122,7 +122,7 @@ async def served(entry: Entry, settings: Settings, *, as_listed: bool = True) ->
 
 
 def _broken_off(transcript: Transcript | None) -> Transcript | None:
-    """A conversation that an error ended, ``None`` when no reply had arrived."""
+    """A conversation that an error ended, ``None`` if no reply had arrived."""
     if transcript is None or not transcript.steps:
         return None
     transcript.incomplete = True
@@ -130,7 +130,7 @@ def _broken_off(transcript: Transcript | None) -> Transcript | None:
 
 
 async def _ask_through(dialogue: Dialogue, journal: Journal | None, on_reply: Callable[[Reply], None] | None) -> None:
-    """All steps of a conversation that is open: ask once, carry out what was called, until it has ended."""
+    """All steps of an open conversation: send, execute the calls, repeat until it has ended."""
     from pytest_bfcl.runs.journal import Requests
 
     requests = None if journal is None else Requests(dialogue.transcript.started_at)
@@ -152,7 +152,7 @@ async def _next_reply(
     journal: Journal | None,
     on_reply: Callable[[Reply], None] | None,
 ) -> Reply:
-    """The reply to the next request: the journal's, else the model's, which is kept before anything is made of it."""
+    """The reply to the next request: the journal's, else the model's, which is stored before it is read."""
     request = dialogue.request()
     if journal is None or requests is None:
         return await _live(dialogue, request, on_reply)

@@ -1,4 +1,4 @@
-"""How a conversation is held with a model that writes calls in its own text format (formats spec)."""
+"""Conversations with a model that writes calls in its own text format (formats spec)."""
 
 from __future__ import annotations
 
@@ -22,10 +22,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Speech:
-    """What is particular about one model's replies.
-
-    ``family``: its template and history, where prompts are rendered here; ``decoder``: the format of calls in its
-    texts; ``mended``: without the defects of the family's handler (corrected rules lead).
+    """The format of one model's replies. ``family``: its template and history, if prompts are rendered here;
+    ``decoder``: the format of calls in its texts; ``mended``: without the defects of the family's handler (corrected
+    rules lead).
     """
 
     family: Family | None = None
@@ -34,14 +33,14 @@ class Speech:
     thinking: Thinking = "none"
     mended: bool = False
     plain: bool = field(init=False)
-    """Whether tools are in prompts or templates and results go back as text: the prompting loop."""
+    """Whether tools are in prompts or templates and results are sent as text: the prompting loop."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "plain", self.family is not None and not self.family.format.native)
 
     @classmethod
     def of(cls, model: Model, settings: Settings) -> Speech:
-        """That of a model under a run's settings. Raises `UsageError` when ``auto`` finds no decoder."""
+        """The format of a model under a run's settings. Raises `UsageError` if ``auto`` finds no decoder."""
         family: Family | None = getattr(model, "family", None)
         mended = settings.rules == "corrected"
         if family is None:
@@ -52,21 +51,21 @@ class Speech:
         return cls(family, name, settings.think, family.format.thinking, mended)
 
     def read(self, reply: Reply) -> Reply:
-        """The reply with its thoughts apart: what is decoded and stored."""
+        """The reply with separated thoughts, as it is decoded and stored."""
         return without_thoughts(reply, self.think, self.thinking)
 
     def texts(self, reply: Reply, mode: Any, functions: Sequence[Any]) -> list[str]:
-        """The call texts of a reply; raises `DecodeError`."""
+        """The call texts of a reply. Raises `DecodeError`."""
         return call_texts(reply, mode, self.decoder, functions, mended=self.mended)
 
     def reply_messages(self, raw: Reply, called: int, functions: Sequence[Any] = ()) -> list[Message] | None:
-        """The messages a reply leaves in a rendered conversation; ``None`` where the adapter's API says it."""
+        """The messages of a reply in a rendered conversation; ``None`` if the adapter's API decides."""
         if self.family is None:
             return None
         return self.family.read(raw.text or "", _ids(called), functions).messages
 
     def with_calls(self, reply: Reply, called: int, functions: Sequence[Any] = ()) -> Reply:
-        """A reply whose calls a server left in the text, as if it had parsed them: so they go back."""
+        """A reply whose calls a server left in the text, as if it had parsed them, for the history."""
         if reply.tool_calls or not reply.text:
             return reply
         found = decoded_calls(reply.text, self.decoder, functions)
@@ -77,22 +76,21 @@ class Speech:
         return replace(reply, text="", tool_calls=calls)
 
     def results(self, calls: Sequence[str], results: Sequence[str], called: int) -> list[Message] | None:
-        """The messages of results in a rendered conversation; ``None`` where the adapter's API says it."""
+        """The messages of results in a rendered conversation; ``None`` if the adapter's API decides."""
         return None if self.family is None else self.family.results(calls, results, _ids(called))
 
 
 @lru_cache(maxsize=64)
 def _plain_speech(spec: str, mode: Mode, decoder: str | None, think: Think, mended: bool) -> Speech:
-    """That of a model without a template of ours; the same for all its conversations."""
+    """The format of a model without a template of ours; the same for all its conversations."""
     name = model_name(spec)
     chosen = TextReading(decoder).decoder_for(name, mode)
     return Speech(None, find_decoder(chosen).name if chosen else None, think, _thinking(name, mode, chosen), mended)
 
 
 def _thinking(name: str, mode: str, decoder: str | None) -> Thinking:
-    """As the handler of the model's registered family does where it treats thoughts, else as its format does.
-
-    Handlers that know of no thoughts would fail every reply that has some; a server's parser takes them out.
+    """Thoughts are treated as by the handler of the model's registered family, else as by its format. Handlers without
+    this treatment would fail every reply with thoughts; a server's parser removes them.
     """
     own = find_decoder(decoder).thinking if decoder else "none"
     names = (f"{name}-FC", name) if mode == "fc" else (name,)
@@ -103,5 +101,5 @@ def _thinking(name: str, mode: str, decoder: str | None) -> Thinking:
 
 
 def _ids(called: int) -> list[str]:
-    """Ids of the calls of one reply, when ``called`` calls were made before it."""
+    """Ids of the calls of one reply, after ``called`` earlier calls."""
     return [f"call{number:05d}" for number in range(called + 1, called + 65)]

@@ -1,4 +1,4 @@
-"""The output, as in the history that goes with the next request."""
+"""Replies and results in the history of the next request."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NOT_RUN = "Error during execution: the arguments of a call in this message are n
 def assistant_message(model: object, reply: Reply, turn: int = 0, step: int = 0) -> Message:
     """A reply as the assistant's message (`Reply.as_message`).
 
-    An adapter with a method ``remember`` adds what its provider wants back: reasoning, signatures, encrypted items.
+    An adapter with a method ``remember`` adds what its provider needs back: reasoning, signatures, encrypted items.
     """
     message = reply.as_message(turn, step)
     remember = getattr(model, "remember", None)
@@ -27,10 +27,9 @@ def assistant_message(model: object, reply: Reply, turn: int = 0, step: int = 0)
 
 
 def with_thoughts(message: Message, raw: Reply, reply: Reply, model: object, policy: str) -> Message:
-    """The message with the thoughts that were taken out of the reply's text, where the server gets them back.
-
-    It does under ``policy`` ``keep``, and by the reference's handler of its API (`pytest_bfcl.models.chat`), which
-    sends the text as it came; next to calls that were read from the text they have their own field.
+    """The message with the thoughts that were removed from the reply's text, if the server gets them back. It does with
+    ``policy`` ``keep``, and with the reference's handler of its API (`pytest_bfcl.models.chat`), which sends the
+    unchanged text. With calls read from the text, thoughts have their own field.
     """
     dialect = getattr(getattr(model, "api", None), "dialect", None)
     back = getattr(dialect, "echo", True) if policy == "reference" else policy == "keep"
@@ -50,13 +49,13 @@ def result_messages(message: Message, results: Sequence[str]) -> list[Message]:
 
 
 def results_text(calls: Sequence[str], results: Sequence[str]) -> str:
-    """Results as prompting mode shows them: one object per call, the Python repr of their list."""
+    """Results in prompting mode: one object per call, the Python repr of their list."""
     found = [{"role": "tool", "name": call, "content": text} for call, text in zip(calls, results, strict=False)]
     return repr(found)
 
 
 def with_answered_calls(messages: Sequence[Message]) -> list[Message]:
-    """The history with a message for every call that has no result: it says that the call was not run."""
+    """The history with a message for every call without a result, that it was not run."""
     mended: list[Message] = []
     for position, message in enumerate(messages):
         mended.append(message)
@@ -67,7 +66,7 @@ def with_answered_calls(messages: Sequence[Message]) -> list[Message]:
 
 
 def fill_calls(entry: Entry, transcript: Transcript) -> Transcript:
-    """Set ``calls`` (or ``error``) of every step that has neither; the same transcript comes back."""
+    """Set ``calls`` (or ``error``) of every step that has neither; returns the same transcript."""
     for turn in transcript.turns:
         for step in turn.steps:
             if step.calls is None and step.error is None:
@@ -87,11 +86,11 @@ def read_calls(entry: Entry, transcript: Transcript, step: Step) -> None:
 
 
 def exact_texts(reply: Reply, mode: Mode, decoder: str | None, functions: Sequence[Fields]) -> list[str]:
-    """The calls of a reply as texts that say every argument as it was given, tools by writable names.
+    """The calls of a reply as texts with all given arguments, tools by writable names. Raises `DecodeError`.
 
     Raises `DecodeError`.
 
-    `call_texts` has the defects of the reference, which the benchmark's own entries are judged by.
+    `call_texts` has the reference's defects, by which the benchmark's entries are judged.
     """
     from pytest_bfcl.syntax.python_syntax import exact_text
 

@@ -1,8 +1,8 @@
-"""Conversations running ahead of the items that will report them.
+"""The look-ahead: conversations that run before their items report them.
 
-One `LookAhead` per session keeps up to ``concurrency`` conversations going while items finish in order. The window
-(how many finished or running conversations may wait for their items) is 16 times that. With long-tailed latencies a
-window equal to the concurrency reaches a fifth of the ideal rate only.
+One `LookAhead` per session keeps up to ``concurrency`` conversations running while items finish in order. The window
+(running and finished conversations that wait for their items) is 16 times that. With long-tailed latencies a window of
+the size of the concurrency reaches only a fifth of the ideal rate.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ CANCEL_LIMIT_S = 0.9
 
 
 class Job(Protocol):
-    """One planned conversation; a run's are its trials."""
+    """One planned conversation; in a run a trial."""
 
     @property
     def key(self) -> Hashable:
-        """What names it."""
+        """Its key."""
 
     def demands(self) -> tuple[Sequence[Hashable], float]:
-        """Keys of jobs that must have ended before, and about how many requests it takes: 1 for a single turn."""
+        """Keys of jobs that must end before it, and its approximate number of requests: 1 for a single turn."""
 
 
 AnyJob = TypeVar("AnyJob", bound=Job)
 
 
 class RunStopped(Exception):
-    """The conversation was not started because the run is stopping; ``reason`` says why (budget, endpoint, ...)."""
+    """The conversation did not start because the run is stopping; ``reason`` says why (budget, endpoint, ...)."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -49,7 +49,7 @@ StopReason = Callable[[], str | None]
 
 
 class _Slot(Generic[AnyJob]):
-    """A job and its place in the plan."""
+    """A job and its position in the plan."""
 
     def __init__(self, job: AnyJob, position: int) -> None:
         self.job = job
@@ -66,19 +66,19 @@ class _Slot(Generic[AnyJob]):
         self.future: asyncio.Future[Transcript] | None = None
 
     def fail(self, error: Exception) -> None:
-        """Put what went wrong into the promise; it may never be awaited, and asyncio must not print it then."""
+        """Put the error into the promise; if it is never awaited, asyncio must not print it."""
         if self.future is not None and not self.future.done():
             self.future.set_exception(error)
             self.future.exception()
 
 
 class LookAhead(Generic[AnyJob]):
-    """Starts planned conversations early and hands each transcript to the one who asks for it.
+    """Starts planned conversations early and returns each transcript on request.
 
-    Order: a job that is being waited for comes first. Then up to half of the places go to the jobs with the longest way
-    to go (a chain of dependent jobs is one way). The others go to the next in item order. So neither the report nor
-    the end of the run waits. When few jobs are left, all places go to the longest. All methods belong to one event
-    loop; `plan` may be called before it runs.
+    Order: awaited jobs come first. Then up to half of the places go to the jobs with the longest remaining path
+    (dependent jobs form one path). The others go to the next in item order. So neither the report nor the end of the
+    run waits. When few jobs are left, all places go to the longest. All methods belong to one event loop; `plan` may be
+    called before it runs.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class LookAhead(Generic[AnyJob]):
     # -- planning ------------------------------------------------------------------------------------------------
 
     def plan(self, jobs: Iterable[AnyJob]) -> None:
-        """Add jobs in item order. Keys already planned are ignored; dependencies outside the plan count as done."""
+        """Add jobs in item order. Planned keys are ignored; dependencies outside the plan count as done."""
         added = []
         for job in jobs:
             if job.key in self._slots:
@@ -142,7 +142,7 @@ class LookAhead(Generic[AnyJob]):
 
     @staticmethod
     def _measure_chains(added: list[_Slot[AnyJob]]) -> None:
-        """Give every job the cost of the longest way through its dependents, itself included."""
+        """Give every job the cost of the longest path through its dependents, itself included."""
         waiting = {id(slot): len(slot.dependents) for slot in added}
         ready = [slot for slot in added if not slot.dependents]
         by_key = {slot.key: slot for slot in added}
@@ -160,10 +160,9 @@ class LookAhead(Generic[AnyJob]):
     # -- taking --------------------------------------------------------------------------------------------------
 
     async def transcript(self, key: Hashable, job: AnyJob | None = None) -> Transcript:
-        """The transcript of a job, waiting for it; its memory is released.
-
-        A key outside the plan (or taken before) is run on demand and needs ``job``. Raises what the conversation
-        raised, `RunStopped` if it was not started because the run is stopping, `HarnessError` for an unknown key.
+        """Wait for the transcript of a job and release its memory. A key outside the plan (or taken before) runs on
+        demand and needs ``job``. Raises the conversation's error, `RunStopped` if it did not start because the run is
+        stopping, `HarnessError` for an unknown key.
         """
         self._loop = asyncio.get_running_loop()
         promise = self.ask(key, job)
@@ -174,9 +173,9 @@ class LookAhead(Generic[AnyJob]):
                 self._release(key)
 
     def ask(self, key: Hashable, job: AnyJob | None = None) -> asyncio.Future[Transcript]:
-        """What will hold the transcript: for callers that run the loop themselves until it is done, then `take` it.
+        """The task that makes the transcript, for callers that run the loop themselves and then `take` it.
 
-        It must not be cancelled. Needs `plan` or `transcript` to have been called inside the loop before.
+        Do not cancel it. Call `plan` or `transcript` inside the loop first.
         """
         assert self._loop is not None
         slot = self._slots.get(key)
@@ -198,7 +197,7 @@ class LookAhead(Generic[AnyJob]):
         return slot.future
 
     def take(self, key: Hashable) -> Transcript | None:
-        """The transcript of a job that was asked for and is over, else ``None``; raises what the job raised."""
+        """The transcript of a requested job that has ended, else ``None``; raises the job's error."""
         slot = self._slots.get(key)
         if slot is None or slot.future is None or not slot.future.done():
             return None
@@ -207,7 +206,7 @@ class LookAhead(Generic[AnyJob]):
         return future.result()
 
     def discard(self, key: Hashable) -> None:
-        """Mark a job as not needed; one that has not started never will, unless others depend on it."""
+        """Mark a job as not needed; it will not start unless others depend on it."""
         slot = self._slots.get(key)
         if slot is None:
             return
@@ -219,15 +218,16 @@ class LookAhead(Generic[AnyJob]):
         self._pump()
 
     def hurry(self) -> None:
-        """Cancel what is in flight. For signal handlers."""
+        """Cancel running conversations. For signal handlers."""
         running = list(self._running)
         if running and self._loop is not None:
             self._loop.call_soon_threadsafe(lambda: [task.cancel() for task in running])
 
     async def aclose(self, drain_s: float = 0.0) -> None:
-        """Start nothing more, give what is in flight ``drain_s`` seconds, cancel the rest and wait at most a second.
+        """Start nothing more, wait ``drain_s`` seconds for running conversations, cancel the rest and wait at most a
+        second.
 
-        Cancelled itself, it cancels what is in flight at once.
+        If cancelled, it cancels running conversations at once.
         """
         self._closed = True
         tasks = [task for task in self._running if not task.done()]
@@ -247,12 +247,12 @@ class LookAhead(Generic[AnyJob]):
 
     @property
     def in_flight(self) -> int:
-        """Conversations going on now."""
+        """Conversations in progress."""
         return len(self._running)
 
     @property
     def waiting(self) -> int:
-        """Transcripts held for items that have not asked yet."""
+        """Transcripts that wait for their items."""
         return sum(1 for slot in self._slots.values() if slot.future is not None and slot.future.done())
 
     # -- scheduling ----------------------------------------------------------------------------------------------
@@ -264,7 +264,7 @@ class LookAhead(Generic[AnyJob]):
         return slot
 
     def _demand(self, slot: _Slot[AnyJob]) -> None:
-        """Put a job, and what it depends on, at the head of the queue."""
+        """Put a job and its dependencies at the head of the queue."""
         stack = [slot]
         while stack:
             current = stack.pop()
@@ -276,13 +276,13 @@ class LookAhead(Generic[AnyJob]):
             stack.extend(self._slots[key] for key in current.blocked_by if key in self._slots)
 
     def _enqueue(self, slot: _Slot[AnyJob]) -> None:
-        """Make a job eligible; one that is demanded goes before all others."""
+        """Make a job eligible; a requested one goes before all others."""
         order = -math.inf if slot.demanded else slot.position
         heapq.heappush(self._in_order, (order, next(self._serial), slot))
         heapq.heappush(self._longest, (-slot.critical, next(self._serial), slot))
 
     def _pump(self) -> None:
-        """Start what may be started. Before the first call inside a running loop nothing is."""
+        """Start eligible jobs. Has no effect before the first call inside a running loop."""
         if self._loop is None:
             try:
                 self._loop = asyncio.get_running_loop()
@@ -309,9 +309,8 @@ class LookAhead(Generic[AnyJob]):
             self._start(*following, self._loop)
 
     def _next(self) -> tuple[_Slot[AnyJob], bool] | None:
-        """The job to start now: the next in item order, unless the longest ones have less than their places.
-
-        The second value says whether the job is one of the longest, started out of order.
+        """The job to start now: the next in item order, unless the longest ones have fewer than their places. The
+        second value is whether it is one of the longest, started out of order.
         """
         for heap in (self._in_order, self._longest):
             while heap and (heap[0][2].started or self._slots.get(heap[0][2].key) is not heap[0][2]):
@@ -334,7 +333,7 @@ class LookAhead(Generic[AnyJob]):
         task.add_done_callback(partial(self._finish, slot))
 
     async def _run(self, slot: _Slot[AnyJob], promise: asyncio.Future[Transcript]) -> None:
-        """Hold the conversation; its failure concerns its own item only and goes into the promise."""
+        """Hold the conversation; its error concerns only its own item and goes into the promise."""
         try:
             for key in slot.needs:
                 trouble = self._ended.get(key)
@@ -364,21 +363,21 @@ class LookAhead(Generic[AnyJob]):
         self._pump()
 
     def _release(self, key: Hashable) -> None:
-        """Forget the transcript: the plan keeps the slot, but nothing of the conversation."""
+        """Forget the transcript: only the plan keeps the slot."""
         slot = self._slots.pop(key, None)
         self._awaited.pop(key, None)
         if slot is not None:
             slot.future = None
 
     def _refuse(self, reason: str) -> None:
-        """Tell those who wait for a job that has not started that it will not."""
+        """Tell those who wait for a job that it will not start."""
         for slot in self._awaited.values():
             if not slot.started:
                 slot.fail(RunStopped(reason))
 
 
 def _dependent_error(name: Hashable, key: Hashable, trouble: BenchmarkError) -> BenchmarkError:
-    """A question whose write stage could not be run is our trouble too, not the model's."""
+    """The error for a question whose write stage failed, which is not the model's mistake."""
     text = f"{name}: {key}, which must come first, could not be run: {trouble.message}"
     advice = trouble.advice or "continue the run: what was answered is not asked again"
     if isinstance(trouble, AdapterError):

@@ -1,8 +1,7 @@
-"""An entry played by a whole agent: it gets the user's turns, its own loop makes the calls, all goes into a transcript.
-
-What an agent asks its model is its own business: seen are its calls and what it says at the end of each turn. Calls
-that are made before an earlier one was answered are one step, as the calls of one reply are; a step of an agent and a
-reply of a bare model are judged alike.
+"""An entry played by a whole agent: it receives the user's turns, its own loop makes the calls, and a transcript
+records them. Requests of the agent to its model are not visible, only its calls and its message at the end of each
+turn. Calls before the first result form one step, like the calls of one reply. A step of an agent and a reply of a bare
+model are judged alike.
 """
 
 from __future__ import annotations
@@ -32,14 +31,14 @@ if TYPE_CHECKING:
     from pytest_bfcl.settings import Settings
 
 RECORDED = "The call was recorded; this tool returns nothing here."
-"""What a call gives in entries whose calls are compared and not executed."""
+"""The result of a call in entries whose calls are compared and not executed."""
 OVER = f"{ERROR_PREFIX}this conversation is over; nothing was run"
 STEP_LIMIT = "step_limit"
 OVER_S = 0.02
 CLEANING_UP_S = 5.0
-"""Seconds a call takes after the end, and an agent may take to clean up."""
+"""Seconds for a last call after the end, and for an agent's clean-up."""
 MOST_CALLS = 1_000
-"""Calls of one conversation that are not executed: far above any honest one."""
+"""Most calls of one conversation that does not execute them: far above any correct one."""
 
 
 class Player(Protocol):
@@ -51,10 +50,8 @@ class Player(Protocol):
 
 
 class PlayedConversation(Dialogue):
-    """A dialogue whose turns the agent asks for, and whose calls come one by one.
-
-    Of an entry whose calls are compared and not executed all calls of the turn become one reply at its end, as a bare
-    model's.
+    """A dialogue whose turns the agent requests, and whose calls arrive one by one. If calls are only compared, all
+    calls of the turn become one reply at its end, like a bare model's.
     """
 
     def __init__(
@@ -76,14 +73,13 @@ class PlayedConversation(Dialogue):
         self._made = 0
         self._pending: list[tuple[ToolCall, asyncio.Future[str]]] = []
         self._recorded_calls: list[tuple[ToolCall, ...]] = []
-        """Those of an entry that executes none, by the steps they came in."""
+        """The calls of an entry that executes none, by their steps."""
 
     # -- the whole -----------------------------------------------------------------------------------------------
 
     async def run(self) -> None:
-        """All turns of a conversation that is open, from the journal if it has them, else played by the agent.
-
-        Raises `AdapterError` for an agent that breaks off, hangs, or leaves turns out.
+        """All turns of an open conversation, from the journal if it has them, else played by the agent. Raises
+        `AdapterError` for an agent that stops early, hangs, or omits turns.
         """
         try:
             recorded = self._recorded()
@@ -121,7 +117,7 @@ class PlayedConversation(Dialogue):
     # -- turns ---------------------------------------------------------------------------------------------------
 
     def begin_turn(self) -> list[Message] | None:
-        """The messages of the next user turn; ``None`` when there is none. A turn still open ends without words."""
+        """The messages of the next user turn; ``None`` without one. An open turn ends without words."""
         if self.is_turn_open:
             self.end_turn(Reply(text=""))
         if self.over.is_set():
@@ -131,7 +127,7 @@ class PlayedConversation(Dialogue):
         return list(self.transcript.turns[-1].messages)
 
     def end_turn(self, reply: Reply) -> None:
-        """The agent's words at the end of its turn; their figures are those of the whole turn."""
+        """The agent's message at the end of its turn; its figures are those of the whole turn."""
         if not self.is_turn_open or self.over.is_set():
             return
         calls = tuple(call for step in self._recorded_calls for call in step)
@@ -146,7 +142,7 @@ class PlayedConversation(Dialogue):
             self.on_reply(reply)
 
     def _next_turn(self) -> None:
-        """Turns begin when they are asked for; here only the last one ends."""
+        """Turns begin on request; here only the last one ends."""
         self.is_turn_open = False
         if len(self.transcript.turns) == self.all_turns:
             self._end()
@@ -159,11 +155,11 @@ class PlayedConversation(Dialogue):
 
     @property
     def tools(self) -> list[Parsed]:
-        """The tools offered now, in OpenAI's shape."""
+        """The offered tools, in OpenAI's shape."""
         return compile_tools(self.functions)
 
     async def call(self, name: str, arguments: Fields) -> str:
-        """The result of one call; those made before it is answered share its step."""
+        """The result of one call; calls before its result share its step."""
         call = self._tool_call(name, arguments)
         if call is None:
             await asyncio.sleep(OVER_S)  # an agent that goes on all the same must let others run, and be ended
@@ -187,7 +183,7 @@ class PlayedConversation(Dialogue):
         return results[0]
 
     def call_now(self, name: str, arguments: Fields) -> str:
-        """The same for callers on the loop's own thread that cannot wait: always its own step."""
+        """The same for callers on the loop's thread that cannot wait: always a separate step."""
         call = self._tool_call(name, arguments)
         if call is None:
             self._made += 1
@@ -224,7 +220,7 @@ class PlayedConversation(Dialogue):
         return step
 
     def _end_step(self, step: Step) -> list[str]:
-        """The limit is tested as for bare models: a turn has at most ``step_limit + 1`` steps, all executed."""
+        """The limit is checked as for bare models: a turn has at most ``step_limit + 1`` steps, all executed."""
         if self.entry.row.multi_step:
             self.go_on(step)
             if self.on_reply is not None:
@@ -243,7 +239,7 @@ class PlayedConversation(Dialogue):
         return ReplyKey(self.model.spec, "fc", self.entry.id, self.transcript.repeat, turn, step, digest)
 
     def _keep(self) -> None:
-        """Every step of a finished conversation; half of one cannot be resumed."""
+        """Every step of a finished conversation; a partial one cannot be resumed."""
         if self.journal is None:
             return
         from pytest_bfcl.runs.journal import Requests
@@ -260,7 +256,7 @@ class PlayedConversation(Dialogue):
                 self.journal.record(self._key(number, len(turn.steps)), Reply(finish_reason=STEP_LIMIT))
 
     def _recorded(self) -> list[list[Reply]] | None:
-        """The replies of every turn when the journal has a whole conversation, else ``None``."""
+        """The replies of every turn if the journal has the whole conversation, else ``None``."""
         if self.journal is None:
             return None
         turns: list[list[Reply]] = []
@@ -276,7 +272,7 @@ class PlayedConversation(Dialogue):
         return turns
 
     async def _repeat(self, recorded: list[list[Reply]]) -> None:
-        """The recorded conversation again: calls act on the simulators, no request is sent."""
+        """The recorded conversation again: calls are executed on the simulators, no request is sent."""
         self.on_reply = None
         for replies in recorded:
             self.begin_turn()

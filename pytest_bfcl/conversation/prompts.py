@@ -1,9 +1,8 @@
-"""What a model receives: the system prompt of prompting mode, memory instructions, held-out functions.
-
-All wording comes from the data set's `Texts`; this module puts it together, in the order the reference does (agentic
-spec §4): tool instructions, memory instruction, final-answer instruction, in one system message. Function documents
-are text in the three layouts of the benchmark (data spec §6.1, §9), established by observing what the reference sends.
-Type words stay the benchmark's except in the Python layout, which writes Python's.
+"""Prompts of a model: the system prompt of prompting mode, memory instructions, held-out functions. All wording comes
+from the data set's `Texts`; this module combines it in the reference's order (agentic spec §4): tool instructions,
+memory instruction, final-answer instruction, in one system message. Function documents are text in the three layouts of
+the benchmark (data spec §6.1, §9), known from the reference's requests. Type words stay the benchmark's except in the
+Python layout, which writes Python's.
 """
 
 from __future__ import annotations
@@ -168,7 +167,7 @@ def first_messages(
     memory: Simulator | None = None,
     template: str | None = None,
 ) -> list[Message]:
-    """Turn 0 as sent: the user's messages behind at most one system message."""
+    """Turn 0 as sent: the user's messages after at most one system message."""
     messages = list(map(dict, entry.question[0])) if entry.question else []
     if memory is not None:
         messages = with_system(messages, memory_instruction(entry, memory, texts))
@@ -178,7 +177,7 @@ def first_messages(
 
 
 def with_system(messages: list[Message], text: str) -> list[Message]:
-    """The messages with ``text`` as system message, in front of the one they have, a blank line between."""
+    """The messages with ``text`` as system message, before their own one and separated by a blank line."""
     if messages and messages[0]["role"] == "system":
         return [{**messages[0], "content": f"{text}\n\n{messages[0]['content']}"}, *messages[1:]]
     return [{"role": "system", "content": text}, *messages]
@@ -195,5 +194,5 @@ def memory_instruction(entry: Entry, memory: Any, texts: Texts) -> str:
 
 
 def additional_functions(held_out: Sequence[FunctionDoc], texts: Texts) -> str:
-    """The user message that hands over held-out functions in prompting mode, with the documents' Python repr."""
+    """The user message that offers held-out functions in prompting mode, with the documents' Python repr."""
     return texts.additional_functions_prompt.format(functions=list(held_out))

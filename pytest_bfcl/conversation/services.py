@@ -1,7 +1,7 @@
-"""What a category needs next to a model, and what executed calls reach, brought by the extension that judges them.
+"""What a category needs besides a model, and the services of executed calls, which extensions provide.
 
-The place between a reply and its verdict where calls run: at the end of a conversation, or when a stored reply is
-judged again. A transcript that has the results is left alone, so a stored run is judged by what it saw.
+Calls run between a reply and its verdict: at the end of a conversation, or when a stored reply is judged again. A
+transcript with results stays unchanged, so a stored run is judged by its own results.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
 
 
 CARRIED_OUT = ("executable", "rest", "sql")
-"""Checkers of categories whose calls may have to be carried out."""
+"""Checkers of categories whose calls may have to be executed."""
 
 
 def is_executed(entry: Entry) -> bool:
-    """Whether the verdict on this entry needs its calls carried out."""
+    """Whether the verdict on this entry needs its calls executed."""
     checker = entry.row.checker
     return checker in CARRIED_OUT and (checker != "sql" or entry.tables is not None)
 
 
 class Services:
-    """Worker processes and providers of one run: cheap to make, opened by the first call that needs them. Close it.
+    """Worker processes and providers of one run: cheap to make, opened on the first call. Close it.
 
     Args:
         rest: ``auto``, ``local``, ``live``, ``record``, ``replay`` or ``replay:PATH`` (docs/retired.md).
@@ -66,14 +66,13 @@ class Services:
         self.close()
 
     def require(self, entry: Entry) -> None:
-        """Raise `EntrySkipped` before a request is sent when the entry could not be judged: no recording, for one."""
+        """Raise `EntrySkipped` before a request if the entry could not be judged, for instance without a recording."""
         if is_executed(entry):
             self._services_of(entry).require(entry)
 
     def execute(self, entry: Entry, transcript: Transcript) -> Transcript:
-        """Carry out the reply's calls and the ground truth's, unless the transcript has the results; returns it.
-
-        Raises `EntrySkipped` when a recording is missing, `HarnessError` when the ground truth cannot be carried out.
+        """Execute the reply's calls and the ground truth's, unless the transcript has the results; returns it. Raises
+        `EntrySkipped` if a recording is missing, `HarnessError` if the ground truth cannot be executed.
         """
         if is_executed(entry) and transcript.steps and not transcript.steps[0].results:
             return self._services_of(entry).execute(entry, transcript)
@@ -94,7 +93,7 @@ class Services:
 
 
 def searches(classes: Collection[str]) -> bool:
-    """Whether an entry that involves these classes offers the web tools: what it needs depends on nothing else."""
+    """Whether an entry with these classes offers the web tools."""
     return WEB in classes
 
 
@@ -107,11 +106,9 @@ def skip_reason(
     *,
     stored: bool = False,
 ) -> str | None:
-    """Why a category cannot be run here, with what to do about it; ``None`` when it can.
-
-    ``modes`` are those of the models; ``archive`` is the run's folder of recorded searches. ``stored`` says
-    the conversations are recorded ones, which call no tools. A category that lacks something is skipped: it never
-    scores 0.
+    """Why a category cannot run here, with the remedy; else ``None``. ``modes`` are those of the models; ``archive`` is
+    the run's folder of recorded searches. ``stored``: the conversations are recorded ones, which call no tools. A
+    category that lacks something is skipped and never scores 0.
     """
     row = CATEGORIES.get(category)
     if row is None:  # the checks of the server need nothing
@@ -135,7 +132,7 @@ def skip_reason(
 
 
 def memory_problem(backend: str) -> str | None:
-    """Why a memory cannot be had here, ``None`` when it can."""
+    """Why a memory is not available here; else ``None``."""
     from pytest_bfcl.simulators import simulator_class
 
     try:
@@ -148,7 +145,7 @@ NO_SERVERS = "entries on an MCP server need an extension that is not installed h
 
 
 def _server_problem(settings: Settings) -> str | None:
-    """Why no MCP server of the user can be used, ``None`` when one can."""
+    """Why no MCP server of the user can be used; else ``None``."""
     if entry_points.find("worlds", "mcp") is None:
         return NO_SERVERS
     if not settings.mcp:

@@ -1,6 +1,6 @@
-"""Mode ``auto``: native calls, and one switch of the whole run to prompting when the endpoint refuses tools.
+"""Mode ``auto``: native calls, and one switch of the whole run to prompting if the endpoint refuses tools.
 
-Modes are never mixed in a run: the switch happens only while no native request with tools has been answered.
+A run never mixes modes: the switch happens only before the first answer to a native request with tools.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ class ModeSwitch:
     """Holds the run's model and replaces it at most once.
 
     ``prompting`` makes the model that replaces a refused one. ``on_switch`` receives the reason (to print it).
-    Conversations do not wait for the decision: those that were under way when it fell are held again, so a request that
-    hangs does not delay others. The replaced model is closed when the last of them has ended.
+    Conversations do not wait for the decision, so a hanging request does not delay others. Those in progress at the
+    switch are held again, and the replaced model is closed after the last of them.
     """
 
     def __init__(
@@ -32,17 +32,17 @@ class ModeSwitch:
         self._prompting = prompting
         self._on_switch = on_switch
         self.settled = model.mode != "fc" or prompting is None
-        """Whether `model` stays to the end of the run: nothing is to be watched."""
+        """Whether `model` is final for the run."""
         self._native = model
         self._holding = 0
 
     @property
     def mode(self) -> Mode:
-        """The mode requests are made in now."""
+        """The current mode of requests."""
         return self.model.mode
 
     async def converse(self, hold: Callable[[Model], Awaitable[Transcript]]) -> Transcript:
-        """``hold(model)`` with the run's model; held again, from its start, when the endpoint refuses tools."""
+        """``hold(model)`` with the run's model; held again from the start if the endpoint refuses tools."""
         model = self.model
         if self.settled:
             return await hold(model)
@@ -66,7 +66,7 @@ class ModeSwitch:
             self._holding -= 1
 
     async def _close_replaced(self) -> None:
-        """Give back the connections of the refused model, once no request uses it; shared ones end with the run."""
+        """Close the connections of the refused model once no request uses it; shared ones end with the run."""
         shared = getattr(self._native, "connections_shared", False)
         if self.switched and not self._holding and not shared:
             await self._native.aclose()
@@ -75,7 +75,7 @@ class ModeSwitch:
         self.settled = True
 
     def _switch(self, error: AdapterError) -> None:
-        """Go over to prompting unless that was done before, or native requests have been answered already."""
+        """Switch to prompting unless that was done before, or native requests were answered already."""
         if self.settled:
             return
         assert self._prompting is not None

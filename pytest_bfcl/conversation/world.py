@@ -1,6 +1,6 @@
-"""What the calls of one conversation act on: its own simulators, its memory, its web.
+"""The world of one conversation's calls: its own simulators, its memory, its web.
 
-State belongs to one conversation and dies with it; only write stages leave a snapshot (agentic spec §2.1).
+State belongs to one conversation and ends with it; only write stages save a snapshot (agentic spec §2.1).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ MEMORY = "MemoryAPI_"
 TOO_MUCH = f"{ERROR_PREFIX}too much was asked for in this conversation; nothing was run"
 MOST_CALLS = 10_000
 MOST_SHOWN = 50_000_000
-"""Calls and characters of results in one conversation: far beyond any honest one, well within memory."""
+"""Most calls and characters of results in one conversation: far above any correct one, well within memory."""
 
 
 class World:
@@ -60,7 +60,7 @@ class World:
         self._blocking = any(name == WEB or getattr(s, "blocking", False) for name, s in simulators.items())
 
     async def execute(self, call_text: str) -> str:
-        """The result text of one call as the model sees it (multi_turn spec §3.2); never raises for its texts."""
+        """The result text of one call as the model sees it (multi_turn spec §3.2); never raises."""
         self._calls += 1
         if self._calls > MOST_CALLS or self._shown > MOST_SHOWN:
             return TOO_MUCH
@@ -72,7 +72,7 @@ class World:
         return result
 
     def execute_now(self, call_text: str) -> str:
-        """The same for callers that cannot wait; a blocking simulator holds up everybody."""
+        """The same for callers that cannot wait; a blocking simulator blocks the whole loop."""
         self._calls += 1
         if self._calls > MOST_CALLS or self._shown > MOST_SHOWN:
             return TOO_MUCH
@@ -81,14 +81,14 @@ class World:
         return result
 
     async def new_functions(self) -> list[Parsed] | None:
-        """The documents offered from now on, where calls have changed them; ``None``: as before."""
+        """The offered documents, if calls have changed them; ``None``: unchanged."""
         return None
 
     def keep_in(self, transcript: Transcript) -> None:
-        """Where to keep what a world outside shows of its state; the simulators' is replayed."""
+        """Where to store the reported state of an external world; simulators are replayed instead."""
 
     async def finish(self) -> None:
-        """After the last turn, of a world outside: ask for what must be true of its state."""
+        """After the last turn of an external world: read the state that expectations need."""
 
     @property
     def memory(self) -> Simulator | None:
@@ -96,7 +96,7 @@ class World:
         return next((s for name, s in self.simulators.items() if name.startswith(MEMORY)), None)
 
     def keep_memory(self) -> None:
-        """Save the memory a write stage leaves; questions leave nothing (agentic spec §2.1)."""
+        """Save the memory of a write stage; questions save nothing (agentic spec §2.1)."""
         if self._snapshots is None or self.entry.row.checker != "none":
             return
         memory = self.memory
@@ -146,7 +146,7 @@ def open_world(
 ) -> World:
     """Fresh simulators for every class the entry involves, loaded from its configuration.
 
-    ``names`` maps wire names back to documented ones. Raises `HarnessError` when a class cannot be loaded.
+    ``names`` maps sent names to documented ones. Raises `HarnessError` if a class cannot be loaded.
     """
     from pytest_bfcl.simulators import CallExecutor
 
@@ -200,7 +200,7 @@ def _simulator(
 def _stored_memory(entry: Entry, snapshots: Snapshots | None) -> Any | None:
     """The memory an entry starts from; the first write stage of a chain starts empty even if one is stored.
 
-    Raises `HarnessError` when the write stages left nothing: judging the model on a memory we lost would be wrong.
+    Raises `HarnessError` if the write stages saved nothing, because a lost memory is not the model's mistake.
     """
     if snapshots is None or (entry.row.checker == "none" and not entry.depends_on):
         return None
@@ -219,9 +219,8 @@ UNRECORDED = "nothing is recorded for these arguments"
 
 
 class RecordedTools:
-    """The tools of a recorded conversation: a call that was made then has its result, any other an error.
-
-    The same call made several times then has the results in their order, and the last of them ever after.
+    """The tools of a recorded conversation: a recorded call gets its result, any other an error. A repeated call gets
+    its results in order, and then always the last one.
     """
 
     def __init__(self, entry: Entry) -> None:
@@ -230,7 +229,7 @@ class RecordedTools:
         self._given: Counter[int] = Counter()
 
     def execute(self, call_text: str) -> str:
-        """The result text of one call; never raises for its texts."""
+        """The result text of one call; never raises."""
         try:
             return self._result(call_text)
         except Exception as error:

@@ -1,7 +1,7 @@
-"""The one table of categories: who is in which group, in which language, judged how, weighing what.
+"""The table of categories: group, language, checker, weight.
 
-Names and groups: data spec §2; folders: scoring spec §1; weights: scoring spec §5. Nothing in this package
-classifies an entry by a substring of its id; only `category_of` takes an id apart.
+Names and groups: data spec §2; folders: scoring spec §1; weights: scoring spec §5. No code in this package classifies
+an entry by a substring of its id; only `category_of` parses ids.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Checker = Literal[
     "ast", "relevance", "irrelevance", "state", "answer", "none", "executable", "rest", "sql", "chat", "served"
 ]
 ELSEWHERE = ("executable", "rest", "sql", "chat")
-"""Checkers that an extension brings: the entry point of the category's group in ``pytest_bfcl.categories``."""
+"""Checkers from extensions: the entry point of the category's group in ``pytest_bfcl.categories``."""
 Rule = Literal["simple", "multiple", "parallel", ""]
 Language = Literal["python", "java", "javascript"]
 
@@ -31,7 +31,7 @@ class Category:
 
     ``checker`` names the module that judges it, ``rule`` the pairing rule of AST categories. ``group`` is the primary
     group (its summary table); ``folder`` the sub-folder of the official result layout; ``official_size`` the number of
-    scored entries in the official data set. ``scored`` says whether it belongs to ``all_scoring``.
+    scored entries in the official data set. ``scored``: it belongs to ``all_scoring``.
     """
 
     name: str
@@ -153,7 +153,7 @@ GROUPS: dict[str, tuple[str, ...]] = _groups()
 
 
 def groups_of(category: str) -> tuple[str, ...]:
-    """Every group the category belongs to, in table order; the empty tuple for unknown names.
+    """Every group of a category, in table order; the empty tuple for unknown names.
 
     A memory write stage (``memory_kv_prereq``) has the groups of the questions it serves.
     """
@@ -164,7 +164,7 @@ def groups_of(category: str) -> tuple[str, ...]:
 def resolve_categories(names: Iterable[str]) -> list[str]:
     """Categories named directly or by group, each once, in table order.
 
-    Raises `UsageError` naming the unknown word and the words that exist.
+    Raises `UsageError` with the unknown word and the existing ones.
     """
     wanted: set[str] = set()
     for name in names:
@@ -191,11 +191,11 @@ EARLIER: Mapping[str, str] = {
     "executable_parallel_function": "exec_parallel",
     "executable_parallel_multiple_function": "exec_parallel_multiple",
 }
-"""What releases V1 to V3 of the benchmark called a category → its name now. Ids begin with the category's name."""
+"""Category name of releases V1 to V3 → its present name. Ids begin with the category's name."""
 
 
 def present_id(entry_id: str, said: str) -> str:
-    """The id now of an entry in a file of the category ``said``, which may be an earlier name."""
+    """The present id of an entry in a file of the category ``said``, which may be an earlier name."""
     return (
         f"{EARLIER[said]}{entry_id[len(said) :]}" if said in EARLIER and entry_id.startswith(f"{said}_") else entry_id
     )
@@ -204,8 +204,8 @@ def present_id(entry_id: str, said: str) -> str:
 def category_of(entry_id: str) -> str:
     """The category an expanded id belongs to: the text before ``:``, then left of the last ``_`` (data spec §5).
 
-    Where that is none, the longest category the id begins with, as own ids do (``irrelevance_ace_0``): what follows it
-    is no letter and no digit. Of an id that begins with none, the text itself.
+    If that is no category, the longest category that begins the id before a sign (``irrelevance_ace_0``). Otherwise the
+    text itself.
     """
     head = entry_id.split(":", 1)[0]
     name = head.rpartition("_")[0]
@@ -227,6 +227,6 @@ FILE = Path(__file__).with_name("domains.json")
 
 @lru_cache(maxsize=1)
 def domains() -> dict[str, str]:
-    """Id of a single-turn entry → domain; conversations have the classes they act on instead."""
+    """Id of a single-turn entry → domain; conversations use their classes instead."""
     listed: dict[str, str] = json.loads(FILE.read_text(encoding="utf-8"))
     return {entry_id: domain for domain, ids in listed.items() for entry_id in ids.split()}

@@ -1,7 +1,7 @@
-"""One benchmark entry, and where it lies in its file.
+"""One benchmark entry, and its position in its file.
 
-Shapes are those of the official files (data spec §4) after loading and expansion (§6), without language hints: hints
-belong to generation (`pytest_bfcl.conversation`), checkers never see them.
+Shapes are those of the official files (data spec §4) after loading and expansion (§6), without language hints: prompts
+add hints (`pytest_bfcl.conversation`), checkers never see them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ReturnFormat = Literal["python", "java", "javascript", "json", "verbose_xml", "c
 
 
 class EntryRef(NamedTuple):
-    """Where one entry's line lies: enough to parse it later, cheap to keep by the hundred thousand.
+    """The position of one entry's line: enough to parse it later, small enough for hundreds of thousands.
 
     ``offset`` and ``length`` are bytes in ``path``; ``position`` is the zero-based line position among the file's
     entries (answers pair with questions by position); ``variant`` is the format-sensitivity configuration index or -1.
@@ -41,13 +41,13 @@ class EntryRef(NamedTuple):
     position: int
     variant: int = -1
     line: int = 0
-    """One-based number of the line in its file, for people."""
+    """One-based number of the line in its file, for users."""
     transform: str = ""
-    """How the entry is rephrased (`pytest_bfcl.dataset.transforms`); empty for the entry as it is."""
+    """The transform of the entry (`pytest_bfcl.dataset.transforms`); empty for the original."""
 
     @property
     def original_id(self) -> str:
-        """Format sensitivity: the id of the entry that is put in this format."""
+        """Format sensitivity: the id of the original entry."""
         return self.id.rsplit(":", 1)[-1]
 
 
@@ -55,7 +55,7 @@ class EntryRef(NamedTuple):
 class Renames:
     """Other names of tools and parameters: own name → name in the conversation.
 
-    ``parameters`` are by the tool's own name; tools and parameters that are not named keep their names.
+    ``parameters`` are by the tool's own name; other tools and parameters keep their names.
     """
 
     tools: Mapping[str, str] = field(default_factory=dict)
@@ -63,7 +63,7 @@ class Renames:
 
     @cached_property
     def own_tools(self) -> dict[str, str]:
-        """Name in the conversation → own name, of the tools that have another one."""
+        """Name in the conversation → own name, for renamed tools."""
         return {said: own for own, said in self.tools.items()}
 
     @cached_property
@@ -71,11 +71,11 @@ class Renames:
         return {tool: {said: own for own, said in names.items()} for tool, names in self.parameters.items()}
 
     def own_tool(self, said: str) -> str | None:
-        """The own name of a tool; ``None`` for one that goes by another name."""
+        """The own name of a tool; ``None`` if the tool is known under another name."""
         return self.own_tools.get(said, None if said in self.tools else said)
 
     def own_arguments(self, tool: str, arguments: Parsed) -> Parsed:
-        """Arguments of a tool (own name) under their own names.
+        """Arguments of a tool (own name) under their own names. Raises `TypeError`, as a call does, for unknown names.
 
         Raises `TypeError`, as a call does, for one that goes by another name.
         """
@@ -86,7 +86,7 @@ class Renames:
         return {names.get(said, said): value for said, value in arguments.items()}
 
     def renamed_error(self, tool: str, error: TypeError) -> TypeError:
-        """What is wrong with a call's arguments, in the names of the conversation."""
+        """The error of a call's arguments, with the names of the conversation."""
         if not self.tools and not self.parameters:
             return error
         text = str(error).replace(f".{tool}()", f".{self.tools.get(tool, tool)}()")
@@ -96,13 +96,13 @@ class Renames:
 
 
 class Entry(BaseModel):
-    """A benchmark entry ready to be run and judged.
+    """A benchmark entry, ready to run and judge.
 
-    ``question``: list of turns, each a list of chat messages (a hand-over turn is empty).
-    ``possible_answer``: single turn: list of one-key ``{function: {parameter: [acceptable values]}}`` objects;
-    multi-turn: list of turns of call texts; memory and web search: list of texts; ``None`` when the category has none.
-    ``missed_function``: turn index → full documents of the functions held out until that turn; they are not in
-    ``function``. ``depends_on``: ids that must have run before (memory write stages).
+    ``question``: list of turns, each a list of chat messages (a hand-over turn is empty). ``possible_answer``: single
+    turn: list of one-key ``{function: {parameter: [acceptable values]}}`` objects; multi-turn: list of turns of call
+    texts; memory and web search: list of texts; ``None`` when the category has none. ``missed_function``: turn index →
+    full documents of the functions held out until that turn; they are not in ``function``. ``depends_on``: ids of
+    entries that must run first (memory write stages).
     """
 
     model_config = ConfigDict(extra="allow", arbitrary_types_allowed=True)
@@ -132,39 +132,39 @@ class Entry(BaseModel):
     ordered: bool = False
     """SQL entries with tables: whether the order of rows counts."""
     num_hops: int | None = None
-    """Web search: searches a question takes."""
+    """Web search: number of searches for the question."""
     dialect: Dialect = "bfcl"
-    """How the tools are written: in the benchmark's words, or in JSON Schema, which is then offered as it is."""
+    """How the tools are written: in the benchmark's words, or in JSON Schema, which is sent unchanged."""
     mcp: str | None = None
-    """Entries on a user's own MCP server: the name it has in this run."""
+    """Entries on a user's own MCP server: the server's name in this run."""
     setup: list[ServerCall] = Field(default_factory=list)
     """Calls of that server before the conversation."""
     files: ServerFiles = Field(default_factory=dict)
-    """What lies in the directory of a trial when its server starts."""
+    """The content of a trial's directory when its server starts."""
     folder: Path | None = Field(default=None, exclude=True, repr=False)
-    """Where the entry's file lies, for its templates."""
+    """The folder of the entry's file, for its templates."""
     results: list[RecordedResult] = Field(default_factory=list)
-    """What the tools of a recorded conversation give."""
+    """The results of the tools of a recorded conversation."""
     expect: list[Expectation] = Field(default_factory=list)
-    """What must be true of such an entry's answers and of the server's state."""
+    """Expectations of such an entry: its answers and the server's state."""
     allows: list[str] | dict[str, str] = Field(default_factory=list)
-    """Adversaries that may pass the entry (`pytest_bfcl.models.adversaries`), by name, best with the reason."""
+    """Adversaries that may pass the entry (`pytest_bfcl.models.adversaries`), by name, preferably with the reason."""
     server_facts: ServerFacts | None = Field(default=None, exclude=True, repr=False)
-    """While it is played: the server it is played on."""
+    """While it is played: its server."""
     config: str | None = None
     """Format sensitivity only: the configuration string inside the id."""
     official: bool = False
-    """Whether the entry comes from the fetched official set (then prompts and hints are the official ones)."""
+    """Whether the entry is from the fetched official set (then prompts and hints are the official ones)."""
     verified: Any = Field(default=None, exclude=True, repr=False)
-    """Official entries on the list of corrections: the `Entry` with its corrected answer, or ``"excluded"``."""
+    """Official entries with a correction: the `Entry` with its corrected answer, or ``"excluded"``."""
     source: str | None = None
-    """File and line the entry came from, for people."""
+    """File and line of the entry, for users."""
     long_context_texts: Any = Field(default=None, exclude=True, repr=False)
     """Long-context entries only: the data set's constants by name, for the simulators; ``None`` means our own."""
     renames: Renames | None = Field(default=None, exclude=True, repr=False)
-    """How its tools and parameters are called in the conversation, where simulators know them by other names."""
+    """Names of its tools and parameters in the conversation, if simulators use others."""
     sentences: Any = Field(default=None, exclude=True, repr=False)
-    """The data set's texts of the simulators, by class and place; ``None`` means our own words."""
+    """The data set's texts of the simulators, by class and key; ``None`` means our own words."""
 
     @cached_property
     def row(self) -> Category:
@@ -173,12 +173,12 @@ class Entry(BaseModel):
 
     @property
     def is_reviewed(self) -> bool:
-        """Whether a person stands for the entry: one that a program made says ``"reviewed": false`` until then."""
+        """Whether a person has reviewed the entry: one that a program made has ``"reviewed": false`` until then."""
         return (self.model_extra or {}).get("reviewed") is not False
 
     @cached_property
     def rule(self) -> str:
-        """The pairing rule: the category's, or for format sensitivity that of the embedded original entry."""
+        """The pairing rule: the category's, or for format sensitivity that of the original entry."""
         if self.config is None:
             return self.row.rule
         original = CATEGORIES.get(category_of(self.id.rsplit(":", 1)[-1]))
@@ -186,5 +186,5 @@ class Entry(BaseModel):
 
     @property
     def all_functions(self) -> list[FunctionDoc]:
-        """Every function the entry ever offers, held-out ones included."""
+        """Every function that the entry offers, held-out ones included."""
         return [*self.function, *chain.from_iterable(self.missed_function.values())]

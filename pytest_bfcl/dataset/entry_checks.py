@@ -1,4 +1,4 @@
-"""What makes an entry unusable or impossible to judge as meant: shapes, types, answers that no call can give.
+"""Checks of entries: shapes, types, answers that no call can give.
 
 The rules come from the data spec §4 and §7 and from what the checkers need (ast_checker spec §6); what the official
 data itself gets wrong is listed in the data spec §8.
@@ -17,13 +17,13 @@ from pytest_bfcl.dataset.served_entry import check_path, portable_name
 from pytest_bfcl.python_text import parse_expression
 
 NO_FUNCTION = 'no function is offered: "function" is a list of function documents or tools'
-"""What an entry without tools has to be given."""
+"""The fields that an entry without tools must have."""
 
 _ROLES = ("system", "user", "assistant", "tool")
 
 
 def check_entry(entry: Entry, *, linked: bool = False) -> list[Finding]:
-    """What is wrong with one expanded entry; ``linked``: its data set is available, so write stages must be there."""
+    """The problems of one expanded entry; ``linked``: its data set is available, so write stages must be in it."""
     findings = [*_question_findings(entry), *_offer_findings(entry)]
     findings += check_functions(entry.all_functions, entry.language)
     match entry.row.checker:
@@ -73,7 +73,7 @@ def _question_findings(entry: Entry) -> Iterator[Finding]:
 
 
 def _offer_findings(entry: Entry) -> Iterator[Finding]:
-    """Somebody who is offered nothing cannot call anything, neither rightly nor wrongly.
+    """A model without offered tools cannot call anything, so the entry measures nothing.
 
     An irrelevance entry may offer nothing on purpose (``"function": []``), as some official ones do.
     """
@@ -171,7 +171,7 @@ def _by_name(functions: list[FunctionDoc]) -> dict[str, FunctionDoc]:
 
 
 def _call_text_findings(text: object, documents: dict[str, FunctionDoc], field: str) -> Iterator[Finding]:
-    """One call text of an answer: one call, of an offered function, with parameters it has."""
+    """One call text of an answer: one call of an offered function with its documented parameters."""
     call = _parsed_call(text)
     name = _called(call, documents)
     if call is None or name is None:
@@ -188,7 +188,7 @@ def _call_text_findings(text: object, documents: dict[str, FunctionDoc], field: 
 
 
 def _parsed_call(text: object) -> ast.Call | None:
-    """The one call a text of an answer is, or ``None``."""
+    """The only call in a text of an answer, or ``None``."""
     try:
         body = parse_expression(text.strip()) if isinstance(text, str) else None
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -197,7 +197,7 @@ def _parsed_call(text: object) -> ast.Call | None:
 
 
 def _called(call: ast.Call | None, documents: dict[str, FunctionDoc]) -> str | None:
-    """The function a call names: with its dots if such a one is offered, else without its class."""
+    """The function of a call: with its dots if such a function is offered, else without its class."""
     function = call.func if call is not None else None
     if isinstance(function, ast.Attribute):
         whole = ast.unparse(function)
@@ -206,7 +206,7 @@ def _called(call: ast.Call | None, documents: dict[str, FunctionDoc]) -> str | N
 
 
 def _text_findings(entry: Entry) -> Iterator[Finding]:
-    """Memory and web-search answers: texts to look for in the final message (data spec §7)."""
+    """Memory and web-search answers: texts to find in the final message (data spec §7)."""
     answers = entry.possible_answer
     field = "possible_answer"
     if not answers:
@@ -218,7 +218,7 @@ def _text_findings(entry: Entry) -> Iterator[Finding]:
 
 
 def _served_findings(entry: Entry) -> Iterator[Finding]:
-    """Entries on a user's MCP server and recorded ones: what must hold."""
+    """Entries on a user's MCP server and recorded ones: their expectations."""
     turns, answers = len(entry.question), entry.possible_answer
     if not entry.expect:
         yield Finding("no expect: give a list of {answer} or {call, equals or contains} that must hold", field="expect")
@@ -232,7 +232,7 @@ def _served_findings(entry: Entry) -> Iterator[Finding]:
 
 
 def _server_findings(entry: Entry) -> Iterator[Finding]:
-    """Entries on a user's MCP server: which one, and what lies in its directory."""
+    """Entries on a user's MCP server: the server, and the content of its directory."""
     if not entry.mcp:
         yield Finding(
             'no mcp: name the server, and give its command or URL with --bfcl-mcp NAME="COMMAND or URL"', field="mcp"
@@ -247,7 +247,7 @@ def _server_findings(entry: Entry) -> Iterator[Finding]:
 
 
 def _recorded_findings(entry: Entry) -> Iterator[Finding]:
-    """Recorded entries: results of tools that are offered, and nothing expected of a state that is not there."""
+    """Recorded entries: results of offered tools, and no expectation of a state that does not exist."""
     offered = {portable_name(str(doc.get("name"))) for doc in entry.function}
     if not entry.function:
         yield Finding(NO_FUNCTION, field="function")

@@ -92,7 +92,7 @@ def build_entry(
 ) -> Entry:
     """An expanded entry from its raw line and its answer line.
 
-    Raises `HarnessError` of kind ``data`` when the line has not the shape of an entry; ``source`` says where it stands.
+    Raises `HarnessError` of kind ``data`` if the line is no entry; ``source`` is its place.
     """
     try:
         values = _expanded(raw, category, texts, answer, list(depends_on))
@@ -117,7 +117,7 @@ def build_entry(
 
 
 def _expanded(raw: Parsed, category: Category, texts: Texts, answer: Parsed | None, depends_on: list[str]) -> Parsed:
-    """The fields of an entry as its category means them; odd values raise whatever they raise."""
+    """The fields of an entry by its category; unusual values raise their own errors."""
     values = {"language": category.language, **raw, **_answer_fields(raw, answer)}
     values["question"] = _turns(raw.get("question"))
     if values["language"] != "python":
@@ -166,7 +166,7 @@ def _with_answer_instruction(question: list[Any], texts: Texts) -> list[Any]:
 
 
 def _check_shapes(values: Parsed) -> None:
-    """What every user of an entry relies on: messages have a role, function documents a name."""
+    """The conditions that all code relies on: messages have a role, function documents a name."""
     for turn in values["question"]:
         for message in turn if isinstance(turn, list) else ():
             if isinstance(message, dict) and not isinstance(message.get("role"), str):
@@ -179,7 +179,7 @@ def _check_shapes(values: Parsed) -> None:
 
 
 def _read_tools(values: Parsed) -> None:
-    """Tools in other shapes than the benchmark's become documents; anything odd is left for the checks."""
+    """Tools in other shapes than the benchmark's become documents; the checks report unusual ones."""
     if isinstance(values.get("function"), dict):
         values["function"] = [values["function"]]
     held = values.get("missed_function")
@@ -192,7 +192,7 @@ def _read_tools(values: Parsed) -> None:
 def _held_out(values: Parsed, missed: Parsed) -> dict[int, list[FunctionDoc]]:
     """The documents named in ``missed_function``, moved out of ``function`` (data spec §6, point 5).
 
-    Undocumented names are left out (one retired entry has some); `validation` reports them in users' data.
+    Undocumented names are skipped (one retired entry has some); `validation` reports them in users' data.
     """
     held: dict[int, list[FunctionDoc]] = {}
     offered: list[FunctionDoc] = values.get("function") or []
@@ -258,17 +258,17 @@ _ITEM_TYPES = {"java": ("ArrayList", "Array"), "javascript": ("array",)}
 def with_hints(
     functions: Sequence[FunctionDoc], language: Language, texts: Texts, *, twice: bool = False
 ) -> list[FunctionDoc]:
-    """Copies of the documents with the language's hints; the originals stay as they are, as do those in JSON Schema.
+    """Copies of the documents with the language's hints; originals and documents in JSON Schema do not change.
 
-    Java and JavaScript parameters become strings that hold source text. ``twice`` appends the hints a second time:
-    format-sensitivity documents carry the Python sentence twice (data spec §6, point 6).
+    Java and JavaScript parameters become strings that hold source text. ``twice`` appends the hints twice:
+    format-sensitivity documents have the Python sentence twice (data spec §6, point 6).
     """
     hinted = [f if "dialect" in f and is_native(f) else _hinted(f, language, texts) for f in functions]
     return [_hinted(function, language, texts) for function in hinted] if twice else hinted
 
 
 def typed_as_sent(functions: Sequence[Fields], language: Language) -> list[Fields]:
-    """The documents with the types that `with_hints` gives their parameters, without its words."""
+    """The documents with the types that `with_hints` sets, without its words."""
     if language == "python":
         return list(functions)
     return [function if is_native(function) else _texts_only(function) for function in functions]
@@ -294,7 +294,7 @@ def _hinted(function: FunctionDoc, language: Language, texts: Texts) -> Function
 
 
 def _as_text(schema: Parsed, language: Language, texts: Texts) -> Parsed:
-    """A parameter schema turned into a string that holds source text of the documented type."""
+    """A parameter schema changed to a string with source text of the documented type."""
     result = dict(schema)
     kind = schema.get("type", "any")
     description = schema.get("description", "")

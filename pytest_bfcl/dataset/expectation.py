@@ -1,6 +1,6 @@
-"""What must hold after a turn of an entry on a user's MCP server: the text, the calls, the state.
+"""Expectations after a turn of an entry on a user's MCP server: the text, the calls, the state.
 
-Shapes only, and what a value must be like; `pytest_bfcl.checkers.expectations` compares them with a transcript.
+This module has their shapes and values; `pytest_bfcl.checkers.expectations` compares them with a transcript.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MOST_STEPS = 20
 _CONDITIONS = frozenset(("equals", "contains", "matches", "schema", "exists"))
 _BESIDE = frozenset(("optional", "tolerance"))
 ABSENT = "(absent)"
-"""The only name of the object that is in a record for what was not there."""
+"""The only key of the object that records a missing value."""
 _STEP = re.compile(r"\.([A-Za-z_][\w-]*)|\[(\d{1,6}|\*)\]|\[\"([^\"]{1,200})\"\]|\['([^']{1,200})'\]")
 
 Flag = Annotated[bool, Field(strict=True)]
@@ -36,7 +36,7 @@ Accepted = Annotated[str, Field(pattern=r"\S")] | Annotated[float, Field(strict=
 
 
 class Values(BaseModel):
-    """What a value must be like: exactly one of ``equals``, ``contains``, ``matches``, ``schema``, ``exists``.
+    """The condition of a value: exactly one of ``equals``, ``contains``, ``matches``, ``schema``, ``exists``.
 
     In Python a function may stand for any value (`Tested`).
     """
@@ -84,23 +84,23 @@ class Values(BaseModel):
 
     @property
     def _measured(self) -> list[Any]:
-        """What a tolerance may be about."""
+        """The conditions that allow a tolerance."""
         return [getattr(self, name) for name in ("equals", "contains") if name in self.model_fields_set]
 
     @property
     def conditions(self) -> set[str]:
-        """Which of the five it has."""
+        """The one that is set."""
         return {"equals", "contains", "matches", "valid_by", "exists"} & self.model_fields_set
 
     @property
     def wanted(self) -> Any:
-        """What must hold, for people."""
+        """The condition in words."""
         name = next(iter(self.conditions), "equals")
         value = getattr(self, name)
         return value if name in ("equals", "contains") else {name.replace("valid_by", "schema"): value}
 
     def holds(self, told: Any, *, there: bool = True) -> bool:
-        """Whether a value is as it must be; ``there``: whether there is one."""
+        """Whether a value meets the condition; ``there``: whether a value exists."""
         if self.exists is not None:
             return there == self.exists
         if not there:
@@ -115,7 +115,7 @@ class Values(BaseModel):
 
 
 class CalledTool(BaseModel):
-    """One call that is looked for: a tool (or one of several), and what some of its arguments must be like."""
+    """One expected call: a tool (or one of several), and conditions of some of its arguments."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -146,15 +146,15 @@ Steps = list[str | CalledTool | Listed]
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Tested:
-    """What stands for a value in Python's expectations: a function that tests it; ``name`` is for messages."""
+    """A function that tests a value in Python's expectations; ``name`` is for messages."""
 
     test: Callable[[Any], object]
     name: str
 
     def holds(self, told: Any) -> bool:
-        """What the function says of a value; one that it cannot take (it raises a common error) is not right.
+        """The function's result for a value; a value for which it raises a common error is not right.
 
-        Raises `UsageError` for a function that says nothing, or is out of order itself.
+        Raises `UsageError` for a function that returns nothing, or fails in another way.
         """
         try:
             found = self.test(told)
@@ -171,7 +171,8 @@ class Tested:
 
 
 class State(BaseModel):
-    """Where to look: a call or a resource of the server, a file of the trial's directory, its files, a database."""
+    """A place in the state: a call or a resource of the server, a file of the trial's directory, its files, a
+    database."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -198,7 +199,7 @@ class State(BaseModel):
 
     @property
     def subject_text(self) -> str:
-        """What is looked at, for people."""
+        """The place in words."""
         where = f" at {self.path}" if self.path else ""
         if self.call is not None:
             given = ", ".join(f"{name}={value!r}" for name, value in self.arguments.items())
@@ -294,19 +295,19 @@ class Expectation(Values):
 
     @property
     def kind(self) -> str:
-        """Which of the kinds it is."""
+        """Its kind."""
         return next(name for name in _KINDS if getattr(self, name) is not None)
 
     @property
     def looked_at(self) -> State | None:
-        """Where the state is to be looked at; ``None`` for assertions about the conversation."""
+        """Its place in the state; ``None`` for assertions about the conversation."""
         if self.call is not None:
             return State(call=self.call, arguments=self.arguments)
         return State(resource=self.resource) if self.resource is not None else self.state
 
     @property
     def alternatives(self) -> list[Expectation]:
-        """Those of ``any_of``, each after the turn of all where it names none; else the assertion itself."""
+        """The assertions of ``any_of``, by default with the turn of the whole; else the assertion itself."""
         if self.any_of is None:
             return [self]
         return [e if e.turn is not None else e.model_copy(update={"turn": self.turn}) for e in self.any_of]
@@ -317,7 +318,7 @@ class Expectation(Values):
 
     @property
     def is_restraint(self) -> bool:
-        """Whether it says what must not be done."""
+        """Whether it forbids something."""
         bounded = self.kind == "subset" or self.exact == [] or self.unordered == []
         return bounded or self.kind in ("not_called", "max_calls", "answer", "said") or self.count == 0
 
@@ -328,13 +329,14 @@ class Expectation(Values):
 
     @property
     def wanted_call(self) -> CalledTool:
-        """Of ``called``, ``attempted`` and ``not_called``."""
+        """The expected calls of ``called``, ``attempted`` and ``not_called``."""
         named = self.called or self.attempted or self.not_called or []
         return CalledTool(called=named, arguments=self.arguments, closed=bool(self.closed))
 
     @property
     def steps(self) -> list[list[CalledTool]]:
-        """Of ``exact``, ``unordered``, ``superset``, ``subset`` and ``in_order``: a list a step, else one for each."""
+        """The calls of ``exact``, ``unordered``, ``superset``, ``subset`` and ``in_order``: a list a step, else one
+        list each."""
         given: list[Any] = [found for name in LISTS if (found := getattr(self, name)) is not None]
         listed: Steps = given[0] if given else []
         return [list(map(_as_call, each)) if isinstance(each, list) else [_as_call(each)] for each in listed]
@@ -346,14 +348,14 @@ class Expectation(Values):
 
     @property
     def tools(self) -> list[CalledTool]:
-        """Every call it is about, those of alternatives too; ``*`` is no tool."""
+        """Every call in it, those of alternatives too; ``*`` is no tool."""
         if self.any_of is not None:
             return [call for each in self.any_of for call in each.tools]
         named = self.called or self.attempted or self.not_called
         return [each for each in (*([self.wanted_call] if named else ()), *self.listed) if "*" not in each.names]
 
     def names_a_number(self, message: str) -> bool:
-        """Whether the message names an accepted number, within the tolerance."""
+        """Whether the message has an accepted number, within the tolerance."""
         wanted = [each for each in self.answers if not isinstance(each, str)]
         if not wanted:
             return False
@@ -379,14 +381,14 @@ _KINDS = (
     "any_of",
 )
 LISTS = ("exact", "unordered", "superset", "subset", "in_order")
-"""The kinds that compare the calls of a conversation with a list of calls."""
+"""The kinds that compare the conversation's calls with a list of calls."""
 _NUMBER = re.compile(
     r"(?<![\w.])-?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,300}(?:\.\d{1,300})?(?:[eE][+-]?\d{1,3})?)(?!\w)"
 )
 
 
 def unknown_names(each: Expectation, tools: Mapping[str, Fields]) -> Iterator[str]:
-    """What an assertion expects of tools that are not offered, and of parameters they do not have: the user's mistake.
+    """Errors of an assertion: tools that are not offered, and parameters that they do not have.
 
     ``tools``: name → schema of its arguments, in either dialect.
     """
@@ -402,7 +404,7 @@ def unknown_names(each: Expectation, tools: Mapping[str, Fields]) -> Iterator[st
 
 
 def _unknown_parts(place: str, given: Any, schema: Any) -> Iterator[str]:
-    """Fields of expected arguments that their schema does not have, at any depth that it describes."""
+    """Fields of expected arguments that their schema does not have, at every documented depth."""
     if not isinstance(schema, Mapping):
         return
     if isinstance(given, dict):
@@ -431,7 +433,7 @@ def _as_call(each: str | CalledTool) -> CalledTool:
 
 
 def argument_rule(value: Any) -> Values:
-    """What an argument must be like: a value is what it must equal. Raises `ValueError`."""
+    """The condition of an argument: a plain value must be equal. Raises `ValueError`."""
     if not isinstance(value, dict) or not value.keys() & (_CONDITIONS | _BESIDE):
         return Values(equals=value)
     known = _CONDITIONS | _BESIDE
@@ -462,7 +464,7 @@ def steps_of(path: str) -> list[str | int]:
 
 
 def at_path(value: Any, path: str | None) -> tuple[Any, bool]:
-    """What lies at a path, and whether anything does; with ``*`` the list of what lies at all of them."""
+    """The value at a path, and whether it exists; with ``*`` the list of all values."""
     return _at(value, steps_of(path)) if path else (value, True)
 
 
@@ -482,12 +484,12 @@ def _at(value: Any, steps: list[str | int]) -> tuple[Any, bool]:
 
 
 def near(wanted: float, told: float, tolerance: float) -> bool:
-    """Whether two numbers are as close as that; the last digit of a sum of floats does not count."""
+    """Whether two numbers are within the tolerance; the last digit of a sum of floats does not count."""
     return abs(wanted - told) <= tolerance + 1e-9 * max(1.0, abs(wanted)) if tolerance else wanted == told
 
 
 def same(wanted: Any, told: Any, tolerance: float = 0) -> bool:
-    """Equal as JSON: numbers by value, true and 1 apart; as the function says where one stands for a value."""
+    """Equal as JSON: numbers by value, true and 1 differ; a function in place of a value decides itself."""
     if isinstance(wanted, Tested):
         return wanted.holds(told)
     if isinstance(wanted, bool) or isinstance(told, bool):
@@ -503,7 +505,7 @@ def same(wanted: Any, told: Any, tolerance: float = 0) -> bool:
 
 
 def contained(wanted: Any, told: Any, tolerance: float = 0) -> bool:
-    """Whether ``told`` has all of ``wanted`` in it."""
+    """Whether ``told`` contains all of ``wanted``."""
     if isinstance(wanted, str) and isinstance(told, str):
         return wanted in told
     if isinstance(wanted, dict) and isinstance(told, dict):
@@ -521,7 +523,7 @@ def _has_number(value: Any) -> bool:
 
 
 def json_text(value: Any) -> str:
-    """A value as the JSON text that patterns are searched in."""
+    """A value as the JSON text in which patterns are searched."""
     import json
 
     return json.dumps(value, ensure_ascii=False, default=str)

@@ -1,7 +1,7 @@
 """Finding entries in a file without parsing it: ids by byte scan, bodies later.
 
-Data of known hash is trusted: only the id at the front of each line is read. In users' files every line is also
-checked to be a JSON object, so that one broken line is reported where it stands while the others still load.
+Data of known hash is trusted: only the id at the front of each line is read. In users' files every line must also be a
+JSON object: a broken line is reported with its place, and the others load.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ _BOM = b"\xef\xbb\xbf"
 
 @dataclass(frozen=True, slots=True)
 class DataProblem:
-    """Something wrong in a data file: where (``line`` is one-based, 0 for the whole file) and what.
+    """A problem of a data file: place (``line`` is one-based, 0 for the whole file) and text.
 
-    An ``error`` makes an entry unusable or impossible to judge as meant; a ``warning`` is odd but works.
+    An ``error`` makes an entry unusable; a ``warning`` does not.
     """
 
     path: Path
@@ -44,7 +44,7 @@ class DataProblem:
 
 
 class Row(NamedTuple):
-    """One line: its raw id, where it lies (bytes), its zero-based position, its ``category`` field if it was read.
+    """One line: its raw id, its position in bytes, its zero-based position, its ``category`` field if it was read.
 
     ``line`` is the one-based number of the line, blank ones counted.
     """
@@ -59,7 +59,7 @@ class Row(NamedTuple):
 
 @dataclass(slots=True)
 class Scan:
-    """Rows of a file in order, and what could not be used. Positions count broken lines too, blank ones not."""
+    """Rows of a file in order, and its problems. Positions count broken lines too, but not blank ones."""
 
     path: Path
     rows: list[Row] = field(default_factory=list)
@@ -69,8 +69,8 @@ class Scan:
 def scan(path: Path, *, check: bool, id_prefix: str | None = None) -> Scan:
     """Scan a JSON-lines file.
 
-    ``check`` parses every line (users' files). ``id_prefix``: lines without an id get ``<id_prefix>_<position>``
-    (the retired ``chatable`` file); otherwise they are problems. Raises `OSError` when the file cannot be read.
+    ``check`` parses every line (users' files). ``id_prefix``: lines without an id get ``<id_prefix>_<position>`` (the
+    retired ``chatable`` file); otherwise they are problems. Raises `OSError` if the file cannot be read.
     """
     result = Scan(path)
     seen: set[str] = set()
@@ -102,7 +102,7 @@ def scan(path: Path, *, check: bool, id_prefix: str | None = None) -> Scan:
 
 
 def _checked_row(line: bytes, place: Row, default_id: str | None) -> Row | str:
-    """The row of a parsed line (``place`` says where it lies), or what is wrong with it."""
+    """The row of a parsed line (``place`` is its position), or its problem."""
     try:
         body = parse_line(line)
     except (ValueError, RecursionError) as error:
@@ -120,9 +120,9 @@ def _checked_row(line: bytes, place: Row, default_id: str | None) -> Row | str:
 
 
 def parse_line(line: bytes) -> Any:
-    """One JSON value; raises `ValueError` with the reason and the column.
+    """One JSON value. Raises `ValueError` with the reason and the column.
 
-    The fast parser refuses a few things Python's accepts (lone surrogates): then the latter decides.
+    The fast parser refuses a few texts that Python's accepts (lone surrogates); then Python's decides.
     """
     try:
         return from_json(line)
@@ -134,7 +134,7 @@ _READING = os.O_RDONLY | getattr(os, "O_BINARY", 0)
 
 
 def read_line(path: Path, offset: int, length: int) -> bytes:
-    """The bytes of one indexed line; raises `OSError`."""
+    """The bytes of one indexed line. Raises `OSError`."""
     file = os.open(path, _READING)  # half the work of a file object
     try:
         return _read_at(file, offset, length)
@@ -162,7 +162,7 @@ def _read_at(file: int, offset: int, length: int) -> bytes:
 
 
 class _OpenFile:
-    """An open file with the piece of it that was read ahead."""
+    """An open file with a piece of it that was read ahead."""
 
     __slots__ = ("file", "last", "piece", "start")
 
@@ -170,28 +170,26 @@ class _OpenFile:
         self.file = os.open(path, _READING)
         self.piece = b""
         self.start = 0
-        """Where the piece lies in the file."""
+        """The position of the piece in the file."""
         self.last = -1
-        """Where the line read last ends."""
+        """The end of the last line that was read."""
 
 
 class LineFiles:
-    """`read_line` for many lines of few files: those read last stay open, which is half the work. For any thread.
-
-    Lines that are read one after the other are read ahead, some at once. A copy, and what is unpickled, opens
-    separate files.
+    """`read_line` for many lines of few files: the last files stay open, which halves the time. Thread-safe.
+    Consecutive lines are read ahead, several at once. Copies and unpickled objects open their own files.
     """
 
     MOST_OPEN = 4
     AHEAD = 1 << 15
-    """Bytes of a file that are read at once where its lines are read in order."""
+    """Bytes of a file that are read ahead when its lines are read in order."""
 
     def __init__(self) -> None:
         self._open: OrderedDict[Path, _OpenFile] = OrderedDict()
         self._lock = threading.Lock()
 
     def read(self, path: Path, offset: int, length: int) -> bytes:
-        """The bytes of one indexed line; raises `OSError`."""
+        """The bytes of one indexed line. Raises `OSError`."""
         with self._lock:
             opened = self._open.get(path) or self._opened(path)
             last, opened.last = opened.last, offset + length

@@ -1,7 +1,7 @@
-"""What an entry depends on next to its line: templates, the files of commands, the server and its tools.
+"""The inputs of an entry besides its line: templates, files of commands, the server and its tools.
 
-One digest for everybody who asks whether something is still the same: the proof of an entry, a run's fingerprint, a
-run that is continued. A part has a name that people understand, so that what changed can be known.
+Their digest shows whether something has changed, for the proof of an entry, a run's fingerprint and a resumed run. Each
+part has a readable name for messages.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     from pytest_bfcl.settings import Settings
 
 Parts = dict[str, str]
-"""Name of a part, for people → digest."""
+"""Readable name of a part → digest."""
 MOST_READ = 64 * 2**20
-"""Bytes of a command's file that are looked at."""
+"""Bytes of a command's file that are hashed."""
 MOST_FOUND = 1_000
-"""Files that one word of a command stands for."""
+"""Most files that one word of a command may name."""
 _BREAKS = re.compile(r"[\s;|&<>()'\"=]+")
 
 
 def inputs_of(entry: Entry, settings: Settings) -> Parts:
-    """The parts that are known without starting a server."""
+    """The parts that are known before a server starts."""
     parts = {"the entry": short_digest(entry.model_dump_json(exclude={"source"}))}
     for content in entry.files.values():
         if not isinstance(content, str) and entry.folder is not None:
@@ -42,7 +42,7 @@ def inputs_of(entry: Entry, settings: Settings) -> Parts:
 
 
 def server_inputs(name: str, settings: Settings) -> Parts:
-    """A server's command, the commands around its trials, and the files these name."""
+    """A server's command, the commands around its trials, and the files in them."""
     parts: Parts = {}
     around = {"server": settings.mcp, "setup": settings.mcp_setup, "teardown": settings.mcp_teardown}
     for kind, commands in around.items():
@@ -55,16 +55,15 @@ def server_inputs(name: str, settings: Settings) -> Parts:
 
 
 def changed_parts(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
-    """The names of parts that are new, gone, or other than before."""
+    """The names of new, missing and changed parts."""
     return [name for name in {**before, **now} if before.get(name) != now.get(name)]
 
 
 def command_files(command: str, *, written: bool = False) -> Iterator[Path]:
-    """The files that a command names, also inside a word (``sh -c 'sqlite3 x < fill.sql'``); no address has any.
-
-    Patterns name what they find, ``-m`` names a module of the working directory, and folders count where something is
-    copied. The program itself counts where it is a script: interpreters are not the user's. ``written``: the command
-    may write files that it names (logs, databases), so that only code and what an option calls configuration counts.
+    """The files that a command names, also inside a word (``sh -c 'sqlite3 x < fill.sql'``); an address has none.
+    Patterns mean the matching files, ``-m`` a module of the working directory, and folders count if something is
+    copied. The program itself counts if it is a script. ``written``: the command may write its files (logs, databases),
+    so only code and options named like configuration count.
     """
     if command.startswith(("http://", "https://")):
         return
@@ -87,7 +86,7 @@ def command_files(command: str, *, written: bool = False) -> Iterator[Path]:
 
 
 def _named(text: str, *, is_module: bool) -> Iterator[Path]:
-    """What a word may be the name of."""
+    """The possible file names in a word."""
     if "{" in text:
         return
     with contextlib.suppress(OSError, ValueError, NotImplementedError):
@@ -101,7 +100,7 @@ def _named(text: str, *, is_module: bool) -> Iterator[Path]:
 
 
 def _is_below(path: Path) -> bool:
-    """Whether it is a folder that does not hold the working directory, to which runs write."""
+    """Whether it is a folder other than one with the working directory, to which runs write."""
     return path.is_dir() and not Path.cwd().is_relative_to(path.resolve())
 
 
@@ -128,9 +127,9 @@ def _file_digest(path: Path) -> str:
 
 
 def template_parts(place: Path) -> Iterator[tuple[str, Path]]:
-    """What of a template is copied: relative path and place of its files, its folders, and links that stay inside it.
+    """The copied parts of a template: relative path and place of its files, its folders, and links that stay inside.
 
-    A template that is a file has one part with an empty path.
+    A single file has one part with an empty path.
     """
     if not place.is_dir():
         yield "", place
@@ -144,14 +143,14 @@ def template_parts(place: Path) -> Iterator[tuple[str, Path]]:
 
 
 def link_target(path: Path) -> str | None:
-    """Where a link leads, as it is to be written into a copy: relative; ``None`` for what is no link."""
+    """The relative target of a link for a copy; ``None`` if it is no link."""
     if not path.is_symlink():
         return None
     return os.path.relpath(path.resolve(), path.parent.resolve())
 
 
 def template_digest(place: Path) -> str:
-    """Of names, contents and links of a template; ``missing`` where there is none."""
+    """Digest of a template's names, contents and links; ``missing`` if it does not exist."""
     digest = hashlib.sha256()
     if not place.exists():
         return "missing"

@@ -1,4 +1,4 @@
-"""Which files hold a category, in the three layouts: the official one, our bundled one, a single file.
+"""The files of a category in three layouts: the official one, our bundled one, a single file.
 
 Official layout: data spec §1 and §10. Bundled layout: ``<category>.jsonl`` with answers inline, ``memory.jsonl`` and
 ``memory_prereq/<scenario>.jsonl``, ``web_search.jsonl``, ``format_sensitivity.json``.
@@ -15,7 +15,7 @@ from pytest_bfcl.dataset.index import DataProblem, Row, Scan, scan
 from pytest_bfcl.suggestions import instead_of
 
 SCENARIOS = ("student", "customer", "finance", "healthcare", "notetaker")
-"""Memory scenarios in the order the loader takes them (data spec §6, point 2)."""
+"""Memory scenarios in the loader's order (data spec §6, point 2)."""
 
 DOCUMENT_FILES = {
     "GorillaFileSystem": "gorilla_file_system",
@@ -35,7 +35,7 @@ DOCUMENT_FILES = {
 
 
 KNOWN_REQUESTS = "api_status_check_ground_truth_rest.json"
-"""The requests whose responses the retired REST answers are (data spec §10)."""
+"""The requests whose responses the retired REST entries expect (data spec §10)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Part:
     rename: tuple[str, str] | None = None
     id_prefix: str | None = None
     calls: Path | None = None
-    """Requests known to have given the recorded responses (the retired REST entries), line by line."""
+    """The requests of the recorded responses (retired REST entries), line by line."""
 
     def entry_id(self, raw: str) -> str:
         """The expanded id of a raw one."""
@@ -56,10 +56,9 @@ class Part:
 
 
 class Layout:
-    """Where the files are, below ``root``; ``trusted`` means their hash is known and lines need no check.
-
-    ``own`` means that somebody wrote these entries for themselves: they are checked before they are used. Files in the
-    official layout are taken as they are, for the official data has flaws that its scores contain.
+    """The files below ``root``; ``trusted``: their hash is known, and lines need no check. ``own``: a user's entries,
+    which are checked before use. Files in the official layout are used unchanged, because official scores contain the
+    official data's defects.
     """
 
     selection = ""
@@ -72,7 +71,7 @@ class Layout:
         self.own = not (trusted or self.as_it_is)
 
     def parts(self, category: str) -> list[Part]:
-        """The files of a category in order; empty when the layout has none."""
+        """The files of a category in order; empty if the layout has none."""
         raise NotImplementedError
 
     def scan(self, part: Part) -> Scan:
@@ -80,7 +79,7 @@ class Layout:
         return scan(part.path, check=not self.trusted, id_prefix=part.id_prefix)
 
     def document_file(self, class_name: str) -> Path | None:
-        """The document file of a stateful class, if this data brings one."""
+        """The document file of a stateful class, if this data has one."""
         return None
 
     def selection_file(self) -> Path | None:
@@ -89,7 +88,7 @@ class Layout:
         return path if self.selection and path.is_file() else None
 
     def find_category(self, entry_id: str) -> str | None:
-        """The category to look an id up in, or ``None`` when no such category exists."""
+        """The category in which to search an id, or ``None`` if there is no such category."""
         category = category_of(entry_id)
         return category if category in CATEGORIES else None
 
@@ -105,7 +104,7 @@ def _shared(category: str) -> tuple[str, tuple[str, str] | None]:
 
 
 def category_files() -> frozenset[str]:
-    """The names that files of a folder in our own layout have."""
+    """The file names in a folder of our own layout."""
     return frozenset(f"{_shared(name)[0]}.jsonl" for name, row in CATEGORIES.items() if row.group != "memory_prereq")
 
 
@@ -151,7 +150,7 @@ class BundledLayout(Layout):
     selection = "format_sensitivity.json"
 
     def parts(self, category: str) -> list[Part]:
-        """See `Layout`; scenarios of our own come after the official five in the loader's order."""
+        """See `Layout`; our own scenarios follow the official five in the loader's order."""
         if CATEGORIES[category].group == "memory_prereq":
             found = {path.stem: path for path in sorted((self.root / "memory_prereq").glob("*.jsonl"))}
             order = [*(s for s in SCENARIOS if s in found), *(s for s in found if s not in SCENARIOS)]
@@ -162,7 +161,7 @@ class BundledLayout(Layout):
 
 
 class FileLayout(Layout):
-    """One ``.jsonl`` of own entries; a line's category is its field, else read off its id, else ``simple_python``."""
+    """One ``.jsonl`` of own entries; a line's category is its field, else part of its id, else ``simple_python``."""
 
     @cached_property
     def _scan(self) -> tuple[Scan, dict[str, list[Row]]]:
@@ -206,14 +205,14 @@ class FileLayout(Layout):
 
 
 class FilesLayout(Layout):
-    """Several files of own entries as one set, in the folder of the first: ids are unique in all of them (`clash`)."""
+    """Several files of own entries as one set, in the folder of the first; ids are unique in all (`clash`)."""
 
     def __init__(self, files: tuple[FileLayout, ...]) -> None:
         super().__init__(files[0].root.parent)
         self.files = files
 
     def clash(self) -> str | None:
-        """The first id that is in two files, with both places."""
+        """The first id in two files, with both places."""
         seen: dict[str, tuple[Path, int]] = {}
         for file in self.files:
             for entry_id, line in file.lines().items():

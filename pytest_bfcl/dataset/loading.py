@@ -1,6 +1,6 @@
 """The entries of one data set: the bundled one, the fetched official one, or a user's own files.
 
-A `DataSet` indexes ids cheaply and parses a body only when asked; the few files read last stay open.
+A `DataSet` indexes ids cheaply and parses a body only on access; the last files stay open.
 """
 
 from __future__ import annotations
@@ -45,9 +45,9 @@ class UnknownEntry(KeyError):
 class DataSet:
     """Entries of one set, by category.
 
-    ``name`` is ``bundled``, ``official`` or the stem of a user's path; ``official`` says whether data and texts are the
-    verified official ones, ``verified`` whether the reviewed corrections are applied to them. ``documents`` supplies
-    function documents of classes the data has no file for. ``unused`` names files next to the data's that are not read.
+    ``name`` is ``bundled``, ``official`` or the stem of a user's path; ``official``: data and texts have the official
+    hashes; ``verified``: the reviewed corrections are applied. ``documents`` supplies function documents of classes
+    without a file. ``unused`` names files next to the data's that are not read.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class DataSet:
         self.verified = verification is not None and name == NAME
         """Whether this is the official data with the reviewed corrections (`pytest_bfcl.dataset.verified`)."""
         self.own = layout.own
-        """Whether somebody wrote these entries for themselves: then `load` checks each."""
+        """Whether these are a user's own entries, each of which `load` checks."""
         self.unused = unused
         self._layout = layout
         self._sha256 = sha256
@@ -83,10 +83,10 @@ class DataSet:
         self._class_documents: dict[str, list[FunctionDoc]] = {}
         self._files = LineFiles()
         self.rewordings: Rewordings = {}
-        """Questions in other words, for transforms that are a user's file."""
+        """Rephrased questions, for transforms from a user's file."""
 
     def unread(self) -> DataSet:
-        """The same set with nothing read of it yet: little to send to another process."""
+        """The same set without anything read yet: small to send to another process."""
         fresh = copy.copy(self)
         for name in ("sha256", "file_digests", "templates"):
             fresh.__dict__.pop(name, None)
@@ -103,7 +103,7 @@ class DataSet:
         return self._layout.root
 
     def unused_text(self) -> str:
-        """What to say of files next to the data's that no category is called after; empty when there are none."""
+        """A note about files next to the data's that have no category's name; else empty."""
         if not self.unused:
             return ""
         more = f" and {len(self.unused) - 3} more" if len(self.unused) > 3 else ""
@@ -111,7 +111,7 @@ class DataSet:
 
     @property
     def site(self) -> Path | None:
-        """The folder of the data's own web pages (``web`` next to its files), ``None`` when it has none."""
+        """The folder of the data's own web pages (``web`` next to its files), ``None`` without one."""
         folder = (self.root if self.root.is_dir() else self.root.parent) / "web"
         return folder if any(folder.glob("*.html")) else None
 
@@ -121,14 +121,14 @@ class DataSet:
         return self._sha256 or (joint_digest(self.file_digests) if self.paths else data_digest(self.root))
 
     def sha256_here(self) -> str | None:
-        """The digest of the data files as they lie on this host now; ``None`` when they do not."""
+        """The present digest of the data files on this host; ``None`` if they are missing."""
         if not all(path.exists() for path in self.paths or (self.root,)):
             return None
         digests = {name: data_digest(path) for name, path in zip(file_names(self.paths), self.paths, strict=True)}
         return joint_digest(digests) if digests else data_digest(self.root)
 
     def categories(self) -> list[str]:
-        """Categories this set has files for, in table order; memory write stages are not listed but can be indexed."""
+        """Categories with files in this set, in table order; memory write stages are not listed but can be indexed."""
         return [
             name
             for name, row in CATEGORIES.items()
@@ -137,7 +137,7 @@ class DataSet:
         ]
 
     def path_of(self, category: str) -> Path:
-        """The (first) file of a category; raises `UsageError` when the set has none."""
+        """The (first) file of a category. Raises `UsageError` if the set has none."""
         if category == "format_sensitivity":
             selection = self._layout.selection_file()
             if selection:
@@ -149,7 +149,7 @@ class DataSet:
         return parts[0].path
 
     def index(self, category: str) -> list[EntryRef]:
-        """References to the category's entries in run order; empty when the set has none.
+        """References to the category's entries in run order; empty if the set has none.
 
         Also takes ``memory_<backend>_prereq`` and ``format_sensitivity``. Raises `UsageError` for unknown names.
         """
@@ -161,13 +161,13 @@ class DataSet:
         return self._refs[category]
 
     def variants(self, ref: EntryRef, names: Sequence[str]) -> Iterator[EntryRef]:
-        """A reference, then one for every transform (of those asked for) that applies to its entry."""
+        """A reference, then one for every selected transform that applies to its entry."""
         yield ref
         for name in names_for(ref.id, ref.category, names, self.rewordings):
             yield ref._replace(id=f"{ref.id}{MARK}{name}", transform=name)
 
     def problems(self, category: str) -> list[DataProblem]:
-        """What could not be used of the category's files (users' data; trusted data has none)."""
+        """The problems of the category's files (users' data; trusted data has none)."""
         return [problem for _, scan in self._scan(_known_category(category)) for problem in scan.problems]
 
     def find(self, entry_id: str) -> EntryRef | None:
@@ -183,7 +183,7 @@ class DataSet:
         return self._by_id[category].get(entry_id)
 
     def entry(self, entry_id: str) -> Entry:
-        """The entry with this id; raises `UnknownEntry`."""
+        """The entry with this id. Raises `UnknownEntry`."""
         ref = self.find(entry_id)
         if ref is None:
             raise UnknownEntry(entry_id, self.name)
@@ -191,17 +191,17 @@ class DataSet:
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """The files of a set that is made of several files on the command line, else none."""
+        """The files of a set of several files on the command line, else none."""
         return tuple(file.root for file in self._layout.files) if isinstance(self._layout, FilesLayout) else ()
 
     @cached_property
     def file_digests(self) -> dict[str, str]:
-        """Digest of each of `paths`, by the shortest name that distinguishes them."""
+        """Digest of each of `paths`, by its shortest distinct name."""
         return {name: data_digest(path) for name, path in zip(file_names(self.paths), self.paths, strict=True)}
 
     @cached_property
     def templates(self) -> dict[str, str]:
-        """Digest of every file or folder that own entries have copied into their trials, by its path."""
+        """Digest of every file or folder that own entries copy into their trials, by its path."""
         named: dict[Path, str] = {}
         for ref in self.index("mcp") if self.own else ():
             files: object = None
@@ -214,15 +214,13 @@ class DataSet:
         return {name: template_digest(place) for place, name in named.items()}
 
     def categories_in(self, path: Path) -> list[str]:
-        """The categories of which a file holds entries."""
+        """The categories whose entries a file holds."""
         return [name for name in self.categories() if any(part.path == path for part in self._layout.parts(name))]
 
     def load(self, ref: EntryRef, *, original: Entry | None = None) -> Entry:
-        """Parse and expand one entry; ``original`` is what a format-sensitivity entry is made of, where it is
-        available.
-
-        Raises `HarnessError` (kind ``data``) when its line is unusable, and for own entries also when they cannot be
-        judged as meant (`check_entry`): the message names file, line and field.
+        """Parse and expand one entry; ``original`` is the base of a format-sensitivity entry, if available. Raises
+        `HarnessError` (kind ``data``) for an unusable line, and for own entries also if they cannot be judged as
+        intended (`check_entry`). The message names file, line and field.
         """
         if ref.transform:
             base = ref._replace(id=split_id(ref.id)[0], transform="")
@@ -235,15 +233,15 @@ class DataSet:
         return entry
 
     def unchecked(self, ref: EntryRef) -> Entry:
-        """`load` without asking whether the entry can be judged; raises `HarnessError` for a line nothing can read."""
+        """`load` without `check_entry`. Raises `HarnessError` for a line that cannot be read."""
         return self._built(ref)
 
     def entry_errors(self, ref: EntryRef) -> list[DataProblem]:
-        """What makes `load` of an own entry raise."""
+        """The problem for which `load` of an own entry raises."""
         return [problem for problem in self.entry_problems(ref) if problem.severity == "error"]
 
     def entry_problems(self, ref: EntryRef) -> list[DataProblem]:
-        """Everything wrong with one entry, warnings included; errors make `load` of own entries raise."""
+        """Every problem of one entry, warnings included; `load` of own entries raises for errors."""
         try:
             entry = self._built(ref)
         except (HarnessError, UsageError) as error:
@@ -254,7 +252,7 @@ class DataSet:
         ]
 
     def original(self, ref: EntryRef) -> Entry:
-        """The entry that a format-sensitivity entry puts in its format; raises `HarnessError` as `load` does."""
+        """The original of a format-sensitivity entry. Raises `HarnessError` like `load`."""
         return self._built(self._original(ref))
 
     def _built(self, ref: EntryRef, original: Entry | None = None) -> Entry:
@@ -297,7 +295,7 @@ class DataSet:
     def _verified_twin(
         self, ref: EntryRef, category: Category, raw: Parsed, answer: Parsed | None, source: str
     ) -> Entry | Literal["excluded"]:
-        """The entry with its corrected answer, by which replies to the official question are judged too."""
+        """The entry with its corrected answer, by which replies to the official question are also judged."""
         assert self._verification is not None
         if ref.id in self._verification.exclusions:
             return "excluded"
@@ -305,9 +303,8 @@ class DataSet:
         return self._expanded(ref, category, raw, answer, source)
 
     def documents(self, class_name: str) -> list[FunctionDoc]:
-        """Function documents of a stateful class; raises `HarnessError` when it has no documents.
-
-        The list is fresh, the documents are shared: an entry copies each, but not the schemas in it.
+        """Function documents of a stateful class. Raises `HarnessError` if it has none. The list is new, the documents
+        are shared: an entry copies each, but not its schemas.
         """
         if class_name not in self._class_documents:
             path = self._layout.document_file(class_name)
@@ -326,11 +323,11 @@ class DataSet:
         return list(self._class_documents[class_name])
 
     def depends_on(self, ref: EntryRef) -> list[str]:
-        """Ids of the write stages that must run before an entry, without building it; empty for all but memory."""
+        """Ids of the write stages that must run before an entry, without parsing it; empty for all but memory."""
         return self._dependencies(ref, self._scenario(ref)) if CATEGORIES[ref.category].backend else []
 
     def turns(self, ref: EntryRef) -> int:
-        """About how many turns an entry has, derived from its bytes (messages in it), without parsing them."""
+        """The approximate number of turns of an entry, from its bytes (messages in it), without parsing."""
         try:
             return self._files.read(ref.path, ref.offset, ref.length).count(b'"role":')
         except OSError:
@@ -399,7 +396,7 @@ class DataSet:
         return self._object(path, offset, length, source)
 
     def _known_request(self, path: Path, position: int) -> Any:
-        """The request that gave a REST entry's recorded response, ``None`` beyond the file's end."""
+        """The request of a REST entry's recorded response, ``None`` beyond the file's end."""
         if path not in self._answer_spans:
             self._answer_spans[path] = line_spans(path)
         spans = self._answer_spans[path]
@@ -408,7 +405,7 @@ class DataSet:
         return self._object(path, *spans[position], lambda: path.name).get("ground_truth")
 
     def _object(self, path: Path, offset: int, length: int, source: Callable[[], str]) -> Parsed:
-        """The object on one line; ``source`` names it in the `HarnessError` about a line that holds none."""
+        """The object on one line; ``source`` names the line in a `HarnessError`."""
         try:
             value = parse_line(self._files.read(path, offset, length))
         except (OSError, ValueError, RecursionError) as error:
@@ -429,13 +426,13 @@ class DataSet:
 
 
 def joint_digest(digests: Mapping[str, str]) -> str:
-    """One digest of several files, whatever order they were named in."""
+    """One digest of several files, independent of their order."""
     lines = "".join(f"{name}\0{digest}\n" for name, digest in sorted(digests.items()))
     return hashlib.sha256(lines.encode()).hexdigest()
 
 
 def file_names(paths: Sequence[Path]) -> list[str]:
-    """Names of files; with their folders where two are called alike."""
+    """Names of files; with their folders if two have the same name."""
     names = [path.name for path in paths]
     return names if len(set(names)) == len(names) else [path.as_posix() for path in paths]
 

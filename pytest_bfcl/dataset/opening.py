@@ -1,4 +1,4 @@
-"""Opening a data set by a word or a path: the fetched official one, verified, the bundled one, or own files."""
+"""Opens a data set by a word or a path: the fetched official one, verified, the bundled one, or own files."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ NOT_FETCHED = (
     "the official data is not here (run pytest-bfcl fetch): these are our own bundled entries, "
     "their scores are not BFCL scores"
 )
-"""What to say where ``auto`` came to the bundled set."""
+"""The note if ``auto`` selected the bundled set."""
 
 
 def open_dataset(choice: str | Path = "auto", documents: Callable[[str], list[FunctionDoc]] | None = None) -> DataSet:
     """Open ``auto`` (fetched official set, else the bundled one), ``bundled``, ``official``, ``verified`` or a path.
 
-    A path is a directory in the official or bundled layout, or one ``.jsonl`` of own entries. ``documents`` gives
-    tool documents of classes the data has no file for. Raises `UsageError` saying what to run or to name.
+    A path is a directory in the official or bundled layout, or one ``.jsonl`` of own entries. ``documents`` gives tool
+    documents of classes without a file. Raises `UsageError` with the remedy.
     """
     text = str(choice)
     if text in ("auto", "official", NAME):
@@ -43,9 +43,9 @@ def open_dataset(choice: str | Path = "auto", documents: Callable[[str], list[Fu
 
 
 def open_files(paths: Sequence[Path], documents: Callable[[str], list[FunctionDoc]] | None = None) -> DataSet:
-    """Several ``.jsonl`` of own entries as one set; one file alone is opened as `open_dataset` does.
+    """Several ``.jsonl`` of own entries as one set; one file alone is opened like by `open_dataset`.
 
-    Raises `UsageError` when an id is in two of them: results are kept by id.
+    Raises `UsageError` if an id is in two of them, because results are stored by id.
     """
     unique = list(dict.fromkeys(path.resolve() for path in paths))
     if len(unique) == 1:
@@ -80,7 +80,7 @@ def _open_fetched(
 
 def bundled_root() -> Path | None:
     """The folder of the bundled data: inside an installed package, else next to it in a checkout; ``None`` if
-    absent."""
+    missing."""
     package = Path(__file__).resolve().parents[1]
     for folder in (package / "_bundled", package.parent / "data"):
         if folder.is_dir() and any(folder.glob("*.jsonl")):
@@ -97,7 +97,7 @@ def _open_bundled(documents: Callable[[str], list[FunctionDoc]] | None) -> DataS
 
 
 def _package_version() -> str:
-    """The bundled data has the version of the package it came with."""
+    """The bundled data has the version of its package."""
     from importlib.metadata import PackageNotFoundError, version
 
     try:
@@ -138,11 +138,11 @@ def _open_path(path: Path, documents: Callable[[str], list[FunctionDoc]] | None)
 
 
 _LOOKED_AT = 1000
-"""Files next to a missing one whose names may be meant."""
+"""Files next to a missing one with similar names."""
 
 
 def _set_hint(path: Path) -> str:
-    """What words for the benchmark itself, a set with a path before it, or a category mean."""
+    """The meaning of a word for the benchmark itself, of a set after a path, or of a category."""
     name = path.name.casefold()
     if name in ("auto", "bundled", "official", NAME):
         return f"the set is named by its word alone, {name}"
@@ -163,14 +163,14 @@ _BENCHMARK = frozenset({"bfcl", "v1", "v2", "v3", "v4", "gorilla", "gorilla-llm"
 
 
 def _name_hint(path: Path) -> str:
-    """Names that a missing one may stand for: of the sets we know, of the files next to it."""
+    """Possible meanings of an unknown name: known sets, files next to it."""
     beside = path.parent if path.parent.is_dir() else Path()
     names = [str(beside / each.name) for each in sorted(beside.glob("*.jsonl"))[:_LOOKED_AT]]
     return did_you_mean(str(path), ["auto", "bundled", "official", "verified", *names])
 
 
 def _unused(folder: Path, pattern: str, known: frozenset[str]) -> tuple[str, ...]:
-    """Files of a folder that are no category's, each with the names it may have been meant to have."""
+    """Files of a folder that belong to no category, each with the names that may be meant."""
     stems = {Path(name).stem: name for name in sorted(known)}
     found = {each.name for each in folder.glob(pattern)} | {f"{stem}.json" for stem in stems}
     told = []
@@ -185,8 +185,7 @@ def _few(names: list[str]) -> str:
 
 
 def _open_official_path(folder: Path, name: str, documents: Callable[[str], list[FunctionDoc]] | None) -> DataSet:
-    """A folder in the official layout; it is the official set if its data and the texts next to it have known
-    hashes."""
+    """A folder in the official layout; it is the official set if its data and texts have known hashes."""
     names = frozenset(f"BFCL_v4_{name}.json" for name in (*CATEGORIES, "memory", "web_search"))
     found = data_digest(folder)
     texts = official.texts_beside(folder)

@@ -1,4 +1,4 @@
-"""What function documents and expected calls may look like (data spec §4.2 and §7)."""
+"""The allowed forms of function documents and expected calls (data spec §4.2 and §7)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TYPES: dict[Language, frozenset[str]] = {
     | {"HashMap", "ArrayList", "Array"},
     "javascript": frozenset({"String", "any", "integer", "float", "Bigint", "Boolean", "array", "dict"}),
 }
-"""Type words the checkers understand, by language; nested schemas are read less strictly."""
+"""Type words that the checkers know, by language; nested schemas are checked less strictly."""
 
 LIST_TYPES = frozenset({"array", "tuple", "Array", "ArrayList"})
 
@@ -38,9 +38,9 @@ _NAME_LIMIT = 64
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing wrong with an entry; see `pytest_bfcl.dataset.index.DataProblem` for the severities.
+    """One problem of an entry; see `pytest_bfcl.dataset.index.DataProblem` for the severities.
 
-    ``field`` is where in the entry: ``function[0].parameters.properties.city``; empty for the entry as a whole.
+    ``field`` is its place in the entry: ``function[0].parameters.properties.city``; empty for the entry as a whole.
     """
 
     message: str
@@ -52,7 +52,7 @@ class Finding:
 
 
 def check_functions(functions: Sequence[FunctionDoc], language: Language) -> list[Finding]:
-    """Problems of the documents an entry offers: names, clashes on the wire, parameters, type words."""
+    """Problems of an entry's documents: names, clashes after sending, parameters, type words."""
     findings: list[Finding] = []
     wire: dict[str, str] = {}
     for number, function in enumerate(functions):
@@ -118,10 +118,10 @@ def _schema_findings(name: str, schema: object, language: Language, place: str) 
 
 
 def answer_findings(function: FunctionDoc, answer: Parsed, place: str) -> Iterator[Finding]:
-    """Whether an expected call can be given: documented parameters, lists of values, required ones covered.
+    """Whether an expected call is possible: documented parameters, lists of values, required ones covered.
 
-    Parameters that may be left out (``""`` among the values) but are not documented only waste a line. ``place`` is
-    the call's field in the entry.
+    Optional parameters (``""`` among the values) that are not documented only give a warning. ``place`` is the call's
+    field in the entry.
     """
     if is_native(function) and all(isinstance(values, list) and values for values in answer.values()):
         given = {name: next((v for v in values if v != ""), "") for name, values in answer.items()}

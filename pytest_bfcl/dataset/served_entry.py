@@ -1,4 +1,4 @@
-"""What entries on a user's own MCP server say next to their question: which server, what to set up, what must hold."""
+"""Further fields of entries on a user's own MCP server: the server, the set-up, the expectations."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class ServerCall(BaseModel):
 
 
 class RecordedResult(BaseModel):
-    """What a tool once gave for a call."""
+    """A recorded result of a tool for a call."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -32,29 +32,29 @@ class RecordedResult(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class ServedTool:
-    """A tool as a server lists it, with what its annotations say; what they do not say is the protocol's default."""
+    """A listed tool of a server with its annotations; missing ones have the protocol's default."""
 
     name: str
-    """As every notation can write it."""
+    """Its name in a form that every notation can write."""
     schema: Parsed
     digest: str
-    """Of all that is listed of it."""
+    """Digest of its whole listing."""
     annotated: bool = False
     reads_only: bool = False
     destroys: bool = True
     repeatable: bool = False
-    """Called again with the same arguments it changes nothing more."""
+    """A second call with the same arguments changes nothing more."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServerFacts:
-    """Which server it is, and what it lists."""
+    """The server's identity and its tools."""
 
     title: str
     """Name and version."""
     tools: tuple[ServedTool, ...]
     files: tuple[str, ...] = ()
-    """What lay in the trial's directory when the conversation began: paths, and tables as ``shop.db#orders``."""
+    """The content of the trial's directory at the start: paths, and tables as ``shop.db#orders``."""
 
     def parts(self) -> dict[str, str]:
         """For `pytest_bfcl.dataset.inputs`."""
@@ -66,12 +66,12 @@ class ServerFacts:
         return {"name and version": self.title, "tools": hashlib.sha256(listed.encode()).hexdigest()[:12]}
 
     def tool(self, name: str) -> ServedTool | None:
-        """The tool of that name, by either of its names."""
+        """The tool with that name, by either of its names."""
         return next((tool for tool in self.tools if tool.name == portable_name(name)), None)
 
 
 SHOWN_WORKDIR = "/workdir"
-"""What a trial's own directory is called in entries, in what the model sees and in the record."""
+"""The name of a trial's directory in entries, for the model and in the record."""
 
 
 class TemplateCopy(BaseModel):
@@ -83,26 +83,25 @@ class TemplateCopy(BaseModel):
 
 
 ServerFiles = dict[str, str | TemplateCopy]
-"""Path in a trial's directory → the text to write there, or the template to copy."""
+"""Path in a trial's directory → the text to write, or the template to copy."""
 
 
 def check_path(name: str) -> None:
-    """Raise `ValueError` for what is no plain path downwards: ``notes/a.txt``."""
+    """Raise `ValueError` unless it is a plain relative path below: ``notes/a.txt``."""
     parts = name.split("/")
     if not name or any(part in ("", ".", "..") for part in parts) or re.search(r"[\\:\x00-\x1f]", name):
         raise ValueError(f"{name[:80]!r} is no path below the trial's directory: write it like 'notes/a.txt'")
 
 
 def portable_name(name: str) -> str:
-    """A tool's name as every notation can write it."""
+    """A tool's name in a form that every notation can write."""
     said = re.sub(r"\W", "_", name, flags=re.ASCII)[:64] or "tool"
     return f"_{said}" if said[0].isdigit() else said
 
 
 def named_server(text: str) -> tuple[str, str]:
-    """Name and place of a server, as ``NAME=COMMAND`` or ``NAME=URL`` says them.
-
-    Raises `ValueError`, which does not show the place: it may hold a key.
+    """Name and place of a server, from ``NAME=COMMAND`` or ``NAME=URL``. Raises `ValueError` without the place, which
+    may contain a key.
     """
     name, mark, where = text.partition("=")
     name, where = name.strip(), where.strip()

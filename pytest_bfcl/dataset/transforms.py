@@ -1,7 +1,7 @@
-"""The same entry rephrased: does a model's score hang on how tools and requests are written?
+"""The same entry rephrased: does a model's score depend on how tools and requests are written?
 
-A transform is a pure function of an entry and a source of chance, the same for the same entry id; an entry point of
-``pytest_bfcl.transforms`` offers it by name. A transformed entry has the id ``<id>~<transform>``.
+A transform is a pure function of an entry and a random source that its id seeds. An entry point of
+``pytest_bfcl.transforms`` gives its name. A transformed entry has the id ``<id>~<transform>``.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ from pytest_bfcl.suggestions import instead_of
 from pytest_bfcl.troubles import HarnessTrouble
 
 MARK = "~"
-"""Between an entry's id and the transform's name."""
+"""Separates an entry's id and the transform's name."""
 
 _APPLIES_TO = frozenset({"ast", "relevance", "irrelevance", "state"})
 """Checkers whose entries are transformed."""
 
 Change = Callable[[Entry, random.Random], dict[str, Any]]
-"""The fields of an entry that change, and their new values."""
+"""The changed fields of an entry and their new values."""
 Rewordings = Mapping[str, Mapping[str, Any]]
-"""Name → entry id → the question in other words."""
+"""Name → entry id → the rephrased question."""
 
 
 @cache
 def change_of(name: str) -> Change | None:
-    """The transform of this name; ``None`` when no installed package offers it."""
+    """The transform of this name; ``None`` if no installed package has it."""
     point = entry_points.find("transforms", name)
     return None if point is None else entry_points.load(point, "transform")
 
 
 def transform(entry: Entry, name: str, rewordings: Rewordings | None = None) -> Entry:
-    """The entry under a transform; raises `HarnessError` for a reworded one whose words are not found."""
+    """The entry under a transform. Raises `HarnessError` if the rephrased question is missing."""
     change = change_of(name)
     if change is not None:
         changes = change(entry, random.Random(f"{entry.id}{MARK}{name}"))
@@ -58,7 +58,7 @@ def transform(entry: Entry, name: str, rewordings: Rewordings | None = None) -> 
 
 
 def names_for(entry_id: str, category: str, names: Sequence[str], rewordings: Rewordings) -> Iterator[str]:
-    """The transforms that apply to an entry, of those asked for."""
+    """The selected transforms that apply to an entry."""
     row = CATEGORIES[category]
     for name in names:
         if change_of(name) is not None:
@@ -75,14 +75,13 @@ def split_id(entry_id: str) -> tuple[str, str | None]:
 
 
 def is_transformed(entry_id: str, names: Iterable[str | None]) -> bool:
-    """Whether an id is that of an entry under one of these transforms (a user's own ids may hold the mark)."""
+    """Whether an id is that of an entry under one of these transforms (a user's own ids may contain the sign)."""
     return MARK in entry_id and split_id(entry_id)[1] in names
 
 
 def read_transforms(asked: Iterable[str]) -> tuple[tuple[str, ...], dict[str, dict[str, Any]]]:
-    """Names of transforms, and the questions of those that are files (``.jsonl`` of ``id`` and ``question``).
-
-    A file is known by its stem. Raises `UsageError`.
+    """Names of transforms, and the questions of transforms from files (``.jsonl`` of ``id`` and ``question``). A file's
+    name is its stem. Raises `UsageError`.
     """
     names: list[str] = []
     rewordings: dict[str, dict[str, Any]] = {}

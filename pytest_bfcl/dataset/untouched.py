@@ -1,7 +1,6 @@
-"""What a conversation changed next to what its entry looks at; nothing may change there unless the entry allows it.
-
-A place is written as people do: a path in the trial's directory (``notes/b.txt``), a table (``shop.db#orders``),
-a place in what a call or resource shows (``$.items[2]``).
+"""Changes of a conversation outside its entry's expectations, which the entry must allow. A place is a path in the
+trial's directory (``notes/b.txt``), a table (``shop.db#orders``), or a part of a call's or resource's value
+(``$.items[2]``).
 """
 
 from __future__ import annotations
@@ -14,9 +13,9 @@ from typing import Any
 from pytest_bfcl.dataset.expectation import Expectation, State, contained, same, steps_of
 
 MOST_TOLD = 50
-"""Places that are kept of one conversation."""
+"""Most places that are stored for one conversation."""
 _BESIDE = ("-wal", "-shm", "-journal")
-"""What SQLite keeps next to a database."""
+"""Files that SQLite keeps next to a database."""
 
 _NAMING = re.compile(r"(?i)id|.*_id|.*Id|name|key|title|path|slug|uid|uuid|number")
 
@@ -25,16 +24,15 @@ Files = Mapping[str, str]
 
 
 def states_of(expectations: Iterable[Expectation]) -> list[tuple[Expectation, State]]:
-    """Every look at the state, alternatives included."""
+    """Every expectation of the state, alternatives included."""
     each = (one for expectation in expectations for one in expectation.alternatives)
     return [(one, one.looked_at) for one in each if one.looked_at is not None]
 
 
 def changed_files(before: Files, after: Files, looks: Sequence[State], seeded: Iterable[str]) -> list[str]:
-    """The files and tables that are new, gone or other than before, and that no look names.
-
-    Without a look at files only what the entry itself put there (``seeded``, files and folders) counts: a server keeps
-    other files. A pattern (``files``) covers what comes and goes, not what files contain.
+    """New, missing and changed files and tables that no expectation names. Without an expectation about files only the
+    entry's own files and folders (``seeded``) count, because a server keeps other files. A pattern (``files``) covers
+    new and missing files, not their contents.
     """
     named = {str(look.file) for look in looks if look.file is not None}
     patterns = [look.files for look in looks if look.files is not None]
@@ -65,9 +63,8 @@ def _matches(path: str, pattern: str) -> bool:
 
 
 def changed_places(before: Any, after: Any, looks: Sequence[Expectation], last: int = 0) -> list[str]:
-    """The places in one telling of the state that changed, and that none of the looks at it is about.
-
-    ``last`` is the last turn: a look after a turn does not apply to the end.
+    """The changed places of one reported state that none of its expectations names. ``last`` is the last turn: an
+    expectation after an earlier turn does not apply to the end.
     """
     if any(says_all(each, last) for each in looks):
         return []
@@ -78,7 +75,7 @@ def changed_places(before: Any, after: Any, looks: Sequence[Expectation], last: 
 
 
 def says_all(each: Expectation, last: int = 0) -> bool:
-    """Whether it fixes the whole value in the end, or a part from which the rest is not known."""
+    """Whether it fixes the whole final value, or a part from which the rest is unknown."""
     return _path(each) is None and "contains" not in each.model_fields_set and each.turn in (None, last)
 
 
@@ -115,7 +112,7 @@ def _changed(before: Any, after: Any, wanted: list[Any], paths: list[list[str | 
 
 
 def _changed_items(before: list[Any], after: list[Any], wanted: list[Any], place: str) -> Iterator[str]:
-    """Items that came or went; one that is wanted may come, and an earlier form of it go."""
+    """New and missing items; an expected one may be new, and its earlier form missing."""
     gone = [(number, each) for number, each in enumerate(before) if not any(same(each, one) for one in after)]
     come = [(number, each) for number, each in enumerate(after) if not any(same(each, one) for one in before)]
     expected = [each for _, each in come if any(_is_about(one, each) for one in wanted)]
@@ -137,7 +134,7 @@ def _is_about(wanted: Any, told: Any) -> bool:
 
 
 def _is_same_thing(one: Any, other: Any) -> bool:
-    """Whether two objects are called alike: by their ids or names, else by the first plain value that they have."""
+    """Whether two objects have the same identity: by ids or names, else by their first plain value."""
     if not isinstance(one, dict) or not isinstance(other, dict):
         return False
     plain = [name for name, value in one.items() if isinstance(value, str | int)]
@@ -146,7 +143,7 @@ def _is_same_thing(one: Any, other: Any) -> bool:
 
 
 def not_allowed(places: Iterable[str], only: Iterable[str]) -> list[str]:
-    """The places that no pattern of ``only`` allows to change; a pattern covers all that lies below it."""
+    """The places that no pattern of ``only`` allows to change; a pattern covers everything below it."""
     allowed = list(only)
     return [
         place

@@ -1,8 +1,9 @@
 """BFCL-Verified: the official data with a reviewed list of corrections and exclusions (``verified.toml``).
 
-A correction names an entry, a field of its question or answer line, the digest of its content and the change. It has
-facts only. It is applied to the fetched files and refused when the digest differs. Where no correction is certain the
-entry is excluded, not repaired. Scores on verified data have their own name and never are in an official column.
+A correction names an entry, a field of its question or answer line, the digest of its content and the change. It
+contains only facts, is applied to the fetched files, and is refused if the digest differs. Where no correction is
+certain the entry is excluded, not repaired. Scores on verified data have their own name and never appear in an official
+column.
 """
 
 from __future__ import annotations
@@ -29,12 +30,10 @@ DIGEST_CHARS = 16
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """One change of one field.
-
-    ``field`` is ``question/…`` or ``answer/…`` with the keys and positions that lead to the value; ``was`` the first
-    `DIGEST_CHARS` characters of its digest. Exactly one of the others is given. ``to`` is the new value, ``replace`` a
-    text in it and what takes its place, ``add`` further items. ``reordered`` adds the first item, itself a list, in
-    this order of its positions.
+    """One change of one field. ``field`` is ``question/…`` or ``answer/…`` with the path of keys and positions; ``was``
+    is the first `DIGEST_CHARS` characters of the old value's digest. Exactly one of the others is set. ``to`` is the
+    new value, ``replace`` a text in it and its replacement, ``add`` further items. ``reordered`` adds the first item, a
+    list, in this order of its positions.
     """
 
     id: str
@@ -51,7 +50,7 @@ class Correction:
 
     @property
     def of_answer(self) -> bool:
-        """Whether only the expected answer changes: then replies to the official question can be judged by it too."""
+        """Whether only the expected answer changes: then it also judges replies to the official question."""
         return self.field.startswith("answer/")
 
 
@@ -69,7 +68,7 @@ class Exclusion:
 class Verification:
     """Everything that makes the official data of one version the verified data.
 
-    ``kept``: entries that hardly a model passes and that were read and stay, with the reason; nothing is done to them.
+    ``kept``: reviewed entries that few models pass and that stay unchanged, with the reason.
     """
 
     corrections: Mapping[str, tuple[Correction, ...]] = field(default_factory=dict)
@@ -81,7 +80,7 @@ class Verification:
 
     @property
     def ids(self) -> frozenset[str]:
-        """Ids the verified data treats otherwise than the official data."""
+        """Ids that the verified data changes or excludes."""
         return frozenset(self.corrections) | frozenset(self.exclusions)
 
     @property
@@ -97,9 +96,8 @@ class Verification:
     def corrected(
         self, entry_id: str, question: Parsed, answer: Parsed | None, *, answers_only: bool = False
     ) -> tuple[Parsed, Parsed | None]:
-        """The question and answer lines of an entry with its corrections applied; the given ones stay as they are.
-
-        Raises `HarnessError` (kind ``data``) when a field is not what the correction was written for.
+        """New question and answer lines of an entry with its corrections. Raises `HarnessError` (kind ``data``) if a
+        field differs from the one that the correction was written for.
         """
         changes = [c for c in self.corrections.get(entry_id, ()) if c.of_answer or not answers_only]
         if not changes:
@@ -111,7 +109,7 @@ class Verification:
 
 
 def apply(change: Correction, lines: Parsed) -> None:
-    """Carry out one correction on ``{"question": …, "answer": …}``."""
+    """Apply one correction to ``{"question": …, "answer": …}``."""
     *path, last = [int(part) if part.isdecimal() else part for part in change.field.split("/")]
     try:
         holder: Any = lines
@@ -162,7 +160,7 @@ IssueKind = Literal["unpassable", "ambiguous", "wrong_answer"]
 
 @dataclass(frozen=True, slots=True)
 class KnownIssue:
-    """One known issue: the entry, in which modes, what kind, why, and the data version it was seen in.
+    """One known issue: the entry, its modes, its kind, the reason, and the data version.
 
     ``unpassable``: no correct reply passes the official rules; ``ambiguous``: a correct reply may fail;
     ``wrong_answer``: the expected answer is wrong.
