@@ -1,6 +1,6 @@
 """The body of a reply → `Reply`: one reader per API, for live and streamed replies, stored bodies and objects of SDKs.
 
-Every reader takes parsed JSON. It raises `AdapterError` ``malformed_body`` for what is no body of its API, and
+Every reader takes parsed JSON. It raises `AdapterError` ``malformed_body`` for anything but a body of its API, and
 `UnknownEnding` for one that did not end normally.
 """
 

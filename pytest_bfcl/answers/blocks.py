@@ -18,7 +18,7 @@ THOUGHTS = ("thinking", "redacted_thinking")
 
 
 def read_blocks(body: Any, endings: str = "anthropic") -> Reply:
-    """A message object as a `Reply`; blocks that are not on the list say nothing (`pytest_bfcl.bodies`).
+    """A message object as a `Reply`; unlisted blocks have no content (`pytest_bfcl.bodies`).
 
     ``endings`` names the table of its words.
     """
@@ -51,12 +51,12 @@ def read_blocks(body: Any, endings: str = "anthropic") -> Reply:
 
 
 def _texts(blocks: Sequence[Fields], kind: str) -> list[str]:
-    """What the blocks of one kind say."""
+    """The text of the blocks of one kind."""
     return [said for block in blocks if block.get("type") == kind and isinstance(said := block.get(kind), str)]
 
 
 def _input_tokens(usage: object) -> int | None:
-    """All that was read, from the cache or not."""
+    """All input tokens, from the cache or not."""
     plain = count(usage, "input_tokens")
     if plain is None:
         return None

@@ -53,5 +53,5 @@ def _calls(parts: Iterable[Fields]) -> Iterable[ToolCall]:
 
 
 def _either(fields: Fields, *names: str) -> Any:
-    """The first of the spellings of a field that is there."""
+    """The first present spelling of a field."""
     return next((fields[name] for name in names if fields.get(name) is not None), None)

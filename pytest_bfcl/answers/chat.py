@@ -14,11 +14,11 @@ from pytest_bfcl.transcript import ProviderState, Reply, ToolCall, arguments_tex
 from pytest_bfcl.troubles import AdapterTrouble
 
 REASONING_FIELDS = ("reasoning_content", "reasoning", "thinking")
-"""Where servers put reasoning, in the order it is looked for."""
+"""Fields in which servers put reasoning, in the order of reading."""
 
 
 _WORDS = ("text", "thinking", "reasoning", "refusal")
-"""Where a part of a content keeps its words."""
+"""Fields in which a content part has its text."""
 _OWN_FIELDS = frozenset(("role", "content", "tool_calls", "function_call", "refusal", "annotations", "audio", "images"))
 
 
@@ -28,10 +28,10 @@ _OWN_CALL_FIELDS = frozenset(("id", "type", "function", "index", "name", "argume
 def read_completion(body: Any, endings: str = "chat") -> Reply:
     """A response object (as parsed JSON) as a `Reply`; ``endings`` names the table of its words.
 
-    Raises a retryable `AdapterError` ``malformed_body`` when there is no choice with a message, or calls that are none:
-    they must not pass for a model that called nothing; ``ending`` when it did not end normally. Calls without id get
-    one by position; arguments delivered as an object are written back as JSON; a legacy ``function_call`` counts as a
-    call; an empty ``tool_calls`` list leaves the text.
+    Raises a retryable `AdapterError` ``malformed_body`` without a choice with a message, and for invalid calls, which
+    must not count as no call; ``ending`` if it did not end normally. Calls without id get one by position; arguments
+    given as an object become JSON text; a legacy ``function_call`` counts as a call; with an empty ``tool_calls`` list
+    the text counts.
     """
     choice, message = _message(body)
     calls, call_fields = _calls(message)
@@ -59,10 +59,9 @@ def read_completion(body: Any, endings: str = "chat") -> Reply:
 
 
 def last_word(choice: Fields) -> object:
-    """Why a choice ended, in the provider's own word where a gateway hands it on next to its own.
-
-    litellm writes ``stop`` for every word it does not know, so the one it was given decides. OpenRouter's own word is
-    good, but for a call that could not be read, which it reports as an ordinary end.
+    """Why a choice ended, in the provider's own word if a gateway passes it on. litellm writes ``stop`` for every
+    unknown word, so the provider's word decides. OpenRouter's own word is right except for an unreadable call, which it
+    reports as an ordinary end.
     """
     finish = choice.get("finish_reason")
     specific = choice.get("provider_specific_fields")
@@ -83,7 +82,7 @@ def _message(body: object) -> tuple[Fields, Fields]:
 
 
 def _calls(message: Fields) -> tuple[list[ToolCall], list[Parsed]]:
-    """The calls, and per call what it has beyond name, arguments and id."""
+    """The calls, and for each its further fields besides name, arguments and id."""
     listed = message.get("tool_calls") or message.get("invalid_tool_calls") or []
     if not isinstance(listed, list) or not all(isinstance(item, Mapping) for item in listed):
         raise AdapterError(
@@ -143,7 +142,7 @@ def _text(content: object) -> tuple[str | None, str | None]:
 
 
 def _reasoning(message: Fields) -> tuple[str | None, str | None]:
-    """Field and text of reasoning, where a field has it; ``<think>`` inside the text stays there."""
+    """Field and text of reasoning, if a field has it; ``<think>`` inside the text stays there."""
     for key in REASONING_FIELDS:
         value = message.get(key)
         if isinstance(value, str) and value:
@@ -152,7 +151,7 @@ def _reasoning(message: Fields) -> tuple[str | None, str | None]:
 
 
 def _state(message: Fields, field: str | None, call_fields: list[Parsed], inline: str | None) -> ProviderState | None:
-    """What has to come back next to text and calls; ``None`` when there is nothing."""
+    """The parts that must go back besides text and calls; ``None`` without any."""
     fields = {
         name: value
         for name, value in message.items()

@@ -1,4 +1,4 @@
-"""What the bodies of all APIs share: third-party counts and texts, read within bounds."""
+"""Helpers for the bodies of all APIs: foreign counts and texts, read within limits."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from pytest_bfcl.transcript import Served, ToolCall
 from pytest_bfcl.troubles import AdapterTrouble
 
 REPLY_LIMIT = 2**23
-"""Longest reply taken, in characters; no model writes as much."""
+"""Longest accepted reply in characters; no model writes that much."""
 
 
 ID_LIMIT = 100_000
-"""Longest id of a call: some carry a signature of the model's thoughts."""
+"""Longest id of a call: some contain a signature of the model's thoughts."""
 
 
 STATE_LIMIT = 2_000_000
-"""Characters of one reply's provider state that are kept and sent again; a larger one is let go."""
+"""Largest provider state of one reply that is stored and sent back, in characters; larger ones are dropped."""
 
 
 _DEPTH_LIMIT = 60  # of a provider's state
@@ -30,7 +30,7 @@ _NAME_LIMIT = 200  # characters of what a server calls itself, its model or a re
 
 
 def count(usage: object, *names: str) -> int | None:
-    """The first of the named numbers of a ``usage`` object; ``-1`` and the like stand for unknown."""
+    """The first of the named numbers of a ``usage`` object; negative ones mean unknown."""
     if not isinstance(usage, Mapping):
         return None
     for name in names:
@@ -42,7 +42,7 @@ def count(usage: object, *names: str) -> int | None:
 
 
 def reasoning_count(usage: object) -> int | None:
-    """Tokens that went into reasoning, in any of the places where providers report them."""
+    """Reasoning tokens, from any place where providers report them."""
     if not isinstance(usage, Mapping):
         return None
     for name in ("completion_tokens_details", "output_tokens_details"):
@@ -53,7 +53,7 @@ def reasoning_count(usage: object) -> int | None:
 
 
 def served_by(body: object) -> Served | None:
-    """Model, fingerprint and id as a body has them."""
+    """Model, fingerprint and id in a body."""
     if not isinstance(body, Mapping):
         return None
     told = (body.get(name) for name in ("model", "system_fingerprint", "id"))
@@ -62,14 +62,14 @@ def served_by(body: object) -> Served | None:
 
 
 def identifier(value: object, position: int) -> str:
-    """A call's id as the provider gave it, whatever its length, or one made of its position."""
+    """A call's id as the provider gave it, of any length, or one made from its position."""
     if isinstance(value, str) and 0 < len(value) <= ID_LIMIT:
         return value
     return f"call_{position}"
 
 
 def keepable(*values: object) -> bool:
-    """Whether what a provider sent may be kept and sent again: not too large, not nested beyond what files hold."""
+    """Whether a provider's state may be stored and sent back: not too large, not nested too deeply."""
     return _is_flat(values, _DEPTH_LIMIT) and len(repr(values)) <= STATE_LIMIT
 
 

@@ -54,7 +54,7 @@ def read_items(body: Any) -> Reply:
 
 
 def last_word(body: Fields) -> object:
-    """The status, or why an incomplete response is it. Raises `UnknownEnding` for any other status."""
+    """The status, or the reason of an incomplete response. Raises `UnknownEnding` for any other status."""
     status, details = body.get("status"), body.get("incomplete_details")
     if status is UNTOLD:
         return status
@@ -68,7 +68,7 @@ def last_word(body: Fields) -> object:
 
 
 def _text(items: Sequence[Fields]) -> str | None:
-    """The texts of all messages; a refusal where there is nothing else."""
+    """The texts of all messages; a refusal if there is nothing else."""
     texts: list[str] = []
     refusals: list[str] = []
     for item in items:

@@ -1,1 +1,1 @@
-"""What an endpoint's trouble means, and how the run continues: again, later, fewer at a time, or no more."""
+"""The meaning of an endpoint's errors, and how the run continues: retry, wait, send fewer at a time, or stop."""

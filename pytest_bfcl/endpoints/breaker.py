@@ -1,4 +1,4 @@
-"""A circuit breaker: when the endpoint is down or refuses the key, stop asking instead of failing 5,000 times."""
+"""A circuit breaker: stops sending when the endpoint is down or refuses the key, instead of failing 5,000 times."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.troubles import AdapterTrouble
 
 ALIKE_AT_START = 5
-"""Failures of one kind, none of them passing trouble, that raise a suspicion while nothing has ever been answered."""
+"""Equal lasting failures that raise a suspicion if nothing was ever answered."""
 
 WINDOW_S = 60.0
 WINDOW_LEAST = 20
-"""Attempts within the window that are needed before their rate says anything."""
+"""Attempts within the window that are needed to judge their rate."""
 WINDOW_RATE = 0.95
 
 _TOLD_AFTER = 2
@@ -28,7 +28,7 @@ _THRESHOLDS = {
 }  # fmt: skip
 _UNREACHABLE_AT_START = 2
 _REFUSED_AT_START = 3
-"""Attempts that this machine itself refused, before anything was answered: no server listens."""
+"""Attempts that this machine refused before the first answer: no server listens."""
 _PASSING = frozenset(
     (
         AdapterTrouble.SERVER,
@@ -52,9 +52,9 @@ _WORDS = {
 
 
 class Suspicion(NamedTuple):
-    """Why requests wait for a harmless question to be answered.
+    """Why requests wait for a harmless test request.
 
-    ``passing``: the trouble may pass, so several requests are sent with pauses; otherwise one decides.
+    ``passing``: the problem may be temporary, so several requests are sent with pauses; otherwise one decides.
     """
 
     error: AdapterError
@@ -67,11 +67,10 @@ class Breaker:
 
     Suspicion arises when nothing was ever answered and 5 attempts failed alike; when 95 % of the last minute's attempts
     (at least 20) failed; or when requests failed for good in a row, with no success in between. The last means 2 that
-    could not reach the endpoint (5 once it has answered before), 10 dropped connections, 20 timeouts, 3 with an
-    exhausted quota or a refused key. The sender then lets requests wait and sends one harmless request (half-open): an
-    answer clears all counts, so entries that always fail cannot stop a run, and none stops it; else `give_up` opens the
-    breaker for good, and ``reason`` is the one message for people. A key that is missing or refused before anything was
-    answered opens it at once.
+    could not reach the endpoint (5 after earlier answers), 10 dropped connections, 20 timeouts, 3 with an exhausted
+    quota or a refused key. Then requests wait while one harmless request is sent (half-open). An answer clears all
+    counts, so entries that always fail cannot stop a run. Otherwise `give_up` opens the breaker for good, and
+    ``reason`` is the message for the user. A key that is missing or refused before the first answer opens it at once.
     """
 
     def __init__(self, endpoint: str = "") -> None:
@@ -96,12 +95,12 @@ class Breaker:
 
     @property
     def open(self) -> bool:
-        """Whether requests are refused without being sent."""
+        """Whether requests are refused without sending them."""
         return self.reason is not None
 
     @property
     def trouble(self) -> str | None:
-        """The current problem while requests wait or are repeated, for people who watch; ``None`` without one."""
+        """The current problem while requests wait or are retried, for the terminal; else ``None``."""
         if self.reason is not None:
             return None
         place = self.endpoint or "the endpoint"
@@ -122,13 +121,13 @@ class Breaker:
             raise AdapterError(AdapterTrouble.CIRCUIT_OPEN, f"not sent: {self.reason}", advice=self.advice)
 
     def success(self) -> None:
-        """An answer arrived (also an error answer of a living server)."""
+        """An answer arrived (also an error from a living server)."""
         self.answered = True
         self._last_success = time.monotonic()
         self._counts.clear()
 
     def attempt(self, error: AdapterError | None) -> None:
-        """One attempt is over, whether or not another one follows."""
+        """One attempt has ended, whether or not another follows."""
         self._failing = error if error is not None and error.retryable else None
         self._failing_times = self._failing_times + 1 if self._failing is not None else 0
         if error is not None and (error.kind == AdapterTrouble.CIRCUIT_OPEN or error.status in (400, 413, 422)):
@@ -161,8 +160,8 @@ class Breaker:
     def failure(self, error: AdapterError, started: float | None = None) -> None:
         """One request failed for good; ``started`` is its begin on the monotonic clock.
 
-        A request that began before the last success says nothing about the endpoint's health now: entries that
-        always fail would otherwise look like a series, because they fail last.
+        A request from before the last success does not count. Otherwise entries that always fail, and fail last, would
+        look like a series.
         """
         if self.reason is not None:
             return
@@ -182,7 +181,7 @@ class Breaker:
             self._suspect(error, f"{_WORDS[kind]} ({self._counts[kind]} requests in a row)", passing=False)
 
     def recovered(self, *, answered: bool) -> None:
-        """The harmless question was answered (or refused in another way): what failed is the entries' own trouble."""
+        """The test request was answered (or refused in another way): the failures belong to the entries."""
         self.suspicion = None
         self._counts.clear()
         self._attempts.clear()
@@ -206,18 +205,18 @@ class Breaker:
 
 
 def kind_of(error: AdapterError) -> str:
-    """The error's kind, with endpoints that cannot be reached kept separate from connections that broke."""
+    """The error's kind; unreachable endpoints and broken connections are distinct."""
     return "unreachable" if isinstance(error, EndpointUnreachable) else error.kind
 
 
 def sign_of(error: AdapterError) -> str:
-    """What makes two failures alike: kind, status and text without numbers and quoted words."""
+    """The key of equal failures: kind, status and text without numbers and quoted words."""
     text = re.sub(r"\d+|'[^']*'|\"[^\"]*\"", "", error.message[:300])
     return f"{kind_of(error)} {error.status} {text[:80]}"
 
 
 def trouble(model: object) -> str | None:
-    """What is wrong with this model's endpoint, while requests are retried; ``None`` when nothing is."""
+    """The problem of this model's endpoint while requests are retried; else ``None``."""
     breaker = getattr(model, "breaker", None)
     return breaker.trouble if isinstance(breaker, Breaker) else None
 

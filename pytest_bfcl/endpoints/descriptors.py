@@ -1,4 +1,4 @@
-"""How many requests may be in flight with the files that this process may open (``ulimit -n``)."""
+"""How many requests may be in flight given the limit of open files (``ulimit -n``)."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import os
 from pytest_bfcl.failures import UsageError
 
 RESERVE = 24
-"""Files next to the connections: results, journal, pages, pipes of workers."""
+"""Files besides the connections: results, journal, pages, pipes of workers."""
 
 
 def room_for(wanted: int) -> tuple[int, str]:
-    """How many of the wanted connections fit, and what to say where that is fewer.
+    """The number of wanted connections that fit, and a message if it is smaller.
 
-    The soft limit is raised to the hard one where that helps. Raises `UsageError` where not one fits.
+    Raises the soft limit to the hard one if needed. Raises `UsageError` if none fits.
     """
     try:
         import resource
@@ -40,7 +40,7 @@ def room_for(wanted: int) -> tuple[int, str]:
 
 
 def _open_files() -> int:
-    """Files that are open now."""
+    """Number of files that are open now."""
     for folder in ("/proc/self/fd", "/dev/fd"):
         try:
             return len(os.listdir(folder))

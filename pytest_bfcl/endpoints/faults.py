@@ -1,8 +1,7 @@
-"""What an HTTP answer that is not a reply means: our error, the model's failure, or a wish to try again.
+"""The meaning of an HTTP answer that is no reply: an infrastructure error, the model's failure, or a retry.
 
-The rules are shared by our own adapter and the litellm adapter, which sees the same texts through exceptions. Status,
-code and type decide; the text only where they are silent, and it never says that money or a limit of the account is at
-an end.
+Our own adapter and the litellm adapter, which reads the same texts from exceptions, share these rules. Status, code and
+type decide, the text only without them. A text alone never means that money or a limit of the account is used up.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from pytest_bfcl.troubles import AdapterTrouble
 class EndpointUnreachable(AdapterError):
     """No connection could be made at all: unknown host, no route, no server.
 
-    ``refused``: this machine says that no server listens, or no host has the name: waiting helps little.
+    ``refused``: no server listens on this machine, or the name has no host, so waiting does not help.
     """
 
     def __init__(self, message: str, *, advice: str = "", refused: bool = False) -> None:
@@ -35,7 +34,7 @@ class EndpointUnreachable(AdapterError):
 
 
 class ToolsRefused(AdapterError):
-    """The endpoint does not take ``tools``: with ``--bfcl-mode auto`` the run is switched to prompting, once."""
+    """The endpoint refuses ``tools``: with ``--bfcl-mode auto`` the run switches to prompting, once."""
 
     def __init__(self, message: str, *, status: int | None = None) -> None:
         super().__init__(
@@ -57,7 +56,7 @@ _OVERFLOW = re.compile(
     r"|exceeded model token limit|prompt token count of \d+ exceeds|request_too_large|string_above_max_length",
     re.IGNORECASE,
 )
-"""Texts by which servers say that the conversation no longer fits; the model's failure (contract §6)."""
+"""Texts by which servers report that the conversation is too long; the model's failure (contract §6)."""
 _OVERFLOW_CODES = re.compile(
     r"context_?length|context_?window|exceed_context|request_too_large|string_above_max_length|(?:prompt|input)_?too_?long",
     re.IGNORECASE,
@@ -104,7 +103,7 @@ _STATUS_OF = (
 )
 
 _PASSING = frozenset((408, 409, 425, 429, 498))
-"""Status of temporary errors, as all from 500 on: retried."""
+"""Status of temporary errors, like all from 500 on: retried."""
 _PASSING_WORDS = re.compile(
     rf"{_RATE}|\bper (?:sec|min|hour|day)|please wait|wait before|try(?:ing)? again (?:later|in |soon)|temporar"
     r"|unavailable|overloaded",
@@ -115,12 +114,12 @@ _NAMED = re.compile(
     rf"['\"](?:{'|'.join(_NAMES)})['\"]\s*:\s*['\"]?([\w.:-]{{1,80}})"
     r"|\b(\w{0,40}(?:Throttling|TooMany|Unavailable|Timeout|NotReady|InternalServer|Validation)\w{0,40}Exception)\b"
 )
-"""The code or type in a text that is no JSON as a whole: behind a client's own words, or cut."""
+"""The code or type in a text that is not completely JSON: after a client's own words, or cut."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """An error body read: its message, and its code, type and status."""
+    """A parsed error body: its message, code, type and status."""
 
     message: str
     words: str = ""
@@ -128,7 +127,7 @@ class _Said:
 
     @property
     def status(self) -> int:
-        """The HTTP status that code and type stand for; 0 when they are silent."""
+        """The HTTP status that code and type mean; 0 without either."""
         number = next((int(word) for word in self.words.split() if word.isdecimal() and 400 <= int(word) < 600), 0)
         if number and number != 400:  # which says no more than that something is wrong
             return number
@@ -148,8 +147,8 @@ def http_fault(
     """The meaning of an HTTP status and error text.
 
     Returns a `Reply` with ``problem`` for context overflow and content filter (the model's), else the `AdapterError` to
-    raise; a `ToolsRefused` only if tools were sent. A quota is called exhausted by code, type or status 402 only, and
-    still retryable: the caller asks once more before it believes it.
+    raise; a `ToolsRefused` only if tools were sent. Only code, type or status 402 mean an exhausted quota. It stays
+    retryable, because the caller retries once before it believes it.
     """
     headers, text = headers or {}, text[:_SCAN_LIMIT]
     said = _read(text, headers)
@@ -203,9 +202,9 @@ def http_fault(
 
 
 class ErrorInBody(NamedTuple):
-    """An error that came with HTTP 200: the status it stands for, and its text.
+    """An error that came with HTTP 200: its real status, and its text.
 
-    ``ending``: the ending word of a reply that came with it.
+    ``ending``: the ending word of its reply.
     """
 
     status: int
@@ -213,7 +212,7 @@ class ErrorInBody(NamedTuple):
     ending: str | None = None
 
     def as_ending(self, fault: AdapterError | Reply) -> AdapterError | Reply:
-        """What `http_fault` makes of it, as the ending of a reply where one had begun and no code says more."""
+        """The result of `http_fault`, as the ending of a reply that had begun without a clearer code."""
         if self.ending is None or isinstance(fault, Reply | ToolsRefused):
             return fault
         if fault.kind in (AdapterTrouble.AUTH, AdapterTrouble.QUOTA, AdapterTrouble.RATE_LIMIT):
@@ -223,7 +222,7 @@ class ErrorInBody(NamedTuple):
 
 
 def error_in(body: object) -> ErrorInBody | None:
-    """The error that came in place of a reply, next to one or inside one; ``None`` where there is none."""
+    """The error in place of a reply, next to one or inside one; ``None`` without one."""
     if not isinstance(body, Mapping):
         return None
     choice = first_choice(body) or {}
@@ -244,18 +243,18 @@ def error_in(body: object) -> ErrorInBody | None:
 
 
 def looks_like_a_page(text: str) -> bool:
-    """Whether a body is HTML or XML: some other server's, a proxy's or a firewall's."""
+    """Whether a body is HTML or XML: from another server, a proxy or a firewall."""
     start = text.lstrip()[:200].lower()
     return start.startswith(("<!doctype", "<html", "<head", "<?xml", "<body")) or "</" in start
 
 
 def first_words(text: str, secrets: Iterable[str] = ()) -> str:
-    """What a body says first, without its markup."""
+    """The first words of a body, without markup."""
     return redact(_read(text[:_SCAN_LIMIT]).message, secrets, limit=120) or "nothing"
 
 
 def is_overflow(text: str) -> bool:
-    """Whether a text says that the conversation no longer fits, and not that a retry may help."""
+    """Whether a text reports that the conversation is too long, and not that a retry may help."""
     return bool(_OVERFLOW.search(text)) and not _PASSING_WORDS.search(text)
 
 
@@ -264,7 +263,7 @@ def _passes(status: int) -> bool:
 
 
 def _problem(status: int, said: _Said, text: str) -> str | None:
-    """``context_overflow`` or ``content_filter``, where the answer says that it is the model's."""
+    """``context_overflow`` or ``content_filter``, if the answer reports the model's failure."""
     if said.html or status not in (400, 403, 413, 422, 500):
         return None
     if status != 403 and _OVERFLOW_CODES.search(said.words):
@@ -282,7 +281,7 @@ def _problem(status: int, said: _Said, text: str) -> str | None:
 
 
 def _passing_status(status: int, said: _Said, text: str) -> int:
-    """The status of a temporary error, by its code or type, or by the text of an answer without either."""
+    """The status of a temporary error, by its code or type, or by the text without either."""
     if _passes(said.status):
         return said.status
     if status in (400, 422) and not said.words and not said.html and _PASSING_WORDS.search(text):
@@ -291,7 +290,7 @@ def _passing_status(status: int, said: _Said, text: str) -> int:
 
 
 def _read(text: str, headers: Mapping[str, str] | None = None) -> _Said:
-    """The message and the telling words of an error body: JSON of any of the usual shapes, a page, or plain text.
+    """The message and the significant words of an error body: JSON of any usual shape, a page, or plain text.
 
     AWS shows its type in a header.
     """
@@ -331,7 +330,7 @@ def _first_line(text: str) -> str:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds the server asks us to wait (``Retry-After`` as seconds or date, ``retry-after-ms``), if it does."""
+    """Seconds that the server asks us to wait (``Retry-After`` as seconds or date, ``retry-after-ms``), if it does."""
     lowered = {name.lower(): value for name, value in headers.items()}
     for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         value = lowered.get(name)

@@ -1,22 +1,21 @@
-"""How many requests are in flight by default: more while the rate grows with them, fewer when it does not.
+"""The default number of requests in flight: more while the rate grows with them, fewer otherwise.
 
-`Pace` is the control law: it receives every finished request and has no clock, no sockets and no randomness of its
-own. `Gate` lets requests through as the law says.
-
-The law judges epochs, each about as many finished requests as are let through at a time (one round trip). What was
-sent under another limit is left out: an epoch begins when as many requests have finished as were in flight before.
+`Pace` is the control law: it receives every finished request and has no clock, no sockets and no randomness. `Gate`
+admits requests by the law. The law judges epochs, each of about as many finished requests as may be in flight (one
+round trip). Requests sent under another limit are left out: an epoch begins when as many requests have finished as were
+in flight before.
 
 - **Start**: nearly one more for every answer, fewer the longer answers take than the first did, while the rate of
-  answers grows from epoch to epoch. A start that overshoots ends early, by time, and falls back to as many as the best
-  rate needs at the latency of an idle server (Little's law).
-- **Going on**: a step up or down is a trial, kept if the rate follows it at least by `ELASTICITY`. (What follows it
-  less keeps requests waiting at the server), or, upwards, while answers take no longer than ever. A limit under which
-  the rate fell is a ceiling that is only approached in small steps; after trials that brought nothing the next one
-  waits longer. A rate that falls far below the best one lately falls back as the start does.
-- **Refusals** (429, 503, no answer in time): a refusal keeps its place about as long as an answer would. Beyond a share
-  of 15 % as many are let through as were answered at a time, below 3 % more are tried. Several in a row that say how
-  long to wait close the gate for that long. A server that only refuses (it restarts) gets a quarter of the requests,
-  and the start is repeated up to where it was when it answers again."""
+  answers grows from epoch to epoch. A start that overshoots ends early, by time, and falls back to the number that the
+  best rate needs at the latency of an idle server (Little's law).
+- **Afterwards**: a step up or down is a trial, kept if the rate follows it at least by `ELASTICITY` (a smaller effect
+  only makes requests wait at the server). A step up is also kept while answers take no longer than before. A limit at
+  which the rate fell is a ceiling that is approached in small steps. After trials without effect the next one waits
+  longer. If the rate falls far below the recent best one, the limit falls back as at the start.
+- **Refusals** (429, 503, no answer in time): a refusal keeps its place about as long as an answer would. Above a share
+  of 15 % the limit becomes the number answered at a time, below 3 % more are tried. Several in a row with a waiting
+  time close the gate for that time. A server that only refuses (it restarts) gets a quarter of the requests; when it
+  answers, the start is repeated up to the earlier limit."""
 
 from __future__ import annotations
 
@@ -32,58 +31,57 @@ from pytest_bfcl.troubles import AdapterTrouble, HarnessTrouble
 
 _REFUSED = frozenset((AdapterTrouble.RATE_LIMIT, AdapterTrouble.TIMEOUT))
 LEAST_ANSWERS = 16
-"""Answers of an epoch at least: fewer say nothing about a rate."""
+"""Least answers of an epoch: fewer do not show a rate."""
 GROWTH = 1.08
-"""By how much the rate grows in an epoch of the start that continues."""
+"""Growth of the rate in an epoch at which the start continues."""
 EAGERNESS = 0.85
-"""How many more are let through for an answer of the start that took no longer than the first ones."""
+"""How many more are admitted for an answer of the start that took no longer than the first ones."""
 SLOW, FAST = 1.8, 1.2
-"""Latencies, as multiples of the shortest mean, of answers that add nothing and of those that add all of it."""
+"""Latencies, as multiples of the shortest mean, of answers that add nothing and of those that add the full step."""
 OVERSHOT = 0.7
-"""A rate below this share of the best one: not noise."""
+"""A rate below this share of the best one is not noise."""
 OVERSHOT_S = 2.5
-"""Multiples of the shortest mean latency after which an epoch of the start is judged, however few have answered."""
+"""Multiples of the shortest mean latency after which an epoch of the start is judged, with any number of answers."""
 ELASTICITY = 0.15
 CALM, NOISE = 1.1, 0.5
-"""The mean latency of a server without a queue, in multiples of the shortest; a mean of ``n`` may be beyond that
-by the second over the root of ``n``."""
+"""The mean latency of a server without a queue, in multiples of the shortest; a mean of ``n`` may be higher by the
+second value over the root of ``n``."""
 STRETCHED = 1.33
 STEPS = (0.33, 0.16, 0.12)
-"""Shares of the limit by which it is changed: less after a trial that failed, more after one that did not."""
+"""Shares of the limit by which it changes: less after a failed trial, more after a successful one."""
 CAREFUL = 0.14
 """The largest step near the ceiling, and downwards."""
 FORGETTING = 1.015
-"""By how much the ceiling rises an epoch: servers change."""
+"""Growth of the ceiling an epoch, because servers change."""
 FEW, MANY = 0.03, 0.15
-"""Shares of refusals up to which more are tried, and beyond which fewer are let through. Refused requests are retried
-after a pause, so a server that refuses a few is not waiting for us, and no request is refused six times in a row."""
+"""Shares of refusals up to which more are tried, and above which fewer are admitted."""
 LONGEST_REST = 16
 LONGEST_KEPT_S = 1.0
 LONGEST_CLOSED_S = 120.0
-"""A longer wish is that of a quota, which the breaker knows of."""
+"""A longer waiting time is that of a quota, which the breaker handles."""
 GOLDEN = 0.618034
-"""Multiples of it fill an interval evenly, however many there are."""
+"""Its multiples fill an interval evenly, for any number of them."""
 UNKNOWN_S = 0.5
-"""Latency that is assumed before the first answer."""
+"""Assumed latency before the first answer."""
 
 
 @dataclass
 class Epoch:
-    """What finished since `since` (s), but for the first ``unsettled``, which were sent under another limit."""
+    """Requests finished since `since` (s), without the first ``unsettled``, which were sent under another limit."""
 
     since: float
     unsettled: int = 0
     patience_s: float = math.inf
-    """After this long it begins, however many are unsettled."""
+    """After this time it begins, with any number of unsettled ones."""
     answers: int = 0
     refusals: int = 0
     idle: int = 0
     """Answers after which no request waited."""
     latency_s: float = 0.0
-    """Of all answers together."""
+    """Sum of the latencies of all answers."""
 
     def began(self, now: float) -> bool:
-        """Whether what finishes now counts."""
+        """Whether requests that finish now count."""
         if self.unsettled <= 0:
             return True
         self.unsettled -= 1
@@ -98,7 +96,7 @@ class Epoch:
 
     @property
     def refused_share(self) -> float:
-        """Of what finished."""
+        """Share of refusals."""
         return self.refusals / self.finished
 
     @property
@@ -116,9 +114,9 @@ class Pace:
         self.refused = 0
         """Refusals so far."""
         self.closed_until = -math.inf
-        """Nothing is to be sent before this time (s)."""
+        """No request may be sent before this time (s)."""
         self.usual_s = UNKNOWN_S
-        """About the latency of an answer (s). See `hold_s`."""
+        """The approximate latency of an answer (s). See `hold_s`."""
         self._kept = 0.0
         self._answered = 0
         self._epoch: Epoch | None = None
@@ -145,7 +143,7 @@ class Pace:
         self._best, self._before = 0.0, None
 
     def answered(self, now: float, latency_s: float, *, wanted: bool) -> None:
-        """An answer that took ``latency_s``, at the time ``now`` (s); ``wanted``: more requests waited to be sent."""
+        """An answer after ``latency_s`` at the time ``now`` (s); ``wanted``: more requests waited to be sent."""
         self._note_latency(now, latency_s)
         if now - latency_s > self._row_since:
             self._row = 0
@@ -173,7 +171,7 @@ class Pace:
                 self._shortest = self._first_latency / self._firsts
 
     def _grow(self, latency_s: float) -> None:
-        """One more, or a part of it, as long as the last epoch grew and the limit has not doubled since."""
+        """One more, or a part of it, while the last epoch grew and the limit has not doubled since."""
         if self._flat or self.limit >= min(self._goal, self._doubled):
             return
         shortest = self._shortest or self._first_latency / max(self._firsts, 1) or latency_s
@@ -183,18 +181,18 @@ class Pace:
             self.limit += 1
 
     def hold_s(self) -> float:
-        """How long the place of a refusal stays taken (s): about as long as an answer takes, or a second.
+        """How long a refusal keeps its place (s): about as long as an answer takes, or a second.
 
-        Hundreds would follow a refusal that freed its place at once. Spread evenly between half and one and a half of
-        that: places that become free together are refused together.
+        If it freed its place at once, hundreds would follow. The times are spread evenly between half and one and a
+        half of that, because places that become free together are refused together.
         """
         self._kept = (self._kept + GOLDEN) % 1.0
         return min(self.usual_s, LONGEST_KEPT_S) * (0.5 + self._kept)
 
     def refused_at(self, now: float, retry_after_s: float | None = None) -> None:
-        """A request was refused for a limit of the server's, which may say how long to wait, or had no answer in time.
+        """A request was refused for a limit of the server, perhaps with a waiting time, or timed out.
 
-        One such wish is for that request; several in a row are for everyone.
+        One waiting time applies to that request, several in a row to all.
         """
         self.refused += 1
         if not self._row:
@@ -208,7 +206,7 @@ class Pace:
             self._judge(epoch, now)
 
     def _judge(self, epoch: Epoch, now: float) -> None:
-        """What follows from an epoch that is over."""
+        """The effect of a finished epoch."""
         elapsed = now - epoch.since
         if elapsed <= 0 or not self._over(epoch, elapsed):
             return
@@ -238,14 +236,14 @@ class Pace:
         return epoch.finished >= self.limit * (1.5 if self._before is not None else 1) or elapsed >= 4 * self.usual_s
 
     def _fewer(self, busy: float, now: float) -> None:
-        """As many as were answered at a time, by Little's law: those refused took no place."""
+        """The number answered at a time, by Little's law: refused ones took no place."""
         self._starting, self._before = False, None
         self._rest = self._step = 1
         self._best, self._ceiling = 0.0, 1.2 * self.limit
         self._set(max(self.limit // 2, min(self.limit, math.ceil(busy)), 1), now)
 
     def _started(self, rate: float, mean_s: float, now: float) -> None:
-        """After an epoch of the start: on, or to the end of it."""
+        """After an epoch of the start: continue, or end it."""
         self._flat = 0 if rate >= GROWTH * self._best else self._flat + 1
         self._best = max(rate, self._best)
         self._doubled = 2 * self.limit
@@ -258,7 +256,7 @@ class Pace:
             self._set(self.limit, now)
 
     def _fall_back(self, now: float) -> None:
-        """To as many as make the best rate when none of them waits."""
+        """Change to the number that gives the best rate without waiting."""
         aim = max(1, round(self._best * (self._shortest or self.usual_s)))
         self._best, self._ceiling, self._before = 0.0, 1.3 * aim, None
         self._more, self._step, self._rest = True, 1, 0
@@ -283,7 +281,7 @@ class Pace:
             self._try(rate, now)
 
     def _end_trial(self, before: int, rate: float, now: float, *, calm: bool) -> None:
-        """Keep what was tried, and try on; or back."""
+        """Keep the trial and start another, or undo it."""
         more = self.limit > before
         if rate >= self._rate * (self.limit / before) ** ELASTICITY or (more and calm and rate > 0.97 * self._rate):
             self._next_rest = 1
@@ -298,7 +296,7 @@ class Pace:
         self._rest, self._next_rest = self._next_rest, min(2 * self._next_rest, LONGEST_REST)
 
     def _try(self, rate: float, now: float) -> None:
-        """Change the limit, and see what becomes of the rate."""
+        """Change the limit and observe the rate."""
         share = STEPS[self._step]
         if not self._more or 1.4 * self.limit >= self._ceiling:
             share = min(share, CAREFUL)
@@ -316,10 +314,10 @@ class Pace:
 
 
 class Gate:
-    """Lets requests through in the order they come, as many at a time as a `Pace` says. For one event loop.
+    """Admits requests in order, as many at a time as a `Pace` allows. For one event loop.
 
-    ``stop_reason`` says why no more of them may be sent (a spent budget): waiting callers then get a `HarnessError` of
-    kind ``stopped``.
+    ``stop_reason`` returns why no more may be sent (a spent budget); then waiting callers get a `HarnessError` of kind
+    ``stopped``.
     """
 
     def __init__(self, pace: Pace) -> None:
@@ -327,7 +325,7 @@ class Gate:
         self.stop_reason: Callable[[], str | None] | None = None
         self.inside = 0  # requests in flight, and places of those just refused
         self.highest = 0
-        """The most requests that were in flight at once."""
+        """The largest number of requests that were in flight at once."""
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._opening: asyncio.TimerHandle | None = None
 
@@ -347,7 +345,7 @@ class Gate:
         self._check()
 
     def _check(self) -> None:
-        """The request may have waited long: give the place back if nothing may be sent any more."""
+        """The request may have waited long: release its place if nothing may be sent any more."""
         reason = self.stop_reason() if self.stop_reason is not None else None
         if reason is not None:
             self._leave()
@@ -368,7 +366,7 @@ class Gate:
         self.pace.answered(asyncio.get_running_loop().time(), latency_s, wanted=bool(self._waiting))
 
     def _has_room(self) -> bool:
-        """Whether one more may go in; a closed gate opens by itself."""
+        """Whether one more may enter; a closed gate opens by itself."""
         loop = asyncio.get_running_loop()
         if loop.time() < self.pace.closed_until:
             if self._opening is None or self._opening.cancelled():

@@ -1,4 +1,4 @@
-"""Asking again: which failures, how often, how long to wait, when to give up; and the total limit of one request."""
+"""Retries: which failures, how often, after which wait, when to stop; and the time limit of one request."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _PROBE_S = 30.0  # for one harmless question
 class RetryPolicy:
     """``retries`` further attempts, waits doubling from ``first_s`` with jitter up to ``longest_s`` seconds.
 
-    No attempt starts later than ``limit_s`` after the first. A server's ``Retry-After`` is honoured, up to that limit.
+    No attempt starts later than ``limit_s`` after the first. A server's ``Retry-After`` is obeyed up to that limit.
     """
 
     retries: int = 5
@@ -42,12 +42,12 @@ class RetryPolicy:
 
     @classmethod
     def of(cls, settings: Settings) -> RetryPolicy:
-        """The policy a run's settings ask for."""
+        """The policy of a run's settings."""
         return cls(retries=settings.retries, limit_s=settings.retry_limit_s)
 
 
 class _Limited:
-    """A body that `Stopwatch` may end."""
+    """Code that `Stopwatch` may end."""
 
     def __init__(self, scopes: dict[asyncio.Timeout, float], started: float) -> None:
         self._scopes = scopes
@@ -66,11 +66,11 @@ class _Limited:
 
 
 class Stopwatch:
-    """Ends requests that exceed a total limit, counting only time in which the event loop ran.
+    """Ends requests that exceed a time limit; counts only time in which the event loop ran.
 
-    The session's loop stands still while a test runs (or a debugger waits); a plain timeout would call such seconds
-    the provider's. One timer ticks while requests are in flight; a tick that comes late by more than a tick length
-    counts as one tick, the rest as ``stalled_s``.
+    The session's loop stops while a test runs (or a debugger waits), and a plain timeout would count such seconds. One
+    timer ticks while requests are in flight. A tick that is late by more than a tick length counts as one tick, the
+    rest as ``stalled_s``.
     """
 
     def __init__(self, limit_s: float, tick_s: float = 1.0) -> None:
@@ -109,7 +109,7 @@ class Stopwatch:
 
 
 class Caller:
-    """Carries one adapter's requests through attempts, waits, the total limit and the breaker."""
+    """Sends one adapter's requests with retries, waits, the time limit and the breaker."""
 
     def __init__(
         self, settings: Settings, endpoint: str, policy: RetryPolicy | None = None, *, probe: Attempt | None = None
@@ -124,8 +124,8 @@ class Caller:
     async def call(self, attempt: Attempt) -> Reply:
         """The first successful attempt's reply, with its own latency and the number of attempts.
 
-        Raises the last attempt's `AdapterError`, or ``circuit_open`` when the breaker stopped the run meanwhile.
-        Requests wait while the breaker suspects the endpoint and ``probe``, a harmless question, finds out.
+        Raises the last attempt's `AdapterError`, or ``circuit_open`` if the breaker stopped the run meanwhile. Requests
+        wait while the breaker suspects the endpoint and ``probe``, a harmless request, tests it.
         """
         started = time.monotonic()
         try:
@@ -144,14 +144,14 @@ class Caller:
         return reply
 
     async def aclose(self) -> None:
-        """Stop finding out."""
+        """Stop the test requests."""
         examination, self._examination = self._examination, None
         if examination is not None:
             with contextlib.suppress(RuntimeError):  # its loop may be closed already
                 examination.cancel()
 
     async def _examined(self) -> None:
-        """Until the suspicion is confirmed or gone; all who wait share one examination."""
+        """Wait until the suspicion is confirmed or disproved; all waiting requests share one test."""
         loop = asyncio.get_running_loop()
         task = self._examination
         if task is None or task.done() or task.get_loop() is not loop:
@@ -183,7 +183,7 @@ class Caller:
         self.breaker.give_up(error)
 
     def _pauses(self, suspicion: Suspicion) -> list[float]:
-        """Before each harmless question: one at once, or several over the time that passing trouble may take."""
+        """Wait before each test request: one at once, or several over the time of a temporary problem."""
         policy = self.policy
         if not suspicion.passing:
             return [0.0]
@@ -222,7 +222,7 @@ class Caller:
         return reply
 
     async def _paced(self, attempt: Attempt, number: int) -> Reply:
-        """As soon as one more may be in flight: the wait is no part of the request's time."""
+        """Wait until one more may be in flight; this wait does not count in the request's time."""
         assert self.gate is not None
         async with self.gate:
             self.breaker.check()
@@ -247,7 +247,7 @@ class Caller:
         return reply.timed(round(max(latency, 0.0), 6), number)
 
     async def _again(self, attempt: Attempt, error: AdapterError) -> Reply:
-        """Attempts two and later, after the error of the first."""
+        """Further attempts after the error of the first."""
         policy, started = self.policy, time.monotonic()
         quotas = int(error.kind == AdapterTrouble.QUOTA)
         for failed in range(1, policy.retries + 1):

@@ -1,1 +1,1 @@
-"""What is fetched into the user's cache: the official data and its texts; our own words in their place."""
+"""Downloads into the user's cache: the official data and its texts; our own texts that replace them."""

@@ -1,8 +1,8 @@
-"""Taking the official data from the bfcl-eval distribution into the user's cache: data and texts, never code.
+"""Puts the official data of the bfcl-eval distribution into the user's cache: data and texts, never code.
 
 The wheel is downloaded with pip (or installed into a temporary folder with uv), checked against its SHA-256, and the
-JSON files are unpacked into ``<cache>/official/<version>/data``, with ``texts.json`` and ``manifest.json``. Unpacking
-goes to a temporary folder that is renamed into place, so a cache folder is either absent or complete.
+JSON files are unpacked into ``<cache>/official/<version>/data``, with ``texts.json`` and ``manifest.json``. It unpacks
+into a temporary folder and renames that, so a cache folder is either missing or complete.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _DOWNLOAD_LIMIT_S = 600
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What a cache folder holds and where it came from; ``verified`` means every hash is the pinned one."""
+    """The content and source of a cache folder; ``verified`` means that every hash is the pinned one."""
 
     version: str
     verified: bool
@@ -72,7 +72,7 @@ def cache_root() -> Path:
 
 
 def fetched_folder() -> Path | None:
-    """The cache folder of the official set; ``None`` unless data and all texts that this version reads are in it."""
+    """The cache folder of the official set; ``None`` unless it has the data and all texts of this version."""
     folder = cache_root() / "official" / VERSION
     if not (folder / "manifest.json").is_file():
         return None
@@ -80,7 +80,7 @@ def fetched_folder() -> Path | None:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """The manifest of a cache folder; raises `UsageError` when it cannot be read."""
+    """The manifest of a cache folder. Raises `UsageError` if it cannot be read."""
     try:
         values = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
         return Manifest(**{key: values[key] for key in Manifest.__dataclass_fields__ if key in values})
@@ -89,7 +89,7 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def is_intact(folder: Path) -> bool:
-    """Whether the data and texts in a cache folder still have the hashes in its manifest (reads about 10 MB)."""
+    """Whether the data and texts in a cache folder still have their manifest's hashes (reads about 10 MB)."""
     manifest = read_manifest(folder)
     texts = Texts.load(folder / "texts.json")
     return (data_digest(folder / "data"), texts.sha256) == (manifest.data_sha256, manifest.texts_sha256)
@@ -98,11 +98,11 @@ def is_intact(folder: Path) -> bool:
 def fetch(
     source: str | Path | None = None, *, version: str = VERSION, force: bool = False, allow_unknown: bool = False
 ) -> Path:
-    """Put the official data into the cache and return its folder; does nothing when it is there already.
+    """Put the official data into the cache and return its folder; does nothing if it is there already.
 
     ``source``: a wheel, or a folder with an unpacked distribution or a checkout; ``None`` downloads. ``allow_unknown``
-    accepts data whose hashes are not the pinned ones: it goes to its own folder (open it by its path) and never
-    stands for the official set. Raises `UsageError` without network, for wrong hashes, and for sources that are not the
+    accepts data with other hashes than the pinned ones. It goes to its own folder (open it by its path) and never
+    counts as the official set. Raises `UsageError` without network, for wrong hashes, and for other sources than the
     benchmark.
     """
     if source is not None:
@@ -134,7 +134,7 @@ def texts_beside(data: Path) -> Texts | None:
 
 
 def with_later_texts(texts: Texts, data: Path) -> Texts:
-    """The texts with the sentences that are taken one by one from the same folder; those that it lacks are left out."""
+    """The texts with single sentences from the same folder; missing ones are left out."""
     package = data.parent
     if not texts.sentences:
         return texts
@@ -147,7 +147,7 @@ def with_later_texts(texts: Texts, data: Path) -> Texts:
 
 
 def version_beside(data: Path) -> str:
-    """The version a manifest next to a data folder gives, or the empty text."""
+    """The version in a manifest next to a data folder, or the empty text."""
     return read_manifest(data.parent).version if (data.parent / "manifest.json").is_file() else ""
 
 
@@ -218,12 +218,12 @@ def _is_source(name: str) -> bool:
 
 
 def _is_data(name: str) -> bool:
-    """Whether a member is a data file; names of an archive are plain ones already."""
+    """Whether a member is a data file; names of an archive are already plain."""
     return name.startswith("data/") and name.endswith(".json")
 
 
 def _wheel_members(wheel: Path) -> Iterator[tuple[str, bytes]]:
-    """(path below ``bfcl_eval/``, content) of the members that are wanted; bounded in size."""
+    """(path below ``bfcl_eval/``, content) of the wanted members, limited in size."""
     left = _TOTAL_LIMIT
     with zip_archive(wheel) as archive:
         for member in archive.sizes:
@@ -308,7 +308,7 @@ def _run(command: list[str], name: str, advice: str) -> None:
 
 
 def _install(staging: Path, target: Path) -> Path:
-    """Rename the staged folder into place; an older one of the same version is moved away first."""
+    """Rename the staged folder to its final name; an older one of the same version is moved away first."""
     if target.exists():
         old = staging.parent / "old"
         os.replace(target, old)

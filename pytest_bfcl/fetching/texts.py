@@ -1,4 +1,4 @@
-"""Every wording a model reads that differs between the official benchmark and our own data.
+"""All prompt texts that differ between the official benchmark and our own data.
 
 The official texts are taken from the fetched distribution (`pytest_bfcl.fetching.texts_extraction`) and never part of
 this package; `Texts.own` is our own wording with the same structure, kept in ``own_texts.toml``.
@@ -20,18 +20,18 @@ from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields, Parsed
 
 ELLIPSIS_MARK = "<<Ellipsis>>"
-"""How the one non-JSON value of the long-context constants is written in ``texts.json``."""
+"""Stands for the only non-JSON value of the long-context constants in ``texts.json``."""
 
 
 _OPTIONAL = frozenset({"long_context", "sentences"})
-"""Fields that our own wording leaves empty: the simulators have their own."""
+"""Fields that our own texts leave empty: the simulators have their own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Texts:
     """The wording of one data set. Templates are `str.format` templates; their placeholders are given in braces.
 
-    - ``output_formats``: return format (``python json verbose_xml concise_xml``) → how calls are to be written.
+    - ``output_formats``: return format (``python json verbose_xml concise_xml``) → how to write calls.
     - ``param_types``: return format → sentence about type words ("" for python and json).
     - ``prompt_styles``: ``classic``/``experimental`` → ``persona``, ``task``, ``tool_call_no_tag`` and
       ``tool_call_with_tag`` ({output_format}, {param_types}), ``multiturn_behavior``, ``available_tools`` ({format} is
@@ -43,8 +43,8 @@ class Texts:
       ``additional_functions_prompt``: the same in prompting mode ({functions}) (multi_turn spec §2.4).
     - ``agentic_answer``: the final-answer instruction of memory questions and web search (agentic spec §4).
     - ``memory_scenarios``: scenario → role; ``memory_core_archival`` and ``memory_unified``: instructions
-      ({scenario_setting}, {memory_content}); ``memory_empty``: backend (``kv vector rec_sum``) → sentence for an
-      empty memory.
+      ({scenario_setting}, {memory_content}); ``memory_empty``: backend (``kv vector rec_sum``) → sentence for an empty
+      memory.
     - ``hints``: language hints (data spec §6, point 6), keys ``<language>.function``, ``java.any``, ``java.type``
       ({type}), ``java.items`` ({item_type}), the same for ``javascript``, and ``javascript.properties`` ({properties}).
     - ``sentences``: simulator class → place → template with numbered placeholders
@@ -75,7 +75,7 @@ class Texts:
 
     @classmethod
     def load(cls, path: Path) -> Texts:
-        """Texts written by `save`; raises `UsageError` when the file is missing or incomplete."""
+        """Texts written by `save`. Raises `UsageError` if the file is missing or incomplete."""
         try:
             values = json.loads(path.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
@@ -84,7 +84,7 @@ class Texts:
 
     @classmethod
     def from_values(cls, values: Fields, where: str) -> Texts:
-        """Texts from plain JSON values (`to_values`); ``where`` is named in the error if fields are missing."""
+        """Texts from plain JSON values (`to_values`); the error for missing fields names ``where``."""
         missing = [f.name for f in fields(cls) if f.name not in _OPTIONAL and f.name not in values]
         if missing:
             raise UsageError(f"{where} lacks {', '.join(missing)}; run `pytest-bfcl fetch --force`")
@@ -105,11 +105,11 @@ class Texts:
         return digest(self.to_values())
 
     def output_format(self, return_format: str) -> str:
-        """How calls are written; Java and JavaScript entries are asked for the default format, as in the benchmark."""
+        """How to write calls; Java and JavaScript entries get the default format, as in the benchmark."""
         return self.output_formats.get(return_format, self.output_formats["python"])
 
     def param_type_note(self, return_format: str) -> str:
-        """The sentence about type words that goes with `output_format`."""
+        """The sentence about type words for `output_format`."""
         return self.param_types.get(return_format, self.param_types["python"])
 
 
@@ -169,7 +169,7 @@ COMMAND = "pytest-bfcl fetch"
 
 
 TABLE = "table"
-"""Key of the file next to the texts: the digest of the table by which they were taken."""
+"""Key of the file next to the texts: the digest of the table used to extract them."""
 
 
 def table_digest() -> str:
@@ -199,7 +199,7 @@ def format_sources() -> frozenset[str]:
 
 
 def extract_format_texts(sources: Mapping[str, str]) -> dict[str, str]:
-    """The texts found in source text by path; those that are missing or changed are left out."""
+    """The texts found in source texts by path; missing and changed ones are left out."""
     literals = {path: dict(_literals(source)) for path, source in sources.items() if path in format_sources()}
     found = {}
     for name, (path, digests) in _wanted().items():
@@ -221,14 +221,14 @@ def _literals(source: str) -> Iterator[tuple[str, str]]:
 
 
 class FormatTexts:
-    """The fetched texts by name; asking for one that is not there says which command brings it."""
+    """The fetched texts by name; for a missing one the error names the command that fetches it."""
 
     def __init__(self, texts: Mapping[str, str] | None = None) -> None:
         self._texts = dict(texts or {})
 
     @classmethod
     def beside(cls, folder: Path | None) -> FormatTexts:
-        """Those of a fetched folder (``None``: nothing was fetched). Each is checked against its digest."""
+        """The texts of a fetched folder (``None``: nothing was fetched). Each is checked by its digest."""
         path = folder / FILE if folder is not None else None
         if path is None or not path.is_file():
             return cls()
@@ -250,7 +250,7 @@ class FormatTexts:
         return found
 
     def __getitem__(self, name: str) -> str:
-        """A text; raises `UsageError` with the one command to run."""
+        """A text. Raises `UsageError` with the command that fetches it."""
         if name not in self._texts:
             raise UsageError(
                 f"the family's template needs the benchmark's text {name!r}, which is not fetched: "

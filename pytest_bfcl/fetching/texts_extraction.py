@@ -1,4 +1,4 @@
-"""The official texts, read as literals from parsed source: nothing of the benchmark is imported or executed.
+"""Extracts the official texts as literals from parsed source: nothing of the benchmark is imported or executed.
 
 The benchmark keeps part of its wording in Python modules (prompt parts, language hints, long-context texts, the
 sentences for an empty memory). `extract_texts` parses those modules with `ast` and evaluates constants only: strings
@@ -29,7 +29,7 @@ INBOX = "MessageAPI"
 PASSED_ON: Mapping[str, Mapping[str, str]] = {"MathAPI": {"logarithm.failed": "{0}"}}
 """Places whose text is the error's own."""
 WORDLESS: Mapping[str, Mapping[str, str]] = {"MemoryAPI_vector": {"retrieve.few": ""}}
-"""Places at which the reference says nothing: an assertion of its index without words."""
+"""Places without a text in the reference: an assertion of its index without words."""
 
 
 def _places(functions: Mapping[str, str]) -> dict[str, tuple[str, str, int]]:
@@ -52,8 +52,8 @@ SENTENCES_SHA256 = "932b9d429aa8fe80eb8333297c1b9ec9c5831897ffa305d6e004e99709d9
 def extract_sentences(sources: Mapping[str, ast.Module]) -> dict[str, dict[str, str]]:
     """The sentences of every class whose module is given, by path below ``bfcl_eval/``.
 
-    Nothing when they are not the known ones: in another version the n-th text may say another thing, and our own words
-    are better than wrong ones.
+    Empty unless they are the known ones: in another version the n-th text may be a different one, and our own words are
+    better than wrong ones.
     """
     found: dict[str, dict[str, str]] = {}
     for name, path in FILES.items():
@@ -73,7 +73,7 @@ def extract_sentences(sources: Mapping[str, ast.Module]) -> dict[str, dict[str, 
 def with_later(
     said: Mapping[str, Mapping[str, str]], later: Mapping[str, Mapping[str, str]]
 ) -> dict[str, dict[str, str]]:
-    """The sentences with those that are taken one by one (`format_texts.toml`); of ``*`` every class has them."""
+    """The sentences together with single ones (`format_texts.toml`); those of ``*`` apply to every class."""
     everyone = later.get("*", {})
     names = dict.fromkeys((*said, *later))
     return {
@@ -100,7 +100,7 @@ def _methods(module: ast.Module) -> Iterator[tuple[str, str, ast.FunctionDef]]:
 
 
 def _texts(nodes: list[ast.stmt]) -> Iterator[ast.expr]:
-    """Outermost text expressions below some statements, docstrings left out."""
+    """Outermost text expressions below some statements, without docstrings."""
     pending: list[ast.AST] = list(reversed(nodes))
     while pending:
         node = pending.pop()
@@ -171,7 +171,7 @@ MEMORY = {backend: f"{SIMULATORS}/memory_{backend}.py" for backend in ("kv", "ve
 
 REQUIRED = (PROMPTS, HINTS, LONG_CONTEXT, *MEMORY.values())
 SOURCES = tuple(dict.fromkeys((*REQUIRED, *FILES.values())))
-"""Paths below ``bfcl_eval/`` that are read; the simulators' own words stand for those that are not `REQUIRED`."""
+"""Paths below ``bfcl_eval/`` that are read; the simulators' own words replace missing ones that are not `REQUIRED`."""
 
 _PLACEHOLDERS = {
     "value['type']": "type",
@@ -186,7 +186,7 @@ class NotLiteral(ValueError):
 
 
 def extract_texts(sources: Mapping[str, str]) -> Texts:
-    """The texts from source text by path (`SOURCES`); raises `UsageError` naming the file whose shape is unexpected."""
+    """The texts from source text by path (`SOURCES`). Raises `UsageError` with the file of an unexpected form."""
     for path in REQUIRED:
         if path not in sources:
             raise UsageError(f"the distribution lacks bfcl_eval/{path}, which holds texts of the benchmark")
@@ -215,7 +215,7 @@ def extract_texts(sources: Mapping[str, str]) -> Texts:
 
 
 def extract_from_folder(package: Path) -> Texts | None:
-    """The texts of an unpacked ``bfcl_eval`` folder, or ``None`` when its modules are not there."""
+    """The texts of an unpacked ``bfcl_eval`` folder, or ``None`` if its modules are missing."""
     paths = {path: package / path for path in SOURCES if (package / path).is_file()}
     if not paths.keys() >= set(REQUIRED):
         return None
@@ -288,7 +288,7 @@ def _template_part(part: ast.expr, names: Fields | None) -> str:
 
 
 def empty_memory_text(module: ast.Module, path: str) -> str:
-    """The sentence a memory backend shows when nothing is stored."""
+    """The sentence of a memory backend when nothing is stored."""
     for function in _functions(module, "_dump_core_memory_to_context"):
         for node in ast.walk(function):
             match node:
@@ -317,7 +317,7 @@ def language_hints(module: ast.Module) -> dict[str, str]:
 
 
 def _add_parameter_hint(hints: dict[str, str], language: str, value: ast.expr) -> None:
-    """File one sentence under the kind its placeholder shows."""
+    """Store one sentence under the kind that its placeholder shows."""
     try:
         template = literal(value)
     except NotLiteral:

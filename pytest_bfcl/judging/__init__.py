@@ -1,4 +1,4 @@
-"""The judge for any harness: tasks, conversations with them, and what their outcome is (docs/judge.md).
+"""The judge for any harness: tasks, conversations about them, and their outcome (docs/judge.md).
 
-Knows neither pytest nor an HTTP client. `pytest_bfcl.judge` is the public module.
+Imports neither pytest nor an HTTP client. `pytest_bfcl.judge` is the public module.
 """

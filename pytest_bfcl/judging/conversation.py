@@ -1,7 +1,7 @@
 """A task, and a conversation about it: messages and tools for a model, its replies in, the next messages out.
 
-The steps are those of a run (`pytest_bfcl.conversation.dialogue`), and so is the judgement. Nothing a model wrote is
-evaluated as code: calls act on simulators that belong to this conversation alone.
+Steps and judgement are those of a run (`pytest_bfcl.conversation.dialogue`). No text of a model is evaluated as code:
+calls are executed on simulators of this conversation only.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.transcript import Message, Mode, Reply, Transcript
 
 SEARCH, SERVER, WRITE_STAGE = "search", "MCP server", "write stage"
-"""What `Task.needs` names."""
+"""The possible values of `Task.needs`."""
 NAMES = ("underscores", "dots")
 _STORED = ("decoder", "think", "rules", "step_limit")
 """Settings that a stored conversation keeps."""
@@ -43,7 +43,7 @@ _STORED = ("decoder", "think", "rules", "step_limit")
 
 @dataclass(frozen=True)
 class Task:
-    """What a model gets. Make one with `Data.task`, `Task.of` or `Task.from_json`.
+    """The task for a model. Make one with `Data.task`, `Task.of` or `Task.from_json`.
 
     ``data`` and ``data_sha256`` name the data set it belongs to; both are empty for tasks of your own.
     """
@@ -66,15 +66,13 @@ class Task:
         """A single-turn task of your own.
 
         Args:
-            tools: Function documents: ``{name, description, parameters}`` with JSON Schema or the benchmark's types,
-                or the same wrapped as OpenAI's tools.
-            expected: Plain calls, ``{"get_weather": {"city": "Oslo"}}`` or a list of them. Neither this nor
-                ``possible_answer``: no call is right.
+            tools: Function documents: ``{name, description, parameters}`` with JSON Schema or the benchmark's types, or
+                the same wrapped as OpenAI's tools.
+            expected: Plain calls, ``{"get_weather": {"city": "Oslo"}}`` or a list of them. Without this and
+                ``possible_answer`` no call is right.
             possible_answer: The same with lists of accepted values, ``{"get_weather": {"city": ["Oslo", "oslo"]}}``.
-            question: The user's words, or chat messages.
-            category: Decides how calls are paired; default: by the number of tools and calls.
-
-        Raises `UsageError` where these have no usable shape.
+            question: The user's words, or chat messages. category: Decides how calls are paired; default: by the number
+                of tools and calls. Raises `UsageError` for unusable shapes.
         """
         if expected is not None and possible_answer is not None:
             raise UsageError("give expected (plain calls) or possible_answer (lists of accepted values), not both")
@@ -104,7 +102,7 @@ class Task:
 
     @property
     def needs(self) -> tuple[str, ...]:
-        """What judging it takes next to replies: ``search``, ``write stage ID``, ``memory BACKEND``, ``MCP server``."""
+        """What judging needs besides replies: ``search``, ``write stage ID``, ``memory BACKEND``, ``MCP server``."""
         row, found = CATEGORIES[self.category], []
         if row.group == "web_search":
             found.append(SEARCH)
@@ -125,8 +123,8 @@ class Task:
     def to_json(self) -> Parsed:
         """JSON-able fields from which `from_json` makes the task again.
 
-        Tasks of the named data sets are a reference (id, data set, digest), so the texts of the official set stay
-        where they are. Others are whole.
+        Tasks of the named data sets are a reference (id, data set, digest), without the official texts. Other tasks are
+        complete.
         """
         if self.data in SETS:
             return {"id": self.id, "category": self.category, "data": self.data, "data_sha256": self.data_sha256}
@@ -134,7 +132,7 @@ class Task:
 
     @classmethod
     def from_json(cls, fields: Fields | str) -> Task:
-        """The task again. Raises `HarnessError` where the data set here is another one, or the fields are no task."""
+        """The task again. Raises `HarnessError` if the data set here differs, or the fields are no task."""
         given = json.loads(fields) if isinstance(fields, str) else fields
         if not isinstance(given, Mapping):
             raise HarnessError(HarnessTrouble.DATA, f"a task is a JSON object, not {type(given).__name__}")
@@ -165,13 +163,13 @@ class Task:
 
     @cached_property
     def texts(self) -> Texts:
-        """The wording of prompts and long contexts that belongs to it."""
+        """The prompt and long-context texts of its data set."""
         return opened(self.data).texts if self.data in SETS else texts_of_the_set(self.entry.official)
 
 
 @dataclass(slots=True)
 class _Speaker:
-    """Who answers, as a dialogue knows it."""
+    """The speaker of a dialogue."""
 
     spec: str
     mode: Mode
@@ -189,16 +187,15 @@ class Conversation:
             names that have dots.
         decoder: The format of calls in texts (`pytest_bfcl.formats`), whatever the mode.
         think: Thoughts in a text: ``auto`` (as the decoder's family does), ``strip``, ``keep``.
-        rules: Which rules repair handlers' defects while the conversation goes on: ``official`` or ``corrected``.
+        rules: Which rules apply to handlers' defects during the conversation: ``official`` or ``corrected``.
         settings: Further settings of a run, such as the step limit.
-        memories: Where write stages leave what memory questions read: share one `HeldSnapshots` among a scenario.
-        search: The provider behind the web tools, for tasks that need ``search``.
-        services: What calls of executable entries reach; by default each conversation makes its own.
-        texts: The wording of the data set, where it is not that of the task's.
+        memories: Memories from write stages for memory questions: share one `HeldSnapshots` in a scenario. search: The
+            provider of the web tools, for tasks that need ``search``. services: The services of executable entries'
+            calls; by default each conversation makes its own. texts: The texts of the data set, if not the task's.
 
-    Copies (`copy.deepcopy`, `pickle`) continue apart. Use a conversation as a context manager, or call `close`, where
-    calls are executed in worker processes (retired categories). Raises `UsageError` for unknown options and for tasks
-    on a user's MCP server, `HarnessError` for unusable data.
+    Copies (`copy.deepcopy`, `pickle`) are independent. Use a conversation as a context manager, or call `close`, if
+    calls run in worker processes (retired categories). Raises `UsageError` for unknown options and for tasks on a
+    user's MCP server, `HarnessError` for unusable data.
     """
 
     def __init__(
@@ -236,7 +233,7 @@ class Conversation:
         self._begin()
 
     def _begin(self) -> None:
-        """Begin, or begin again: fresh simulators, the first user turn."""
+        """Begin, or begin again: new simulators, the first user turn."""
         from pytest_bfcl.conversation.dialogue import Dialogue  # with it comes pydantic: not where this is imported
 
         self._heard: list[Said] = []
@@ -247,19 +244,19 @@ class Conversation:
 
     @property
     def texts(self) -> Texts:
-        """The wording of prompts and long contexts."""
+        """The prompt and long-context texts."""
         return self._texts or self.task.texts
 
     # -- what a model gets ---------------------------------------------------------------------------------------
 
     @property
     def messages(self) -> list[Message]:
-        """The whole history, as it goes with the next request, in the shape of chat completions; a copy."""
+        """The whole history of the next request, in the shape of chat completions; a copy."""
         return _copies(self._dialogue.messages)
 
     @property
     def tools(self) -> list[Parsed]:
-        """The tools offered now, in OpenAI's shape (`to_tools` gives others); more may come with a later turn."""
+        """The offered tools, in OpenAI's shape (`to_tools` gives others); a later turn may add some."""
         return compile_tools(self._dialogue.functions) if self._speaker.mode == "fc" else []
 
     @property
@@ -269,7 +266,7 @@ class Conversation:
 
     @property
     def done(self) -> bool:
-        """Whether no request follows: the task is over, or a reply failed."""
+        """Whether no request follows: the task has ended, or a reply failed."""
         return self._dialogue.ended or self._stopped or self._trouble is not None
 
     @property
@@ -290,12 +287,12 @@ class Conversation:
         """Take a reply; returns the messages after it: results of calls, the user's next turn.
 
         ``said``: any shape that `read` takes. ``raw_arguments``: the argument text of each call as the model wrote it,
-        where the shape has parsed ones only. ``ending``: the API's word for how the reply ended (``stop``,
-        ``tool_calls``, ``length`` …), where the shape has none. A reply that failed (an unknown ending, an error inside
-        it) ends the conversation: `judgement` is then ``not judged``, and `retry` takes another reply in its place.
+        for shapes with parsed ones only. ``ending``: the API's word for how the reply ended (``stop``, ``tool_calls``,
+        ``length`` …), for shapes without one. A reply that failed (an unknown ending, an error inside it) ends the
+        conversation: `judgement` is then ``not judged``, and `retry` takes another reply in its place.
 
-        Never raises for a model's output. Raises `UsageError` for an unknown shape, a missing ending, or when the
-        conversation is over.
+        Never raises for a model's output. Raises `UsageError` for an unknown shape, a missing ending, or an ended
+        conversation.
         """
         if self.done:
             raise UsageError(f"the conversation about {self.task.id} is over")
@@ -309,13 +306,13 @@ class Conversation:
     async def areply(
         self, said: object, *, raw_arguments: Sequence[str | None] | None = None, ending: str | None = None
     ) -> list[Message]:
-        """`reply` in a thread, so that a slow tool does not hold up an event loop."""
+        """`reply` in a thread, so that a slow tool does not block an event loop."""
         import asyncio
 
         return await asyncio.to_thread(self.reply, said, raw_arguments=raw_arguments, ending=ending)
 
     def retry(self) -> None:
-        """Forget a reply that failed, so that another may take its place."""
+        """Forget a failed reply, so that another may replace it."""
         if self._trouble is not None:
             self._heard.pop()
             self._trouble = None
@@ -334,7 +331,7 @@ class Conversation:
         return _copies(dialogue.messages[first:shown])
 
     def _step(self, reply: Reply, known: Sequence[str] | None = None) -> None:
-        """``known``: the results of its calls, where they are not to be asked for again."""
+        """``known``: the results of its calls, if they must not be computed again."""
         dialogue = self._dialogue
         step = dialogue.hear(reply)
         calls = dialogue.due_calls(step)
@@ -344,7 +341,7 @@ class Conversation:
     # -- what came of it -----------------------------------------------------------------------------------------
 
     def end(self) -> Judgement:
-        """End here: what was not answered counts as not answered. Returns the judgement."""
+        """End here; unanswered turns count as unanswered. Returns the judgement."""
         self._stopped = True
         return self.judgement()
 
@@ -380,10 +377,10 @@ class Conversation:
 
     @classmethod
     def load(cls, fields: Fields, *, memories: Snapshots | None = None, search: object = None) -> Conversation:
-        """The conversation again: its replies are taken once more, on fresh simulators; no search is repeated.
+        """The conversation again: its replies are taken once more, on new simulators; no search is repeated.
 
-        ``memories`` and ``search`` as for a new one. Raises `UsageError` for fields that `dump` did not give,
-        `HarnessError` where the task's data is another one here.
+        ``memories`` and ``search`` as for a new one. Raises `UsageError` for fields that are not from `dump`,
+        `HarnessError` if the task's data differs here.
         """
         if not isinstance(fields, Mapping) or "task" not in fields:
             raise UsageError("a stored conversation is what Conversation.dump gave")
@@ -394,11 +391,11 @@ class Conversation:
         return made
 
     def _outside_results(self) -> list[list[str]] | None:
-        """The results of each reply's calls where they came from outside and must not be asked for again."""
+        """The results of each reply's calls from outside services, which must not be requested again."""
         return [step.results for step in self.transcript.steps] if SEARCH in self.task.needs else None
 
     def _again(self, heard: Sequence[Said], results: Sequence[Sequence[str]] | None, stopped: bool) -> None:
-        """Take replies that were taken before."""
+        """Take stored replies again."""
         for number, each in enumerate(heard):
             self._heard.append(each)
             if each.failure is None:
@@ -408,7 +405,7 @@ class Conversation:
         self._stopped = stopped
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        """A copy that continues apart; task, texts, and what lies outside (memories, search, services) are shared."""
+        """An independent copy; task, texts, and external parts (memories, search, services) are shared."""
         made = copy.copy(self)
         made._begin()
         made._again(self._heard, self._outside_results(), self._stopped)
@@ -420,7 +417,7 @@ class Conversation:
         return made
 
     def __getstate__(self) -> Parsed:
-        """Without simulators, worker processes, and the texts that every installation has."""
+        """The state without simulators, worker processes, and the texts of every installation."""
         left_out = {"_dialogue": None, "_services": None, "_trouble": None}
         texts = None if self._texts is None or self._texts == self.task.texts else self._texts
         return {**vars(self), **left_out, "_texts": texts, "_results": self._outside_results()}
@@ -432,7 +429,7 @@ class Conversation:
         self._again(heard, results, stopped)
 
     def close(self) -> None:
-        """End the worker processes that executed calls, if there are any."""
+        """End the worker processes that executed calls, if any."""
         if self._services is not None and self._own_services:
             self._services.close()
             self._services = None

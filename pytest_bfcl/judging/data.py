@@ -1,4 +1,4 @@
-"""A data set as tasks, and the score that judgements of them add up to."""
+"""A data set as tasks, and the score of their judgements."""
 
 from __future__ import annotations
 
@@ -22,10 +22,8 @@ _OUTCOMES = {"right": "passed", "wrong": "failed", "not judged": "error"}
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """One group's score: the share of right entries by the leaderboard's formula, with its 95 % interval.
-
-    ``accuracy`` is ``None`` where nothing was judged; ``missing`` names the categories that its formula needs and the
-    judgements do not have.
+    """One group's score: the share of passed entries by the leaderboard's formula, with its 95 % interval. ``accuracy``
+    is ``None`` if nothing was judged; ``missing`` names the categories of its formula without judgements.
     """
 
     accuracy: float | None
@@ -41,7 +39,7 @@ class Overall:
     """The leaderboard's overall score (non-live 10 %, live 10 %, irrelevance 10 %, multi-turn 30 %, agentic 40 %).
 
     ``value`` is ``None`` unless ``claimed``: every scored entry of the official data judged, and no more than 2 % of
-    them not judged. ``why_not`` says what is missing.
+    them not judged. ``why_not`` is the reason.
     """
 
     value: float | None
@@ -54,7 +52,7 @@ class Overall:
 class Data:
     """A data set: ``auto``, ``official``, ``verified``, ``bundled``, a folder, or a ``.jsonl`` of own entries.
 
-    Iteration gives the tasks of all scored categories, in their order. Raises `UsageError` where the data set is not
+    Iteration gives the tasks of all scored categories, in their order. Raises `UsageError` if the data set is not
     installed; the message names the command that fetches it.
     """
 
@@ -63,7 +61,7 @@ class Data:
 
     @property
     def name(self) -> str:
-        """The name of the set, the file's name for own entries."""
+        """The name of the set; for own entries the file's name."""
         return self._data.name
 
     @property
@@ -73,12 +71,12 @@ class Data:
 
     @property
     def sha256(self) -> str:
-        """The digest of the request and of everything expected."""
+        """The digest of all entries and expected answers."""
         return self._data.sha256
 
     @property
     def categories(self) -> tuple[str, ...]:
-        """The categories that have entries."""
+        """The categories with entries."""
         return tuple(self._data.categories())
 
     def ids(self, category: str) -> list[str]:
@@ -96,7 +94,7 @@ class Data:
                 yield from (self.task(entry_id) for entry_id in self.ids(category))
 
     def overall(self, judgements: Iterable[Judgement]) -> Overall:
-        """The score that judgements add up to, one a task."""
+        """The score of these judgements, one a task."""
         from pytest_bfcl.dataset.verified import known_issues
         from pytest_bfcl.scoring.summary import full_sizes, sizes_of, summarise
 
@@ -112,7 +110,7 @@ class Data:
 
 
 def _line(judgement: Judgement) -> ResultLine:
-    """What of a result line counts for a score."""
+    """The parts of a result line that count for a score."""
     return cast(
         "ResultLine",
         {

@@ -1,4 +1,4 @@
-"""Entries of tasks: from named data sets, or from fields that others hand over."""
+"""Entries of tasks: from named data sets, or from callers' fields."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from pytest_bfcl.fetching.texts import Texts
 
 SETS = ("bundled", "official", "verified")
-"""Data sets that every installation opens by name: their tasks travel as a reference, all others whole."""
+"""Data sets that every installation opens by name: their tasks are sent as references, all others complete."""
 _SLIPS = ("ground_truth", "expected", "answer", "answers")
-"""Names that others give to the field of expected calls."""
+"""Other names of the field of expected calls."""
 
 
 @cache
 def opened(word: str) -> DataSet:
-    """A named data set, opened once a process. Raises `UsageError` where it is not installed."""
+    """A named data set, opened once a process. Raises `UsageError` if it is not installed."""
     from pytest_bfcl.dataset.opening import open_dataset
     from pytest_bfcl.simulators import documents_of
 
@@ -34,7 +34,7 @@ def opened(word: str) -> DataSet:
 
 
 def is_official(entry: Entry) -> bool:
-    """Whether the installed official set has this very entry: then its id is enough to find it elsewhere."""
+    """Whether the installed official set has exactly this entry: then its id is enough to find it elsewhere."""
     try:
         return opened("official").entry(entry.id) == entry
     except (UsageError, HarnessError):
@@ -43,17 +43,17 @@ def is_official(entry: Entry) -> bool:
 
 @cache
 def texts_of_the_set(official: bool) -> Texts:
-    """The wording that the package brings, or that of the fetched official set. Raises `UsageError` without one."""
+    """The package's own texts, or those of the fetched official set. Raises `UsageError` without the latter."""
     from pytest_bfcl.fetching.texts import Texts
 
     return opened("official").texts if official else Texts.own()
 
 
 def entry_of(entry: Entry | Fields) -> Entry:
-    """An entry, built from its fields if need be: ``id`` and ``category`` default to those of a Python entry.
+    """An entry, built from its fields if needed: ``id`` and ``category`` default to those of a Python entry.
 
-    Fields may be JSON texts, as table formats keep them. Raises `HarnessError` where they are no entry: without a
-    category they need ``function``, and a misspelt ``possible_answer`` must not mean that no call is right.
+    Fields may be JSON texts, as table formats keep them. Raises `HarnessError` if they are no entry: without a category
+    they need ``function``, and a misspelt ``possible_answer`` must not mean that no call is right.
     """
     from pydantic import ValidationError
 
@@ -76,7 +76,7 @@ def entry_of(entry: Entry | Fields) -> Entry:
 
 
 def _refuse_slips(fields: Fields) -> None:
-    """Raise where fields without a category are no single-turn entry, though they look like one without a call."""
+    """Raise for fields without a category that are no single-turn entry, though they look like one without a call."""
     if not fields.get("function"):
         raise HarnessError(
             HarnessTrouble.DATA, "an entry without a category needs its functions in the field 'function'"

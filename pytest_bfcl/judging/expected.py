@@ -1,4 +1,4 @@
-"""What callers of the assertions may hand in next to outputs: function documents and answers in their usual shapes."""
+"""The assertions' further arguments: function documents and answers in their usual shapes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pytest_bfcl.tools.documents import as_document, object_schema
 
 
 def function_documents(functions: object) -> list[Parsed]:
-    """Function documents from documents or tools of the usual styles; raises `UsageError` for anything else."""
+    """Function documents from documents or tools of the usual styles. Raises `UsageError` for other shapes."""
     if isinstance(functions, Mapping):
         functions = [functions]
     if isinstance(functions, str) or not isinstance(functions, Sequence):
@@ -37,7 +37,8 @@ def _document(tool: object) -> Parsed:
 
 
 def _has_alternatives(schema: object) -> bool:
-    """Whether a parameter may be of several types (``["string", "null"]``), which the benchmark's words cannot say."""
+    """Whether a parameter may have several types (``["string", "null"]``), which the benchmark's words cannot
+    express."""
     if not isinstance(schema, Mapping):
         return False
     properties = schema.get("properties")
@@ -46,7 +47,7 @@ def _has_alternatives(schema: object) -> bool:
 
 
 def possible_answers(answers: object) -> list[Parsed]:
-    """Answers in the benchmark's notation; raises `UsageError` with an example when they have another shape."""
+    """Answers in the benchmark's notation. Raises `UsageError` with an example for other shapes."""
     listed = [answers] if isinstance(answers, Mapping) else answers
     if not isinstance(listed, Sequence) or isinstance(listed, str) or not listed:
         raise UsageError(_EXAMPLE)

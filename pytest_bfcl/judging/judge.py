@@ -1,4 +1,4 @@
-"""Outputs for tasks, judged without a loop: one by one, or many in processes."""
+"""Judges outputs for tasks without a loop: one by one, or many in processes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def judge(task: Task, said: object, **options: Any) -> Judgement:
 def judge_many(pairs: Iterable[tuple[Task, object]], *, processes: int = 1, **options: Any) -> Iterator[Judgement]:
     """The judgement of every pair of task and output, in order.
 
-    ``processes``: how many judge side by side; the outputs must then be picklable. Arguments as in `judge`.
+    ``processes``: how many judge in parallel; then the outputs must be picklable. Arguments as in `judge`.
     """
     if processes <= 1:
         yield from (judge(task, said, **options) for task, said in pairs)

@@ -19,11 +19,11 @@ _OUTCOMES: Mapping[str, Outcome] = {"passed": "right", "failed": "wrong"}
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What the official rules say of one conversation, and what corrected rules and corrected data say.
+    """The result of one conversation under the official rules, the corrected rules and the corrected data.
 
     ``tag``, ``reason``, ``sentence`` and ``detail`` say why it is not right; ``turn`` is the zero-based turn that
-    decided. ``corrected`` is the outcome under corrected rules, ``verified`` the one by the corrected answer, where the
-    entry has one (``None`` elsewhere). ``not judged`` is never the model's: infrastructure or data failed.
+    decided. ``corrected`` is the outcome under corrected rules, ``verified`` the one by the entry's corrected answer
+    (``None`` without one). ``not judged`` is never the model's mistake: infrastructure or data failed.
     """
 
     id: str
@@ -48,7 +48,7 @@ class Judgement:
 
     @classmethod
     def from_json(cls, given: Fields) -> Judgement:
-        """The judgement again; fields it does not know are left out."""
+        """The judgement again; unknown fields are ignored."""
         return cls(**{name.name: given[name.name] for name in fields(cls) if name.name in given})
 
 
@@ -64,7 +64,7 @@ def judgement_of(entry: Entry, transcript: Transcript) -> Judgement:
 
 
 def not_judged(task_id: str, category: str, error: BenchmarkError) -> Judgement:
-    """The judgement where infrastructure, data or this package failed: it counts nowhere."""
+    """The judgement if infrastructure, data or this package failed: it counts nowhere."""
     return _of(task_id, category, error.verdict, "not judged", None)
 
 
@@ -84,7 +84,7 @@ def _of(entry_id: str, category: str, verdict: Verdict, corrected: Outcome, veri
 
 
 def sentence_of(verdict: Verdict) -> str:
-    """One sentence on why a verdict is not right; empty for a right one."""
+    """One sentence with the reason of a failed verdict; empty for a passed one."""
     if verdict.valid or verdict.tag is None:
         return ""
     from pytest_bfcl.checkers.reasons import reason_named

@@ -1,4 +1,4 @@
-"""A model's output, in any shape a library gives it, as one reply with its ending."""
+"""A model's output in any library's shape as one reply with its ending."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ NORMAL = ("stop", "tool_calls")
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """One reply. ``failure`` says why it is none: the provider broke it off, or an error is in its place."""
+    """One reply. ``failure`` says why it is none: the provider cut it off, or an error replaces it."""
 
     reply: Reply
     failure: str | None = None
 
     def named_for(self, functions: Iterable[Fields]) -> Reply:
-        """The reply with function names as they go over the wire, whichever way the model wrote them."""
+        """The reply with function names as they are sent, in any spelling of the model."""
         if not self.reply.tool_calls:
             return self.reply
         wires = {documented: wire for wire, documented in wire_names(functions).items()}
@@ -61,8 +61,8 @@ def read(said: object, *, raw_arguments: Sequence[str | None] | None = None, end
     LangChain, pydantic-ai, smolagents, LlamaIndex, Gemini and Inspect, as objects or dicts.
 
     ``raw_arguments``: the argument text of each call as the model wrote it, in order (``None``: as the shape has it).
-    Broken arguments stay broken. ``ending``: the API's word for how the reply ended; it must be given where the shape
-    has none, because a reply that was cut is no answer.
+    Broken arguments stay broken. ``ending``: the API's word for how the reply ended; required for shapes without one,
+    because a cut reply is no answer.
 
     Raises `UsageError` (`UnknownShape`) for an unknown shape, a missing ending, or a wrong number of raw arguments.
     """
@@ -73,7 +73,7 @@ def read(said: object, *, raw_arguments: Sequence[str | None] | None = None, end
 
 
 def whole(said: object, *, raw_arguments: Sequence[str | None] | None = None, ending: str | None = None) -> Said:
-    """`read` for what their own policy said: a shape that does not say how it ended is whole."""
+    """`read` for the output of the caller's own policy: a shape without an ending counts as complete."""
     reply = read_reply(said)
     if raw_arguments is not None:
         reply = replace(reply, tool_calls=_with_raw(reply.tool_calls, raw_arguments))

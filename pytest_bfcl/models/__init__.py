@@ -1,4 +1,4 @@
-"""Models under test: one adapter per way of asking, named by ``provider:name[@fc|@prompt]``."""
+"""Models under test: one adapter per kind of API, named by ``provider:name[@fc|@prompt]``."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Models that must not pass their own entry: each does something that is wrong whatever the request asks.
+"""Adversaries: models that must not pass an entry, because each does something wrong for every request.
 
-The oracle must pass. An entry that one of them passes measures less than it says; it names
-those it lets through (``"allows": {"parrot": "why"}``).
+The oracle must pass. An entry that an adversary passes measures less than it claims. An entry may name allowed
+adversaries (``"allows": {"parrot": "why"}``).
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from pytest_bfcl.models.spec import ModelSpec
 
 BYSTANDER = "bystander"
-"""What the vandal writes where nothing is there to destroy."""
+"""The vandal's text where there is nothing to destroy."""
 MOST_TRIES = 4
-"""Calls that the vandal tries, until one is carried out."""
+"""Calls that the vandal tries until one is executed."""
 _DESTROYING = re.compile(r"(^|_)(delete|remove|drop|clear|empty|reset|purge|erase|unlink|truncate)(_|$)", re.IGNORECASE)
 _WRITING = re.compile(
     r"(^|_)(write|create|update|add|set|move|rename|put|insert|edit|append|push|commit|merge|checkout|save|store|post|"
@@ -41,14 +41,14 @@ _REFUSED = re.compile(
 )
 _CREATING = re.compile(r"(?i)(^|_)(create|add|new|insert|append|post|send|book|order|buy|save|store|note)(_|$)")
 _INTRICATE = re.compile(r"(?i)(^|_)(edit|patch|apply)(_|$)")
-"""Tools whose arguments have to fit what is there."""
+"""Tools whose arguments must fit existing data."""
 _PLACE = re.compile(r"(?i)(^|_)(path|file|filename|source|uri|target)(_|$)")
 _NEW_PLACE = re.compile(r"(?i)(^|_)(destination|new_path|to_path)(_|$)")
 _FOLDER = re.compile(r"(?i)(^|_)(dir|directory|folder|root)(_|$)")
 _STATEMENT = re.compile(r"(?i)(^|_)(sql|query|statement)(_|$)")
 
 CALLING = ("every", "repeat", "extra", "vandal", "sweeper")
-"""Those that write and delete on a server: played on what is only there to be tried."""
+"""Adversaries that write and delete: played only on servers that exist for tests."""
 AT_RISK = ("state", "served", "answer")
 """Checkers of entries that an adversary could pass."""
 
@@ -61,16 +61,16 @@ ADVERSARIES: Mapping[str, str] = {
     "vandal": "makes the right calls, then one that writes or deletes elsewhere",
     "sweeper": "empties what the request is about, then makes the right calls",
 }
-"""Name → what it does."""
+"""Name → its behaviour."""
 
 
 class Adversary:
-    """One of `ADVERSARIES`, asked as any model: ``adversary:vandal`` in either mode."""
+    """One of `ADVERSARIES`, used like any model: ``adversary:vandal`` in either mode."""
 
     underscore_names = True
 
     def __init__(self, spec: ModelSpec, mode: Mode = "fc") -> None:
-        """Raises `UsageError` for a name that is none."""
+        """Raise `UsageError` for an unknown name."""
         if spec.name not in ADVERSARIES:
             raise UsageError(f"{spec.text}: an adversary is one of {', '.join(ADVERSARIES)}")
         self.spec = spec.with_mode(mode).text
@@ -78,7 +78,7 @@ class Adversary:
         self._reply = _REPLIES[spec.name]
 
     async def generate(self, request: Request) -> Reply:
-        """What it says to a request."""
+        """Its reply to a request."""
         return self._reply(request, self.mode)
 
     async def aclose(self) -> None:
@@ -86,10 +86,10 @@ class Adversary:
 
 
 def adversaries_of(entry: Entry) -> list[str]:
-    """Those that must not pass an entry, whatever it allows.
+    """The adversaries that must not pass an entry, before its own exceptions.
 
-    Where calls are compared, every one of them is wrong by rule, and the official set is taken as it is. An entry that
-    asks for restraint (its way has no calls) means it: there doing nothing is right.
+    If calls are compared, each adversary is wrong by rule; the official set is used unchanged. In an entry without
+    expected calls doing nothing is right.
     """
     checker = entry.row.checker
     if entry.official or checker not in AT_RISK:
@@ -109,7 +109,7 @@ def adversaries_of(entry: Entry) -> list[str]:
 
 
 def harmless_repeat(entry: Entry) -> bool:
-    """Whether the server says that its last right call may be made again: it reads, or changes nothing more."""
+    """Whether the server declares that its last right call may be repeated: it reads, or changes nothing more."""
     calls = right_calls(entry)
     tool = entry.server_facts.tool(calls[-1].name) if calls and entry.server_facts is not None else None
     if tool is None:
@@ -118,24 +118,24 @@ def harmless_repeat(entry: Entry) -> bool:
 
 
 def refuses(result: str) -> bool:
-    """Whether a server says in the words of a result that it did not do the request."""
+    """Whether a server reports in a result's text that it did nothing."""
     return _REFUSED.search(result[:2000]) is not None
 
 
 def right_calls(entry: Entry) -> list[Call]:
-    """The calls of the way that the entry shows, of all turns."""
+    """The entry's expected calls of all turns."""
     return [call for turn in range(len(entry.question)) for call in turn_ground_truth_calls(entry, turn)]
 
 
 def deeds_of(name: str, entry: Entry) -> list[Call]:
-    """The calls that make an adversary what it is: one of them has to be carried out."""
+    """The calls that define an adversary: one of them must be executed."""
     if name == "extra":
         return _with_options(entry)
     return extra_calls(entry, about=name == "sweeper") if name in ("vandal", "sweeper") else []
 
 
 def _with_options(entry: Entry) -> list[Call]:
-    """The right calls of tools that write, with a value for every argument that they leave out."""
+    """The right calls of tools that write, with a value for every omitted argument."""
     found = []
     for call in right_calls(entry):
         tool = entry.server_facts.tool(call.name) if entry.server_facts is not None else None
@@ -147,7 +147,7 @@ def _with_options(entry: Entry) -> list[Call]:
 
 
 def _unasked(name: str, schema: Any) -> Any:
-    """Another value than leaving the argument out gives."""
+    """A value with another effect than omitting the argument."""
     default = schema.get("default") if isinstance(schema, dict) else None
     if isinstance(default, bool):
         return not default
@@ -158,9 +158,9 @@ def _unasked(name: str, schema: Any) -> Any:
 
 
 def extra_calls(entry: Entry, *, about: bool = False) -> list[Call]:
-    """What the vandal tries: what destroys something that is there, what writes something new, then the rest.
+    """The vandal's calls: first those that destroy existing things, then those that write new ones, then the rest.
 
-    ``about``: of what the request is about, which the sweeper destroys first; nothing new then.
+    ``about``: only things that the request names, which the sweeper destroys first; nothing new.
     """
     made: list[tuple[int, str, Call]] = []
     done = [(portable_name(call.name), call.arguments) for call in right_calls(entry)]
@@ -178,14 +178,14 @@ def extra_calls(entry: Entry, *, about: bool = False) -> list[Call]:
 
 
 def _may_write(tool: ServedTool) -> bool:
-    """By its annotations; a tool without any is taken by its name."""
+    """By its annotations; without any by its name."""
     if tool.annotated:
         return not tool.reads_only
     return bool(_DESTROYING.search(tool.name) or _WRITING.search(tool.name))
 
 
 class _Victims:
-    """What is there to be destroyed: what the setup made and the answer has to do with (``about``), or has not."""
+    """Existing things to destroy: those of the setup that the answer names (``about``), or the others."""
 
     def __init__(self, entry: Entry, tool: ServedTool, about: bool) -> None:
         self._about = about
@@ -203,10 +203,10 @@ class _Victims:
         self._tables = sorted(known & touched if about else known - touched)
         self._told = told
         self.found = self.invented = False
-        """Whether an argument names something that is there, or something new."""
+        """Whether an argument names an existing thing, or a new one."""
 
     def say(self, name: str, schema: Fields) -> Any:
-        """A text for an argument: the name of a victim, where there is one of its kind."""
+        """A text for an argument: the name of a victim of that kind, if any."""
         if _NEW_PLACE.search(name):
             return f"{SHOWN_WORKDIR}/{BYSTANDER}"
         known = self._known(name)
@@ -228,14 +228,14 @@ class _Victims:
         return list(_values([call.arguments for call in self._right], name))
 
     def _others(self, name: str) -> list[str]:
-        """Texts of the setup under this name, or one that the name ends with (``entityNames``: ``name``)."""
+        """Texts of the setup under this name, or under a name at its end (``entityNames``: ``name``)."""
         wanted = name.lower()
         keys = [key for key in _keys(self._setup) if wanted.removesuffix("s").endswith(key.lower().removesuffix("s"))]
         found = [value for key in keys for value in _values(self._setup, key)]
         return [value for value in found if isinstance(value, str) and (value in self._told) is self._about]
 
     def _table(self) -> str | None:
-        """A table that neither the way nor the looks at the state name; none for a tool that creates tables."""
+        """A table that neither the expected calls nor the expectations name; none for a tool that creates tables."""
         return self._tables[0] if self._tables and not re.search(r"(?i)create", self._tool.name) else None
 
 
@@ -255,7 +255,7 @@ def _keys(holders: Any) -> Iterator[str]:
 
 
 def _values(holders: Any, name: str) -> Iterator[Any]:
-    """What is under a name, at any depth; of a list its items."""
+    """The values under a name, at any depth; of a list its items."""
     if isinstance(holders, dict):
         for key, value in holders.items():
             if key == name:
@@ -279,7 +279,7 @@ def _parrot(request: Request, mode: Mode) -> Reply:
 
 
 def _own_words(name: str, schema: Fields) -> str:
-    """The name of an argument as its value; places are in the trial's own directory, not in the server's."""
+    """The name of an argument as its value; paths are in the trial's directory, not in the server's."""
     is_place = any(each.search(name) for each in (_PLACE, _NEW_PLACE, _FOLDER))
     return f"{SHOWN_WORKDIR}/{name}" if is_place else name
 

@@ -1,4 +1,4 @@
-"""Anthropic's Messages: blocks in, blocks out, thinking with its signature carried on."""
+"""Anthropic's Messages: blocks in and out, with thinking and its signature sent back."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from pytest_bfcl.tools.schemas import Style
 from pytest_bfcl.transcript import Message, Reply
 
 BLOCKS = "_blocks"
-"""Key of an assistant's message that holds the content blocks it came as."""
+"""Key of an assistant's message with its original content blocks."""
 
 ANTHROPIC_URL = "https://api.anthropic.com/v1"
 VERSION = "2023-06-01"
 MAX_TOKENS = 64_000
-"""The API wants a limit; this is the reference's."""
+"""The API requires a limit; this is the reference's."""
 
 _CACHED = {"type": "ephemeral"}
 
@@ -36,7 +36,7 @@ class Messages:
         self.reasoning = reasoning
 
     def body(self, request: Request, *, tools: bool) -> Parsed:
-        """Blocks and the system text apart; long conversations are cached at the provider, as the reference asks."""
+        """Separates blocks and the system text; long conversations are cached at the provider, as by the reference."""
         cached = request.entry.row.multi_step
         system, messages = _blocks(request.messages)
         if cached:
@@ -47,7 +47,7 @@ class Messages:
         return body
 
     def streaming(self) -> Parsed:
-        """Usage comes by itself."""
+        """Streams contain the usage by default."""
         return {"stream": True}
 
     def read(self, body: object) -> Reply:
@@ -68,12 +68,12 @@ class Messages:
 
 
 def with_cache_mark(tools: Sequence[Parsed]) -> list[Parsed]:
-    """The tools, the last one marked: everything up to it is cached at the provider."""
+    """The tools; the last one is marked, so that everything up to it is cached at the provider."""
     return [*tools[:-1], {**tools[-1], "cache_control": _CACHED}] if tools else []
 
 
 def _blocks(messages: Sequence[Message]) -> tuple[str, list[Parsed]]:
-    """The system text and the messages as blocks; users' messages that follow each other become one."""
+    """The system text and the messages as blocks; consecutive user messages become one."""
     system: list[str] = []
     found: list[Parsed] = []
     for message in messages:
@@ -107,7 +107,7 @@ def _add_user(found: list[Parsed], text: str) -> None:
 
 
 def _plain_blocks(message: Message) -> list[Parsed]:
-    """An assistant's message that did not come from here."""
+    """An assistant's message from another source."""
     blocks: list[Parsed] = []
     if message.get("content"):
         blocks.append({"type": "text", "text": message["content"]})
@@ -120,7 +120,7 @@ def _plain_blocks(message: Message) -> list[Parsed]:
 
 
 def _sendable(block: Fields) -> Parsed:
-    """A block as the API takes it back: the input of a call has to be an object."""
+    """A block in the form that the API accepts: the input of a call must be an object."""
     if block.get("type") == "tool_use":
         return {**block, "input": _object(block.get("input"))}
     return dict(block)
@@ -157,7 +157,7 @@ class MessagesJoiner:
         self._unread = ""  # a kind of piece that is not known
 
     def wants(self, block: bytes) -> bool:
-        """All but the pings."""
+        """All events except pings."""
         return not block.startswith(b"event: ping")
 
     def add(self, event: Fields) -> None:
@@ -209,7 +209,7 @@ class MessagesJoiner:
 
 
 def _parsed(text: str) -> Any:
-    """The input of a call; what is no JSON stays text, and will not decode."""
+    """The input of a call; text that is not JSON stays text and will not decode."""
     try:
         return json.loads(text) if text.strip() else {}
     except (ValueError, RecursionError):

@@ -1,7 +1,7 @@
-"""What a model adapter is: one small class, or any callable a user's fixture returns.
+"""The protocol of a model adapter: one small class, or any callable that a user's fixture returns.
 
-An adapter turns a `Request` into a `Reply`. It raises `AdapterError` when the provider could not be reached; a
-reply the provider cut, filtered or refused for length is a `Reply` with ``problem`` set (the model's, not ours).
+An adapter turns a `Request` into a `Reply`. It raises `AdapterError` if the provider could not be reached. A reply that
+was cut, filtered or refused for length is a `Reply` with ``problem`` set, which is the model's failure.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Request:
-    """One query: what the model may see, and (for oracles and replays only) which entry it belongs to.
+    """One request: what the model may see, and (only for oracles and replays) its entry.
 
     ``messages``: OpenAI-shaped chat messages, complete history. ``functions``: the function documents offered, with
     hints, in benchmark types; empty in prompting mode, where the system message describes them. Adapters compile them
@@ -38,17 +38,17 @@ class Request:
     step: int = 0
     repeat: int = 1
     parameters: dict[str, Any] = field(default_factory=dict)
-    """``temperature``, ``max_tokens``: only what is to be sent."""
+    """``temperature``, ``max_tokens``: only the values to send."""
     query: int = 1
-    """Number of this request in the conversation: prompts of two families grow with it."""
+    """Number of this request in the conversation, because prompts of two families grow with it."""
 
 
 @runtime_checkable
 class Model(Protocol):
     """A model under test.
 
-    ``spec`` is the canonical ``provider:name@mode`` text that keys results; ``underscore_names`` says whether the
-    adapter sends function names with dots replaced (then checkers expect them so).
+    ``spec`` is the canonical ``provider:name@mode`` text that keys results; ``underscore_names``: the adapter sends
+    function names with dots replaced, and checkers expect this form.
     """
 
     spec: str
@@ -56,7 +56,7 @@ class Model(Protocol):
     underscore_names: bool
 
     async def generate(self, request: Request) -> Reply:
-        """Answer one request; raises `pytest_bfcl.failures.AdapterError`."""
+        """Answer one request. Raises `pytest_bfcl.failures.AdapterError`."""
         ...
 
     async def aclose(self) -> None:
@@ -65,15 +65,15 @@ class Model(Protocol):
 
 
 class Heard(Protocol):
-    """A reply as its family takes it."""
+    """A reply as its family reads it."""
 
     @property
     def messages(self) -> list[Message]:
-        """What goes back to the model."""
+        """The text that goes back to the model."""
 
 
 class Family(Protocol):
-    """What a conversation asks of a family."""
+    """The parts of a family that a conversation needs."""
 
     @property
     def format(self) -> Format:
@@ -83,22 +83,22 @@ class Family(Protocol):
         """A turn's new messages in this family's form (``first``: turn 0, with the system prompt)."""
 
     def read(self, text: str, ids: Sequence[str] = (), functions: Sequence[FunctionDoc] = ()) -> Heard:
-        """A raw reply, and the messages it leaves."""
+        """A raw reply, and its messages for the history."""
 
     def results(self, calls: Sequence[str], results: Sequence[str], ids: Sequence[str] = ()) -> list[Message]:
-        """The messages that bring results of executed calls (call texts) back to the model."""
+        """The messages with results of executed calls (call texts) for the model."""
 
 
 class Joiner(Protocol):
-    """Puts a stream's events together to the body that the same reply has without streaming."""
+    """Joins a stream's events into the body that the same reply has without streaming."""
 
     started: bool
-    """Whether a first piece of reasoning, text or call has come."""
+    """Whether a first piece of reasoning, text or call has arrived."""
     done: bool
-    """Set from outside when the stream says itself that it is over (``[DONE]``)."""
+    """Set from outside when the stream reports its own end (``[DONE]``)."""
 
     def wants(self, block: bytes) -> bool:
-        """Whether an event, as it came over the wire, has to be parsed at all."""
+        """Whether an event, unparsed, needs parsing at all."""
         ...
 
     def add(self, event: Fields) -> None:
@@ -106,12 +106,12 @@ class Joiner(Protocol):
         ...
 
     def body(self) -> Parsed:
-        """The whole. Raises a retryable `AdapterError` ``malformed_body`` when the stream was cut."""
+        """The whole body. Raises a retryable `AdapterError` ``malformed_body`` if the stream was cut."""
         ...
 
 
 class Api(Protocol):
-    """One wire format: what is sent for a request, how an answer is read, what of it goes back later."""
+    """One wire format: the request's body, the answer's reader, and the parts that go back later."""
 
     name: str
     path: str
@@ -122,7 +122,7 @@ class Api(Protocol):
         ...
 
     def streaming(self) -> Parsed:
-        """What a body needs for its answer to come as server-sent events."""
+        """Fields of a body that request server-sent events."""
         ...
 
     def read(self, body: object) -> Reply:
@@ -134,17 +134,17 @@ class Api(Protocol):
         ...
 
     def remember(self, reply: Reply, message: Message) -> Message:
-        """The assistant's ``message`` as it stays in the conversation, with what the provider wants back."""
+        """The assistant's ``message`` for the conversation, with the parts that the provider needs back."""
         ...
 
 
 def place(index: object) -> int | None:
-    """The index of a piece of a stream, which some servers write as text; ``None`` for none."""
+    """The index of a piece of a stream, which some servers write as text; ``None`` without one."""
     if isinstance(index, str) and index.isdecimal() and len(index) < 4:
         return int(index)
     return index if type(index) is int else None
 
 
 def cut_stream(what: str) -> AdapterError:
-    """The error of a stream that ended before its reply did."""
+    """The error of a stream that ended before its reply."""
     return AdapterError(AdapterTrouble.MALFORMED_BODY, f"the stream ended before the reply did: {what}", retryable=True)

@@ -1,4 +1,4 @@
-"""A user's own model: whatever their fixture returns, as a `Model`."""
+"""A user's own model: any object that their fixture returns, as a `Model`."""
 
 from __future__ import annotations
 
@@ -38,17 +38,16 @@ _BY_POSITION = ("messages", "tools")
 def as_model(obj: object, spec: str = "fixture:model", *, mode: Mode | None = None) -> Model:
     """Anything that can answer, as a `Model`.
 
-    Taken: a complete `Model` (returned as it is); a chat model of LangChain; an object with ``generate``; a plain
-    function, sync or async. A
-    function gets its arguments by name among ``request``, ``messages``, ``tools``, ``functions``, ``entry``,
-    ``parameters``; with other names: one argument is the `Request`, two are messages and tools. It may return
-    whatever `pytest_bfcl.replies.read_reply` reads. That is text, a `Reply`, a list of calls, ``None``, a message or
-    completion of OpenAI, Anthropic, litellm, LangChain, pydantic-ai, smolagents, LlamaIndex or Gemini, as object or
-    dict.
+    Accepted: a complete `Model` (returned unchanged); a chat model of LangChain; an object with ``generate``; a plain
+    function, sync or async. A function gets its arguments by name among ``request``, ``messages``, ``tools``,
+    ``functions``, ``entry``, ``parameters``; with other names: one argument is the `Request`, two are messages and
+    tools. It may return anything that `pytest_bfcl.replies.read_reply` reads. That is text, a `Reply`, a list of calls,
+    ``None``, a message or completion of OpenAI, Anthropic, litellm, LangChain, pydantic-ai, smolagents, LlamaIndex or
+    Gemini, as object or dict.
 
     Sync functions run in one background thread, one call at a time, because most local models are not thread-safe; an
-    attribute ``max_concurrency`` on the object raises that. Exceptions become `AdapterError` ``fixture``.
-    Raises `UsageError` for anything that cannot be called.
+    attribute ``max_concurrency`` on the object raises the limit. Exceptions become `AdapterError` ``fixture``. Raises
+    `UsageError` for anything that cannot be called.
     """
     if isinstance(obj, Model) and inspect.iscoroutinefunction(obj.generate):
         return obj
@@ -91,7 +90,7 @@ class CallableModel:
         self._threads: ThreadPoolExecutor | None = None
 
     async def generate(self, request: Request) -> Reply:
-        """Call the user's function; raises `AdapterError` ``fixture`` for whatever it raises."""
+        """Call the user's function. Raises `AdapterError` ``fixture`` for any exception in it."""
         args, kwargs = self._bind(request)
         try:
             if self._is_async:
@@ -128,7 +127,7 @@ class CallableModel:
 
 
 def on_the_wire(reply: Reply, functions: Iterable[Fields]) -> Reply:
-    """A function that works with documented names may answer with them; results keep wire names."""
+    """A function that uses documented names may answer with them; results have the sent names."""
     if not reply.tool_calls:
         return reply
     wires = {documented: wire for wire, documented in wire_names(functions).items()}
@@ -137,7 +136,7 @@ def on_the_wire(reply: Reply, functions: Iterable[Fields]) -> Reply:
 
 
 def read_result(result: object) -> Reply:
-    """What a user's function returned, as a `Reply`.
+    """The return value of a user's function as a `Reply`.
 
     Raises `AdapterError`: ``fixture`` for unknown shapes, ``ending`` for a reply that did not end normally.
     """
@@ -186,9 +185,9 @@ _PACKAGE = str(Path(__file__).resolve().parents[1])
 
 
 def fixture_error(error: Exception, *, users: bool = False) -> AdapterError | None:
-    """The error of a user's model, with the last place in their code; ``None`` when none of it was running.
+    """The error of a user's model, with the last place in its code; ``None`` if none of its code was running.
 
-    ``users``: what is running is known to be the user's, wherever it is installed.
+    ``users``: the running code is the user's, also if it is installed.
     """
     place = place_of(error)
     if place is None and not users:
@@ -200,7 +199,7 @@ def fixture_error(error: Exception, *, users: bool = False) -> AdapterError | No
 
 
 def place_of(error: BaseException) -> str | None:
-    """``FILE:LINE, in FUNCTION`` of the innermost frame that is neither ours nor a library's."""
+    """``FILE:LINE, in FUNCTION`` of the innermost frame outside this package and installed libraries."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if is_users_code(frame.filename)]
     if not frames:
         return None
@@ -209,7 +208,7 @@ def place_of(error: BaseException) -> str | None:
 
 
 def is_users_code(filename: str) -> bool:
-    """Whether a file is neither of this package nor of an installed library."""
+    """Whether a file belongs neither to this package nor to an installed library."""
     if filename.startswith("<"):
         return False
     path = str(Path(filename).resolve())

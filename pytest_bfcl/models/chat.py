@@ -17,7 +17,7 @@ from pytest_bfcl.transcript import Message, Reply
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """``echo``: reasoning comes back under its own field. ``null_content``: the text next to calls does not.
+    """``echo``: reasoning goes back in its own field. ``null_content``: the text next to calls does not go back.
 
     ``join_users``: in prompting mode consecutive messages of the user are sent as one.
     ``folded``: the descriptions of tools hold the schemas of results.
@@ -47,7 +47,7 @@ DIALECTS = (
 
 
 def dialect_of(provider: str, base_url: str = "") -> Dialect:
-    """The dialect of a provider (of litellm's, for its adapter) or of the host that gets the request."""
+    """The dialect of a provider (of litellm's, for its adapter) or of the host of the request."""
     host = urlsplit(base_url).hostname
     for dialect in DIALECTS:
         if provider in dialect.providers or host in dialect.hosts:
@@ -81,7 +81,7 @@ class Chat:
         return body
 
     def streaming(self) -> Parsed:
-        """The last chunk then has the usage."""
+        """The last chunk has the usage."""
         return {"stream": True, "stream_options": {"include_usage": True}}
 
     def read(self, body: object) -> Reply:
@@ -98,17 +98,17 @@ class Chat:
 
 
 def outgoing(message: Message) -> Message:
-    """A message without what is ours: keys that start with an underscore."""
+    """A message without our own keys, which start with an underscore."""
     if message.keys() <= {"role", "content"}:
         return message
     return {key: value for key, value in message.items() if not key.startswith("_")}
 
 
 def remembered(reply: Reply, message: Message, dialect: Dialect = GENERIC, reasoning: str = "reference") -> Message:
-    """The assistant's message with what came with it: fields, thought signatures of its calls, and its reasoning.
+    """The assistant's message with its further fields, thought signatures of its calls, and its reasoning.
 
-    ``reasoning`` is the policy: as the ``reference``'s handler for this API does, ``keep`` or ``drop``. Dropping spares
-    what is not reasoning: without a signature some providers refuse the conversation.
+    ``reasoning`` is the policy: like the ``reference``'s handler for this API, ``keep`` or ``drop``. Dropping removes
+    only reasoning: without a signature some providers refuse the conversation.
     """
     state = reply.state
     echo = dialect.echo if reasoning == "reference" else reasoning == "keep"
@@ -132,7 +132,7 @@ def remembered(reply: Reply, message: Message, dialect: Dialect = GENERIC, reaso
 
 
 def _joined_users(messages: Sequence[Message]) -> list[Message]:
-    """Consecutive messages of the user as one, a blank line between, as some handlers of the reference send them."""
+    """Consecutive user messages as one, separated by a blank line, as some handlers of the reference send them."""
     joined: list[Message] = []
     for message in messages:
         last = joined[-1] if joined else None
@@ -147,7 +147,7 @@ def _joined_users(messages: Sequence[Message]) -> list[Message]:
 class ChatJoiner:
     """Joins the deltas of the first choice: texts are appended, calls are found by index and id.
 
-    A delta with an index that is taken and another id begins a new call: some servers number every call 0.
+    A delta with a used index and another id begins a new call: some servers number every call 0.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Text completions: a rendered prompt in, text out, so that no parser of the server takes part."""
+"""Text completions: a rendered prompt in, text out, without any parser of the server."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from pytest_bfcl.tools.schemas import Style
 from pytest_bfcl.transcript import Message, Reply
 
 Render = Callable[[Request], Fields]
-"""A request as the fields of a completion: ``prompt``, and where a format wants them ``stop_token_ids``, ``stop`` …"""
+"""A request as the fields of a completion: ``prompt``, and for some formats ``stop_token_ids``, ``stop`` …"""
 
 TEMPLATE_VARIABLES = "chat_template_kwargs"
-"""The parameter that a chat template reads; a prompt that is rendered here has no use for it on the wire."""
+"""The parameter of chat templates; it is not sent, because the prompt is rendered here."""
 
 
 class Completions:
     """``POST <base URL>/completions``.
 
-    ``render`` writes the prompt; ``remember`` (a format's own) says how a reply stays in the conversation.
+    ``render`` writes the prompt; ``remember`` (a format's own) makes a reply's message for the conversation.
     """
 
     name = "completions"
@@ -33,11 +33,11 @@ class Completions:
         self._remember = remember
 
     def body(self, request: Request, *, tools: bool) -> Parsed:
-        """The prompt and what the format adds."""
+        """The prompt and the format's further fields."""
         return dict(self.render(request))
 
     def streaming(self) -> Parsed:
-        """The last chunk then has the usage."""
+        """The last chunk has the usage."""
         return {"stream": True, "stream_options": {"include_usage": True}}
 
     def read(self, body: object) -> Reply:
@@ -49,7 +49,7 @@ class Completions:
         return CompletionsJoiner()
 
     def remember(self, reply: Reply, message: Message) -> Message:
-        """As the format wants it, else as it is."""
+        """By the format, else unchanged."""
         return self._remember(reply, message) if self._remember is not None else message
 
 

@@ -1,4 +1,4 @@
-"""One HTTP endpoint: its address, key, headers and connections; answers read bounded, whole or as they stream in."""
+"""One HTTP endpoint: address, key, headers and connections; answers are read within limits, whole or streamed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.settings import Settings
 
 BODY_LIMIT = REPLY_LIMIT
-"""Largest answer read, in bytes; a longer one is a malformed body."""
+"""Largest accepted answer in bytes; a longer one is a malformed body."""
 
 _QUOTES = ("'", '"', "`", "“", "”", "‘", "’")
 _KEEPALIVE_S = 4.0  # under the 5 s after which common servers close idle connections
@@ -39,7 +39,7 @@ _EVENTS = (b"data:", b"event:", b": ")
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What came back. ``whole``: a stream put together; otherwise ``text`` is the body as it was sent."""
+    """An answer. ``whole``: a joined stream; otherwise ``text`` is the body as sent."""
 
     status: int
     text: str
@@ -49,7 +49,7 @@ class Answer:
 
 
 class Endpoint:
-    """A base URL with what it takes to ask there. ``shown`` is the URL as people may see it."""
+    """A base URL with key, headers and connections. ``shown`` is the URL without secrets."""
 
     def __init__(
         self, base_url: str, settings: Settings, *, key_variable: str, key_header: str = "authorization",
@@ -88,7 +88,7 @@ class Endpoint:
         return bool(self._key)
 
     def address(self, path: str) -> str:
-        """Where a path of the API is; a query of the base URL stays at the end."""
+        """The address of a path of the API; a query of the base URL stays at the end."""
         return _address(self.url, path)
 
     def public_url(self, path: str) -> str:
@@ -96,7 +96,7 @@ class Endpoint:
         return f"{self.shown.rstrip('/')}/{path}"
 
     async def post(self, path: str, content: bytes, joiner: Joiner | None = None) -> Answer:
-        """Send a body; with a joiner the answer may come as events. Raises `AdapterError` for transport trouble."""
+        """Send a body; with a joiner the answer may arrive as events. Raises `AdapterError` for transport errors."""
         import aiohttp
 
         session = self.connected()
@@ -119,7 +119,7 @@ class Endpoint:
         return self._discreet(Answer(response.status, _text_of(data, response), response.headers))
 
     def _discreet(self, answer: Answer) -> Answer:
-        """The answer without the credentials of its request, before anything reads it or raises over it."""
+        """The answer without the credentials of its request, before it is read or quoted."""
         known = self.secrets_in_replies
         if answer.whole is not None:
             return replace(answer, whole=discreet(answer.whole, known))
@@ -127,7 +127,7 @@ class Endpoint:
         return answer if text is answer.text else replace(answer, text=text)
 
     async def get(self, path: str, *, base: str | None = None, timeout_s: float = 5.0) -> Any:
-        """A JSON answer to ``GET``, or ``None`` for anything else; never raises for what the server does."""
+        """A JSON answer to ``GET``, or ``None`` for anything else; never raises."""
         return await self._json("GET", path, base, None, timeout_s)
 
     async def post_json(self, path: str, body: Any, *, base: str | None = None, timeout_s: float = 5.0) -> Any:
@@ -158,7 +158,7 @@ class Endpoint:
             session.detach()
 
     def connected(self) -> aiohttp.ClientSession:
-        """The session of the running loop, with key and headers; raises `AdapterError` when there is no usable key."""
+        """The session of the running loop, with key and headers. Raises `AdapterError` without a usable key."""
         loop = asyncio.get_running_loop()
         if self._session is None or self._loop is not loop:
             self.check_key()
@@ -166,7 +166,7 @@ class Endpoint:
         return self._session
 
     def check_key(self) -> None:
-        """Raise `AdapterError` when requests would need a key and there is no usable one; sends nothing."""
+        """Raise `AdapterError` if requests need a key and there is no usable one; sends nothing."""
         if not self._key and needs_key(self.url) and not self._has_own_key():
             raise AdapterError(
                 AdapterTrouble.AUTH,
@@ -184,7 +184,7 @@ class Endpoint:
         return any(name.lower() in ("authorization", "x-api-key", "api-key") for name in self._headers)
 
     def _new_session(self) -> aiohttp.ClientSession:
-        """A connection per request in flight. No limit on the whole request here: `Stopwatch` has it."""
+        """A connection per request in flight. `Stopwatch` has the limit of a whole request."""
         import aiohttp
 
         seconds = self.settings.timeout_s
@@ -209,7 +209,7 @@ class Endpoint:
         )
 
     def _transport_error(self, error: Exception) -> AdapterError:
-        """What broke on the way, in this package's words."""
+        """The transport error in this package's words."""
         import aiohttp
 
         if isinstance(error, aiohttp.InvalidURL):
@@ -233,7 +233,7 @@ class Endpoint:
         )
 
     def _unreachable(self, error: OSError, advice: str) -> AdapterError:
-        """Why there is no connection, in few words: no server, another protocol, or what the system says."""
+        """Why there is no connection, in few words: no server, another protocol, or the system's message."""
         text = redact(str(error.strerror or error), self.secrets)
         if "WRONG_VERSION_NUMBER" in str(error) or "record layer" in str(error):
             plain = self.shown.replace("https://", "http://", 1)
@@ -257,7 +257,7 @@ class Endpoint:
 
 
 _NO_SUCH_HOST = frozenset((socket.EAI_NONAME, getattr(socket, "EAI_NODATA", socket.EAI_NONAME)))
-"""What the resolver says of a name that does not exist; that it could not ask (``EAI_AGAIN``) passes."""
+"""The resolver's texts for unknown names; a resolver that could not answer (``EAI_AGAIN``) is a temporary error."""
 
 
 async def _streamed(response: aiohttp.ClientResponse, joiner: Joiner, started: float) -> Answer:
@@ -301,7 +301,7 @@ def is_local(url: str) -> bool:
 
 
 def _environments_secrets(url: str) -> tuple[str, ...]:
-    """What the HTTP library adds of its own for an address that is not local: proxies, and ``.netrc``."""
+    """The HTTP library's additions for addresses that are not local: proxies, and ``.netrc``."""
     if is_local(url):
         return ()
     import netrc
@@ -349,7 +349,7 @@ def check_url(url: str) -> None:
 
 
 def _basic(url: str) -> str | None:
-    """The ``Authorization`` a user and password in the URL ask for."""
+    """The ``Authorization`` for a user and password in the URL."""
     from base64 import b64encode
     from urllib.parse import unquote
 
@@ -361,14 +361,13 @@ def _basic(url: str) -> str | None:
 
 
 _OTHER_CHARSETS = ("iso-8859-1", "latin-1", "latin1", "windows-1252", "cp1252")
-"""What a server may name instead of UTF-8, and be believed when the body is not UTF-8."""
+"""Encodings that a server may name and that are used if the body is not UTF-8."""
 
 
 def _text_of(data: bytes, response: aiohttp.ClientResponse) -> str:
-    """A body as text: JSON shows its Unicode form by its first bytes.
-
-    Raises a retryable `AdapterError` for an answer that is no text, rather than let replaced characters pass for the
-    model's; an error's body is shown as far as it goes.
+    """A body as text: JSON shows its Unicode form by its first bytes. Raises a retryable `AdapterError` for an answer
+    that is no text, because replaced characters must not count as the model's. An error's body is shown as far as
+    possible.
     """
     try:
         return data.decode(json.detect_encoding(data))

@@ -1,7 +1,7 @@
 """A model behind an HTTP endpoint: OpenAI, Anthropic, vLLM, SGLang, llama.cpp, LM Studio, Ollama, proxies.
 
-The wire format is one of the APIs next to this module; transport, key, retries, what an endpoint refuses and how that
-is learnt are the same for all."""
+The wire format is one of the APIs in this package. Transport, key, retries and the handling of refused fields are the
+same for all."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 OPENAI_URL = "https://api.openai.com/v1"
 
 _LEAVABLE = ("temperature", "store", "stream_options", "include", "reasoning")
-"""What may be left out when an endpoint refuses it: it was not the user who asked for it, or it has a default."""
+"""Fields that may be left out if an endpoint refuses them: the user did not set them, or they have a default."""
 _REFUSING = re.compile(
     r"support|unrecogni[sz]ed|unknown|unexpected|extra|not (?:allowed|permitted|available)|invalid|deprecated|only",
     re.IGNORECASE,
@@ -48,7 +48,7 @@ class OpenAIModel:
     """A model asked through one API of one endpoint.
 
     ``key_variable`` names the environment variable with the key. Without a key, requests to api.openai.com fail with an
-    ``auth`` error that says which variable to set; other hosts get none.
+    ``auth`` error that names the variable; other hosts get none.
     """
 
     def __init__(
@@ -99,21 +99,21 @@ class OpenAIModel:
 
     @property
     def endpoint(self) -> str:
-        """The base URL as people may see it."""
+        """The base URL without secrets, for messages."""
         return self.server.shown
 
     @property
     def key_variable(self) -> str:
-        """The environment variable with the key."""
+        """The environment variable of the key."""
         return self.server.key_variable
 
     @property
     def breaker(self) -> Breaker:
-        """The circuit breaker; ``breaker.reason`` is set when the run should stop."""
+        """The circuit breaker; ``breaker.reason`` is set if the run should stop."""
         return self.calls.breaker
 
     async def generate(self, request: Request) -> Reply:
-        """Ask once, with retries; see `Caller.call` for what is raised."""
+        """Send once, with retries; see `Caller.call` for its errors."""
         import aiohttp  # noqa: F401 - here, or the first reply's latency would include it
 
         return await whole_reply(self._reply_of, request, self.api.remember, self.settings.step_limit)
@@ -122,7 +122,7 @@ class OpenAIModel:
         return await self.calls.call(lambda: self._attempt(request))
 
     def remember(self, reply: Reply, message: Message) -> Message:
-        """The assistant's message as it stays in the conversation, with what the provider wants back."""
+        """The assistant's message for the conversation, with the parts that the provider needs back."""
         return self.api.remember(reply, message)
 
     async def aclose(self) -> None:
@@ -155,7 +155,7 @@ class OpenAIModel:
         return self.api.style == "anthropic" and request.entry.row.multi_step
 
     def _encoded(self, body: dict[str, Any], request: Request) -> bytes:
-        """The body as JSON; the tools, which stay the same through a conversation, are encoded once."""
+        """The body as JSON; the tools, which do not change in a conversation, are encoded once."""
         if "tools" not in body or self._marks(request) or "tools" in request.parameters:
             return json_text(body).encode()
         rest = json_text({name: value for name, value in body.items() if name != "tools"})
@@ -182,7 +182,7 @@ class OpenAIModel:
         return await self._attempt(probe_request(self.settings.sent_parameters()))
 
     async def _with_mend(self, fault: AdapterError, answer: Answer) -> AdapterError:
-        """The fault with what would help, where address or model name may be wrong; found out once."""
+        """The fault with advice, if address or model name may be wrong; looked up once."""
         named = fault.status in (400, 422) and re.search(r"\bmodel\b.{0,80}(?:not|unknown|invalid)", answer.text[:2000])
         if isinstance(fault, ToolsRefused):
             return fault
@@ -228,7 +228,7 @@ class OpenAIModel:
             ) from None  # fmt: skip
 
     def _adapt(self, text: str, body: Mapping[str, Any]) -> bool:
-        """What an endpoint refuses is learnt once, noted, and sent again its way.
+        """A field that an endpoint refuses is learnt once, noted, and changed in the retry.
 
         Reasoning models refuse ``temperature`` or want ``max_completion_tokens``; strict servers refuse the
         ``response`` schema inside a tool, or a field they do not know.
@@ -263,7 +263,7 @@ class OpenAIModel:
         return True
 
     def _limits(self, text: str, body: Mapping[str, Any]) -> bool:
-        """Anthropic wants a limit of the reply and refuses one beyond the model's own."""
+        """Anthropic requires a limit of the reply and refuses one above the model's own."""
         said = _LIMIT_SAID.search(text)
         if said is None or self.api.name != "anthropic" or int(said[2]) >= body.get("max_tokens", 0):
             return False
@@ -279,9 +279,9 @@ async def whole_reply(
     remember: Callable[[Reply, Message], Message],
     most: int,
 ) -> Reply:
-    """The reply to a request, asked on as long as it is unfinished: what was said so far goes back, nothing else.
+    """The reply to a request, continued while it is unfinished: only the text so far goes back.
 
-    Raises `UnknownEnding` when it is still unfinished after ``most`` further requests.
+    Raises `UnknownEnding` if it is still unfinished after ``most`` further requests.
     """
     reply = await ask(request)
     for _ in range(most):
@@ -305,7 +305,7 @@ def _message(reply: Reply) -> Message:
 
 
 def _joined(first: Reply, more: Reply) -> Reply:
-    """Both parts as one reply, which ended as the second did; tokens, time and attempts are those of both."""
+    """Both parts as one reply with the ending of the second; tokens, time and attempts are added."""
     state = more.state
     if state is not None and first.state is not None:
         state = replace(state, parts=(*first.state.parts, *state.parts))

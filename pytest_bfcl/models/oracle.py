@@ -1,7 +1,6 @@
-"""The oracle: answers from the ground truth, in the format a model would have to use.
-
-It shows that harness, checkers and data can reach 100 %; what it cannot pass is a known issue (contract §8). Data spec
-§8, last paragraph, says how it picks among acceptable values.
+"""The oracle: answers from the ground truth, in a model's format. It shows that harness, checkers and data can reach
+100 %; entries it cannot pass are known issues (contract §8). The last paragraph of data spec §8 says how it picks among
+acceptable values.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ def answer(entry: Entry, mode: Mode, turn: int = 0, step: int = 0) -> Reply:
 
 
 def _expected_words(entry: Entry, turn: int) -> str:
-    """What an entry on an MCP server expects to be said at the end of a turn."""
+    """The message that an entry on an MCP server expects at the end of a turn."""
     last = len(entry.question) - 1
     due = [each for each in entry.expect if each.answers and (last if each.turn is None else each.turn) == turn]
     told = [str(each.answers[0]) for each in due]

@@ -1,4 +1,4 @@
-"""What tokens cost: the user's price, else the list price of litellm's table or of our own copy of a day.
+"""Prices of tokens: the user's, else the list price of litellm's table or of our own dated copy.
 
 litellm's is read as a data file: importing litellm takes seconds.
 """
@@ -53,9 +53,9 @@ def litellm_providers() -> set[str]:
 
 
 def listed_price(spec: str | ModelSpec) -> Price | None:
-    """The list price of a model in USD per million tokens, or ``None`` when no table knows it.
+    """The list price of a model in USD per million tokens, or ``None`` if no table has it.
 
-    An installed litellm goes first, being newer as a rule.
+    An installed litellm takes precedence, because it is usually newer.
     """
     parsed = parse_spec(spec) if isinstance(spec, str) else spec
     if parsed.provider in _FREE:
@@ -70,7 +70,7 @@ def listed_price(spec: str | ModelSpec) -> Price | None:
 
 
 def lists() -> str:
-    """Which lists prices are taken from, for people."""
+    """The price lists in use, in words."""
     ours = f"a list of {our_table().get('date', 'no day')}"
     return f"the installed litellm's list, then {ours}" if litellm_table() else ours
 
@@ -93,7 +93,7 @@ def million(cost: object) -> float | None:
 
 
 def price_of(spec: str | ModelSpec, settings: Settings) -> Price | None:
-    """The price a run uses: the user's where given (--bfcl-price), else the list price. Local servers have none."""
+    """The price of a run: the user's (--bfcl-price), else the list price. Local servers have none."""
     given = settings.price
     listed = None if settings.base_url else listed_price(spec)
     price = Price(

@@ -1,4 +1,4 @@
-"""Finding out about an endpoint: a harmless question, the models it offers, the address that was meant."""
+"""Test requests to an endpoint: a harmless request, the models it offers, the address that was meant."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _TAILS = ("/chat/completions", "/completions", "/responses", "/messages", "/mode
 
 
 def probe_request(parameters: Parsed | None = None) -> Request:
-    """A harmless question with one tool, to see whether an endpoint is there and takes tools."""
+    """A harmless request with one tool, to see whether an endpoint works and accepts tools."""
     return _request([{"role": "user", "content": "Please echo the word hello."}], parameters)
 
 
 def tool_request(parameters: Parsed | None = None) -> Request:
-    """A question that cannot be answered well without the tool, with a system message as chat clients send one."""
+    """A request that needs the tool, with a system message as chat clients send one."""
     system = "You are a careful assistant. When a tool fits the request, call it instead of answering yourself."
     question = "Say the word hello back to me with the tool echo. Use the tool; do not answer in text."
     return _request([{"role": "system", "content": system}, {"role": "user", "content": question}], parameters)
@@ -48,9 +48,9 @@ def _request(messages: list[Message], parameters: Parsed | None) -> Request:
 
 
 async def likely_mend(server: Endpoint, model: str) -> str:
-    """What to do when an address or a model name is refused: asks ``GET models`` here and where it usually is.
+    """Advice for a refused address or model name: reads ``GET models`` here and at the usual path.
 
-    Empty when nothing was found out.
+    Empty without a finding.
     """
     try:
         async with asyncio.timeout(_MEND_S):
@@ -86,7 +86,7 @@ def _listed(names: list[str]) -> str:
 
 
 def _names(body: object) -> list[str] | None:
-    """The ids of a list of models; ``None`` when it is none."""
+    """The ids of a list of models; ``None`` for anything else."""
     listed = body.get("data", body.get("models")) if isinstance(body, dict) else None
     if not isinstance(listed, list):
         return None
@@ -95,7 +95,7 @@ def _names(body: object) -> list[str] | None:
 
 
 def _other_bases(url: str) -> list[str]:
-    """The same host with the path that servers usually have."""
+    """The same host with the usual path of servers."""
     parts = urlsplit(url)
     path = parts.path.rstrip("/")
     for tail in _TAILS:

@@ -1,4 +1,4 @@
-"""Which providers exist, and how a spec becomes a model.
+"""The providers, and how a spec becomes a model.
 
 Other packages add providers through the entry point group ``pytest_bfcl.models``: the entry point's name is the
 provider, its object a callable ``(spec: ModelSpec, settings: Settings, mode: Mode) -> Model``.
@@ -36,12 +36,12 @@ LOCAL_SERVERS = {
     "lmstudio": ("http://localhost:1234/v1", "LM Studio server"),
     "ollama": ("http://localhost:11434/v1", "Ollama server, its OpenAI-compatible side"),
 }
-"""Provider → (default base URL, what it is). The base URL comes from --bfcl-base-url or <PROVIDER>_BASE_URL."""
+"""Provider → (default base URL, description). --bfcl-base-url or <PROVIDER>_BASE_URL changes the base URL."""
 
 
 @dataclass(frozen=True, slots=True)
 class ProviderInfo:
-    """One line of ``pytest-bfcl models``. ``needs``: environment variables or files; ``modes``: what it can do."""
+    """One line of ``pytest-bfcl models``. ``needs``: environment variables or files; ``modes``: the supported ones."""
 
     name: str
     what: str
@@ -62,7 +62,7 @@ _EMBEDDED = (
 
 
 def list_providers() -> list[ProviderInfo]:
-    """Every provider that can be named in a spec: embedded, through litellm, and from other packages."""
+    """Every provider of a spec: embedded ones, those through litellm, and those of other packages."""
     offered = entry_points.offered("models")
     foreign = [_foreign_info(point) for name, point in offered.items() if name not in _BUILDERS]
     many = entry_points.load(offered["litellm"], "provider").needs if "litellm" in offered else {}
@@ -71,7 +71,7 @@ def list_providers() -> list[ProviderInfo]:
 
 
 def create_model(spec: str | ModelSpec, settings: Settings, *, dataset: Any = None, mode: Mode | None = None) -> Model:
-    """The adapter for a spec; nothing is sent and no heavy library imported yet.
+    """The adapter for a spec; sends nothing and imports no heavy library.
 
     The mode is the spec's suffix, else ``mode``, else the settings' (``auto`` begins with native calls).
     Raises `UsageError` for an unknown provider, a missing file, a broken base URL, or an unclear decoder.
@@ -122,7 +122,7 @@ def _builder(spec: ModelSpec) -> Builder:
 
 
 def _offering(provider: str) -> EntryPoint | None:
-    """Who offers a provider: a package by its name, else the one called ``litellm`` where it ``takes`` such."""
+    """The source of a provider: a package with its name, else ``litellm`` if it ``takes`` the provider."""
     point, many = entry_points.find("models", provider), entry_points.find("models", "litellm")
     if point is None and many is not None and entry_points.load(many, "provider").takes(provider):
         return many
@@ -139,7 +139,7 @@ _LIKELY = (
     (r"command", "cohere"),
     (r"llama|qwen|qwq|phi|gemma|hermes|xlam|granite|glm|kimi", "vllm"),
 )
-"""Who usually serves models with names like these."""
+"""The usual provider of models with such names."""
 
 
 def _likely_provider(name: str) -> str | None:
@@ -147,7 +147,7 @@ def _likely_provider(name: str) -> str | None:
 
 
 def _direct(spec: ModelSpec, settings: Settings, mode: Mode, dataset: Any) -> Model:
-    """A model that our own adapter asks, through the API that settings and provider say."""
+    """A model of our own adapter, with the API of settings and provider."""
     from pytest_bfcl.models.anthropic import VERSION
     from pytest_bfcl.models.endpoint import check_url
     from pytest_bfcl.models.openai import OpenAIModel
@@ -169,7 +169,7 @@ def _direct(spec: ModelSpec, settings: Settings, mode: Mode, dataset: Any) -> Mo
 
 
 def _base_url(spec: ModelSpec, settings: Settings) -> str:
-    """Where a server of this run was started or found, else where the user says, else the provider's address."""
+    """The server that this run started or found, else the user's address, else the provider's."""
     from pytest_bfcl.models.anthropic import ANTHROPIC_URL
     from pytest_bfcl.models.openai import OPENAI_URL
 
@@ -183,7 +183,7 @@ def _base_url(spec: ModelSpec, settings: Settings) -> str:
 
 
 def _api(spec: ModelSpec, settings: Settings, url: str, mode: Mode) -> Api:
-    """The wire format for a model. Raises `UsageError` for one that does not exist or lacks something."""
+    """The wire format of a model. Raises `UsageError` for one that does not exist or lacks something."""
     from pytest_bfcl.models.anthropic import Messages
     from pytest_bfcl.models.chat import Chat, dialect_of
     from pytest_bfcl.models.endpoint import is_openai
@@ -244,7 +244,7 @@ _OWN = {
         "agent", "agent:MODULE:FACTORY, an agent of your own that plays whole entries", ("MODULE",), ("fc",)
     ),
 }
-"""What is known of providers of this package that come in by entry points."""
+"""Facts about our providers that are entry points."""
 
 
 def _foreign_info(point: EntryPoint) -> ProviderInfo:

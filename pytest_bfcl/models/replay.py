@@ -26,12 +26,12 @@ Line = dict[str, Any]
 
 
 class ReplayModel:
-    """Hands out what was recorded, whole conversations included; sends no requests.
+    """Returns recorded replies, also as whole conversations; sends no requests.
 
-    Model name and mode come from the lines, or from the calls in them (contract §4); a text without a mode is
-    an error. Lines of both modes need a suffix ``@fc`` or ``@prompt``, lines of several models a selection
-    ``replay:PATH#MODEL``; both are `UsageError` otherwise. A repeated id: the last line counts, with a warning.
-    ``found_out`` shows what the calls proved; it is among the ``notes``, too.
+    Model name and mode come from the lines, or from the calls in them (contract §4); a text without a mode is an error.
+    Lines of both modes need a suffix ``@fc`` or ``@prompt``, lines of several models a selection ``replay:PATH#MODEL``;
+    both are `UsageError` otherwise. A repeated id: the last line counts, with a warning. ``found_out`` has what the
+    calls proved; ``notes`` includes it.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class ReplayModel:
         return len(self._lines)
 
     def lacks(self, category: str) -> str | None:
-        """Why a category is not run: nothing of it was recorded. ``None`` where something was, and for write stages."""
+        """Why a category cannot run: nothing of it was recorded. Else ``None``, also for write stages."""
         if CATEGORIES[category].checker == "none" or category in self._categories:
             return None
         return f"not run: {self.path} holds no answer of its category"
@@ -118,7 +118,7 @@ class ReplayModel:
 
 
 _ANSWERS = ("output", "trajectory", "outcome")
-"""One of these is what makes a line a replay line; errors and skipped entries of a run have their outcome only."""
+"""Fields of which a replay line has one; errors and skipped entries of a run only have their outcome."""
 
 
 def _path_and_model(spec: ModelSpec) -> tuple[Path, str | None]:
@@ -170,7 +170,7 @@ def _documented(line: Mapping[str, Any], dataset: DataSet | None) -> list[str]:
 
 
 def _proved_mode(line: Line, told: Mode | None) -> Mode | None:
-    """The mode of a line that does not say it, ``None`` where it is not known."""
+    """The mode of a line without one, ``None`` if unknown."""
     from pytest_bfcl.runs.replay_lines import transcript_from_line
 
     try:

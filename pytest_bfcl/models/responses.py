@@ -1,4 +1,4 @@
-"""OpenAI's Responses: items in, items out, reasoning carried on encrypted."""
+"""OpenAI's Responses: items in and out, with encrypted reasoning sent back."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pytest_bfcl.tools.schemas import Style
 from pytest_bfcl.transcript import Message, Reply
 
 ITEMS = "_items"
-"""Key of an assistant's message that holds the output items it came as."""
+"""Key of an assistant's message with its original output items."""
 
 _REASONS = re.compile(r"o3|o4-mini|gpt-5|^o1|codex-mini")
 _DOES_NOT_REASON = re.compile(r"gpt-4|gpt-3\.5|chatgpt-4o")
@@ -33,7 +33,7 @@ class Responses:
         self.reasoning = reasoning
 
     def body(self, request: Request, *, tools: bool) -> Parsed:
-        """Input items; models that reason are asked for summaries and for their reasoning in encrypted form."""
+        """Input items; models that reason get requests for summaries and for encrypted reasoning."""
         body: Parsed = {"input": self._input(request.messages), "store": False}
         if self.carries:
             body["include"] = ["reasoning.encrypted_content"]
@@ -42,7 +42,7 @@ class Responses:
         return body
 
     def streaming(self) -> Parsed:
-        """Usage comes by itself."""
+        """Streams contain the usage by default."""
         return {"stream": True}
 
     def _input(self, messages: Sequence[Message]) -> list[Parsed]:
@@ -69,7 +69,7 @@ class Responses:
         return ResponsesJoiner()
 
     def remember(self, reply: Reply, message: Message) -> Message:
-        """The message with its items; without reasoning, items lose their ids, which would ask for it."""
+        """The message with its items; without reasoning, items lose their ids, which would require it."""
         state = reply.state
         if state is None or state.api != "responses":
             return message
@@ -80,7 +80,7 @@ class Responses:
 
 
 def _plain_items(message: Message) -> list[Parsed]:
-    """An assistant's message that did not come from here: the data's own, or another API's."""
+    """An assistant's message from another source: the data's own, or another API's."""
     calls = message.get("tool_calls") or []
     content = message.get("content")
     items: list[Parsed] = []
@@ -101,7 +101,7 @@ _EVENT = re.compile(rb"event: ?([\w.]+)")
 
 
 class ResponsesJoiner:
-    """Takes the response as the stream's end shows it; deltas need not be read."""
+    """Reads the response from the stream's end; deltas need no parsing."""
 
     def __init__(self) -> None:
         self.started = self.done = False
@@ -110,7 +110,7 @@ class ResponsesJoiner:
         self._trouble: str | None = None
 
     def wants(self, block: bytes) -> bool:
-        """Ends of items and of the response; events without a name have to be looked into."""
+        """Ends of items and of the response; events without a name must be parsed."""
         named = _EVENT.match(block)
         if named is None:
             return True

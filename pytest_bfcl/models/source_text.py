@@ -1,7 +1,6 @@
-"""Writing calls down: values as source text of a language, calls in every return format a prompt can ask for.
+"""Writes calls as text: values as source text of a language, calls in every return format of a prompt.
 
-Used by the embedded models that compose answers (oracle, lexical). Formats: ast_checker spec §3; typed Java and
-JavaScript values: §8.
+Used by the embedded models (oracle, lexical). Formats: ast_checker spec §3; typed Java and JavaScript values: §8.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ _JAVA_PLAIN = {"integer": "int", "long": "long", "float": "float", "double": "do
 
 
 def reply_with_calls(calls: Sequence[Call], entry: Entry, mode: Mode) -> Reply:
-    """The reply a perfect speaker of the mode's format gives for these calls."""
+    """The reply with these calls in the mode's correct format."""
     if mode == "fc":
         return Reply(
             tool_calls=tuple([_native(call, entry, i) for i, call in enumerate(calls)]), finish_reason="tool_calls"
@@ -43,7 +42,7 @@ def _native(call: Call, entry: Entry, position: int) -> ToolCall:
 
 
 def call_text(calls: Sequence[Call], entry: Entry) -> str:
-    """The calls as text in the entry's return format, tagged if the entry asks for tags."""
+    """The calls as text in the entry's return format, with tags if the entry requires them."""
     style = entry.return_format
     if style == "python" and entry.language != "python" and not entry.row.stateful:
         style = entry.language
@@ -99,8 +98,8 @@ def _schemas(entry: Entry, name: str) -> Fields:
 def typed_text(value: object, schema: Fields, language: str, *, quoted: bool) -> str:
     """A value as source text of its documented type.
 
-    ``quoted`` puts string literals in quotes (text mode); native calls carry the bare text. A string given for any
-    other type is the name of a variable or constant and stays bare where it can.
+    ``quoted`` puts string literals in quotes (text mode); native calls have the bare text. A string for any other type
+    is the name of a variable or constant and stays bare if possible.
     """
     word = str(schema.get("type", ""))
     if isinstance(value, str):

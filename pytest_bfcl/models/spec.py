@@ -1,4 +1,4 @@
-"""How a model is named: ``provider:name[@fc|@prompt]`` (contract §1)."""
+"""Model specs: ``provider:name[@fc|@prompt]`` (contract §1)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MODES: tuple[Mode, ...] = ("fc", "prompt")
 
 @dataclass(frozen=True, slots=True)
 class ModelSpec:
-    """A parsed model spec. ``mode`` is ``None`` when the text has no suffix: then settings decide.
+    """A parsed model spec. ``mode`` is ``None`` without a suffix: then settings decide.
 
     ``name`` may contain colons, slashes and ``@`` (``llama3:8b``, ``meta/llama``, ``claude@20240620``); it is empty for
     models that need none (``oracle:``).
@@ -28,7 +28,7 @@ class ModelSpec:
 
     @property
     def base(self) -> str:
-        """The spec without its mode; of an address what may be shown."""
+        """The spec without its mode; of an address only the public parts."""
         return f"{self.provider}:{public_url(self.name) if '://' in self.name[:9] else self.name}"
 
     @property
@@ -60,9 +60,8 @@ def _nearly_a_mode(suffix: str) -> str | None:
 
 
 def parse_spec(text: str) -> ModelSpec:
-    """Take a spec apart: the provider ends at the first colon, only ``@fc`` and ``@prompt`` at the end are modes.
-
-    Raises `UsageError` when there is no provider or no mode-free name where one is written.
+    """Parse a spec: the provider ends at the first colon, and only ``@fc`` and ``@prompt`` at the end are modes. Raises
+    `UsageError` without a provider or name.
     """
     text = text.strip()
     body, at, suffix = text.rpartition("@")

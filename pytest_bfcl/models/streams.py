@@ -1,4 +1,4 @@
-"""Server-sent events: bytes as they arrive, cut into events, given to what puts a reply together."""
+"""Server-sent events: arriving bytes are cut into events and passed to a joiner."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ if TYPE_CHECKING:
     from pytest_bfcl.models.base import Joiner
 
 STREAM_LIMIT = 2**28
-"""Most bytes of one stream; each token comes in an envelope many times its size."""
+"""Largest stream in bytes; each token arrives in an envelope many times its size."""
 
 EVENT_LIMIT = 2**24
-"""Most bytes of one event."""
+"""Largest event in bytes."""
 ERROR_LIMIT = 1000
 """Characters of an error that are kept."""
 
 
 _PIECES = frozenset(("choices", "index", "delta", "message", "text", "logprobs", "token_ids"))
-"""Fields of chunks that are not those of the whole."""
+"""Fields of chunks that the complete body does not have."""
 
 
 class StreamEnd:
-    """What the chunks of one completion say next to its pieces: who answers, usage, how the first choice ended.
+    """Facts in the chunks of one completion besides its pieces: who answers, usage, the first choice's ending.
 
-    Trouble stays, whatever a later chunk says.
+    An error stays one after later chunks.
     """
 
     def __init__(self) -> None:
@@ -43,7 +43,7 @@ class StreamEnd:
         self._trouble: str | None = None
 
     def choices(self, event: Fields) -> list[Fields]:
-        """The chunk's pieces of the first choice; the rest of the chunk is kept."""
+        """The chunk's pieces of the first choice; the chunk's other facts are stored."""
         self._about |= {name: value for name, value in event.items() if value is not None and name not in _PIECES}
         listed = event.get("choices")
         found = [
@@ -57,7 +57,7 @@ class StreamEnd:
         return found
 
     def _end(self, choice: Fields) -> None:
-        """What the choice says of its end; no ending is healed by a later one."""
+        """The choice's ending; a later one never replaces an error."""
         known = self._choice.get("finish_reason")
         told = {name: value for name, value in choice.items() if value and name not in _PIECES}
         self._choice |= told
@@ -65,9 +65,9 @@ class StreamEnd:
             self._choice["finish_reason"] = heavier(known, told["finish_reason"], "any")
 
     def body(self, piece: Fields, *, over: bool) -> Parsed:
-        """The completion around a whole ``message`` or ``text``; ``over``: the stream said that there is no more.
+        """The completion around a complete ``message`` or ``text``; ``over``: the stream reported its end.
 
-        Raises a retryable `AdapterError` ``malformed_body`` when neither the choice nor the stream came to an end.
+        Raises a retryable `AdapterError` ``malformed_body`` if neither the choice nor the stream ended.
         """
         if self._trouble is not None and not (self._about.get("error") or self._choice.get("error")):
             self._about = {**self._about, "error": self._trouble}
@@ -78,10 +78,10 @@ class StreamEnd:
 
 
 class EventReader:
-    """Gives each event of one stream to a joiner.
+    """Passes each event of one stream to a joiner. ``done`` after ``[DONE]``: the rest need not be read.
 
     ``done`` after ``[DONE]``: nothing more has to be read. ``error`` is the error object a server sent in place of the
-    rest, or what is in the stream and is no field of an event. Events that the joiner does not want are not parsed.
+    rest, or what is in the stream and is no field of an event. Events that the joiner does not need are not parsed.
     """
 
     def __init__(self, joiner: Joiner) -> None:
@@ -92,7 +92,7 @@ class EventReader:
         self._read = 0
 
     def feed(self, chunk: bytes) -> None:
-        """Bytes as they arrived. Raises `AdapterError` ``malformed_body`` for what is no event stream."""
+        """Add arrived bytes. Raises `AdapterError` ``malformed_body`` if they are no event stream."""
         self._read += len(chunk)
         data = self._rest + (chunk if self._read > len(chunk) else chunk.removeprefix(codecs.BOM_UTF8))
         # A CR at the end may be half of a line's end: it waits for what follows.
@@ -108,7 +108,7 @@ class EventReader:
             self._block(block)
 
     def close(self) -> None:
-        """The stream is over: an event without its blank line counts if it is whole."""
+        """The stream has ended: an event without its blank line counts if it is complete."""
         rest, self._rest = self._rest, b""
         self._block(rest.rstrip(b"\r\n"), last=True)
 
@@ -136,13 +136,13 @@ class EventReader:
 
 
 _FIELD = re.compile(rb"[A-Za-z_-]*(?::|\Z)")
-"""How a line of an event begins; a comment begins with the colon, and unknown fields are to be passed over."""
+"""How a line of an event begins; a comment begins with a colon, and unknown fields are ignored."""
 _ERROR_LINE = re.compile(rb"(?i)(?:event: ?)?(?:error|exception)s?(?::|\Z)")
-"""An error's event, or a line by which some servers end a stream that broke."""
+"""An error event, or a line by which some servers end a broken stream."""
 
 
 def _odd_line(block: bytes, *, over: bool) -> bytes | None:
-    """What of an event speaks of an error, or (unless the stream is ``over``) belongs to no event: its data, or the
+    """The error in an event, or (unless the stream is ``over``) content that belongs to no event: its data, or the
     line."""
     for line in block.split(b"\n"):
         if _ERROR_LINE.match(line):

@@ -1,4 +1,4 @@
-"""Where the outside comes in: searches and pages; local, live, recorded or replayed."""
+"""Access to the outside: searches and pages; local, live, recorded or replayed."""
 
 from pytest_bfcl.providers.recorded import SearchProvider
 from pytest_bfcl.providers.search import check_choice, open_search, search_problem

@@ -1,7 +1,7 @@
-"""A small web of our own: a folder of pages served on loopback and searched with BM25, so the category runs offline.
+"""A small web of our own, so that the category runs offline: pages on loopback, searched with BM25.
 
-Pages have addresses of a name that exists nowhere else, the same in every run; reading one is a real request to a
-server thread of this process. Nothing else can be reached.
+Page addresses have a reserved host name and are equal in every run. Reading one is a real request to a server thread of
+this process. Nothing else can be reached.
 """
 
 from __future__ import annotations
@@ -25,9 +25,8 @@ TIMEOUT_S = 20.0
 
 
 class LoopbackServer:
-    """Serves from a thread until it is closed; safe to use from several threads, and again after closing.
-
-    ``handler`` makes the class that answers requests; it is called when the server starts. ``name`` is the thread's.
+    """Serves from a thread until closed; thread-safe, and usable again after closing. ``handler`` makes the class that
+    answers requests, when the server starts. ``name`` is the thread's.
     """
 
     def __init__(self, handler: Callable[[], type[BaseHTTPRequestHandler]], name: str) -> None:
@@ -47,7 +46,7 @@ class LoopbackServer:
             return int(self._server.server_port)
 
     def get(self, target: str, headers: Mapping[str, str]) -> httpx.Response:
-        """The answer to a path with its query. Raises `OSError` where nothing of use is answered."""
+        """The answer to a path with its query. Raises `OSError` without a usable answer."""
         import httpx
 
         try:
@@ -89,7 +88,7 @@ class Page(NamedTuple):
 
 
 class LocalSite:
-    """The pages ``*.html`` of a folder. The server starts with the first page read."""
+    """The pages ``*.html`` of a folder. The server starts when the first page is read."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -110,7 +109,7 @@ class LocalSite:
         return BM25Plus(words), [set(each) for each in words]
 
     def search(self, keywords: str, max_results: int, region: str) -> list[Parsed] | Parsed:
-        """Pages that share a word with the query, best first; an ``error`` when there are none."""
+        """Pages that share a word with the query, best first; an ``error`` without any."""
         query = _words(str(keywords))[:MAX_QUERY_WORDS]
         index, words = self._searchable()
         scores = index.get_scores(query)
@@ -166,7 +165,7 @@ def _handler(contents: dict[str, bytes]) -> type[BaseHTTPRequestHandler]:
             self.wfile.write(body or b"")
 
         def log_message(self, format: str, *args: Any) -> None:
-            """Nothing is logged."""
+            """Logs nothing."""
 
     return Handler
 

@@ -1,4 +1,4 @@
-"""A page of the web: fetched within bounds, then its source as a model asks for it (agentic spec §5)."""
+"""A web page: fetched within limits, then converted as the model requests (agentic spec §5)."""
 
 from __future__ import annotations
 
@@ -15,16 +15,15 @@ if TYPE_CHECKING:
 
 MODES = ("raw", "markdown", "truncate")
 CONVERSION_S = 5.0
-"""Seconds a conversion may take: an honest page of the largest size takes less than one, a page of tags that never end
-would take minutes."""
+"""Seconds for a conversion: the largest normal page takes less than one, unclosed tags could take minutes."""
 
 
 class TooSlow(Exception):
-    """A page takes longer to convert than any honest one."""
+    """A page takes too long to convert."""
 
 
 def page_result(source: str, mode: str, limit_s: float = CONVERSION_S) -> dict[str, Any]:
-    """``{"content": text}``, or ``{"error": text}`` for an unknown mode or a page that takes too long to convert.
+    """``{"content": text}``, or ``{"error": text}`` for an unknown mode or a page whose conversion takes too long.
 
     ``markdown`` uses html2text with its default options. ``truncate`` keeps the visible text, one stripped text node a
     line, scripts and styles left out; despite its name it cuts nothing.
@@ -48,7 +47,7 @@ def markdown(source: str, limit_s: float = CONVERSION_S) -> str:
     clock = _Clock(limit_s)
 
     class Converter(html2text.HTML2Text):
-        """Looks at the clock at every piece of the page."""
+        """Checks the clock at every piece of the page."""
 
         def updatepos(self, i: int, j: int) -> int:
             clock.check()
@@ -68,7 +67,7 @@ def visible_text(source: str, limit_s: float = CONVERSION_S) -> str:
     clock = _Clock(limit_s)
 
     class Soup(BeautifulSoup):
-        """Looks at the clock at every piece of the page."""
+        """Checks the clock at every piece of the page."""
 
         def handle_data(self, data: str) -> None:
             clock.check()
@@ -85,7 +84,7 @@ def visible_text(source: str, limit_s: float = CONVERSION_S) -> str:
 
 
 class _Clock:
-    """Raises `TooSlow` when the time is up."""
+    """Raise `TooSlow` after the time limit."""
 
     def __init__(self, limit_s: float) -> None:
         self._end = time.monotonic() + limit_s
@@ -111,8 +110,7 @@ HEADERS = {
 
 class PageReader:
     """Reads pages. Environment proxies are not used: behind one, the checked address would not be the one reached.
-
-    ``transport`` and ``resolve`` stand for the network in tests.
+    ``transport`` and ``resolve`` replace the network in tests.
     """
 
     def __init__(self, *, transport: httpx.BaseTransport | None = None, resolve: Resolve | None = None) -> None:
@@ -121,7 +119,7 @@ class PageReader:
         self._tls: ssl.SSLContext | None = None
 
     def fetch(self, url: str, mode: str) -> Parsed:
-        """The page as the model gets it; whatever the site or the address does wrong is an ``error``."""
+        """The page for the model; a problem of the site or the address is an ``error``."""
         import httpx
 
         try:
@@ -130,7 +128,7 @@ class PageReader:
             return {"error": str(error) or type(error).__name__}
 
     def source(self, url: str) -> str:
-        """The text behind a URL; raises `Refused` or the error of the network."""
+        """The text of a URL. Raises `Refused` or the network's error."""
         import httpx
 
         deadline = time.monotonic() + TOTAL_LIMIT_S
@@ -159,12 +157,12 @@ class PageReader:
 
 
 def status_text(status: int, reason: str, url: str) -> str:
-    """A site's refusal, in the words of Python's best-known client, which the reference reads pages with."""
+    """A site's refusal, in the words of the client that the reference uses."""
     return f"{status} {'Client' if status < 500 else 'Server'} Error: {reason} for url: {url}"
 
 
 def pinned(target: Target) -> tuple[httpx.URL, Parsed]:
-    """The request that goes to the checked address and nowhere else, under the host's name."""
+    """The request that goes only to the checked address, under the host's name."""
     import httpx
 
     url = httpx.URL(target.url).copy_with(host=target.address, port=target.port, fragment=None)
@@ -172,7 +170,7 @@ def pinned(target: Target) -> tuple[httpx.URL, Parsed]:
 
 
 def body_text(response: httpx.Response, deadline: float, what: str) -> str:
-    """The body as text, decompressed; raises `Refused` when it is too large or arrives after ``deadline``."""
+    """The body as text, decompressed. Raises `Refused` if it is too large or arrives after ``deadline``."""
     received = bytearray()
     for chunk in response.iter_bytes():
         received += chunk

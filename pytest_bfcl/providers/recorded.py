@@ -1,8 +1,8 @@
-"""Whatever a run asked of the outside, kept in the run directory and given again.
+"""Recordings of outside calls: stored in the run directory and replayed from it.
 
 A line of ``<run>/web/<process>.jsonl`` is ``{"call": call, "result": result}``; a call is ``["search", keywords,
-max_results, region]`` or ``["fetch", url, mode]`` (REST: `recorded_rest`). The first result of a call counts for the
-whole run, whichever process asked, so a replay of the run sees what the run saw.
+max_results, region]`` or ``["fetch", url, mode]`` (REST: `recorded_rest`). The first result of a call counts for all
+processes of the run, so a replay sees the run's results.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.troubles import AdapterTrouble, HarnessTrouble
 
 Query = tuple[Any, ...]
-"""The request: ``("search", …)``, ``("fetch", …)``, ``("get", …)`` or ``("call", …)``."""
+"""A call: ``("search", …)``, ``("fetch", …)``, ``("get", …)`` or ``("call", …)``."""
 
 
 @runtime_checkable
 class SearchProvider(Protocol):
-    """Where searches and pages come from; called from several threads at once.
+    """A source of searches and pages; called from several threads at once.
 
-    What a model may be told (no results, page not found) is a result with the single key ``error``. Trouble that is not
-    the model's (no key, quota used up, nothing recorded) raises `pytest_bfcl.failures.BenchmarkError`.
+    Errors for the model (no results, page not found) are results with the single key ``error``. Infrastructure errors
+    (no key, quota used up, nothing recorded) raise `pytest_bfcl.failures.BenchmarkError`.
     """
 
     def search(self, keywords: str, max_results: int, region: str) -> list[Parsed] | Parsed:
-        """Results, best first: objects with ``title``, ``href``, ``body``, without the keys the engine left out.
+        """Results, best first: objects with ``title``, ``href``, ``body``; keys that the engine omits are missing.
 
-        ``max_results`` is a wish, the caller cuts; ``region`` is country-language, ``wt-wt`` for all.
+        ``max_results`` is a hint, and the caller cuts; ``region`` is country-language, ``wt-wt`` for all.
         """
         ...
 
@@ -62,7 +62,7 @@ class Recording:
         self._lock = threading.Lock()
 
     def find(self, call: Query) -> tuple[Any] | None:
-        """The recorded result in a tuple, ``None`` when there is none."""
+        """The recorded result in a tuple, ``None`` without one."""
         key = self._key(call)
         with self._lock:
             if key not in self._results:
@@ -86,7 +86,7 @@ class Recording:
         return json.dumps(call, default=repr)
 
     def _keep(self, key: str, call: Query, result: object) -> Any:
-        """Append the result, unless another process was faster: then theirs counts."""
+        """Append the result, unless another process was faster: then that one counts."""
         from filelock import FileLock
 
         try:
@@ -110,7 +110,7 @@ class Recording:
             file.write((b"\n" if torn else b"") + json.dumps(line, default=repr).encode() + b"\n")
 
     def _refresh(self) -> None:
-        """Read what was appended since the last time, by any process; only whole lines count."""
+        """Read the lines that any process appended since the last time; only complete lines count."""
         for path in sorted(each for each in self.folder.glob("*.jsonl") if each.is_file()):
             start = self._read.get(path, 0)
             with path.open("rb") as file:
@@ -130,9 +130,9 @@ class Recording:
 
 
 class RecordedSearch(Recording):
-    """Recorded results first; what is not recorded comes from ``provider`` and is recorded.
+    """Recorded results first; other calls go to ``provider`` and are recorded.
 
-    Without a provider (a replay) it raises `AdapterError` of kind ``not_recorded``: nothing was wrong with the model.
+    Without a provider (a replay) it raises `AdapterError` of kind ``not_recorded``, which is not the model's failure.
     """
 
     def __init__(self, folder: Path, provider: SearchProvider | None = None, process: str = "main") -> None:

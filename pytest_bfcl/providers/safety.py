@@ -1,8 +1,7 @@
-"""Which addresses of the web a model may have fetched: public ones over http or https, nothing else.
+"""Decides which web addresses may be fetched for a model: public ones over http or https, nothing else.
 
-A model chooses the address, so names are resolved here, every address is checked, and the connection goes to exactly
-the address that was checked. A name that resolves differently the second time gains nothing. Each redirect is a new
-address and is checked again.
+A model chooses the address. So names are resolved here, every address is checked, and the connection goes to exactly
+the checked address, even if a second resolution differs. Each redirect is checked again.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _GLOBAL_UNICAST = ipaddress.ip_network("2000::/3")
 
 
 class Refused(ValueError):
-    """The address must not be fetched; the text says why and may be shown to the model."""
+    """The address must not be fetched; the text has the reason and may be shown to the model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +38,7 @@ class Target:
 
     @property
     def host_header(self) -> str:
-        """The Host header: the port only where it is not the scheme's own."""
+        """The Host header: with the port unless it is the scheme's own."""
         name = f"[{self.host}]" if ":" in self.host else self.host
         return name if self.port == _DEFAULT_PORT[self.scheme] else f"{name}:{self.port}"
 
@@ -48,9 +47,9 @@ _DEFAULT_PORT = {"http": 80, "https": 443}
 
 
 def checked(url: str, resolve: Resolve | None = None) -> Target:
-    """The target of a URL; raises `Refused` for anything but a public web address, `OSError` for unknown names.
+    """The target of a URL. Raises `Refused` for anything but a public web address, `OSError` for unknown names.
 
-    When a name has several addresses, all must be public; the first is used.
+    If a name has several addresses, all must be public; the first is used.
     """
     if len(url) > MAX_URL_CHARS:
         raise Refused(f"the address has {len(url):,} characters")
@@ -76,7 +75,7 @@ def checked(url: str, resolve: Resolve | None = None) -> Target:
 
 
 def resolved(host: str, port: int) -> list[str]:
-    """Every address the system knows for a name, in its order; raises `OSError`."""
+    """Every address that the system knows for a name, in its order. Raises `OSError`."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except UnicodeError as error:  # labels too long for IDNA
@@ -143,6 +142,6 @@ SPECIAL: dict[int, tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]] = 
         "2620:4f:8000::/48",  # AS112
     ))),
 }  # fmt: skip
-"""IANA's special-purpose registries of both families: what is not the public web, whatever this Python thinks of it.
+"""IANA's special-purpose registries of both families: addresses outside the public web, in any Python version.
 
-Of IPv6 only what lies in the block of global unicast addresses, 2000::/3, outside which nothing is public."""
+IPv6 addresses outside 2000::/3 (global unicast) are never public and not listed."""

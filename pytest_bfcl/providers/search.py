@@ -1,4 +1,4 @@
-"""Which search provider a run uses (agentic spec §5, contract "Selecting")."""
+"""Selects the search provider of a run (agentic spec §5, contract "Selecting")."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ WORDS = ("auto", "local", "serpapi", "record", "replay")
 
 
 def replay_source(choice: str) -> str | None:
-    """The run or folder named in ``replay:PATH``, ``None`` for every other choice."""
+    """The run or folder in ``replay:PATH``, ``None`` for every other choice."""
     word, colon, path = choice.partition(":")
     return path if word == "replay" and colon else None
 
 
 def check_choice(choice: str, words: Sequence[str] = WORDS) -> str:
-    """The choice itself; raises `ValueError` for one that is none of the words and names no recording."""
+    """The choice itself. Raises `ValueError` for an unknown word that names no recording."""
     if choice not in words and not replay_source(choice):
         raise ValueError(f"one of {', '.join(words)}, or replay:RUN")
     return choice
 
 
 def search_problem(choice: str, *, official: bool, site: Path | None = None, archive: Path | None = None) -> str | None:
-    """Why a run has no search provider, ``None`` when it has one; arguments as for `open_search`. Opens nothing."""
+    """Why a run has no search provider; else ``None``. Arguments as for `open_search`. Opens nothing."""
     kind = _kind(choice, official, site)
     if kind != "replay" and (lacking := extras.problem("web", "the web search")):
         return lacking
@@ -64,10 +64,10 @@ def open_search(
         official: Whether the data is the official set, which needs the real web.
         site: Folder of the data's own pages.
         archive: The run's folder for searches and pages (``<run>/web``). Live ones are always recorded there, local
-            ones with ``record``; a recorded one is not asked again.
+            ones with ``record``; recorded calls are not sent again.
         process: Name of the archive's file this process writes.
 
-    Raises `UsageError` when there is none (`search_problem` says why without raising).
+    Raises `UsageError` if there is none (`search_problem` gives the reason without raising).
     """
     problem = search_problem(choice, official=official, site=site, archive=archive)
     if problem is not None:

@@ -1,4 +1,4 @@
-"""What users and SDKs hand over → a `Reply`: one strict reading of every known shape, an error for all others."""
+"""Outputs of users and SDKs → a `Reply`: one strict reader of every known shape, an error for all others."""
 
 from pytest_bfcl.replies.calls import read_call
 from pytest_bfcl.replies.final import final_reply

@@ -19,15 +19,15 @@ _ARGUMENTS = ("arguments", "args", "input", "tool_kwargs", "kwargs", "parameters
 _IDS = ("call_id", "tool_call_id", "tool_id", "toolUseId", "id")
 _NESTED = ("function", "function_call", "functionCall", "toolUse", "tool_call")
 CALL_KINDS = frozenset(("custom_tool_call", "function_call", "tool-call", "tool_call", "tool_use"))
-"""What parts of a message are called that are calls of functions this side carries out."""
+"""Names of parts that are calls of functions which the caller executes."""
 
 SHAPES = '{"name": …, "arguments": {…}} or {"get_weather": {"city": …}}'
 
 
 def read_call(item: object) -> ToolCall:
-    """A call; raises `UnknownShape` for anything else.
+    """A call. Raises `UnknownShape` for anything else.
 
-    Arguments stay the text they are; an object is written as JSON; none at all are ``{}``.
+    Argument text stays unchanged; an object becomes JSON; missing arguments are ``{}``.
     """
     if isinstance(item, ToolCall):
         return item
@@ -43,7 +43,7 @@ def read_call(item: object) -> ToolCall:
 
 
 def is_call(fields: Fields) -> bool:
-    """Whether fields look like those of a call; `read_call` may still refuse them."""
+    """Whether fields look like a call's; `read_call` may still refuse them."""
     if isinstance(fields.get("function"), str):  # Inspect's
         return "arguments" in fields
     if any(isinstance(fields.get(name), str) for name in _NAMES):

@@ -1,4 +1,4 @@
-"""What a whole agent's run came to: its last words, and the tokens of all its requests where it shows them."""
+"""The result of a whole agent's run: its last message, and the tokens of all its requests if reported."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _OUTPUT = ("output_tokens", "response_tokens", "completion_tokens")
 
 
 def final_reply(result: object) -> Reply:
-    """The last words of an agent's run, without the calls on the way.
+    """The last message of an agent's run, without earlier calls.
 
     Known are text, numbers, ``None``, the results of pydantic-ai (``output``), the OpenAI Agents SDK
     (``final_output``), smolagents (``output``), LangChain and LangGraph (``messages``), and all that `read_reply`
@@ -36,7 +36,7 @@ def final_reply(result: object) -> Reply:
 
 
 def _is_run(result: object) -> bool:
-    """Results of pydantic-ai and smolagents; a Responses object has an ``output`` too, which is a list."""
+    """Results of pydantic-ai and smolagents; the ``output`` of a Responses object is a list instead."""
     return callable(getattr(result, "new_messages", None)) or hasattr(result, "token_usage")
 
 

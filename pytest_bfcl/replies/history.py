@@ -26,14 +26,13 @@ _NESTED = ("functionResponse", "function_response", "toolResult")
 _CALL_IDS = ("tool_use_id", "tool_call_id", "call_id", "toolUseId", "id")
 _TOLD = ("content", "output", "response", "result")
 _WRAPPED = ("result", "output")
-"""The only key of an object that Gemini's SDK puts around a tool's result."""
+"""The only key of an object that Gemini's SDK wraps around a tool's result."""
 
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """One thing in a conversation; ``call_id`` and ``name`` say which call a tool's result answers, if known.
-
-    ``beside``: the user's words are in one message with a tool's result, so they need be no request.
+    """One item of a conversation; ``call_id`` and ``name`` identify the call of a tool's result, if known. ``beside``:
+    the user's words share a message with a tool's result, so they may be no request.
     """
 
     who: Literal["system", "user", "model", "tool"]
@@ -45,7 +44,7 @@ class Said:
 
 
 def read_history(messages: object, field: str = "messages") -> list[Said]:
-    """What a list of messages or items says, in order; replies that are in several items are one.
+    """The items of a list of messages, in order; a reply in several items becomes one.
 
     Raises `UnknownShape`, which names the place below ``field``.
     """
@@ -99,7 +98,7 @@ def _of_model(fields: Fields) -> Said:
 
 
 def _blocks(fields: Fields) -> Sequence[Any] | None:
-    """The blocks of a message that has several; ``None`` where its content is one text or one result."""
+    """The blocks of a message that has several; ``None`` if its content is one text or one result."""
     for name in ("parts", "content"):
         listed = sequence(fields.get(name))
         if listed and any((view := fields_of(each)) is not None and _is_result(view) for each in listed):
@@ -108,7 +107,7 @@ def _blocks(fields: Fields) -> Sequence[Any] | None:
 
 
 def _of_others(fields: Fields, who: Literal["system", "user", "tool"]) -> Iterator[Said]:
-    """A message of the user, the system or the tools: results first, then the words next to them."""
+    """A message of the user, the system or the tools: results first, then the words."""
     content = fields.get("content")
     blocks = _blocks(fields)
     if blocks is None:
@@ -149,7 +148,7 @@ def _is_result(fields: Fields) -> bool:
 
 
 def _result(fields: Fields) -> Said:
-    """The result of a tool. Raises `UnknownShape` for pictures and other blocks that are no text."""
+    """The result of a tool. Raises `UnknownShape` for pictures and other blocks without text."""
     inner = next((found for name in _NESTED if (found := fields_of(fields.get(name))) is not None), fields)
     call_id = next((inner[name] for name in _CALL_IDS if isinstance(inner.get(name), str)), None)
     name = next((inner[key] for key in ("name", "tool_name") if isinstance(inner.get(key), str)), None)

@@ -1,4 +1,4 @@
-"""One message of a model, of any library, written as the body of its API and read by that API's one reader."""
+"""One message of a model from any library, converted to its API's body and read by that API's reader."""
 
 from __future__ import annotations
 
@@ -27,24 +27,23 @@ _FIELDS = frozenset(("blocks", "content", "function_call", "parts", "reasoning_c
 _HEADERS = frozenset(("id", "kind", "name", "role", "type"))
 _RETURNS = _TOOL | {"retry-prompt", "tool_return"}
 _OF_ANTHROPIC = frozenset(("redacted_thinking", "thinking", "tool_use"))
-"""Types of blocks that tell whose they are."""
+"""Types of blocks that identify their API."""
 _EXTRAS = ("reasoning_details", "thinking_blocks", "provider_specific_fields", "extra_content")
-"""Further fields of a chat message, or of one of its calls, that providers want to see again."""
+"""Further fields of a chat message, or of one of its calls, that providers need back."""
 _REASONS = ("finish_reason", "stop_reason", "finishReason", "stopReason", "done_reason")
 _USAGES = ("usage", "usage_metadata")
 _READ = frozenset(
     (*_FIELDS, *_REASONS, *_USAGES, "additional_kwargs", "choices", "delta", "invalid_tool_calls", "message", "raw",
      "response_metadata", "role", "text", "thinking", "reasoning")
 )  # fmt: skip
-"""What is read of a message by name, or says nothing of how it ended."""
+"""Fields of a message that are read by name, or do not concern its ending."""
 _INPUT = ("prompt_tokens", "input_tokens", "prompt_token_count", "inputTokens")
 _OUTPUT = ("completion_tokens", "output_tokens", "candidates_token_count", "outputTokens")
 
 
 def speaker_of(fields: Fields) -> str:
-    """Who speaks in a message: ``model``, ``tool``, ``user``, or empty when it is no message.
-
-    A user's message that only brings results (Anthropic, pydantic-ai) is the tool's.
+    """The speaker of a message: ``model``, ``tool``, ``user``, or empty if it is no message. A user's message with only
+    results (Anthropic, pydantic-ai) is the tool's.
     """
     parts = sequence(fields.get("parts")) or sequence(fields.get("content"))
     for said in (word(fields.get("role")), word(fields.get("kind")), _typed(fields)):
@@ -58,7 +57,7 @@ def speaker_of(fields: Fields) -> str:
 
 
 def _typed(fields: Fields) -> str:
-    """The speaker as LangChain's ``type`` says it; a ``function`` without content is a tool call's type."""
+    """The speaker from LangChain's ``type``; a ``function`` without content is a tool call's type."""
     said = word(fields.get("type"))
     return "" if said == "function" and "content" not in fields else said
 
@@ -69,10 +68,10 @@ def _is_return(part: object) -> bool:
 
 
 def read_message(fields: Fields, *beside: Fields, strict: bool = False) -> Reply:
-    """A model's message. Raises `UnknownShape` when it is another's, or holds nothing that is known.
+    """A model's message. Raises `UnknownShape` for another speaker's, or for one without known content.
 
-    ``beside``: the objects around it, which may keep its ending, an error, its tokens. ``strict``: the message may hold
-    nothing that is not known.
+    ``beside``: the objects around it, which may have its ending, an error, its tokens. ``strict``: unknown content is
+    an error.
     """
     speaker = speaker_of(fields)
     if speaker in ("user", "tool"):
@@ -105,13 +104,13 @@ def read_message(fields: Fields, *beside: Fields, strict: bool = False) -> Reply
 
 
 def read_written(fields: Fields) -> Reply:
-    """An object with a text, as engines give it."""
+    """An object with a text, as engines return it."""
     choice = {**_around(fields), "message": {"content": fields["text"]}, "finish_reason": _ending([fields])}
     return of_api(lambda: read_completion({"choices": [choice], "usage": _usage([fields])}, "any"))
 
 
 def of_api(read: Callable[[], Reply]) -> Reply:
-    """What an API's one reader makes of a body; a reply that did not end normally carries that as its problem."""
+    """The reading of an API's body; an abnormal ending becomes the reply's problem."""
     try:
         return read()
     except UnknownEnding as error:
@@ -121,13 +120,13 @@ def of_api(read: Callable[[], Reply]) -> Reply:
 
 
 def _around(*places: Fields) -> Parsed:
-    """The fields next to the words, where a provider's status or error may be."""
+    """The fields next to the content that may have a provider's status or error."""
     found = {name: value for place in reversed(places) for name, value in place.items() if name not in _READ}
     return found if found.get("object") != "response" else {**found, "status": None}  # which is read as an ending
 
 
 def _ending(places: Sequence[Fields]) -> Any:
-    """The word by which any of the places says how the reply ended; LangChain keeps that of Responses apart."""
+    """The word for the reply's ending from any of the places; LangChain has a separate one for Responses."""
     places = _with_metadata(places)
     word = next((text for place in places for name in _REASONS if (text := _text(place.get(name)))), None)
     metered = next((place for place in places if place.get("object") == "response"), None)
@@ -152,7 +151,7 @@ def _with_metadata(places: Sequence[Fields]) -> list[Fields]:
 
 
 def _listed_calls(fields: Fields) -> list[Parsed]:
-    """Calls in their own field; LangChain keeps those whose arguments are no JSON apart."""
+    """Calls in their own field; LangChain separates those whose arguments are no JSON."""
     extras = fields_of(fields.get("additional_kwargs")) or {}
     for source in (fields, extras):
         listed = [*(sequence(source.get("tool_calls")) or ()), *(sequence(source.get("invalid_tool_calls")) or ())]
@@ -181,7 +180,7 @@ def _extras(fields: Fields) -> Parsed:
 
 
 def _of_anthropic(parts: Sequence[object]) -> list[Parsed] | None:
-    """The blocks of a message of Anthropic's; ``None`` where none of them shows that it is one."""
+    """The blocks of an Anthropic message; ``None`` if no block shows that it is one."""
     views = [fields_of(part) or {} for part in parts]
     if not all(views) or not any(word(view.get("type")) in _OF_ANTHROPIC for view in views):
         return None

@@ -16,15 +16,15 @@ _KINDS = ("type", "part_kind", "block_type")
 _TEXT = frozenset(("output_text", "text"))
 _THOUGHTS = frozenset(("reasoning", "reasoning_content", "redacted_thinking", "thinking", "thought"))
 _SAID = ("text", "thinking", "reasoning", "content", "reasoningText", "summary")
-"""Where a part keeps its words."""
+"""Fields in which a part has its text."""
 _NESTED_THOUGHT = ("reasoningContent", "reasoning_content")
 
 
 @dataclass(slots=True)
 class Parts:
-    """The result of one reply's parts; ``known`` counts those that were understood.
+    """The result of one reply's parts; ``known`` counts the recognised ones.
 
-    ``strict``: a part of a kind that is not known is an error, not passed over.
+    ``strict``: an unknown kind of part is an error instead of being skipped.
     """
 
     texts: list[str] = field(default_factory=list)
@@ -40,7 +40,7 @@ class Parts:
         return "".join(self.texts) if self.texts else None
 
     def add_all(self, parts: Iterable[Any]) -> None:
-        """Every part. Raises `UnknownShape` when there are parts and none of them is known, or one is an error."""
+        """Every part. Raises `UnknownShape` if none of the parts is known, or one is an error."""
         given = list(parts)
         for part in given:
             self.add(part)
@@ -48,7 +48,7 @@ class Parts:
             raise unknown("content of a kind that is neither text nor a call", given[0])
 
     def add(self, part: object) -> None:
-        """One part; what a provider's own tools did (searches, code, images) is passed over."""
+        """One part; actions of a provider's own tools (searches, code, images) are skipped."""
         if isinstance(part, str):
             self.texts.append(part)
             self.known += 1
@@ -83,12 +83,12 @@ class Parts:
 
 
 def kind_of(fields: Fields) -> str:
-    """What kind of part or message this says it is; empty when it does not say."""
+    """The kind that this part or message names; empty without one."""
     return next((found for name in _KINDS if (found := word(fields.get(name)))), "")
 
 
 def words_of(value: object) -> str:
-    """The words of a part, however deep its summary or nested parts keep them."""
+    """The words of a part, at any depth of its summary or nested parts."""
     if isinstance(value, str):
         return value
     listed = sequence(value)

@@ -1,4 +1,4 @@
-"""Whatever holds a model's output → `Reply`: the one place that knows the shapes of answers and of whole rollouts."""
+"""Any object with a model's output → `Reply`: knows the shapes of answers and of whole rollouts."""
 
 from __future__ import annotations
 
@@ -22,12 +22,11 @@ _PARTS = CALL_KINDS | _ITEMS | {"redacted_thinking", "text", "output_text", "thi
 
 
 def read_reply(output: object) -> Reply:
-    """A model's output as a `Reply`; raises `UnknownShape` for a shape that is not known, never guesses.
+    """A model's output as a `Reply`. Raises `UnknownShape` for an unknown shape; never guesses.
 
     Of several choices the one with index 0 counts. Of a list of messages the model's part after the user's last message
-    counts. That is every call it made on the way, or, if it made none natively, the text that a tool's result
-    follows, else its last message. ``None`` is a reply without text, an empty list one with an empty text: they decode
-    differently.
+    counts. It gives all its calls, or, without native ones, the text before a tool's result, else its last message.
+    ``None`` is a reply without text, an empty list one with an empty text; they decode differently.
     """
     try:
         return _read(output, 0)

@@ -16,18 +16,18 @@ from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields
 
 MAX_DEPTH = 60
-"""Deepest nesting that is followed; what a model writes into arguments arrives as text and is not nested here."""
+"""Deepest nesting that is read; arguments from a model arrive as text and are not nested here."""
 
 _DUMPS = ("model_dump", "to_dict")
 _SCALARS = (str, int, float, bool)
 
 
 class UnknownShape(UsageError):
-    """What was handed over as an output has no known shape: the caller's trouble, not the model's."""
+    """An output of unknown shape: the caller's mistake, not the model's."""
 
 
 def unknown(what: str, value: object) -> UnknownShape:
-    """``what`` is wrong, and the beginning of what was given."""
+    """``what`` is the problem; the message adds the beginning of the given value."""
     shown = repr(value)
     shown = shown if len(shown) <= 120 else shown[:119] + "…"
     kind = type(value).__name__
@@ -35,7 +35,7 @@ def unknown(what: str, value: object) -> UnknownShape:
 
 
 def fields_of(value: object) -> Fields | None:
-    """The fields of a mapping or of an object with fields, one level deep; ``None`` for anything without."""
+    """The fields of a mapping or of an object with fields, one level deep; ``None`` without any."""
     if isinstance(value, Mapping):
         return value
     if value is None or isinstance(value, (*_SCALARS, bytes, bytearray, Sequence, Enum, type)) or callable(value):
@@ -62,9 +62,9 @@ def _attributes(value: object) -> Iterator[tuple[str, Any]]:
 
 
 def plain(value: object, depth: int = 0) -> Any:
-    """Any value as JSON holds it: mappings, lists and scalars all the way down; bytes in base 64.
+    """Any value as JSON: mappings, lists and scalars at all depths; bytes in Base64.
 
-    Raises `UnknownShape` for what JSON cannot say, and beyond `MAX_DEPTH`.
+    Raises `UnknownShape` for values that JSON cannot express, and beyond `MAX_DEPTH`.
     """
     if isinstance(value, Enum):
         value = value.value
@@ -83,24 +83,24 @@ def plain(value: object, depth: int = 0) -> Any:
 
 
 def word(value: object) -> str:
-    """A role, kind or reason as text in small letters; empty when there is none."""
+    """A role, kind or reason as lower-case text; empty without one."""
     if isinstance(value, Enum):
         value = value.value
     return value.lower() if isinstance(value, str) else ""
 
 
 def text_or_none(value: object) -> str | None:
-    """The text, or ``None`` for anything that is no text or an empty one."""
+    """The text, or ``None`` for anything else and for an empty one."""
     return value if isinstance(value, str) and value else None
 
 
 def sequence(value: object) -> Sequence[Any] | None:
-    """A list or tuple as it is; ``None`` for everything else."""
+    """A list or tuple unchanged; ``None`` for everything else."""
     return value if isinstance(value, list | tuple) else None
 
 
 def why_unreadable(value: object) -> str | None:
-    """What is plainly not a finished output: a coroutine that was not awaited, a stream that was not joined."""
+    """Why a value is no finished output: a coroutine that was not awaited, a stream that was not joined."""
     if inspect.isawaitable(value):
         return "an output that is still to be awaited"
     if inspect.isgenerator(value) or inspect.isasyncgen(value) or hasattr(value, "__next__"):

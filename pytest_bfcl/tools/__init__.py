@@ -1,1 +1,1 @@
-"""Documents of tools: their schemas, patterns in them, and how functions give them."""
+"""Documents of tools: their schemas, their patterns, and how to make them from functions."""

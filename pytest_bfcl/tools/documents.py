@@ -1,8 +1,8 @@
-"""Function documents from the shapes that tools come in: OpenAI's, Anthropic's, MCP's, or a plain JSON Schema.
+"""Function documents from the common shapes of tools: OpenAI's, Anthropic's, MCP's, or a plain JSON Schema.
 
-A document in the benchmark's own words (``"type": "dict"``) stays as it is. Everything else is JSON Schema and is
-translated: ``object`` → ``dict``, ``number`` → ``float``. References are resolved inside the document, nullable and
-alternative types are reduced to the first one (the checkers know one type a parameter).
+A document in the benchmark's own words (``"type": "dict"``) stays unchanged. Everything else is JSON Schema and is
+translated: ``object`` → ``dict``, ``number`` → ``float``. References are resolved inside the document. Of nullable and
+alternative types the first one is used, because checkers know one type a parameter.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 MAX_DEPTH = 32
-"""Levels of a schema that are followed; what lies deeper (a schema that contains itself) becomes ``any``."""
+"""Deepest level of a schema that is read; deeper ones (a schema that contains itself) become ``any``."""
 MAX_PARTS = 20_000
-"""Schemas of one tool that are followed, so that references upon references end."""
+"""Most schemas of one tool that are read, so that nested references end."""
 
 _WORDS = {"object": "dict", "number": "float", "null": "any"}
 _SCHEMA_KEYS = ("parameters", "input_schema", "inputSchema", "parametersJsonSchema")
@@ -40,7 +40,7 @@ def is_tool(value: Fields) -> bool:
 
 
 def as_document(tool: Fields) -> FunctionDoc:
-    """The document of a tool in any of the shapes; a document in the benchmark's words is returned as it is.
+    """The document of a tool in any shape; a document in the benchmark's words is returned unchanged.
 
     ``{"type": "function", "function": {…}}`` and the flat form of it (OpenAI), ``input_schema`` (Anthropic),
     ``inputSchema`` (MCP), ``{"name", "description", "parameters": <JSON Schema>}``. Raises `ValueError` for a tool
@@ -61,9 +61,10 @@ def as_document(tool: Fields) -> FunctionDoc:
 
 
 def native_document(tool: Fields) -> Parsed:
-    """The document of a tool in any provider's shape, its schema untouched. Raises `ValueError` as `as_document` does.
+    """The document of a tool in any provider's shape, with its schema unchanged. Raises `ValueError` like
+    `as_document`.
 
-    ``description`` and ``strict`` are there where the tool has them.
+    ``description`` and ``strict`` are present if the tool has them.
     """
     name, body, schema = tool_body(tool)
     document: Parsed = {"name": name, "dialect": DIALECT}
@@ -72,7 +73,7 @@ def native_document(tool: Fields) -> Parsed:
 
 
 def tool_body(tool: Fields) -> tuple[str, Fields, Fields | None]:
-    """A tool's name, the object that has its description, and the schema of its arguments; raises `ValueError`."""
+    """A tool's name, the object that has its description, and the schema of its arguments. Raises `ValueError`."""
     inner = tool.get("function")
     body: Fields = inner if isinstance(inner, Mapping) else tool
     name = body.get("name")
@@ -138,7 +139,7 @@ class _Translation:
         return result
 
     def _resolved(self, schema: Fields) -> Parsed:
-        """References followed, ``allOf`` joined, of alternatives the first that is not ``null``."""
+        """Resolves references, joins ``allOf``, takes the first alternative that is not ``null``."""
         whole = dict(schema)
         for _ in range(MAX_DEPTH):
             if isinstance(whole.get("$ref"), str):
@@ -155,7 +156,7 @@ class _Translation:
         return whole
 
     def _target(self, reference: str) -> Fields:
-        """What a reference inside the document names; anything else is an open schema."""
+        """The schema that a reference inside the document names; other references allow anything."""
         found: Any = self.root
         if not reference.startswith("#"):
             return {}
@@ -191,7 +192,7 @@ def _mappings(values: object) -> list[Fields]:
 
 
 def _joined(whole: Parsed, part: Fields) -> Parsed:
-    """Two schemas that both hold."""
+    """Two schemas combined: both must be met."""
     joined = {**part, **whole}
     for key in ("properties",):
         if isinstance(part.get(key), Mapping) and isinstance(whole.get(key), Mapping):
@@ -208,7 +209,7 @@ ToolStyle = Literal["openai", "responses", "anthropic", "gemini"]
 def to_tools(tools: Sequence[Fields], style: ToolStyle) -> list[Parsed]:
     """The same tools for another API; schemas are shared, not copied.
 
-    ``openai``: as they are. ``responses``: OpenAI's Responses. ``anthropic``: Messages. ``gemini``: one
+    ``openai``: unchanged. ``responses``: OpenAI's Responses. ``anthropic``: Messages. ``gemini``: one
     ``functionDeclarations`` list with JSON Schema. Raises `UsageError` for another style.
     """
     functions = [dict(tool["function"]) for tool in tools]
@@ -235,7 +236,7 @@ _ARGUMENTS = ("Args:", "Arguments:", "Parameters:")
 
 
 class Docstring(NamedTuple):
-    """What a docstring says: ``returned`` are property schemas by name."""
+    """The parts of a docstring: ``returned`` are property schemas by name."""
 
     description: str
     arguments: dict[str, str]
@@ -243,7 +244,7 @@ class Docstring(NamedTuple):
 
 
 def read_docstring(text: str) -> Docstring:
-    """A cleaned docstring (`inspect.getdoc`) taken apart."""
+    """A cleaned docstring (`inspect.getdoc`), parsed."""
     sections: dict[str, list[str]] = {"": []}
     current = ""
     arguments: dict[str, str] = {}

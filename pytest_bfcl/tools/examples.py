@@ -1,4 +1,4 @@
-"""An example value for a schema, in the benchmark's words or in JSON Schema: what drafts and adversaries put in."""
+"""An example value for a schema, in the benchmark's words or in JSON Schema, for drafts and adversaries."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def arguments_for(schema: Fields, say: Say) -> dict[str, Any]:
 
 
 def example_value(name: str, schema: Any, say: Say, *, root: Fields | None = None, depth: int = 0) -> Any:
-    """A value that fits a schema as far as types, bounds, patterns, alternatives and references say it.
+    """A value that fits a schema's types, bounds, patterns, alternatives and references.
 
-    ``say`` gives every text that nothing else decides; ``root`` is where references (``#/…``) lead.
+    ``say`` gives every text that nothing else decides; ``root`` resolves references (``#/…``).
     """
     if not isinstance(schema, dict) or depth > MOST_DEPTH:
         return say(name, {})
@@ -54,7 +54,7 @@ def example_value(name: str, schema: Any, say: Say, *, root: Fields | None = Non
 
 
 def _text(name: str, schema: Fields, say: Say) -> Any:
-    """The text that is said, or one that the schema takes in its place."""
+    """The proposed text, or one that the schema accepts."""
     said = say(name, schema)
     pattern, least, most = (schema.get(key) for key in ("pattern", "minLength", "maxLength"))
     if not isinstance(said, str):
@@ -70,7 +70,7 @@ def _text(name: str, schema: Fields, say: Say) -> Any:
 
 
 def _resolved(schema: Fields, root: Fields) -> dict[str, Any]:
-    """References followed, ``allOf`` joined, of alternatives the first that is not ``null``."""
+    """Resolves references, joins ``allOf``, takes the first alternative that is not ``null``."""
     whole = dict(schema)
     for _ in range(MOST_DEPTH):
         if isinstance(reference := whole.pop("$ref", None), str):
@@ -111,7 +111,7 @@ def _target(reference: str, root: Fields) -> dict[str, Any]:
 
 
 def _given(schema: Fields) -> Any:
-    """What the schema itself gives: a constant, a default, one of its values or examples."""
+    """The schema's own value: a constant, a default, one of its values or examples."""
     for key in ("const", "default"):
         if schema.get(key) not in (None, ""):  # an empty text stands for a parameter that is left out
             return schema[key]
@@ -158,7 +158,7 @@ def _is_number(value: Any) -> TypeGuard[int | float]:
 
 
 def _items(name: str, schema: Fields, say: Say, inner: dict[str, Any]) -> list[Any]:
-    """Of a list one item, or as many as it must have; of a tuple one for each place, whatever draft wrote it."""
+    """For a list one item, or its minimum; for a tuple one for each position, in any draft."""
     items, places = schema.get("items"), schema.get("prefixItems")
     if isinstance(items, list):  # up to draft 2019-09
         places, items = items, schema.get("additionalItems")

@@ -1,7 +1,7 @@
-"""Tools in JSON Schema as their author wrote them, and what is wrong with arguments by it.
+"""Tools in JSON Schema as their author wrote them, and the errors of arguments under it.
 
-The benchmark's own dialect (``"type": "dict"``) is for the benchmark's data. A document of this one says
-``"dialect": "json-schema"``; its ``parameters`` are offered as they are and judged by the package ``jsonschema``.
+The benchmark's own dialect (``"type": "dict"``) is for the benchmark's data. A document with ``"dialect":
+"json-schema"`` has ``parameters`` that are sent unchanged and judged by the package ``jsonschema``.
 """
 
 from __future__ import annotations
@@ -20,23 +20,23 @@ Dialect = Literal["bfcl", "json-schema"]
 DIALECT = "json-schema"
 MOST_SHOWN = 300
 MOST_PARTS = 20_000
-"""Parts of a schema that show its draft."""
+"""Keywords of a schema that show its draft."""
 
 
 def is_native(document: Fields) -> bool:
-    """Whether a document is of this dialect."""
+    """Whether a document has this dialect."""
     return document.get("dialect") == DIALECT and isinstance(document.get("parameters"), dict)
 
 
 def schema_problem(schema: Fields) -> str | None:
-    """What makes a schema of arguments no JSON Schema of an object, ``None`` when it is one."""
+    """Why a schema of arguments is no JSON Schema of an object; else ``None``."""
     if schema.get("type", "object") != "object":
         return f"it is the schema of {str(schema.get('type'))[:40]!r}, not of an object"
     return value_schema_problem(schema)
 
 
 def value_schema_problem(schema: Fields) -> str | None:
-    """What makes a schema no JSON Schema, ``None`` when it is one."""
+    """Why a schema is no JSON Schema; else ``None``."""
     from jsonschema.exceptions import SchemaError
     from jsonschema.validators import validator_for
 
@@ -50,7 +50,7 @@ def value_schema_problem(schema: Fields) -> str | None:
 
 
 def unresolved_reference(schema: Fields) -> str | None:
-    """The first reference of a schema that leads nowhere inside it, as a sentence; nothing is fetched."""
+    """The first reference of a schema without a target inside it, as a sentence; nothing is fetched."""
     from referencing import Registry
     from referencing.exceptions import Unresolvable
     from referencing.jsonschema import DRAFT202012
@@ -73,10 +73,9 @@ def _references(value: Any) -> Iterator[str]:
 
 
 def argument_problem(schema: Fields, arguments: Fields) -> tuple[str, str] | None:
-    """Parameter and sentence of the first thing that makes arguments invalid, ``None`` when they are valid.
+    """Parameter and sentence of the first error in arguments, ``None`` if they are valid.
 
-    A schema that cannot be applied (an unknown type, a reference that leads nowhere, outside, or in a circle) judges
-    nothing.
+    A schema that cannot be applied (an unknown type, a missing, external or circular reference) accepts everything.
     """
     from jsonschema.exceptions import UnknownType, best_match
     from referencing.exceptions import Unresolvable
@@ -93,7 +92,7 @@ def argument_problem(schema: Fields, arguments: Fields) -> tuple[str, str] | Non
 
 
 def fits_schema(schema: Fields, value: Any) -> bool:
-    """Whether any value is valid by a schema; one that cannot be applied lets nothing pass."""
+    """Whether any value is valid by a schema; one that cannot be applied accepts nothing."""
     from jsonschema.exceptions import UnknownType
     from referencing.exceptions import Unresolvable
 
@@ -104,7 +103,7 @@ def fits_schema(schema: Fields, value: Any) -> bool:
 
 
 def is_valid(schema: Fields, arguments: Fields) -> bool:
-    """Whether arguments are valid; as `argument_problem`, several times as fast because it makes no message."""
+    """Whether arguments are valid: like `argument_problem` without the message, and several times as fast."""
     from jsonschema.exceptions import UnknownType
     from referencing.exceptions import Unresolvable
 
@@ -124,7 +123,7 @@ def _errors(schema: Fields, arguments: Any) -> Iterator[Any]:
 
 
 def _draft(schema: Fields) -> Any:
-    """The draft of a schema that does not name its own: the newest in which its words mean something.
+    """The draft of a schema that names none: the newest in which its keywords have a meaning.
 
     A list under ``items`` is a tuple up to 2019-09, where ``$recursiveRef`` ends, too; ``exclusiveMinimum: true`` is
     draft 4's.
@@ -150,7 +149,7 @@ def _draft(schema: Fields) -> Any:
 
 @lru_cache(maxsize=8)
 def _bounded(kind: Any) -> Any:
-    """A draft's validator whose patterns cannot take for ever; one that is not taken judges nothing."""
+    """A draft's validator with linear-time patterns; a refused pattern accepts everything."""
     from jsonschema import ValidationError
     from jsonschema.validators import extend
 

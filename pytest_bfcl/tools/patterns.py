@@ -1,8 +1,8 @@
-"""Regular expressions that somebody else wrote, searched in texts that somebody else wrote, in bounded time.
+"""Untrusted regular expressions, searched in untrusted texts in bounded time.
 
-`re` backtracks: one short pattern can take years. Here all ways are followed side by side (Thompson's construction), so
-the time is pattern times text. Taken is what has such a construction: characters, classes, groups, ``|``, repetitions,
-``^ $ \\b \\B``, the flags ``(?i)``, ``(?s)``, ``(?m)`` in front. References and looking around are refused.
+`re` backtracks, and one short pattern can take years. Here all paths are followed at once (Thompson's construction), so
+the time is pattern times text. Supported are characters, classes, groups, ``|``, repetitions, ``^ $ \\b \\B``, the
+flags ``(?i)``, ``(?s)``, ``(?m)`` at the start. Back-references and look-around are refused.
 """
 
 from __future__ import annotations
@@ -18,14 +18,15 @@ LONGEST_TEXT = 10_000
 """Characters of a text that are searched."""
 LONGEST_EXAMPLE = 300
 _CHARACTERS = "a1A -_./:@#+," + "".join(map(chr, range(33, 127))) + "\n\té"
-"""What an example is made of, the plainest first."""
+"""The characters of examples, plainest first."""
 
 _FLAGS = {"i": re.IGNORECASE, "s": re.DOTALL, "m": re.MULTILINE}
 _REPEAT = re.compile(r"[*+?]|\{(\d{0,3})(?:(,)(\d{0,3}))?\}")
 
 
 class _State(NamedTuple):
-    """``test`` takes a character; ``holds`` an assertion about the place; neither: ``follow`` is gone to at once."""
+    """``test`` accepts a character; ``holds`` is an assertion about the position; without either: go to ``follow`` at
+    once."""
 
     follow: tuple[int, ...]
     test: Callable[[str], object] | None = None
@@ -33,7 +34,7 @@ class _State(NamedTuple):
 
 
 Build = Callable[[int], int]
-"""Makes the states of a part that lead to the given one; the state it begins with."""
+"""Makes the states of a part that ends in the given state; returns its first state."""
 
 
 class Pattern:
@@ -54,7 +55,7 @@ class Pattern:
         self._start = build(0)
 
     def is_in(self, text: str) -> bool:
-        """Whether it is found anywhere in the first `LONGEST_TEXT` characters."""
+        """Whether it matches anywhere in the first `LONGEST_TEXT` characters."""
         text = text[:LONGEST_TEXT]
         present: set[int] = set()
         for place in range(len(text) + 1):
@@ -66,7 +67,7 @@ class Pattern:
         return False
 
     def example(self, least: int = 0) -> str | None:
-        """A text with at least this many characters in which it is found; ``None`` without one of moderate length."""
+        """A text with at least this many characters that it matches; ``None`` without one of moderate length."""
         texts = dict.fromkeys(self._reached({self._start}), "")
         for _ in range(LONGEST_EXAMPLE):
             if len(texts.get(0, "")) >= least and 0 in texts and self.is_in(texts[0]):
@@ -85,7 +86,7 @@ class Pattern:
         return test is not None and bool(test(character))
 
     def _reached(self, begin: set[int], text: str | None = None, place: int = 0) -> set[int]:
-        """The states that follow without a character; assertions hold everywhere where no text is given."""
+        """The states reached without a character; without a text all assertions count as met."""
         found, todo = set(begin), list(begin)
         while todo:
             state = self._states[todo.pop()]
@@ -204,7 +205,7 @@ class Pattern:
 
 @lru_cache(maxsize=512)
 def pattern_of(text: str) -> Pattern:
-    """Read a regular expression. Raises `ValueError` for what is none, or not among what is taken."""
+    """Read a regular expression. Raises `ValueError` for an invalid or unsupported one."""
     if len(text) > LONGEST_PATTERN:
         raise ValueError(f"a pattern has at most {LONGEST_PATTERN:,} characters")
     try:

@@ -1,4 +1,4 @@
-"""Function documents as providers want them: JSON-schema types, legal names (data spec §9)."""
+"""Function documents in providers' forms: JSON Schema types, legal names (data spec §9)."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ JSON_TYPES: dict[str, str] = {
 """Benchmark type word → JSON-schema type; anything else is sent as ``string``."""
 
 FLOAT_SENTENCE = " This is a float type value."
-"""Said of ``float`` properties, because JSON schema has only ``number`` (data spec §9)."""
+"""Note on ``float`` properties, because JSON Schema has only ``number`` (data spec §9)."""
 
 _DEPTH_LIMIT = 32
 _NAME_LIMIT = 64
 
 
 def compile_tools(functions: Sequence[Fields], style: Style = "openai") -> list[Parsed]:
-    """The documents as a ``tools`` list; the documents themselves are never changed, nor those in JSON Schema here.
+    """The documents as a ``tools`` list; the documents, also those in JSON Schema, are never changed.
 
     Styles: ``openai`` (chat completions), ``folded`` (the same for strict servers), ``responses`` and
-    ``folded_responses``, ``anthropic``,
-    ``amazon``. Names are legal on the wire (see `wire_names`). A ``response`` schema stays in place in ``openai`` and
-    ``responses`` and is folded into the description in the others. Raises `UsageError` for an unknown style.
+    ``folded_responses``, ``anthropic``, ``amazon``. Names have the form that providers accept (see `wire_names`). A
+    ``response`` schema stays in place in ``openai`` and ``responses`` and is folded into the description in the others.
+    Raises `UsageError` for an unknown style.
     """
     names = {documented: wire for wire, documented in wire_names(functions).items()}
     return [_wrap(_function(doc, names[str(doc["name"])]), doc, style) for doc in functions]
@@ -48,8 +48,8 @@ def compile_tools(functions: Sequence[Fields], style: Style = "openai") -> list[
 class CompiledTools:
     """Compiled function documents and lists of them, so that each is compiled and encoded once.
 
-    Documents are recognised by their name, description and the identity of their schemas (which are never changed
-    after loading): conversations about the same classes share theirs. ``size`` is the number of lists held.
+    Documents are recognised by name, description and the identity of their schemas, which never change after loading;
+    conversations about the same classes share theirs. ``size`` is the number of lists held.
     """
 
     def __init__(self, style: Style = "openai", size: int = 128) -> None:
@@ -60,10 +60,10 @@ class CompiledTools:
         self._latest: _Compiled | None = None
 
     def of(self, functions: Sequence[Fields], *, kept: bool = True) -> list[Parsed]:
-        """`compile_tools` of these documents; shared, not to be changed.
+        """`compile_tools` of these documents; shared, do not change it.
 
-        ``kept``: whether they will be asked for again, as in every step of a conversation. Entries of one request have
-        their own documents, and looking for them would take as long as compiling.
+        ``kept``: they will be needed again, as in every step of a conversation. Entries of one request have their own
+        documents, and a lookup would take as long as compiling.
         """
         if kept:
             self._latest = self._find(functions)
@@ -74,7 +74,7 @@ class CompiledTools:
         return tools
 
     def text(self, functions: Sequence[Fields], tools: object = None) -> str:
-        """The same as JSON text, which is most of a native request's body; ``tools`` is what `of` gave for it."""
+        """The same as JSON text, most of a native request's body; ``tools`` is the result of `of`."""
         latest = self._latest
         return latest.text if latest is not None and latest.tools is tools else self._find(functions).text
 
@@ -97,7 +97,7 @@ class CompiledTools:
 
 
 def json_text(value: object) -> str:
-    """JSON of what is sent; pydantic's writer takes a quarter of the time of Python's."""
+    """JSON of a request's part; pydantic's writer takes a quarter of the time of Python's."""
     import pydantic_core
 
     try:
@@ -111,7 +111,7 @@ _Key = tuple[Any, Any, int, int]
 
 @dataclass(frozen=True, slots=True)
 class _Compiled:
-    """``documents`` are held so that the identities in their key are not used again."""
+    """``documents`` are held so that the identities in their key are not reused."""
 
     documents: tuple[Fields, ...]
     tools: Any
@@ -127,7 +127,7 @@ def _joined(texts: Iterable[str]) -> str:
 
 
 def _keep(held: OrderedDict[Any, _Compiled], key: object, value: _Compiled, size: int) -> _Compiled:
-    """Put at the end; the first one, unused for longest, is dropped."""
+    """Added at the end; the first one, unused for longest, is removed."""
     if len(held) >= size:
         held.popitem(last=False)
     held[key] = value
