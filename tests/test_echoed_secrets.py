@@ -157,7 +157,7 @@ FORMATS = ("badge", "every-eval-ever", "hf-eval-results", "inspect", "latex", "l
 MADE_OF_A_RUN = [
     *(["export", "run", "--format", name, "-o", f"as/{name}"] for name in FORMATS),
     ["export", "run", "--data", "bundled", "-o", "as/official"],
-    ["export", "run", "--data", "bundled", "--official", "--csv-only", "-o", "as/csv"],
+    ["export", "run", "--data", "bundled", "--official", "--layout", "csv", "-o", "as/csv"],
     ["export", "run", "--table", "as/table.csv"],
     ["export", "report", "run"],
     ["comment", "run", "-o", "as/comment.md"],

@@ -55,7 +55,7 @@ OTHERS_VERBS = {
     "split": "pytest-bfcl new split DATA -o FILE",
     "baseline": "pytest-bfcl comment baseline -o DIR",
     "wire": "pytest --model SPEC -m wire runs the checks; pytest-bfcl doctor wire --list explains them",
-    "audit-parser": "pytest-bfcl doctor parser vllm:NAME",
+    "audit-parser": "pytest-bfcl doctor wire --parser vllm:NAME",
     "evaluate": "pytest --model PROVIDER:NAME asks and judges in one run; outputs you have: pytest-bfcl score PATH",
     "eval": "outputs you have: pytest-bfcl score PATH; a model: pytest --model PROVIDER:NAME",
     "scores": "pytest-bfcl leaderboard RUN… -o DIR",

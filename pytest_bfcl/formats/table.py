@@ -16,7 +16,7 @@ from typing import Any, Literal
 from pytest_bfcl import entry_points
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.formats.decoders import HANDLERS, SERVED, Decoder, handler_name, reference_reading
-from pytest_bfcl.formats.families import families, family_of
+from pytest_bfcl.formats.families import family_of
 from pytest_bfcl.formats.served import calls_of, texts_of
 from pytest_bfcl.formats.thinking import Thinking
 from pytest_bfcl.json_types import Fields
@@ -155,13 +155,6 @@ def find_decoder(name: str) -> Decoder:
             f"unknown decoder {name!r}; {instead_of(name, [*SERVED, *map(handler_name, HANDLERS), *FORMATS])}"
         )
     return found
-
-
-def decoder_of_parser(engine: str, parser: str) -> Decoder | None:
-    """The decoder of the format that an engine's parser reads; ``None`` where we have none."""
-    rows = families().values()
-    row = next((each for each in rows if each.parser(engine) == parser), None)
-    return find_decoder(row.format) if row is not None else None
 
 
 @cache

@@ -82,7 +82,7 @@ def test_trained_entries_are_marked_everywhere(
     page = (project.path / "board/index.html").read_text()
     assert f"the model was trained on {trained} of these 20 entries" in page
     for official in ([], ["--official"]):
-        assert main(["export", "seen", "--csv-only", "-o", "csv", *official]) == 0
+        assert main(["export", "seen", "--layout", "csv", "-o", "csv", *official]) == 0
         tables = [path.read_text() for path in (project.path / "csv").glob("*.csv")]
         rows = [line for text in tables for line in text.splitlines() if "oracle" in line]
         assert rows

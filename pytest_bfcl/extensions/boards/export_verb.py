@@ -42,7 +42,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--layout", choices=("official", "csv"), default="official", help="result/ and score/, or only the CSV files"
     )
-    parser.add_argument("--csv-only", action="store_true", help="the same as --layout csv")
     parser.add_argument("--official", action="store_true", help="the reference's arithmetic and CSV format, exactly")
     parser.add_argument(
         "--as", dest="names", action="append", default=[], metavar="[MODEL=]NAME",
@@ -86,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
             return wrong
     if args.out.suffix in (".csv", ".parquet", ".json", ".jsonl") and not args.out.is_dir():
         raise UsageError(f"-o {args.out} is a folder's place; one file: --table {args.out.with_suffix('.csv')}")
-    csv_only = args.csv_only or args.layout == "csv"
+    csv_only = args.layout == "csv"
     sources = [_Source(path, args.data, args.spelling, args.decoder) for path in args.runs]
     names = _names(args.names, [model for source in sources for model in source.models]) if args.names else {}
     _refuse_same_names(sources, names)

@@ -14,7 +14,6 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
@@ -209,58 +208,6 @@ MOST_SHRINKS = 400
 T = TypeVar("T")
 
 Cuts = tuple[int, ...]
-Found = list[tuple[str, Any]] | str
-"""Names and parsed arguments, or the parser's failure in words."""
-
-
-@dataclass(frozen=True, slots=True)
-class StreamedText:
-    """What a parser made of one text.
-
-    ``whole``: of the unstreamed text; ``splits``: how many were tried, ``failing`` of them came to something else;
-    ``deltas`` and ``streamed``: the smallest of those that cut the text at all, and what it came to. ``by_tokens``:
-    whether it fails token by token, as servers stream.
-    """
-
-    whole: Found
-    splits: int = 0
-    failing: int = 0
-    by_tokens: bool = False
-    deltas: tuple[str, ...] = ()
-    streamed: Found = field(default_factory=list)
-
-
-def calls_or_failure(read: Callable[[], Calls]) -> Found:
-    """The calls, or the failure as text."""
-    try:
-        return pairs_of(read())
-    except DecodeError as error:
-        return str(error)
-
-
-def under_every_split(parser: InstalledParser, text: str, functions: Sequence[Fields] = ()) -> StreamedText:
-    """The parser on one text, whole and cut at every single place, evenly, and by tokens.
-
-    A parser that raises on the whole text is expected to find nothing in a stream.
-    """
-    whole = calls_or_failure(lambda: parser.whole(text, functions))
-    wanted: Found = [] if isinstance(whole, str) else whole
-
-    def wrong(splits: Sequence[Cuts]) -> list[tuple[Cuts, Found]]:
-        streamed = parser.streamed(text, functions, splits)
-        told = [(cuts, _calls_or_error(each)) for cuts, each in zip(splits, streamed, strict=True)]
-        return [(cuts, found) for cuts, found in told if found != wanted]
-
-    atoms = parser.atoms(text, functions)
-    splits = splits_of(atoms)
-    failing = wrong(splits)
-    if not failing:
-        return StreamedText(whole, len(splits))
-    smallest, found = min(failing, key=lambda each: (not each[0], len(each[0]), each[0]))
-    smallest, found = shrunk(smallest, found, wrong)
-    deltas = deltas_of(atoms, smallest)
-    by_tokens = any(cuts == token_cuts(atoms) for cuts, _ in failing)
-    return StreamedText(whole, len(splits), len(failing), by_tokens, deltas, found)
 
 
 def splits_of(atoms: Sequence[str]) -> list[Cuts]:
@@ -307,7 +254,3 @@ def shrunk(cuts: Cuts, found: T, wrong: Callable[[Sequence[Cuts]], list[tuple[Cu
         else:
             size //= 2
     return cuts, found
-
-
-def _calls_or_error(streamed: Calls | DecodeError) -> Found:
-    return str(streamed) if isinstance(streamed, DecodeError) else calls_or_failure(lambda: streamed)

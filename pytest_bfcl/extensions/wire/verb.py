@@ -11,11 +11,11 @@ from __future__ import annotations
 import argparse
 import json
 import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.json_types import Fields
 from pytest_bfcl.plain_text import say, shortened
 
 if TYPE_CHECKING:
@@ -99,7 +99,9 @@ def cut_everywhere(name: str, format_name: str | None, lines: str | None) -> int
         raise UsageError(f"--format {format_name}: {instead_of(format_name, sorted(writings()))}")
     target = target_of(name)
     if lines is not None:
-        batteries = {"texts of " + lines: _recorded(Path(lines))}
+        batteries = {f"texts of {lines}": list(_recorded(Path(lines)))}
+        if not any(batteries.values()):
+            raise UsageError(f"{lines} holds no texts: lines have text or output")
     else:
         formats = [format_name] if format_name is not None else formats_of(target)
         if not formats:
@@ -126,16 +128,23 @@ def _tell(cut: Cut) -> None:
     say(f"    deltas  {shown}{' …' if len(cut.deltas) > SHOWN else ''}")
 
 
-def _recorded(path: Path) -> list[Written]:
-    from pytest_bfcl.extensions.formats.audit_parser_verb import recorded_texts
+def _recorded(path: Path) -> Iterator[Written]:
+    """The texts of a file, with the tools they were given. Raises `UsageError`."""
     from pytest_bfcl.extensions.wire.cutting import Written
     from pytest_bfcl.extensions.wire.requests import Tool
+    from pytest_bfcl.runs.lines import read_json_lines
 
-    def tools(functions: list[Fields]) -> tuple[Tool, ...]:
-        return tuple(
-            Tool(str(each.get("name")), each.get("parameters"), each.get("description", "")) for each in functions
-        )
-
-    return [
-        Written(each.where, each.text, (), tools=tools(each.functions), known=False) for each in recorded_texts(path)
-    ]
+    try:
+        for line in read_json_lines(path):
+            text = line.value.get("text", line.value.get("output"))
+            listed = line.value.get("tools") or line.value.get("function") or ()
+            documents = [each.get("function", each) for each in listed if isinstance(each, dict)]
+            tools = tuple(
+                Tool(str(each.get("name")), each.get("parameters"), each.get("description", ""))
+                for each in documents
+                if isinstance(each, dict)
+            )
+            if isinstance(text, str) and text:
+                yield Written(str(line.value.get("id") or f"line {line.number}"), text, (), tools=tools, known=False)
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror or error}") from error

@@ -100,7 +100,7 @@ def test_what_has_no_overall_has_no_rank_in_the_files(tmp_path: Path) -> None:
     assert (ranks[PART], ranks[FORMATS]) == ("N/A", "N/A")
     # Every category of the run that was stopped has answers, and more of them are right than the oracle's here.
     assert {(row["Rank"], row["Overall Acc"]) for row in rows if row["Model"] == HALTED} == {("N/A", "N/A")}
-    assert main(["export", *map(str, unequal(tmp_path / "again")), "-o", str(tmp_path / "csv"), "--csv-only"]) == 0
+    assert main(["export", *map(str, unequal(tmp_path / "again")), "-o", str(tmp_path / "csv"), "--layout", "csv"]) == 0
     with open(tmp_path / "csv" / "data_overall.csv", encoding="utf-8") as file:
         assert {row["Model"]: row["Rank"] for row in csv.DictReader(file)} == ranks
     assert f"{FORMATS}" in text(page)

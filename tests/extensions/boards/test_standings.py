@@ -102,6 +102,6 @@ def test_export_writes_folders_and_files(tmp_path: Path, capsys: pytest.CaptureF
     assert "8 files for 1 model written" in capsys.readouterr().out
     assert (out / "score" / "data_overall.csv").read_text().splitlines()[1].startswith("1,0.42%,openai:tiny@fc")
     # The score folder alone gives the same scores, without cost and latency.
-    assert main(["export", str(out / "score"), "-o", str(tmp_path / "again"), "--official", "--csv-only"]) == 0
+    assert main(["export", str(out / "score"), "-o", str(tmp_path / "again"), "--official", "--layout", "csv"]) == 0
     again = (tmp_path / "again" / "data_non_live.csv").read_text()
     assert again.replace("openai_tiny@fc", "openai:tiny@fc") == (out / "score" / "data_non_live.csv").read_text()

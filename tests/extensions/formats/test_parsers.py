@@ -7,13 +7,11 @@ import os
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from pytest_bfcl.cli import main
 from pytest_bfcl.extensions.formats import installed_parser as installed
-from pytest_bfcl.extensions.formats.installed_parser import splits_of, token_cuts, under_every_split
+from pytest_bfcl.extensions.formats.installed_parser import splits_of, token_cuts
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.formats.own_calls import own_calls
 from pytest_bfcl.formats.table import find_decoder
@@ -188,52 +186,6 @@ def test_the_splits() -> None:
     assert len(splits_of(["x"] * 100_000)) < 1_600
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "deltas"),
-    [("right", ONE + ONE, 0), ("cut", ONE, 3), ("two", ONE + ONE, 2), ("raises", ONE, 2)],
-)
-def test_the_smallest_split_that_fails(name: str, text: str, deltas: int) -> None:
-    told = under_every_split(installed.installed_parser(f"vllm:{name}"), text, DOCS)
-    assert told.whole == [("tea_brew", {"cups": 2})] * text.count("<call>")
-    assert len(told.deltas) == deltas
-    assert told.splits > 50
-    if deltas:
-        assert "".join(told.deltas) == text
-        assert told.streamed != told.whole
-        assert 0 < told.failing < told.splits
-    assert told.by_tokens is (name == "raises")
-    if name == "cut":
-        assert told.deltas[0].endswith("{")
-        assert told.deltas[1] == '"'
-
-
-def test_the_verb(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = tmp_path / "texts.jsonl"
-    hermes = f"<tool_call>\n{ONE[6:-7]}\n</tool_call>"
-    lines: list[dict[str, Any]] = [
-        {"id": "tea", "text": ONE, "tools": [{"type": "function", "function": DOCS[0]}]},
-        {"output": hermes, "function": DOCS}, {"output": [{"f": "{}"}]},
-    ]  # fmt: skip
-    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
-
-    def told(*arguments: str) -> tuple[int, str]:
-        code = main(["doctor", "parser", *arguments, "--lines", str(file)])
-        return code, capsys.readouterr().out
-
-    code, shown = told("vllm:right")
-    assert code == 0
-    assert "vllm:right on 2 texts: no decoder of ours" in shown
-    code, shown = told("vllm:cut", "--decoder", "hermes")
-    assert code == 1
-    assert "decoder hermes finds the same in 0 of them" in shown
-    assert "1 texts read alike in all of them, 1 do not (" in shown
-    assert r'{" | "\"" | ' in shown
-    code, shown = told("vllm:right", "--decoder", "vllm:right+stream", "--json")
-    assert [json.loads(line)["failing"] for line in shown.splitlines()] == [0, 0]
-    assert main(["doctor", "parser", "hermes", "--lines", str(file)]) == 2
-    assert "vllm:hermes or sglang:hermes" in capsys.readouterr().err
-
-
 REAL = os.environ.get("BFCL_VLLM")
 
 
@@ -251,5 +203,6 @@ def test_parsers_of_vllm(monkeypatch: pytest.MonkeyPatch) -> None:
     }.items():
         parser = installed.installed_parser(f"vllm:{name}")
         assert installed.pairs_of(parser.whole(text, DOCS)) == [("tea_brew", {"cups": 2})], name
-        assert under_every_split(parser, text, DOCS).splits > 20
+        splits = splits_of(parser.atoms(text, DOCS))
+        assert parser.streamed(text, DOCS, splits) == [parser.whole(text, DOCS)] * len(splits), name
         parser.close()
