@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import heapq
-import itertools
 import json
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
@@ -73,11 +71,63 @@ class Incoming:
     retry_after_s: float | None = None
 
 
-class HttpTransport:
-    """The real network, through a model's endpoint: its key, headers, limits and proxies."""
+class WireClient:
+    """Asks an endpoint, with its key, headers, limits and proxies, and keeps what comes back.
 
-    def __init__(self, server: Endpoint) -> None:
+    At most ``concurrency`` requests are open at once; an answer is complete within ``limit_s``.
+    """
+
+    def __init__(self, server: Endpoint, *, concurrency: int = 32, limit_s: float = 600.0) -> None:
         self.server = server
+        self.concurrency = concurrency
+        self.limit_s = limit_s
+        self._slots = asyncio.Semaphore(concurrency)
+
+    async def post(self, path: str, body: object, *, leave_after: int | None = None) -> Exchange:
+        """Post ``body`` (bytes as they are, everything else as JSON).
+
+        ``leave_after``: close the connection once so many bytes have arrived. Trouble is part of the exchange; nothing
+        is raised for what the network or the server does.
+        """
+        content = body if isinstance(body, bytes) else json.dumps(body).encode()
+        async with self._slots:
+            return await self._exchange(path, content, BYTES_LIMIT + 1 if leave_after is None else leave_after)
+
+    async def _exchange(self, path: str, content: bytes, enough: int) -> Exchange:
+        import aiohttp
+
+        began, first, data = time.perf_counter(), None, bytearray()
+        incoming: Incoming | None = None
+        trouble: Trouble | None = None
+        said = ""
+        try:
+            async with (
+                asyncio.timeout(self.limit_s),
+                self.open(path, content) as incoming,
+                contextlib.aclosing(incoming.chunks) as chunks,
+            ):
+                async for chunk in chunks:
+                    first = first or time.perf_counter()
+                    data += chunk
+                    if len(data) >= enough:
+                        break
+        except TimeoutError as error:
+            trouble, said = "timeout", str(error) or f"no complete answer within {self.limit_s:g} s"
+        except (OSError, aiohttp.ClientError) as error:
+            trouble, said = "cut" if incoming is not None else "unreachable", str(error) or type(error).__name__
+        if len(data) > BYTES_LIMIT:
+            del data[KEPT_OF_TOO_LONG:]
+            trouble, said = "too_long", f"the answer is longer than {BYTES_LIMIT} bytes"
+        now = time.perf_counter()
+        exchange = Exchange(
+            path, content, received=bytes(data), trouble=trouble, said=redact(said), seconds=now - began,
+            first_s=(first or now) - began,
+        )  # fmt: skip
+        if incoming is None:
+            return exchange
+        return replace(
+            exchange, status=incoming.status, content_type=incoming.content_type, retry_after_s=incoming.retry_after_s
+        )
 
     @asynccontextmanager
     async def open(self, path: str, content: bytes) -> AsyncIterator[Incoming]:
@@ -87,10 +137,11 @@ class HttpTransport:
         """
         address = self.server.address(path.lstrip("/"))
         response = await self.server.connected().post(address, data=content, allow_redirects=False)
+        wait_s = None
+        with contextlib.suppress(ValueError):
+            wait_s = max(0.0, float(response.headers.get("retry-after", "")))
         try:
-            headers = response.headers
-            wait_s = _seconds(headers.get("retry-after", ""))
-            yield Incoming(response.status, headers.get("content-type", ""), _pieces(response), wait_s)
+            yield Incoming(response.status, response.headers.get("content-type", ""), _pieces(response), wait_s)
         finally:
             response.release() if response.content.at_eof() else response.close()
 
@@ -102,111 +153,3 @@ class HttpTransport:
 async def _pieces(response: aiohttp.ClientResponse) -> AsyncGenerator[bytes, None]:
     async for chunk in response.content.iter_any():
         yield chunk
-
-
-def _seconds(text: str) -> float | None:
-    try:
-        return max(0.0, float(text))
-    except ValueError:
-        return None
-
-
-class WireClient:
-    """Asks and keeps. At most ``concurrency`` requests are open at once; an answer is complete within ``limit_s``."""
-
-    def __init__(self, transport: HttpTransport, *, concurrency: int = 32, limit_s: float = 600.0) -> None:
-        self.transport = transport
-        self.concurrency = concurrency
-        self.limit_s = limit_s
-        self._slots = _Slots(concurrency)
-
-    async def post(self, path: str, body: object, *, leave_after: int | None = None, depth: int = 0) -> Exchange:
-        """Post ``body`` (bytes as they are, everything else as JSON).
-
-        ``leave_after``: close the connection once so many bytes have arrived. Trouble is part of the exchange; nothing
-        is raised for what the network or the server does. ``depth``: requests that came before this one in its
-        conversation; who has come far waits for nobody who begins, so that the longest conversation ends no later than
-        it has to.
-        """
-        content = body if isinstance(body, bytes) else json.dumps(body).encode()
-        async with self._slots.slot(depth):
-            return await self._exchange(path, content, leave_after)
-
-    async def _exchange(self, path: str, content: bytes, leave_after: int | None) -> Exchange:
-        import aiohttp
-
-        began, got = time.perf_counter(), _Received()
-        trouble: Trouble | None = None
-        said = ""
-        try:
-            async with asyncio.timeout(self.limit_s), self.transport.open(path, content) as incoming:
-                await got.take(incoming, leave_after)
-        except TimeoutError as error:
-            trouble, said = "timeout", str(error) or f"no complete answer within {self.limit_s:g} s"
-        except (OSError, aiohttp.ClientError) as error:
-            trouble, said = "cut" if got.status else "unreachable", str(error) or type(error).__name__
-        if len(got.data) > BYTES_LIMIT:
-            del got.data[KEPT_OF_TOO_LONG:]
-            trouble, said = "too_long", f"the answer is longer than {BYTES_LIMIT} bytes"
-        now = time.perf_counter()
-        return Exchange(
-            path, content, got.status, got.content_type, bytes(got.data), trouble, redact(said), now - began,
-            (got.first or now) - began, got.retry_after_s,
-        )  # fmt: skip
-
-
-@dataclass(slots=True)
-class _Received:
-    """What has arrived of one answer."""
-
-    status: int = 0
-    content_type: str = ""
-    retry_after_s: float | None = None
-    data: bytearray = field(default_factory=bytearray)
-    first: float | None = None
-
-    async def take(self, incoming: Incoming, leave_after: int | None) -> None:
-        self.status, self.content_type = incoming.status, incoming.content_type
-        self.retry_after_s = incoming.retry_after_s
-        enough = BYTES_LIMIT + 1 if leave_after is None else leave_after
-        async with contextlib.aclosing(incoming.chunks) as chunks:
-            async for chunk in chunks:
-                self.first = self.first or time.perf_counter()
-                self.data += chunk
-                if len(self.data) >= enough:
-                    return
-
-
-class _Slots:
-    """A number of places, given to who has come farthest and then to who came first."""
-
-    def __init__(self, count: int) -> None:
-        self._free = count
-        self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
-        self._numbers = itertools.count()
-
-    @asynccontextmanager
-    async def slot(self, depth: int) -> AsyncIterator[None]:
-        if not self._free:
-            place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            heapq.heappush(self._waiting, (-depth, next(self._numbers), place))
-            try:
-                await place
-            except asyncio.CancelledError:
-                if place.done() and not place.cancelled():  # it was given in the same moment
-                    self._give()
-                raise
-        else:
-            self._free -= 1
-        try:
-            yield
-        finally:
-            self._give()
-
-    def _give(self) -> None:
-        while self._waiting:
-            place = heapq.heappop(self._waiting)[2]
-            if not place.done():
-                place.set_result(None)
-                return
-        self._free += 1

@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 
 from pytest_bfcl.extensions.wire.checks import checks_for
-from pytest_bfcl.extensions.wire.client import HttpTransport, Place, WireClient
+from pytest_bfcl.extensions.wire.client import Place, WireClient
 from pytest_bfcl.extensions.wire.outcome import Outcome, summed
 from pytest_bfcl.extensions.wire.probe import DIALECTS, Conduct, Line, NotCalled, NotHeld, Probe
 from pytest_bfcl.extensions.wire.row import Check
@@ -86,7 +86,7 @@ class Examiner:
         self, check: Check, *, alone: bool = False, again: bool = False, unstreamed: bool = False
     ) -> Outcome:
         """``again``: a fault is looked for a second time; ``unstreamed``: in that form only."""
-        how: Parsed = {"optional": check.optional, "again": again, "unstreamed": unstreamed, "chain": check.chain}
+        how: Parsed = {"optional": check.optional, "again": again, "unstreamed": unstreamed}
         probes = [Probe(self.line, check.name, number, **how) for number in range(self.line.conduct.repeat)]
         async with self._floor.place(alone=alone):
             if alone:
@@ -101,7 +101,7 @@ class Examiner:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        await self.line.client.transport.aclose()
+        await self.line.client.aclose()
 
 
 async def _attempt(check: Check, probe: Probe) -> Outcome:
@@ -148,7 +148,7 @@ class _Floor:
 def examiner_of(place: Place, settings: Settings) -> Examiner:
     """The checks of the place's API over HTTP, run as the settings say: attempts, concurrency, limits, retries."""
     client = WireClient(
-        HttpTransport(place.server),
+        place.server,
         concurrency=settings.first_concurrency,
         limit_s=min(settings.timeout_s, settings.request_limit_s),
     )

@@ -150,19 +150,18 @@ class Line:
 class Probe:
     """One attempt of the check ``name``. ``called`` shows whether any answer held a call: without one nothing can
     have held. ``optional``: a 4xx is `Refused`. ``again``: a fault is looked for a second time, alone. ``unstreamed``:
-    streams are broken, no request is streamed. ``chain``: requests that will follow one another.
+    streams are broken, no request is streamed.
     """
 
     def __init__(
         self, line: Line, name: str, attempt: int, *, optional: bool = False, again: bool = False,
-        unstreamed: bool = False, chain: int = 0,
+        unstreamed: bool = False,
     ) -> None:  # fmt: skip
         self.line = line
         self.attempt = attempt
         self.optional = optional
         self.again = again
         self.unstreamed = unstreamed
-        self.chain = chain
         self.api = line.dialect.name
         self.conduct = line.conduct
         self.called = False
@@ -192,9 +191,7 @@ class Probe:
         Raises `AdapterError` for what says nothing of the server's behaviour: nobody there, no key, no quota.
         """
         for attempt in range(self.conduct.retries + 1):
-            exchange = await self.line.client.post(
-                self.line.dialect.path, body, leave_after=leave_after, depth=self.chain + len(self.exchanges)
-            )
+            exchange = await self.line.client.post(self.line.dialect.path, body, leave_after=leave_after)
             if exchange.says_wrong or (exchange.status not in _RETRIED and exchange.trouble != "unreachable"):
                 break
             if attempt < self.conduct.retries:

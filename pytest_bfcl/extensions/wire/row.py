@@ -168,8 +168,8 @@ class Check:
 
     ``after``: checks without which this one means nothing; when one of them is broken, this one is not judged.
     ``optional``: a server may refuse the request here with a clean 4xx. ``alone``: nothing else runs next to it.
-    ``streamed``: it is about streams and nothing else. ``chain``: this number of requests follow one another; it goes
-    first."""
+    ``streamed``: it is about streams and nothing else.
+    """
 
     name: str
     rule: Rule
@@ -180,7 +180,6 @@ class Check:
     alone: bool = False
     group: str = ""
     streamed: bool = False
-    chain: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,7 +248,7 @@ class Row:
 
 _ROOTS = ("blocks_message", "blocks_fields", "blocks_input")
 _EVENTS = ("blocks_stream", "blocks_order", "blocks_indexes", "blocks_deltas", "blocks_inputs")
-_OWN = ("alone", "streamed", "chain", "form", "gate")
+_OWN = ("alone", "streamed", "form", "gate")
 
 
 @cache

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from pytest_bfcl.extensions.wire.checks import checks_for
-from pytest_bfcl.extensions.wire.client import HttpTransport, Place, WireClient
+from pytest_bfcl.extensions.wire.client import Place, WireClient
 from pytest_bfcl.extensions.wire.examiner import Examiner
 from pytest_bfcl.extensions.wire.outcome import Outcome
 from pytest_bfcl.extensions.wire.probe import DIALECTS, Conduct, Line
@@ -41,7 +41,7 @@ def examine(
     server: Reference, api: Api = "chat", names: Iterable[str] | None = None, **conduct: Any
 ) -> dict[str, Outcome]:
     """Without a network."""
-    return outcomes_of(lambda: WireClient(Direct(server), concurrency=64, limit_s=20.0), api, names, conduct)
+    return outcomes_of(lambda: Direct(server), api, names, conduct)
 
 
 def place_of(url: str, api: Api = "chat", *, key: str = "", **settings: Any) -> Place:
@@ -60,7 +60,7 @@ def examine_http(
 ) -> dict[str, Outcome]:  # fmt: skip
     """The same over HTTP."""
     place = place_of(url, api, key=key)
-    return outcomes_of(lambda: WireClient(HttpTransport(place.server), limit_s=limit_s), api, names, conduct)
+    return outcomes_of(lambda: WireClient(place.server, limit_s=limit_s), api, names, conduct)
 
 
 def states(outcomes: dict[str, Outcome], state: str) -> set[str]:

@@ -18,7 +18,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from pytest_bfcl.extensions.wire.client import HttpTransport, Incoming
+from pytest_bfcl.extensions.wire.client import Incoming, WireClient
+from pytest_bfcl.models.endpoint import Endpoint
+from pytest_bfcl.settings import Settings
 
 Json = dict[str, Any]
 
@@ -598,15 +600,15 @@ class Reference:
             self.stage("release", lambda server, finished: server.slots.release())(self, finished)
 
 
-class Direct(HttpTransport):
-    """A transport that asks a `Reference` without a network."""
+class Direct(WireClient):
+    """A client that asks a `Reference` without a network."""
 
     def __init__(self, server: Reference) -> None:
+        super().__init__(
+            Endpoint("http://nowhere.invalid", Settings(), key_variable="NONE"), concurrency=64, limit_s=20.0
+        )
         self.reference = server
 
     @asynccontextmanager
     async def open(self, path: str, content: bytes) -> AsyncIterator[Incoming]:
         yield await self.reference.serve(path, content)
-
-    async def aclose(self) -> None:
-        """Nothing to close."""

@@ -17,7 +17,6 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.extensions.wire.checks.sdks import own_reading, requests
-from pytest_bfcl.extensions.wire.client import WireClient
 from pytest_bfcl.extensions.wire.probe import DIALECTS, Conduct, Line, Probe
 from pytest_bfcl.extensions.wire.replies import CALLS, LENGTH, STOP, Reply
 from pytest_bfcl.extensions.wire.row import Api
@@ -35,7 +34,7 @@ pytestmark = [
 
 def recorded(api: Api, size: int) -> list[Reply]:
     async def work() -> list[Reply]:
-        line = Line(WireClient(Direct(Reference(size=size))), DIALECTS[api](), "m", Conduct())
+        line = Line(Direct(Reference(size=size)), DIALECTS[api](), "m", Conduct())
         probe = Probe(line, "ai", 0)
         return [await probe.reply(request, stream=stream) for request in requests(probe) for stream in (False, True)]
 

@@ -11,7 +11,7 @@ import pytest
 from aiohttp import web
 
 from pytest_bfcl.extensions.wire.checks import checks_for
-from pytest_bfcl.extensions.wire.client import HttpTransport, Place, WireClient
+from pytest_bfcl.extensions.wire.client import Place, WireClient
 from pytest_bfcl.extensions.wire.outcome import record_of
 from pytest_bfcl.extensions.wire.row import APIS, Api
 from pytest_bfcl.failures import UsageError
@@ -215,9 +215,9 @@ def test_query_and_password_travel_with_the_request() -> None:
         return web.json_response({})
 
     async def send(url: str) -> None:
-        transport = HttpTransport(place_of(url.replace("http://", "http://user:word@") + "?version=2", key=KEY).server)
-        await WireClient(transport).post("/responses", {})
-        await transport.aclose()
+        client = WireClient(place_of(url.replace("http://", "http://user:word@") + "?version=2", key=KEY).server)
+        await client.post("/responses", {})
+        await client.aclose()
 
     with http(look) as url:
         asyncio.run(send(url))
