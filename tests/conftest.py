@@ -15,7 +15,7 @@ import pytest
 
 from pytest_bfcl.dataset.loading import DataSet
 from pytest_bfcl.dataset.opening import open_dataset
-from pytest_bfcl.extensions.vector_memory.weights import weights_folder
+from pytest_bfcl.extensions.vector_memory.embedding import weights_folder
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.fetching.official import cache_root, fetch, fetched_folder
 

@@ -18,7 +18,7 @@ from pytest_bfcl.endings import (
     problem_of,
 )
 from pytest_bfcl.failures import Verdict
-from pytest_bfcl.formats.said import begins_call, may_hold_thoughts, said
+from pytest_bfcl.formats.thinking import begins_call, may_hold_thoughts, said
 
 if TYPE_CHECKING:
     from pytest_bfcl.transcript import Reply, Transcript

@@ -13,8 +13,7 @@ import os
 from typing import Any
 
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.formats.families import VERSIONS, families, family_of, nearest_families
-from pytest_bfcl.formats.table import find_decoder, registered_format
+from pytest_bfcl.formats.table import VERSIONS, families, family_of, find_decoder, nearest_families, registered_format
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.models.prices import listed_price, lists
 from pytest_bfcl.models.registry import ProviderInfo, create_model, list_providers

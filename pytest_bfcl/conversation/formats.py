@@ -8,8 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.decoding import call_texts
-from pytest_bfcl.formats.own_calls import call_ids, decoded_calls
-from pytest_bfcl.formats.reading import TextReading, model_name, without_thoughts
+from pytest_bfcl.formats.reading import TextReading, call_ids, decoded_calls, model_name, without_thoughts
 from pytest_bfcl.formats.table import find_decoder, registered_format
 from pytest_bfcl.transcript import Mode, Reply, ToolCall, arguments_text
 

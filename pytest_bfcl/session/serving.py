@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from pytest_bfcl import entry_points
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.formats.families import family_of
+from pytest_bfcl.formats.table import family_of
 from pytest_bfcl.models import ModelSpec, parse_spec
 from pytest_bfcl.models.registry import LOCAL_SERVERS
 from pytest_bfcl.settings import Settings

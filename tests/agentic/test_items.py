@@ -178,9 +178,9 @@ def test_web_search_over_the_local_site_and_replayed(bench: Bench) -> None:
 
 def test_without_weights_the_vector_memory_is_skipped(bench: Bench) -> None:
     bench.pytester.makeconftest(
-        "from pytest_bfcl.extensions.vector_memory import weights\n"
         "from pytest_bfcl.extensions.vector_memory import embedding\n"
-        "weights.weights_folder = lambda: None\n"
+        "from pytest_bfcl.extensions.vector_memory import embedding\n"
+        "embedding.weights_folder = lambda: None\n"
         "embedding.find_spec = lambda name: None\n"
     )
     result = bench.run("--bfcl-categories", "memory_vector", "-rs", model="oracle:")

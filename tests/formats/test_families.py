@@ -7,10 +7,18 @@ import re
 import pytest
 
 from pytest_bfcl.formats.decoders import HANDLERS, SERVED
-from pytest_bfcl.formats.families import families, family_of, nearest_families, resembles
 from pytest_bfcl.formats.reading import TextReading
 from pytest_bfcl.formats.served import NOTATIONS, TELLING, server_reading
-from pytest_bfcl.formats.table import FORMATS, find_decoder, registered_format, registered_models
+from pytest_bfcl.formats.table import (
+    FORMATS,
+    families,
+    family_of,
+    find_decoder,
+    nearest_families,
+    registered_format,
+    registered_models,
+    resembles,
+)
 from pytest_bfcl.formats.thinking import TAGS
 
 

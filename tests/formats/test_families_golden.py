@@ -15,8 +15,7 @@ import pytest
 
 from pytest_bfcl.decoding import DecodeError, WrongShape, decode_reply
 from pytest_bfcl.formats.detection import lost_calls
-from pytest_bfcl.formats.families import family_of
-from pytest_bfcl.formats.table import guessed_decoder
+from pytest_bfcl.formats.table import family_of, guessed_decoder
 from pytest_bfcl.transcript import Reply
 
 pytestmark = pytest.mark.golden

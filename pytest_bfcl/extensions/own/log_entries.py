@@ -16,8 +16,8 @@ from typing import Literal
 from pytest_bfcl.checkers.entries import is_error
 from pytest_bfcl.dataset.expectation import Values
 from pytest_bfcl.dataset.served_entry import portable_name
+from pytest_bfcl.extensions.own.logs import conversations_of_log
 from pytest_bfcl.extensions.own.logs.conversation import Conversation, said_trouble
-from pytest_bfcl.extensions.own.logs.reading import conversations_of_log
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.judging.expected import plain_answers

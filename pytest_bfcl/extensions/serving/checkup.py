@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from pytest_bfcl.failures import AdapterError, BenchmarkError
-from pytest_bfcl.formats.families import family_of
+from pytest_bfcl.formats.table import family_of
 from pytest_bfcl.formats.thinking import strip
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.models import ToolsRefused, create_model, parse_spec

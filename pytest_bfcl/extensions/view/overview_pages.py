@@ -24,7 +24,7 @@ from pytest_bfcl.extensions.view.live import LiveFigures, LiveRun
 from pytest_bfcl.extensions.view.runs import ListedAudit, ListedRun
 from pytest_bfcl.extensions.view.store import Store
 from pytest_bfcl.extensions.view.summaries import RunSummary, summary_now
-from pytest_bfcl.extensions.wire import page as servers_of
+from pytest_bfcl.extensions.wire import outcome as servers_of
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.runs.paths import below

@@ -246,7 +246,7 @@ def checks_of(
     Raises `UsageError` for models without their own endpoint, and for names that no check has.
     """
     from pytest_bfcl.extensions.wire.checks import all_checks, checks_for
-    from pytest_bfcl.extensions.wire.page import read_lines
+    from pytest_bfcl.extensions.wire.outcome import read_lines
 
     named = {name.partition("[")[0] for name in only or ()}
     if unknown := named - {check.name for check in all_checks()}:

@@ -16,8 +16,7 @@ from pytest_bfcl.plugin.session import opened
 from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:
-    from pytest_bfcl.extensions.wire.outcome import WireRecord
-    from pytest_bfcl.extensions.wire.page import Server
+    from pytest_bfcl.extensions.wire.outcome import Server, WireRecord
     from pytest_bfcl.plugin.session import Session
     from pytest_bfcl.session.contender import Contender
     from pytest_bfcl.session.run import Run
@@ -68,8 +67,7 @@ class WireReport:
         line = getattr(report, "bfcl_wire", None)
         if line is None or str(report.outcome) == "rerun":
             return
-        from pytest_bfcl.extensions.wire.outcome import read_records
-        from pytest_bfcl.extensions.wire.page import LINES_FILE
+        from pytest_bfcl.extensions.wire.outcome import LINES_FILE, read_records
 
         if (shown := text_of(report.longrepr)) is not None:  # as it came from a worker
             message = shown.partition("\n")[0].replace("WIRE_FAULT: ", "WIRE_FAULT ")
@@ -88,7 +86,7 @@ class WireReport:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
         """Write the page, with what earlier parts of the run came to."""
-        from pytest_bfcl.extensions.wire.page import PAGE_FILE, read_lines, write_wire_page
+        from pytest_bfcl.extensions.wire.outcome import PAGE_FILE, read_lines, write_wire_page
 
         path = self._run.folder
         records = read_lines(path)
@@ -106,7 +104,7 @@ class WireReport:
         """The server, not the model: its own table."""
         if not self._records:
             return
-        from pytest_bfcl.extensions.wire.page import servers
+        from pytest_bfcl.extensions.wire.outcome import servers
 
         terminalreporter = Sink(terminalreporter)
         for server in servers(self._records):
@@ -119,7 +117,7 @@ class WireReport:
 
 def server_lines(server: Server) -> Iterator[str]:
     """A table by group, the trigger rate, the measures in both forms, the faults."""
-    from pytest_bfcl.extensions.wire.page import measure_lines
+    from pytest_bfcl.extensions.wire.outcome import measure_lines
     from pytest_bfcl.reporting.printing import aligned
     from pytest_bfcl.reporting.rendering import percent
 

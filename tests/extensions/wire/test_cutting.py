@@ -11,8 +11,8 @@ from pytest_bfcl.cli import main
 from pytest_bfcl.extensions.wire import parser as parsers
 from pytest_bfcl.extensions.wire.cutting import RULES, Cut, examined, formats_of, writings, written_in
 from pytest_bfcl.extensions.wire.parser import target_of
-from pytest_bfcl.formats.families import families
 from pytest_bfcl.formats.served import server_reading
+from pytest_bfcl.formats.table import families
 from tests.extensions.wire.reference import Heard, Message, chat_chunks
 
 HERE = "tests.extensions.wire.streaming_parsers"

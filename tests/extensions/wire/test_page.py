@@ -6,8 +6,17 @@ from dataclasses import replace
 from pathlib import Path
 
 from pytest_bfcl.extensions.wire.items import server_lines
-from pytest_bfcl.extensions.wire.outcome import WireRecord, read_records, record_of
-from pytest_bfcl.extensions.wire.page import LINES_FILE, PAGE_FILE, measure_lines, read_lines, servers, write_wire_page
+from pytest_bfcl.extensions.wire.outcome import (
+    LINES_FILE,
+    PAGE_FILE,
+    WireRecord,
+    measure_lines,
+    read_lines,
+    read_records,
+    record_of,
+    servers,
+    write_wire_page,
+)
 from tests.extensions.wire.examining import examine, place_of
 from tests.extensions.wire.reference import Reference
 from tests.extensions.wire.variants import CHAT

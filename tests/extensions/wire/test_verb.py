@@ -8,7 +8,7 @@ import pytest
 
 from pytest_bfcl.cli import main
 from pytest_bfcl.extensions.wire.checks import all_checks, checks_for
-from pytest_bfcl.extensions.wire.page import LINES_FILE, PAGE_FILE
+from pytest_bfcl.extensions.wire.outcome import LINES_FILE, PAGE_FILE
 from tests.extensions.wire.test_page import records
 
 

@@ -15,8 +15,12 @@ from pytest_bfcl.extensions.lab.auditing.request_rules import OWN_ONLY, entry_de
 from pytest_bfcl.extensions.lab.auditing.rules import Defect
 from pytest_bfcl.extensions.lab.auditing.run_rules import Attempts, run_defects
 from pytest_bfcl.extensions.lab.auditing.schema_rules import schema_defects
-from pytest_bfcl.extensions.lab.auditing.set_rules import agentic_defects, duplicate_defects, sibling_defects
-from pytest_bfcl.extensions.lab.auditing.trajectory_rules import trajectory_defects
+from pytest_bfcl.extensions.lab.auditing.set_rules import (
+    agentic_defects,
+    duplicate_defects,
+    sibling_defects,
+    trajectory_defects,
+)
 from pytest_bfcl.extensions.own.validation import validated_categories
 from pytest_bfcl.failures import AdapterError, HarnessError, UsageError
 from pytest_bfcl.session.outside import search_behind

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_bfcl.extensions.own.servers import add_server_arguments, server_settings
+from pytest_bfcl.extensions.own.validate_verb import add_server_arguments, server_settings
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.plain_text import say
 

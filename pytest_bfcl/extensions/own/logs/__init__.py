@@ -2,3 +2,173 @@
 
 What is in their messages is read by `pytest_bfcl.replies`.
 """
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pytest_bfcl.extensions.own.logs.apis import (
+    Threads,
+    api_conversation,
+    observations_in,
+    observed_conversation,
+    wrapped_conversation,
+    wrapped_in,
+)
+from pytest_bfcl.extensions.own.logs.conversation import Conversation
+from pytest_bfcl.extensions.own.logs.rows import AceAnswers, ace_conversation, xlam_conversation
+from pytest_bfcl.extensions.own.logs.spans import span_conversation, spans_in
+from pytest_bfcl.failures import UsageError
+from pytest_bfcl.json_types import Fields, Parsed
+from pytest_bfcl.replies import Said, UnknownShape
+from pytest_bfcl.spread_json import json_trouble
+
+MAX_BYTES = 500_000_000
+KNOWN = (
+    '"messages" and "tools", requests and responses of chat completions, Responses, Anthropic, Gemini or litellm, '
+    "spans of OpenTelemetry, Phoenix, OpenLLMetry or Vercel's AI SDK, exports of Langfuse, LangSmith, MLflow or "
+    "Helicone, OpenAI's stored completions, rows of xLAM or ACEBench"
+)
+
+
+def conversations_of_log(path: Path, leave_out: Callable[[str], None] | None = None) -> list[Conversation]:
+    """Every conversation of a file, without those that another one begins with.
+
+    Raises `UsageError` naming file, line and field that cannot be read; with ``leave_out`` that goes there, and
+    the rest is read.
+    """
+    read = [each for found in _read(path, leave_out) for each in found]
+    spoilt: dict[str, str] = {}
+    for each in read:
+        if each.trouble is not None:
+            _refuse(f"{each.place}: {each.trouble}", leave_out)
+            spoilt.update({mark: each.place for mark in list(_marks(each.said))[-1:] if each.said[-1].who == "model"})
+    return _longest([each for each in read if each.trouble is None and not _goes_on(each, spoilt, leave_out)])
+
+
+def _goes_on(each: Conversation, spoilt: Mapping[str, str], leave_out: Callable[[str], None] | None) -> bool:
+    """Whether a conversation holds a reply that is no truth, from another line of the log."""
+    place = next((spoilt[mark] for mark in _marks(each.said) if mark in spoilt), None) if spoilt else None
+    if place is not None:
+        _refuse(f"{each.place}: it continues the reply of {place}, which is left out", leave_out)
+    return place is not None
+
+
+def _read(path: Path, leave_out: Callable[[str], None] | None) -> Iterator[list[Conversation]]:
+    threads, answers = Threads(), AceAnswers(path)
+    for place, record in _records(path, leave_out):
+        try:
+            yield list(_conversations(record, place, threads, answers))
+        except UnknownShape as error:
+            _refuse(f"{place}: {error}", leave_out)
+        except RecursionError:
+            _refuse(f"{place}: nested too deeply", leave_out)
+        except (AttributeError, LookupError, RuntimeError, TypeError, ValueError) as error:
+            _refuse(f"{place}: not as this format has it ({type(error).__name__}: {error})", leave_out)
+
+
+def _refuse(told: str, leave_out: Callable[[str], None] | None) -> None:
+    if leave_out is None:
+        raise UsageError(told) from None
+    leave_out(told)
+
+
+def _records(path: Path, leave_out: Callable[[str], None] | None) -> Iterator[tuple[str, Any]]:
+    """The objects of a file with their places: of a JSON text, of a list in it, or one a line."""
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise UsageError(f"{path} has more than {MAX_BYTES // 1_000_000} MB: split it")
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeError) as error:
+        raise UsageError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from None
+    try:
+        whole = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        if text.lstrip().startswith("["):
+            raise UsageError(f"{path}: not JSON: {json_trouble(error)}") from None
+    else:
+        listed = whole.get("data") if isinstance(whole, dict) and isinstance(whole.get("data"), list) else whole
+        if isinstance(listed, list):
+            yield from ((f"{path}, conversation {number}", each) for number, each in enumerate(listed, 1))
+        else:
+            yield f"{path}:1", whole
+        return
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            try:
+                yield f"{path}:{number}", json.loads(line)
+            except (ValueError, RecursionError) as error:
+                _refuse(f"{path}:{number}: not JSON: {json_trouble(error)}", leave_out)
+
+
+def _conversations(record: Any, place: str, threads: Threads, answers: AceAnswers) -> Iterator[Conversation]:
+    if not isinstance(record, dict):
+        raise UnknownShape(f"no conversation: {KNOWN}")
+    if (wrapped := wrapped_in(record)) is not None:
+        for one in wrapped:
+            try:
+                yield wrapped_conversation(one, f"{place}, {one.name}")
+            except UnknownShape as error:
+                raise UnknownShape(f"{one.name}: {error}") from None
+        return
+    for found, read in ((spans_in(record), span_conversation), (observations_in(record), observed_conversation)):
+        if found is not None:
+            for number, each in enumerate(found):
+                inner = f"{place}, {_name(each, number)}"
+                try:
+                    conversation = read(each, inner)
+                except UnknownShape as error:
+                    raise UnknownShape(f"{_name(each, number)}: {error}") from None
+                if conversation is not None:
+                    yield conversation
+            return
+    single = xlam_conversation(record, place) or ace_conversation(record, place, answers)
+    single = single or api_conversation(record, place, threads)
+    if single is None:
+        raise UnknownShape(f"no conversation: {KNOWN}")
+    yield single
+
+
+def _name(each: Fields, number: int) -> str:
+    for name in ("spanId", "span_id", "id", "name"):
+        if isinstance(each.get(name), str):
+            return f"{each[name]}"
+    return f"span {number}"
+
+
+def _longest(read: list[Conversation]) -> list[Conversation]:
+    """Those that are no beginning of another; they are offered the tools of their beginnings, too."""
+    marks = [list(_marks(each.said)) for each in read]
+    begun = {mark for each in marks for mark in each[:-1]}
+    tools: dict[str, dict[str, Parsed]] = {}
+    for each, own in zip(read, marks, strict=True):
+        if own:
+            tools.setdefault(own[-1], {}).update({tool["name"]: tool for tool in each.tools})
+    kept: dict[str, Conversation] = {}
+    for each, own in zip(read, marks, strict=True):
+        if own and own[-1] not in begun:
+            offered = {name: tool for mark in own for name, tool in tools.get(mark, {}).items()}
+            kept.setdefault(own[-1] if any(said.who == "model" for said in each.said) else each.place,
+                            replace(each, tools=tuple(offered.values())))  # fmt: skip
+    return list(kept.values())
+
+
+def _marks(said: tuple[Said, ...]) -> Iterator[str]:
+    """One digest for each beginning; ids of calls and how arguments are spaced do not matter."""
+    running = hashlib.sha256()
+    for each in said:
+        calls = [(call.name, _canonical(call.arguments)) for call in each.calls]
+        running.update(json.dumps([each.who, each.text.strip(), calls]).encode("utf-8", "surrogatepass"))
+        yield running.hexdigest()
+
+
+def _canonical(arguments: str) -> str:
+    try:
+        return json.dumps(json.loads(arguments), sort_keys=True)
+    except (ValueError, RecursionError):
+        return arguments

@@ -7,7 +7,9 @@ A line is the request with its ``response`` next to (or below ``request`` and ``
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from pytest_bfcl.bodies import record_trouble
@@ -17,7 +19,9 @@ from pytest_bfcl.extensions.own.logs.conversation import (
     documents_of,
     is_refusal,
     maybe_parsed,
+    objects,
     response_trouble,
+    span_trouble,
 )
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.replies import Said, UnknownShape, read_history
@@ -136,3 +140,220 @@ def read_answer(response: object) -> list[Said]:
     if isinstance(message := response.get("message"), Mapping):
         return read_history([{"role": "assistant", **message}], "response.message")
     raise UnknownShape(f"a response of no known API, its fields are {', '.join(map(str, list(response)[:8]))}")
+
+
+_MODELS = ("CHAT_MODEL", "LLM")
+"""Kinds of MLflow's spans that ask a model."""
+_OFFERS = ("tools", "functions", "tool_choice")
+_DEPTH = 40
+"""Runs of LangSmith in runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wrapped:
+    """``name`` of the record, its request and response, and why its exporter says that it failed."""
+
+    name: str
+    request: Fields
+    response: Any
+    trouble: str | None
+
+
+def wrapped_in(record: Fields) -> Iterator[Wrapped] | None:
+    """The requests of a record of one of these exporters; ``None`` for any other. Raises `UnknownShape`."""
+    if "run_type" in record and "inputs" in record:
+        return _runs(record, _DEPTH)
+    data = record.get("data")
+    if isinstance(data, Mapping) and "info" in record and isinstance(data.get("spans"), list):
+        return _mlflow(data["spans"])
+    if "providerRequest" in record or "request_body" in record or "signed_body_url" in record:
+        return iter([_helicone(record)])
+    if record.get("object") == "chat.completion" and "choices" in record:
+        return iter([_stored(record)])
+    if "sessionId" in record and ("message" in record or "uuid" in record):
+        raise UnknownShape(
+            "a transcript of Claude Code does not hold the tools that were offered: log the requests themselves"
+        )
+    return None
+
+
+def wrapped_conversation(each: Wrapped, place: str) -> Conversation:
+    """The conversation of one request. Raises `UnknownShape`."""
+    if not any(name in each.request for name in ("messages", "input", "contents")):
+        raise UnknownShape("a request without messages: its content was not recorded")
+    return exchange(each.request, each.response, place, trouble=each.trouble)
+
+
+# LangSmith and LangChain.
+
+
+def _runs(run: Fields, depth: int) -> Iterator[Wrapped]:
+    if depth == 0:
+        raise UnknownShape("runs are nested too deeply")
+    if run.get("run_type") == "llm":
+        request, response = _plain(maybe_parsed(run["inputs"]), maybe_parsed(run.get("outputs")))
+        for offers in _offers(run.get("extra")):
+            request = {**{name: offers[name] for name in _OFFERS if offers.get(name)}, **request}
+        yield Wrapped(str(run.get("id") or run.get("name")), request, response, record_trouble(run))
+    for child in objects(run.get("child_runs") or [], "child_runs"):
+        yield from _runs(child, depth - 1)
+
+
+def _offers(extra: object) -> Iterator[Fields]:
+    """Where a run keeps the tools that were bound to its model."""
+    held = maybe_parsed(extra)
+    metadata = held.get("metadata") if isinstance(held, Mapping) else None
+    for holder, name in ((held, "invocation_params"), (metadata, "ls_invocation_params")):
+        found = holder.get(name) if isinstance(holder, Mapping) else None
+        if isinstance(found, Mapping):
+            yield found
+
+
+def _plain(asked: object, told: object) -> tuple[Fields, Any]:
+    """Request and response, LangChain's messages and generations as chat completions have them."""
+    request: Fields = asked if isinstance(asked, Mapping) else {"messages": asked}
+    messages = request.get("messages")
+    if isinstance(messages, list) and messages and isinstance(messages[0], list):
+        if len(messages) > 1:
+            raise UnknownShape(f"inputs.messages: {len(messages)} conversations in one run")
+        messages = messages[0]
+    if isinstance(messages, list):
+        request = {**request, "messages": [_message(each) for each in messages]}
+    generations = told.get("generations") if isinstance(told, Mapping) else None
+    if isinstance(generations, list) and generations:
+        first = generations[0] if isinstance(generations[0], list) else generations
+        choices = [_choice(each, number) for number, each in enumerate(objects(first, "generations"))]
+        return request, {"choices": choices}
+    return request, told
+
+
+def _message(message: Any) -> Any:
+    """A message that LangChain wrote as its constructor and arguments, in plain fields."""
+    if isinstance(message, Mapping) and isinstance(message.get("kwargs"), Mapping) and "lc" in message:
+        named = message.get("id")
+        kind = str(named[-1]).removesuffix("Chunk") if isinstance(named, list) and named else ""
+        return {"type": kind, **message["kwargs"]}
+    return message
+
+
+def _choice(generation: Fields, number: int) -> Fields:
+    told = _message(generation.get("message"))
+    message = dict(told) if isinstance(told, Mapping) else {"content": generation.get("text")}
+    calls = [
+        {"id": call.get("id"), "type": "function",
+         "function": {"name": call.get("name"), "arguments": _as_text(call.get("args"))}}
+        for name in ("tool_calls", "invalid_tool_calls")
+        for call in objects(message.get(name) or [], name)
+    ]  # fmt: skip
+    infos = (generation.get("generation_info"), message.get("response_metadata"))
+    words = (info.get(name) for info in infos if isinstance(info, Mapping) for name in ("finish_reason", "stop_reason"))
+    plain = {"role": "assistant", "content": message.get("content"), **({"tool_calls": calls} if calls else {})}
+    return {"index": number, "message": plain, "finish_reason": next(filter(None, words), None)}
+
+
+def _as_text(arguments: object) -> object:
+    return arguments if isinstance(arguments, str) else json.dumps(arguments)
+
+
+# The others.
+
+
+def _mlflow(spans: object) -> Iterator[Wrapped]:
+    for span in objects(spans, "data.spans"):
+        attributes = span.get("attributes")
+        if not isinstance(attributes, Mapping):
+            raise UnknownShape("data.spans: a span without attributes")
+        held = {str(name).removeprefix("mlflow."): _json(value) for name, value in attributes.items()}
+        if held.get("spanType") in _MODELS:
+            request, response = _plain(held.get("spanInputs"), held.get("spanOutputs"))
+            if tools := held.get("chat.tools"):
+                request = {"tools": tools, **request}
+            response = _unended(response)
+            yield Wrapped(str(span.get("span_id")), request, response, span_trouble(span, attributes))
+
+
+def _unended(response: Any) -> Any:
+    """The message of what its LangChain tracer writes as a completion: the word for the ending is lost in all of them.
+
+    A completion of the API itself says what it is (``object``), and must say how it ended.
+    """
+    choices = response.get("choices") if isinstance(response, Mapping) and "object" not in response else None
+    if not isinstance(choices, list) or len(choices) != 1 or not isinstance(choices[0], Mapping):
+        return response
+    return choices[0].get("message") if choices[0].get("finish_reason", "") is None else response
+
+
+def _json(value: object) -> Any:
+    """MLflow writes every attribute as JSON, texts too."""
+    try:
+        return json.loads(value) if isinstance(value, str) else value
+    except (ValueError, RecursionError):
+        return value
+
+
+def _helicone(record: Fields) -> Wrapped:
+    """What Helicone's logger sends, or a row of its export with the bodies."""
+    sides = (("providerRequest", "json", "request_body"), ("providerResponse", "json", "response_body"))
+    found = []
+    for holder, inner, column in sides:
+        held = record.get(holder)
+        found.append(maybe_parsed(held.get(inner) if isinstance(held, Mapping) else record.get(column)))
+    request, response = found
+    if not isinstance(request, Mapping) or not request:
+        raise UnknownShape("a row of Helicone without its bodies: export it with them")
+    status = record.get("response_status")
+    if isinstance(answered := record.get("providerResponse"), Mapping):
+        status = answered.get("status")
+    failed = isinstance(status, int) and not 200 <= status < 300
+    name = record.get("request_id") or record.get("response_id") or "request"
+    return Wrapped(str(name), request, response, f"status: {status}" if failed else record_trouble(record))
+
+
+def _stored(record: Fields) -> Wrapped:
+    """A stored completion with its messages; their endpoint returns them as a separate list."""
+    messages = record.get("messages")
+    if isinstance(messages, Mapping):
+        messages = messages.get("data")
+    if not isinstance(messages, list):
+        raise UnknownShape(
+            "a stored completion without its messages: add what chat/completions/ID/messages answers, as messages"
+        )
+    response = {name: value for name, value in record.items() if name not in ("messages", *_OFFERS)}
+    request = {"messages": messages, **{name: record[name] for name in _OFFERS if record.get(name)}}
+    return Wrapped(str(record.get("id")), request, response, None)
+
+
+_TRACE = ("traceId", "trace_id")
+_HOLDERS = ("modelParameters", "model_parameters", "metadata")
+
+
+def observations_in(record: Fields) -> Iterator[Fields] | None:
+    """The observations of a line; ``None`` for a line of something else."""
+    listed = record.get("observations")
+    if isinstance(listed, list) and listed:
+        return iter(sorted(objects(listed, "observations"), key=lambda each: str(_started(each))))
+    if any(isinstance(record.get(name), str) for name in _TRACE) and "type" in record and "input" in record:
+        return iter([record])
+    return None
+
+
+def _started(observation: Fields) -> Any:
+    return observation.get("startTime") or observation.get("start_time") or ""
+
+
+def observed_conversation(observation: Fields, place: str) -> Conversation | None:
+    """The conversation of one observation; ``None`` for those of no model. Raises `UnknownShape`."""
+    if str(observation.get("type")).upper() != "GENERATION":
+        return None
+    asked = maybe_parsed(observation.get("input"))
+    request: dict[str, Any] = dict(asked) if isinstance(asked, Mapping) else {"messages": asked}
+    if isinstance(asked, str):
+        request = {"input": asked}
+    elif "role" in request:
+        request = {"messages": [asked]}
+    for name in _HOLDERS:
+        held = maybe_parsed(observation.get(name))
+        tools = maybe_parsed(held.get("tools")) if isinstance(held, Mapping) else None
+        if isinstance(tools, list) and not request.get("tools"):
+            request["tools"] = tools
+    return exchange(request, observation.get("output"), place, trouble=record_trouble(observation))

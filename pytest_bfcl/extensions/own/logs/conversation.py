@@ -1,8 +1,8 @@
 """One recorded conversation, whatever it was recorded by, with its tools as documents in JSON Schema.
 
-Whether its last reply may be taken for what is right: it came to a normal end, and nothing broke it off. The rules are
-the house's (`pytest_bfcl.bodies`, `pytest_bfcl.endings`, `pytest_bfcl.formats.said`): here are the places where logs
-keep endings and their exporters a status.
+Whether its last reply may be taken for what is right: it came to a normal end, and nothing broke it off. The rules
+are those of `pytest_bfcl.bodies`, `pytest_bfcl.endings` and `pytest_bfcl.formats.thinking`; here are the places where
+logs keep endings, and their exporters a status.
 """
 
 from __future__ import annotations

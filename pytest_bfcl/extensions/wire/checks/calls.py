@@ -30,7 +30,7 @@ from pytest_bfcl.extensions.wire.requests import (
     schema,
 )
 from pytest_bfcl.extensions.wire.row import Judge, Judges
-from pytest_bfcl.formats.families import family_of
+from pytest_bfcl.formats.table import family_of
 from pytest_bfcl.json_types import Fields
 
 FIVE = (NOTE, PING, LOOK_UP, Tool("set_name", schema({"name": TEXT}), "Sets a name."),
