@@ -33,7 +33,7 @@ def check(entry: Entry, transcript: Transcript) -> Verdict:
 
 def problem(checker: str, rest: str, *, official: bool, archive: Path | None) -> str | None:
     """Why entries cannot be run: no service answers their requests."""
-    from pytest_bfcl.extensions.retired.rest.provider import rest_problem
+    from pytest_bfcl.extensions.retired.rest import rest_problem
 
     return rest_problem(rest, official=official, archive=archive) if checker == "rest" else None
 

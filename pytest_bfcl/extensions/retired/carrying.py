@@ -93,7 +93,7 @@ class Services:
     """Worker processes and providers of one run.
 
     Args:
-        rest: ``auto``, ``local``, ``live``, ``record``, ``replay`` or ``replay:PATH`` (`.rest.provider`).
+        rest: ``auto``, ``local``, ``live``, ``record``, ``replay`` or ``replay:PATH`` (`.rest`).
         official: Whether the data is the official set.
         archive: The run's folder of recorded requests.
         process: Name of the file this process records to.
@@ -131,14 +131,14 @@ class Services:
 
     def rest_problem(self) -> str | None:
         """Why GET requests cannot be answered, or ``None``."""
-        from pytest_bfcl.extensions.retired.rest.provider import rest_problem
+        from pytest_bfcl.extensions.retired.rest import rest_problem
 
         return rest_problem(self._choice, official=self._official, archive=self._archive)
 
     @property
     def rest(self) -> RestProvider:
         """The provider of GET requests; raises `EntrySkipped` when there is none."""
-        from pytest_bfcl.extensions.retired.rest.provider import open_rest
+        from pytest_bfcl.extensions.retired.rest import open_rest
 
         with self._lock:
             if self._rest is None:
@@ -152,7 +152,8 @@ class Services:
 
     def recorded_value(self, name: str, arguments: Fields) -> tuple[Any] | None:
         """The recorded value of a network-backed function in a tuple, ``None`` when nothing is recorded."""
-        from pytest_bfcl.extensions.retired.rest.provider import RecordedRest, recording_folder
+        from pytest_bfcl.extensions.retired.rest import recording_folder
+        from pytest_bfcl.extensions.retired.rest.provider import RecordedRest
 
         with self._lock:
             if self._recording is None:

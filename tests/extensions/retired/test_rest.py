@@ -9,9 +9,10 @@ from pathlib import Path
 import httpx
 import pytest
 
+from pytest_bfcl.extensions.retired.rest import open_rest, rest_problem
 from pytest_bfcl.extensions.retired.rest.live import LiveRest
 from pytest_bfcl.extensions.retired.rest.local import LocalRest
-from pytest_bfcl.extensions.retired.rest.provider import RecordedRest, open_rest, rest_problem, whole_url
+from pytest_bfcl.extensions.retired.rest.provider import RecordedRest, whole_url
 from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.run_options.values import rest
 
