@@ -1,1 +1,1 @@
-"""What agentic entries act on: memories (`MemoryAPI_kv`, `MemoryAPI_rec_sum`) and web search."""
+"""Tools of agentic entries: memories (`MemoryAPI_kv`, `MemoryAPI_rec_sum`) and web search."""

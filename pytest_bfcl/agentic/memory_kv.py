@@ -1,6 +1,6 @@
 """MemoryAPI_kv: a core and an archival memory of keys and texts, keys searchable by BM25+ (simulators spec §10).
 
-Only key names are searched, never values. State is never compared, only what later conversations can read of it.
+Only key names are searched, never values. State is never compared, only what later conversations can read.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pytest_bfcl.simulators.toolkit import Say, Simulator, tool
 
 
 class Limits(NamedTuple):
-    """Size of one part of a memory: entries it holds, characters an entry may have."""
+    """Size of one part of a memory: number of entries, characters of an entry."""
 
     part: str
     entries: int
@@ -27,7 +27,7 @@ CORE = Limits("core", 7, 300)
 ARCHIVAL = Limits("archival", 50, 2_000)
 
 _KEY = re.compile(r"[a-z]+(?:_[a-z0-9]+)*$")
-"""Lower-case snake case; ``$`` lets one trailing newline pass, as the reference does."""
+"""Lower-case snake case; ``$`` also accepts one trailing newline, as in the reference."""
 
 BM25_K1, BM25_B, BM25_DELTA = 1.5, 0.75, 1.0
 
@@ -53,7 +53,7 @@ class MemoryAPI_kv(Simulator):
         snapshot: Fields | None = None,
         **context: Any,
     ) -> None:
-        """Take over a snapshot; there is no long-context variant. Raises `UsageError` without the extra ``memory``."""
+        """Load a snapshot; there is no long-context variant. Raises `UsageError` without the extra ``memory``."""
         extras.require("memory", "the search by key of the memory")  # now: inside a call it would be the model's error
         stored = snapshot or {}
         self.scenario = config.get("scenario")
@@ -67,11 +67,11 @@ class MemoryAPI_kv(Simulator):
         return extras.problem("memory", "the search by key of the memory")
 
     def snapshot(self) -> JsonObject:
-        """What later conversations start from."""
+        """The state from which later conversations start."""
         return {"core_memory": dict(self.core_memory), "archival_memory": dict(self.archival_memory)}
 
     def prompt_text(self, empty: str) -> str:
-        """The memory as the prompt shows it: the core part only; ``empty`` when there is none (agentic spec §4)."""
+        """The memory in the prompt: only the core part; ``empty`` without one (agentic spec §4)."""
         return json.dumps(self.core_memory, indent=4) if self.core_memory else empty
 
     @tool(writes=False)
@@ -90,7 +90,7 @@ class MemoryAPI_kv(Simulator):
 
 
 def _tools_of(limits: Limits) -> Iterator[Callable[..., JsonObject]]:
-    """The tools that both parts have; ``{…}`` in their docstrings are of the part."""
+    """The tools that both parts have; the part fills ``{…}`` in their docstrings."""
 
     @tool(writes=True)
     def add(self: MemoryAPI_kv, key: str, value: str) -> JsonObject:
@@ -182,7 +182,7 @@ def _tools_of(limits: Limits) -> Iterator[Callable[..., JsonObject]]:
 def give_tools(cls: type[Simulator], tools_of: Callable[[Limits], Iterator[Callable[..., JsonObject]]]) -> None:
     """Give a memory the tools of both parts, each named after its part: ``core_memory_add``.
 
-    ``{part}``, ``{entries}`` and ``{chars}`` in a docstring are the part's.
+    ``{part}``, ``{entries}`` and ``{chars}`` in a docstring are filled with the part's values.
     """
     for limits in (CORE, ARCHIVAL):
         for method in tools_of(limits):
@@ -193,7 +193,7 @@ def give_tools(cls: type[Simulator], tools_of: Callable[[Limits], Iterator[Calla
 
 
 def _add(say: Say, memory: dict[str, str], limits: Limits, key: object, value: object) -> JsonObject | None:
-    """Store a new entry; the error result if it cannot be, in the reference's order of checks."""
+    """Store a new entry; else the error result, with the reference's order of checks."""
     key, value = str(key), str(value)
     if len(memory) >= limits.entries:
         own = f"The {limits.part} memory is full: it holds {limits.entries} texts. Remove one first."

@@ -8,11 +8,11 @@ from pytest_bfcl.json_types import Fields, JsonObject, Parsed
 from pytest_bfcl.simulators.toolkit import MAX_RESULT_CHARS, Oversized, Simulator, tool
 
 MAX_CHARS = 10_000
-"""Longest memory; replacing may go beyond it, as in the reference, but not beyond what a result may hold."""
+"""Longest memory; replacing may exceed it, as in the reference, but not the limit of a result."""
 
 
 class MemoryAPI_rec_sum(Simulator):
-    """One text that is appended to and rewritten. ``snapshot`` (context) is ``{"memory": text}`` or ``None``."""
+    """One text to append to and rewrite. ``snapshot`` (context) is ``{"memory": text}`` or ``None``."""
 
     name = "MemoryAPI_rec_sum"
     summary = "Memory that is one running text of at most 10,000 characters."
@@ -26,17 +26,17 @@ class MemoryAPI_rec_sum(Simulator):
         snapshot: Fields | None = None,
         **context: Any,
     ) -> None:
-        """Take over a snapshot; there is no long-context variant."""
+        """Load a snapshot; there is no long-context variant."""
         self.scenario = config.get("scenario")
         self.test_id = config.get("test_id")
         self.memory: str = str((snapshot or {}).get("memory") or "")
 
     def snapshot(self) -> JsonObject:
-        """What later conversations start from."""
+        """The state from which later conversations start."""
         return {"memory": self.memory}
 
     def prompt_text(self, empty: str) -> str:
-        """The memory as the prompt shows it: all of it; ``empty`` when there is nothing (agentic spec §4)."""
+        """The memory in the prompt: all of it; ``empty`` without content (agentic spec §4)."""
         return self.memory or empty
 
     @tool(writes=True)

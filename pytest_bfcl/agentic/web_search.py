@@ -1,6 +1,6 @@
-"""WebSearchAPI: a search engine and a page reader over a provider handed in (agentic spec §5).
+"""WebSearchAPI: a search engine and a page reader over a given provider (agentic spec §5).
 
-This class only shapes results; whatever reaches the outside is the provider's (`pytest_bfcl.providers`).
+This class only shapes results; the provider (`pytest_bfcl.providers`) reaches the web.
 """
 
 from __future__ import annotations
@@ -16,21 +16,20 @@ MODES = ("raw", "markdown", "truncate")
 
 
 class Outside(Protocol):
-    """What this class needs of a provider; `pytest_bfcl.providers.SearchProvider` says more."""
+    """The required part of a provider; see `pytest_bfcl.providers.SearchProvider`."""
 
     def search(self, keywords: str, max_results: int, region: str) -> list[Parsed] | Parsed:
-        """Results with ``title``, ``href``, ``body`` (what is missing is left out), or an object with ``error``."""
+        """Results with ``title``, ``href``, ``body`` (missing ones are left out), or an object with ``error``."""
         ...
 
     def fetch(self, url: str, mode: str) -> JsonObject:
-        """An object with ``content``, or with ``error``: why the page cannot be had."""
+        """An object with ``content``, or with ``error`` if the page is not available."""
         ...
 
 
 class WebSearchAPI(Simulator):
-    """``config``: ``show_snippet``, whether results carry the text around the words found (default true).
-
-    ``provider`` (context) is an `Outside`. Its own trouble, a `BenchmarkError`, is not shown to the model.
+    """``config``: ``show_snippet``, whether results have the text around the found words (default true). ``provider``
+    (context) is an `Outside`. Its infrastructure error, a `BenchmarkError`, is not shown to the model.
     """
 
     name = "WebSearchAPI"

@@ -1,8 +1,6 @@
-"""Where hostile input is worked on: worker processes with limits on time, memory and system calls.
-
-A `Service` names what a worker does and what it may use; a `Worker` is one such process, asked one line at a time. Who
-has calls to carry out, a chat template to render or a document to read brings its own service; nothing here knows
-what the lines say.
+"""Worker processes for hostile input, with limits on time, memory and system calls. A `Service` names a worker's task
+and limits; a `Worker` is one process, which answers one line at a time. Users of this package (execution of calls, chat
+templates, documents) define their own services and lines.
 """
 
 from __future__ import annotations

@@ -1,5 +1,4 @@
-"""The process itself: one line in, one line out, until its input ends. Started by `confined.worker` as an isolated
-Python without site packages."""
+"""The worker process: one line in, one line out, until its input ends."""
 
 from __future__ import annotations
 
@@ -20,11 +19,11 @@ HARMLESS_EVENTS = frozenset(
         "sys.unraisablehook",
     }
 )  # fmt: skip
-"""``compile`` is announced by parsing too; running what was compiled is ``exec``, which is refused."""
+"""Parsing also causes the event ``compile``; running the result causes ``exec``, which is refused."""
 
 
 def confine(memory: int, allowed: tuple[str, ...] = ()) -> None:
-    """Set the lasting limits and the audit hook of this process; cannot be undone."""
+    """Set the permanent limits and the audit hook of this process; cannot be undone."""
     with contextlib.suppress(ImportError):
         import resource
 
@@ -47,7 +46,7 @@ def confine(memory: int, allowed: tuple[str, ...] = ()) -> None:
 
 
 def grant_cpu(seconds: int) -> None:
-    """Allow that much more from now; the kernel ends a process that takes more."""
+    """Allow that much more from now on; the kernel ends a process that takes more."""
     with contextlib.suppress(ImportError):
         import resource
 
@@ -58,17 +57,16 @@ def grant_cpu(seconds: int) -> None:
 
 
 WALL_SECONDS = 5.0 if os.name == "nt" else 30.0
-"""After which the parent ends the process. Where CPU time is limited that limit decides: a busy machine must not look
-like work that takes too long."""
+"""The time after which the parent ends the process. A limit of CPU time decides first, because a busy machine is no
+slow work."""
 
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """``module`` of this package has ``opened()``, which loads all it needs and gives the function line → line.
-
-    ``packages`` are distributions outside the standard library that it imports; ``allowed`` are audit events beyond the
-    few that a pure computation causes (`confine`). A request has ``cpu_s`` (up to a second more by rounding),
-    ``wall_s`` and ``memory`` bytes; neither it nor its answer is longer than ``longest`` characters.
+    """``module`` of this package has ``opened()``, which loads everything and returns the function line → line.
+    ``packages`` are imported distributions outside the standard library; ``allowed`` are audit events besides those of
+    a pure computation (`confine`). A request has ``cpu_s`` (up to a second more by rounding), ``wall_s`` and ``memory``
+    bytes; neither it nor its answer is longer than ``longest`` characters.
     """
 
     module: str
@@ -81,7 +79,7 @@ class Service:
     longest: int = 1_000_000
 
     def text(self) -> str:
-        """As it travels to the process."""
+        """Its form for the process."""
         return json.dumps(asdict(self))
 
     @classmethod

@@ -1,4 +1,4 @@
-"""A worker process as its parent sees it: started when needed, ended when a request breaks it."""
+"""A worker process from its parent's side: started on demand, ended when a request exceeds a limit."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ _PROGRAM = (
 
 
 class Stopped(Exception):
-    """A request took more than its service grants, and its process was ended."""
+    """A request exceeded a limit of its service, and its process was ended."""
 
 
 class Worker:
-    """One process for one service; safe to use from several threads, which then wait for one another.
+    """One process for one service; thread-safe: callers wait for each other.
 
-    It lives on between requests (one then costs some tenths of a millisecond), ignores Ctrl-C, and ends with this
+    It stays alive between requests (then one costs some tenths of a millisecond), ignores Ctrl-C, and ends with this
     object or its parent.
     """
 
@@ -41,7 +41,7 @@ class Worker:
         self._running: _Running | None = None
 
     def ask(self, line: str) -> str:
-        """The answer to a request of one line. Raises `Stopped`, and `HarnessError` where no process can be had."""
+        """The answer to a one-line request. Raises `Stopped`, and `HarnessError` if no process can be started."""
         if len(line) > self.service.longest:
             raise Stopped(f"it has {len(line):,} characters")
         with self._lock:
@@ -58,7 +58,7 @@ class Worker:
             return answer
 
     def close(self) -> None:
-        """End the process; the next request starts another one."""
+        """End the process; the next request starts a new one."""
         with self._lock:
             self._end()
 
@@ -69,7 +69,7 @@ class Worker:
 
 
 class _Running:
-    """The process; its answers are read by a thread, so that waiting for them can end."""
+    """The process; a thread reads its answers, so that waiting can be limited."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
@@ -100,7 +100,7 @@ class _Running:
         return self._process.poll() is None
 
     def ask(self, line: str) -> str | None:
-        """The answer to a request; ``None`` when there is none in time, or the process died of it."""
+        """The answer to a request; ``None`` after the time limit, or if the process died."""
         assert self._process.stdin is not None
         try:
             self._process.stdin.write(line + "\n")
@@ -117,7 +117,7 @@ class _Running:
 
 
 def _place_of(package: str) -> str:
-    """The folder that a package is imported from."""
+    """The folder from which a package is imported."""
     spec = find_spec(package)
     if spec is None or spec.origin is None:
         raise HarnessError(HarnessTrouble.EXECUTOR, f"the package {package} is not installed")
@@ -125,7 +125,7 @@ def _place_of(package: str) -> str:
 
 
 def _read(stream: IO[str], answers: queue.SimpleQueue[str | None], longest: int) -> None:
-    """Put every line of a stream into the queue, and ``None`` at its end or in place of a line that is too long."""
+    """Put every line of a stream into the queue; ``None`` means its end or a line that is too long."""
     try:
         while (line := stream.readline(longest + 2)).endswith("\n"):
             answers.put(line[:-1])

@@ -1,7 +1,7 @@
-"""Third-party archives (zip, tar): listed and unpacked by a worker process, a piece at a time, nothing written by it.
+"""Untrusted archives (zip, tar): a worker process lists and unpacks them piece by piece and writes nothing.
 
-What is taken is what the caller names by a closed list: regular members of plain relative names, within bounds of count
-and size. Encrypted members, links and names that stand twice are refused.
+Only members that the caller lists are read: regular ones with plain relative names, within limits of count and size.
+Encrypted members, links and repeated names are refused.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ MOST_MEMBERS = 20_000
 MOST_ODD = 1_000
 PIECE = 2**20
 SERVICE = Service("pytest_bfcl.confined.zips", "reads archives", allowed=("open",), longest=16 * 2**20)
-"""It may open files; what the system lets no process of a worker's do is write one."""
+"""It may open files; the system lets no worker process write one."""
 TARS = replace(SERVICE, cpu_s=30, wall_s=120.0)
-"""A packed tar has to be unpacked to its end to be listed."""
+"""A packed tar must be unpacked to its end to be listed."""
 MOST_UNPACKED = 2**31
 """Bytes of a tar, headers and other members included."""
 _TAR = re.compile(r"\.(?:tar(?:\.(?:gz|bz2|xz))?|tgz|tbz2?|txz)$", re.IGNORECASE)
@@ -38,17 +38,17 @@ _PLAIN = re.compile(r"(?![. ])[A-Za-z0-9_.+@(),=~ -]+(/(?![. ])[A-Za-z0-9_.+@(),
 
 
 class Archive:
-    """A file opened by `zip_archive` or `archive`. ``sizes``: name → bytes of its regular members of plain names."""
+    """A file opened by `zip_archive` or `archive`. ``sizes``: name → bytes of its regular members with plain names."""
 
     def __init__(self, path: Path, worker: Worker, kind: str = "zip") -> None:
         self._path, self._worker, self._kind = path, worker, kind
         listed = self._answer(path=str(path), kind=kind)
         self.sizes: dict[str, int] = listed["members"]
         self.odd: list[str] = listed["odd"]
-        """Names of the regular members that are not taken, the first ones."""
+        """Names of regular members that are not read, the first ones."""
 
     def pieces(self, name: str, limit: int) -> Iterator[bytes]:
-        """A member's bytes. Raises `UsageError` where there are more than ``limit``, or they cannot be read."""
+        """A member's bytes. Raises `UsageError` if there are more than ``limit``, or if they cannot be read."""
         if (size := self.sizes[name]) > limit:
             raise UsageError(f"{name} in {self._path} has {size:,} bytes, more than the right file can have")
         begin = {"path": str(self._path), "member": name, "kind": self._kind}
@@ -71,7 +71,7 @@ class Archive:
 
 @contextmanager
 def zip_archive(path: Path) -> Iterator[Archive]:
-    """An archive, open inside. Raises `UsageError` for one that cannot be listed."""
+    """An archive, opened by the worker. Raises `UsageError` for one that cannot be listed."""
     if not path.is_file():  # a pipe or a device would be waited for
         raise UsageError(f"{path} is no archive that can be read: there is no such file")
     worker = Worker(SERVICE)
@@ -82,7 +82,7 @@ def zip_archive(path: Path) -> Iterator[Archive]:
 
 
 def is_archive(path: Path) -> bool:
-    """Whether a file's name says that it is an archive that `archive` opens."""
+    """Whether a file's name has an ending of archives that `archive` opens."""
     return path.suffix.lower() == ".zip" or _TAR.search(path.name) is not None
 
 
@@ -101,7 +101,7 @@ def archive(path: Path) -> Iterator[Archive]:
 
 
 def opened() -> Callable[[str], str]:
-    """The worker's side: the answers to request lines. ``{}`` asks for the next piece."""
+    """The worker's side: the answers to request lines. ``{}`` requests the next piece."""
     import bz2  # noqa: F401 - all that zipfile may want later
     import gzip  # noqa: F401
     import lzma  # noqa: F401
@@ -142,7 +142,7 @@ def _answered(request: Parsed, reading: list[object]) -> Parsed:
 
 
 def _listed_tar(stream: tarfile.TarFile) -> Parsed:
-    """The same of a tar, in its order; a leading ``./`` is no part of a name."""
+    """The same for a tar, in its order; a leading ``./`` does not belong to a name."""
     members: list[tuple[str, int]] = []
     for number, info in enumerate(stream):
         if number >= MOST_MEMBERS:
@@ -155,7 +155,7 @@ def _listed_tar(stream: tarfile.TarFile) -> Parsed:
 
 
 def _listed(infos: list[zipfile.ZipInfo]) -> Parsed:
-    """``members``: name → size of the regular ones of plain names; ``odd``: other names. Raises `ValueError`."""
+    """``members``: name → size of the regular ones with plain names; ``odd``: other names. Raises `ValueError`."""
     if len(infos) > MOST_MEMBERS:
         raise ValueError(f"it has {len(infos):,} members")
     members: list[tuple[str, int]] = []

@@ -1,4 +1,4 @@
-"""Text and native replies → calls. Nothing a model wrote is evaluated."""
+"""Text and native replies → calls. No text of a model is evaluated."""
 
 from pytest_bfcl.decoding.attempts import attempts_call
 from pytest_bfcl.decoding.reply import ReplyDecoder, call_texts, decode, decode_reply, has_call, is_empty

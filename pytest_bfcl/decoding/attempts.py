@@ -1,4 +1,4 @@
-"""Corrected rule C8: does a reply that holds no decodable call attempt one all the same?"""
+"""Corrected rule C8: does a reply without a decodable call attempt one?"""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _TAGS = re.compile(
     r"|<\|python_tag\|>|<\|tool_?calls?(?:_begin)?\|>|\[TOOL_CALLS\]",
     re.IGNORECASE,
 )
-"""Marks with which models announce a call in their own formats."""
+"""Signs with which models announce a call in their own formats."""
 _BRACKETED = re.compile(r"\A[\s`]*(?:\w+[ \t]*\r?\n\s*)?\[\s*[A-Za-z_][\w.\\]*\s*\(")
-"""A reply that opens with a list of calls, whatever becomes of it."""
+"""A reply that begins with a list of calls, readable or not."""
 _LINE = re.compile(
     r"^[ \t]{0,8}(?:[-*][ \t]{1,4}|\d{1,3}\.[ \t]{1,4})?[`\[(]{0,4}[ \t]{0,4}([A-Za-z_][\w.\\]*)\(", re.MULTILINE
 )
@@ -36,9 +36,9 @@ def attempts_call(
 ) -> bool:
     """Whether a reply calls, or tries to: a broken call, one in another format, a tagged one, one inside prose.
 
-    Naming an offered function in a sentence is no attempt. A call counts at the start of the reply, on its own line,
-    in a list, fence or tag, or as a JSON object with name and arguments. ``decoder`` spares work
-    when the reply was read as Python text before.
+    Naming an offered function in a sentence is no attempt. A call counts at the start of the reply, on its own line, in
+    a list, fence or tag, or as a JSON object with name and arguments. ``decoder`` saves work if the reply was already
+    read as Python text.
     """
     if reply.tool_calls:
         return True
@@ -70,7 +70,7 @@ def _names_a_call(text: str, offered: frozenset[str]) -> bool:
 
 
 def _objects(text: str) -> Iterator[Any]:
-    """JSON objects in a text, from left to right, outermost ones only."""
+    """JSON objects in a text, from left to right, only outermost ones."""
     position = 0
     decoder = json.JSONDecoder()
     for _ in range(_MAX_OBJECTS):

@@ -1,6 +1,6 @@
-"""The calls of an entry's ground truth, in whatever notation its category keeps them.
+"""The calls of an entry's ground truth, in any notation of its category.
 
-Which of several acceptable values is taken: data spec §8, last paragraph.
+The last paragraph of data spec §8 says which of several acceptable values is used.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _OMIT = object()
 
 
 def ground_truth_calls(entry: Entry) -> list[Call]:
-    """The calls of a single-turn answer: the first acceptable value of every parameter that may not be left out."""
+    """The calls of a single-turn answer: the first acceptable value of every required parameter."""
     if entry.row.checker == "rest":  # the answer is a response; the request stands beside it
         if entry.ground_truth_call:
             call = parse_ground_truth_call(entry.ground_truth_call, entry) or _folded_call(entry.ground_truth_call)
@@ -47,9 +47,8 @@ def _document(entry: Entry, name: str) -> Parsed:
 
 
 def acceptable_arguments(parameters: Fields, document: Fields | None = None) -> Parsed:
-    """The first acceptable value of every parameter; those that may be left out are, if ``document`` lets them be.
-
-    Tools in JSON Schema have plain values, without alternatives inside.
+    """The first acceptable value of every parameter; optional ones are left out if ``document`` allows it. Tools in
+    JSON Schema have plain values, without nested alternatives.
     """
     document = document or {}
     required = (document.get("parameters") or {}).get("required") or ()
@@ -74,7 +73,7 @@ def _pick(alternatives: object, *, must: bool, inside: bool) -> Any:
 
 
 def _resolved(value: object) -> Any:
-    """A chosen value: objects hold alternatives per key, one level deep (ast_checker spec §6.6 and §6.8)."""
+    """A selected value: objects hold alternatives per key, one level deep (ast_checker spec §6.6 and §6.8)."""
     if isinstance(value, Mapping):
         return {k: v for k, v in ((k, _inner(a)) for k, a in value.items()) if v is not _OMIT}
     if isinstance(value, list):
@@ -119,7 +118,7 @@ def parse_ground_truth_call(text: str, entry: Entry) -> Call | None:
 
 
 def _folded_call(text: str) -> Call | None:
-    """A call whose arguments hold arithmetic (``p=1/6``), computed by the bounded evaluator; ``None`` otherwise."""
+    """A call whose arguments contain arithmetic (``p=1/6``), computed by the bounded evaluator; else ``None``."""
     try:
         (call,) = decode_reply(Reply(text=text), "prompt")
     except (DecodeError, ValueError):

@@ -1,4 +1,4 @@
-"""From a reply to calls or call texts: the entry points of this room (ast_checker spec §1–§3, §9)."""
+"""Reply → calls or call texts: the entry points of this package (ast_checker spec §1–§3, §9)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def decode_reply(
     ``corrected``, or the names of the corrected rules to apply; ``functions`` are the offered documents (rule C4).
     ``decoder`` names a model's own format.
 
-    Raises `DecodeError` when nothing decodes, `WrongShape` when something else than a list of calls comes out.
+    Raises `DecodeError` if nothing decodes, `WrongShape` if the result is no list of calls.
     """
     if mode == "fc" and decoder is None:  # nothing below matters to native calls
         return decode_native(reply)
@@ -61,7 +61,7 @@ def decode(
 
 
 class ReplyDecoder:
-    """One single-turn reply, decoded under any rules: what is the same under several is done once.
+    """One single-turn reply, decoded under any rules; common work is done once.
 
     The arguments are those of `decode_reply`. The returned calls are shared; do not change them.
     """
@@ -90,7 +90,7 @@ class ReplyDecoder:
         self._xml: XmlText | None = None
 
     def calls(self, rules: str | Iterable[str] = "official") -> list[Call]:
-        """The calls under these rules; raises `DecodeError` and `WrongShape` as `decode_reply` does."""
+        """The calls under these rules. Raises `DecodeError` and `WrongShape` like `decode_reply`."""
         active = rule.NO_RULES
         listed = self._own is not None and self._own.calls is not None
         if rules and (self._mode != "fc" or listed):
@@ -112,7 +112,7 @@ class ReplyDecoder:
         return known
 
     def calls_if_any(self, rules: str | Iterable[str] = "official") -> list[Call]:
-        """The calls under these rules, none when nothing decodes: what relevance asks (ast_checker spec §9)."""
+        """The calls under these rules, none if nothing decodes, as relevance needs them (ast_checker spec §9)."""
         try:
             return self.calls(rules)
         except DecodeError:
@@ -151,7 +151,7 @@ class ReplyDecoder:
         return self._written(self._python, active) if active else self._python.calls()
 
     def _recovered(self, text: str, active: frozenset[str]) -> list[Call] | None:
-        """A text that does not decode unchanged gets a second chance by rules C2 and C3."""
+        """A text that does not decode unchanged is repaired by rules C2 and C3."""
         return recover(
             tag_content(text) if self._tagged else text,
             lambda candidate: self._read(prepare(candidate), active),
@@ -161,7 +161,7 @@ class ReplyDecoder:
         )
 
     def _read(self, text: str, active: frozenset[str]) -> list[Call]:
-        """The calls of a prepared text; raises `WrongShape` when something else comes out."""
+        """The calls of a prepared text. Raises `WrongShape` for another result."""
         if self._format == "python":
             return self._written(PythonCalls(text), active)
         if self._format in _XML_DECODERS:
@@ -219,9 +219,9 @@ def call_texts(
 ) -> list[str]:
     """The calls of one step as texts such as ``cd(folder='a')``, in order; the turn ends when the list `is_empty`.
 
-    ``decoder`` reads a text in a model's own format, whatever the mode; ``mended`` without its family's defects. Raises
-    `DecodeError` when the reply does not decode (then the turn ends as well): in native mode one broken call spoils the
-    whole step.
+    ``decoder`` reads a text in a model's own format, in any mode; ``mended`` without its family's defects. Raises
+    `DecodeError` if the reply does not decode (then the turn also ends). In native mode one broken call makes the whole
+    step unreadable.
     """
     own = own_decoder(reply, decoder)
     if own is not None:

@@ -1,4 +1,4 @@
-"""Names of the corrected rules that concern decoding (corrected spec), and what a ``rules`` argument means."""
+"""The corrected rules of decoding (corrected spec), and the meaning of a ``rules`` argument."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DECODING_RULES: dict[str, str] = {
     JAVASCRIPT: "JavaScript: read as JavaScript literals",
     FORMATS: "formats: JSON and XML replies, and models' own formats, decoded as the format means them",
 }
-"""Corrected rules with a part in decoding → what they say, in one line."""
+"""Corrected rules of decoding → their description in one line."""
 
 _EVERY_TEXT = frozenset({WRAPPING, ESCAPES})
 TOUCHING: dict[str, frozenset[str]] = {
@@ -34,17 +34,18 @@ TOUCHING: dict[str, frozenset[str]] = {
     "verbose_xml": _EVERY_TEXT | {FORMATS},
     "concise_xml": _EVERY_TEXT | {FORMATS},
 }
-"""Return format → the rules on which depends what a text decodes to; no rule touches native calls."""
+"""Return format → the rules that affect how a text decodes; no rule affects native calls."""
 
 OWN_FORMATS: frozenset[str] = frozenset({FORMATS})
-"""The rules on which depends what a reply in a model's own format decodes to."""
+"""The rules that affect how a reply in a model's own format decodes."""
 
 NO_RULES: frozenset[str] = frozenset()
 _ALL = frozenset(DECODING_RULES)
 
 
 def active_rules(rules: str | Iterable[str]) -> frozenset[str]:
-    """The corrected rules switched on: ``"official"`` none, ``"corrected"`` all of decoding's, else the names given."""
+    """The active corrected rules: none for ``"official"``, all of decoding's for ``"corrected"``, else the given
+    names."""
     if rules == "official":
         return NO_RULES
     if rules == "corrected":

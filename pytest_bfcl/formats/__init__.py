@@ -1,1 +1,1 @@
-"""The one table of models' own formats: how requests are written and replies are read (formats spec)."""
+"""The table of models' own formats: how requests are written and replies are read (formats spec)."""

@@ -1,8 +1,8 @@
 """Decoders by name: from a reply's text to calls, with the exact failure behaviour of the family's handler.
 
-Three stages, as the reference has them. *Read* a reply into a result (a text, or a list where the handler parses at
-once), decode the result for single-turn checking, and write its calls for execution. All are pure functions, evaluate
-nothing, and are bounded in size, depth and time (formats spec §4).
+It has the reference's three stages. *Read* a reply into a result (a text, or a list where the handler parses at once),
+decode the result for single-turn checking, and write its calls for execution. All are pure functions, evaluate nothing,
+and are bounded in size, depth and time (formats spec §4).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pytest_bfcl.syntax.python_syntax import decode_python, written_calls
 from pytest_bfcl.syntax.wrapping import prepare
 
 Source = Callable[[str, bool], str]
-"""Text and whether a tag is demanded → text for the parser of a return format; raises `DecodeError`."""
+"""Text and whether a tag is required → text for the parser of a return format. Raises `DecodeError`."""
 
 
 def _unread(text: str) -> Any:
@@ -31,9 +31,8 @@ class Decoder:
     """How one notation of calls is read.
 
     ``texts``: a result's calls as texts for execution. ``calls``: its value for single-turn checking, usually ``{name:
-    arguments}`` objects, but whatever the handler makes of it; ``None`` for formats that the parser of the entry's
-    return format reads, from what ``source`` makes of the text. ``read``: reply's text → result. All raise
-    `DecodeError`.
+    arguments}`` objects, else the handler's own result; ``None`` for formats that the parser of the entry's return
+    format reads, after ``source`` has prepared the text. ``read``: reply's text → result. All raise `DecodeError`.
     """
 
     name: str
@@ -78,7 +77,7 @@ HANDLERS: Mapping[str, str] = {
     "cohere": "stored {tool_name, parameters}: Cohere",
     "xiaoming": "stored native calls that never decode",
 }
-"""The formats that handlers of the benchmark read; all readings but the first are an extension's."""
+"""The formats that the benchmark's handlers read; extensions have all readings but the first."""
 _WHATS = {
     "pythonic": "[f(a=1)], between <|python_start|> tags or not: Llama 4, ToolACE",
     "mistral": "[TOOL_CALLS] before JSON, or a name and JSON: Mistral",
@@ -127,9 +126,9 @@ SERVED: Mapping[str, Decoder] = {
     for name, what in {**HANDLERS, **_WHATS}.items()
     if (notation := served.server_reading(name)) is not None
 }
-"""The *server reading* of every format that a server has: what a user means by a format's name."""
+"""The *server reading* of every format that a server has: the meaning of a format's name for users."""
 HANDLER = "handler:"
-"""Comes before the name of a handler's reading where a server's has the bare one."""
+"""Prefix of a handler's reading if a server's reading has the plain name."""
 
 
 def handler_name(name: str) -> str:
@@ -143,9 +142,9 @@ def _python_texts(text: str) -> list[str]:
 
 @cache
 def reference_reading(name: str) -> Decoder | None:
-    """The *reference reading* that a handler has, with every defect, by `handler_name`; ``None`` for other names.
+    """The *reference reading* of a handler, with every defect, by `handler_name`; ``None`` for other names.
 
-    Raises `UsageError` where no installed package has it.
+    Raises `UsageError` if no installed package has it.
     """
     if name == "python":
         return Decoder(name, HANDLERS[name], _python_texts)
@@ -157,5 +156,5 @@ def reference_reading(name: str) -> Decoder | None:
 
 
 def mended(decoder: Decoder) -> Decoder:
-    """A decoder without its handler's defects (corrected rule C15): the server reading, of any JSON where none is."""
+    """A decoder without its handler's defects (corrected rule C15): the server reading, or any JSON without one."""
     return decoder if decoder.served else SERVED.get(decoder.name.removeprefix(HANDLER), SERVED["xlam"])

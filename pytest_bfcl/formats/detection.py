@@ -1,4 +1,4 @@
-"""Which format a text with calls is written in: for advice, for blame, for refusing unreadable folders."""
+"""Finds the format of a text with calls: for advice, for reports of lost calls, for unreadable folders."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LOOKED_AT = 50_000
 """Longest text that is searched; a lost call is in a short one."""
 
 _PLAIN = (('"parameters"', "llama3-json"), ('"arguments"', "xlam"), ("(", "pythonic"), ("\n{", "functionary32"))
-"""Formats without their own marks: only the name of an offered function makes a call of a text that fits them."""
+"""Formats without their own signs: a text that fits them is a call only with the name of an offered function."""
 
 
 _TURNS = (
@@ -36,7 +36,7 @@ SIGNS = tuple(
         [mark for name in TELLING for mark in NOTATIONS[name].marks if re.search(r"[<\[=]", mark)] + list(_TURNS)
     )
 )
-"""What stands around calls and turns in models' own formats; none of it belongs into an answer's text."""
+"""Signs around calls and turns in models' own formats; an answer's text has none of them."""
 
 
 def sign_in(text: str) -> str | None:
@@ -45,9 +45,8 @@ def sign_in(text: str) -> str | None:
 
 
 def lost_calls(text: str, functions: Sequence[Fields] = ()) -> tuple[str, list[Call]] | None:
-    """The format of the calls in a text, and the calls; ``None`` when none is found.
-
-    Without ``functions`` any name may be one. `reading_name` says which decoder reads the format so.
+    """The format of the calls in a text, and the calls; ``None`` without any. Without ``functions`` any name may be a
+    function. `reading_name` gives the decoder for the format.
     """
     if len(text) > LOOKED_AT or not text.strip():
         return None
@@ -84,20 +83,20 @@ _TURN = re.compile(
     r"|^(?:USER|ASSISTANT|SYSTEM|FUNCTION RESPONSE|Human|Assistant|User):",
     re.MULTILINE,
 )
-"""What separates the turns of a conversation that a template has made one text."""
+"""Separators of turns in a template's text of a conversation."""
 _CALLED = re.compile(r"([A-Za-z_][\w.]*)\s*\(")
 _QUOTED = re.compile(r"""\{\s*"name"\s*:\s*"([^"]{1,200})"\s*,\s*"arguments"\s*:\s*'([^']{0,4000})'\s*\}""")
-"""A call whose arguments are JSON in single quotes, as Glaive's training data writes them."""
+"""A call whose arguments are JSON in single quotes, as in Glaive's training data."""
 _ACTION = re.compile(r"^Action:[ \t]*([\w.-]{1,200})[ \t]*\n+Action Input:[ \t]*\{", re.MULTILINE)
-"""A call as ReAct prompts ask for it."""
+"""A call in the form of ReAct prompts."""
 _VALUE = re.compile(r"[\[{]")
 _PYTHONIC = re.compile(r"\s*(?:'|\{\s*')")
-"""Behind a bracket: a text in single quotes, as Python prints objects."""
+"""After a bracket: a text in single quotes, as Python prints objects."""
 _ESCAPED = re.compile(r"&(?:lt|quot|#34|#39|#x27);")
 _INVOKES = elements("<invoke ", ends=("</function_calls>",))
-"""Calls as Claude's own prompts ask for them."""
+"""Calls in the form of Claude's own prompts."""
 _MOST_STARTS = 500
-"""Places of one text at which JSON or a Python call is looked for."""
+"""Places of one text where JSON or a Python call may begin."""
 _LONGEST_CALL = 4_000
 
 
@@ -105,10 +104,9 @@ _ANNOUNCED = re.compile("|".join(re.escape(mark) for name in TELLING for mark in
 
 
 def values_in(text: str) -> Iterator[Any]:
-    """Every object and list in a text, the outermost ones; in fences, tags or amid prose.
-
-    They are JSON or Python's literals, also inside a text of JSON and with HTML's escapes. What is begun and never
-    closed is read `_MOST_STARTS` times and over twice the text's length at most.
+    """Every object and list in a text, the outermost ones; in fences, tags or prose. They are JSON or Python literals,
+    also inside a JSON text and with HTML escapes. Unclosed ones are tried at most `_MOST_STARTS` times and over twice
+    the text's length.
     """
     text = _unescaped(text)
     position = starts = 0
@@ -131,7 +129,7 @@ def values_in(text: str) -> Iterator[Any]:
 
 
 def _unescaped(text: str) -> str:
-    """A text of JSON as what it stands for, and HTML's escapes as their characters."""
+    """The content of a JSON text, with HTML escapes replaced."""
     if text.startswith('"'):
         with suppress(DecodeError):
             inner = parse_json(text)
@@ -140,9 +138,8 @@ def _unescaped(text: str) -> str:
 
 
 def calls_anywhere(text: str, names: Container[str]) -> Iterator[Call]:
-    """Every call that a text may hold in any format, of whole conversations too: to find known calls again.
-
-    Never for judging: a call that somebody quotes is one here. ``names``: what a Python call is looked for by.
+    """Every possible call of a text in any format, also in whole conversations, to find known calls again. Not for
+    judging, because a quoted call counts here. ``names``: the function names of Python calls.
     """
     for turn in filter(str.strip, _TURN.split(_unescaped(text))):
         if len(turn) <= LOOKED_AT:
@@ -161,7 +158,7 @@ def calls_anywhere(text: str, names: Container[str]) -> Iterator[Call]:
 
 
 def _python_calls(text: str, names: Container[str]) -> Iterator[Call]:
-    """Calls of these names as Python writes them, wherever they stand."""
+    """Python calls with these names, anywhere."""
     starts = 0
     for found in _CALLED.finditer(text):
         if found[1] not in names or starts >= _MOST_STARTS:
@@ -173,7 +170,7 @@ def _python_calls(text: str, names: Container[str]) -> Iterator[Call]:
 
 
 def _closing(text: str, start: int) -> int | None:
-    """Behind the parenthesis that closes a call; texts in quotes are passed over."""
+    """The position after the parenthesis that closes a call; quoted texts are skipped."""
     depth, quote = 1, ""
     for place in range(start, min(len(text), start + _LONGEST_CALL)):
         character = text[place]

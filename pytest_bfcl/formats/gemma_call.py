@@ -1,4 +1,4 @@
-"""``call:NAME{key:value}`` in tags, as servers read it: FunctionGemma and Gemma 4."""
+"""``call:NAME{key:value}`` in tags, in the servers' reading: FunctionGemma and Gemma 4."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pytest_bfcl.syntax.limits import MAX_DEPTH, DecodeError
 
 @dataclass(frozen=True, slots=True)
 class GemmaCalls:
-    """The notation as servers read it: keys and values without quotes, texts between two ``quote`` signs."""
+    """The servers' notation: keys and values without quotes, texts between two ``quote`` signs."""
 
     opening: str
     closing: str
@@ -24,7 +24,7 @@ class GemmaCalls:
 
     @property
     def marks(self) -> tuple[str, ...]:
-        """What is in every reply that calls."""
+        """A text in every reply with a call."""
         return (self.opening,)
 
     def pairs(self, text: str, documents: Documents = ()) -> list[Pair]:
@@ -40,7 +40,7 @@ class GemmaCalls:
         return kept.read()
 
     def _block(self, text: str, position: int) -> tuple[list[tuple[str, Parsed]], int]:
-        """The calls of a block, which follow each other with or without signs, and where it ends."""
+        """The calls of a block, one after the other with or without signs, and the block's end."""
         calls: list[tuple[str, Parsed]] = []
         ends = re.compile(rf"{re.escape(self.closing)}|{re.escape(self.opening)}|\{{")
         while True:
@@ -133,13 +133,13 @@ _Element = list[tuple[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class NestedTags:
-    """``SIGN<invoke name="…">`` with ``SIGN<KEY>value SIGN</KEY>``, every tag behind the same ``sign``."""
+    """``SIGN<invoke name="…">`` with ``SIGN<KEY>value SIGN</KEY>``, every tag after the same ``sign``."""
 
     sign: str
 
     @property
     def marks(self) -> tuple[str, ...]:
-        """What is in every reply that calls."""
+        """A text in every reply with a call."""
         return (f"{self.sign}<",)
 
     def pairs(self, text: str, documents: Documents = ()) -> list[Pair]:
@@ -152,7 +152,7 @@ class NestedTags:
         start, unread = 0, False
 
         def ended() -> None:
-            """Keep the call that ends here; one with an element left open or a text next to elements is broken."""
+            """Add the call that ends here; one with an open element or a text between elements is broken."""
             with kept.broken():
                 if name is not None and (unread or len(open_) > 1):
                     raise DecodeError("a call with text that is no argument")
@@ -190,7 +190,7 @@ def _value(inside: _Element, said: str) -> Any:
 
 
 def _object(elements: _Element) -> dict[str, Any]:
-    """Elements by name; those that come twice are a list."""
+    """Elements by name; repeated ones become a list."""
     gathered: dict[str, list[Any]] = {}
     for key, value in elements:
         gathered.setdefault(key, []).append(value)

@@ -1,7 +1,6 @@
-"""What the decoders of models' own formats share: calls as JSON members, literals, call texts (formats spec §4).
+"""Helpers of decoders for models' own formats: calls as JSON members, literals, call texts (formats spec §4).
 
-A decoder reads untrusted texts: everything here is bounded by `pytest_bfcl.syntax.limits` and nothing is
-evaluated.
+Decoders read untrusted texts: everything here is limited by `pytest_bfcl.syntax.limits`, and nothing is evaluated.
 """
 
 from __future__ import annotations
@@ -19,22 +18,22 @@ from pytest_bfcl.syntax.limits import MAX_CALLS, DecodeError, check_integer
 from pytest_bfcl.syntax.python_syntax import python_expression
 
 Pair = tuple[Any, Any]
-"""Name and arguments of a member, as they were written: the name need not be text, the arguments no object."""
+"""Name and arguments of a member, unchanged: the name may be no text, the arguments no object."""
 
 
 TOKENS = re.compile(
     r"<\|(?:eot_id|eom_id|eot|eom|im_end|end|return|call|end_of_text|endoftext|observation|user)\|>|</s>|<eos>"
     r"|<｜end▁of▁sentence｜>|<\|END_OF_TURN_TOKEN\|>"
 )
-"""What ends a message; a server cuts it off, a recorded text may hold it."""
+"""Ends of messages; a server removes them, a recorded text may have them."""
 
 
 MAX_BROKEN = 20
-"""Broken calls of one reply, beyond which nothing in it is read."""
+"""Broken calls of one reply after which nothing in it is read."""
 
 
 class Kept:
-    """The calls of a reply, and the first trouble: a broken call next to a good one is left out, as servers do."""
+    """The calls of a reply, and the first error: a broken call next to a good one is left out, as by servers."""
 
     def __init__(self) -> None:
         self.pairs: list[Pair] = []
@@ -43,7 +42,7 @@ class Kept:
 
     @contextmanager
     def broken(self) -> Iterator[None]:
-        """Go on behind a call that cannot be read. Raises `DecodeError` behind `MAX_BROKEN` of them."""
+        """Continue after a call that cannot be read. Raises `DecodeError` after `MAX_BROKEN` of them."""
         try:
             yield
         except DecodeError as trouble:
@@ -53,18 +52,18 @@ class Kept:
                 raise
 
     def read(self) -> list[Pair]:
-        """The good calls. Raises the `DecodeError` of a broken one where no call is good."""
+        """The good calls. Raises the `DecodeError` of a broken one if no call is good."""
         if self._trouble is not None and not self.pairs:
             raise self._trouble
         return self.pairs
 
 
 class ReadError(DecodeError):
-    """Reading the reply raises in the family's handler, before anything is decoded ("inference error")."""
+    """The family's handler raises while it reads the reply, before decoding ("inference error")."""
 
 
 def literal(text: str) -> Any:
-    """The value of a Python literal, arithmetic on numbers included; bare names (``true``, ``null``) fail."""
+    """The value of a Python literal, number arithmetic included; bare names (``true``, ``null``) fail."""
     return _Literals().value(python_expression(text.lstrip(" \t")))
 
 
@@ -98,7 +97,7 @@ class _Literals:
 
 
 def iterated(value: object) -> list[Any]:
-    """What a loop over a parsed value meets: members, keys, characters; `DecodeError` where it cannot be looped."""
+    """The items of a loop over a parsed value: members, keys, characters. `DecodeError` if it has none."""
     if isinstance(value, (list, tuple, dict, str)):
         return list(value)
     raise DecodeError(f"no list of calls: {type(value).__name__}")
@@ -130,7 +129,7 @@ def objects(pairs: Iterable[Pair]) -> list[dict[Any, Any]]:
 
 
 def texts(pairs: Iterable[Pair], comma: str = ",") -> list[str]:
-    """Call texts; `DecodeError` for arguments that are no object and for more calls than are executed."""
+    """Call texts. Raises `DecodeError` for arguments that are no object, and for more calls than are executed."""
     result = []
     for name, arguments in pairs:
         if not isinstance(arguments, dict):
@@ -142,7 +141,7 @@ def texts(pairs: Iterable[Pair], comma: str = ",") -> list[str]:
 
 
 def string_parsed(pairs: Iterable[Pair]) -> Iterator[Pair]:
-    """Arguments that are text are JSON (execution of some families)."""
+    """Text arguments are parsed as JSON (execution of some families)."""
     for name, arguments in pairs:
         yield name, parse_json(arguments) if isinstance(arguments, str) else arguments
 
@@ -156,7 +155,7 @@ def items(result: list[Any]) -> Iterator[Pair]:
 
 
 def stored(value: object) -> Any:
-    """The value after a way through a JSON file: keys are texts, tuples lists; `ReadError` where JSON has none."""
+    """The value after a round trip through JSON: keys are texts, tuples lists. Raises `ReadError` for other types."""
     try:
         return json.loads(json.dumps(value))
     except (TypeError, ValueError, RecursionError) as error:
@@ -176,6 +175,6 @@ def spans(text: str, opening: str, closing: str) -> Iterator[str]:
 
 
 def after(text: str, mark: str) -> str | None:
-    """What follows the first mark, ``None`` without one."""
+    """The text after the first mark, ``None`` without one."""
     _, found, rest = text.partition(mark)
     return rest if found else None

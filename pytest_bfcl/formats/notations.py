@@ -1,8 +1,8 @@
-"""The shapes in which models write calls, each described by data: what opens, ends, names and encodes.
+"""The notations in which models write calls, described by data: openings, endings, names and encodings.
 
-A notation reads a text as the parser of the family's server does. Text outside its marks is prose. A call
-that was cut off ends with the text, and what its marks announce but is unreadable is no call at all
-(`DecodeError`). All are bounded in depth and linear in the text's length.
+A notation reads a text as the parser of the family's server does. Text outside its marks is prose. A call that was cut
+off ends with the text. An announced but unreadable call is a `DecodeError`. All are limited in depth and linear in the
+text's length.
 """
 
 from __future__ import annotations
@@ -32,15 +32,16 @@ _BRACKET = re.compile(r"[{\[]")
 _NAMES = ("name", "tool_name")
 _ARGUMENTS = ("arguments", "parameters", "args")
 _TRIES = 50
-"""How many brackets of a prose are tried as the beginning of JSON."""
+"""Most brackets of prose that are tried as the beginning of JSON."""
 
 
 class Notation(Protocol):
-    """One way to write calls. ``marks``: texts, one of which is in every reply that calls (none: any text may)."""
+    """One notation of calls. ``marks``: texts of which every reply with a call has one (none: any text may be a
+    call)."""
 
     @property
     def marks(self) -> tuple[str, ...]:
-        """Texts, one of which is in every reply that calls; none where any text may call."""
+        """Texts of which every reply with a call has one; none if any text may be a call."""
         ...
 
     def pairs(self, text: str, documents: Documents = ()) -> list[Pair]:
@@ -51,7 +52,7 @@ class Notation(Protocol):
 def member_pairs(member: object, *, bare: bool = False) -> Iterator[Pair]:
     """The calls of a JSON value: an object with a name and arguments, or a list of them.
 
-    ``bare``: a call without arguments needs no word for them. Arguments written as text are JSON.
+    ``bare``: a call may omit empty arguments. Text arguments are parsed as JSON.
     """
     if isinstance(member, (list, tuple)):
         for item in member:
@@ -74,10 +75,9 @@ def member_pairs(member: object, *, bare: bool = False) -> Iterator[Pair]:
 
 @dataclass(frozen=True, slots=True)
 class JsonCalls:
-    """JSON objects, or lists of them, behind each ``opening``; several follow each other with or without signs.
-
-    ``closing`` ends what is written with Python's quotes and words; where calls stand ``alone`` nothing else may come
-    before it. ``keyed``: the members are ``{name: arguments}``. ``bare`` as `member_pairs`.
+    """JSON objects, or lists of them, behind each ``opening``; several may follow each other with or without signs.
+    ``closing`` ends a text with Python's quotes and words; if calls are ``alone`` nothing else may come before it.
+    ``keyed``: the members are ``{name: arguments}``. ``bare`` as `member_pairs`.
     """
 
     opening: tuple[str, ...]
@@ -88,7 +88,7 @@ class JsonCalls:
 
     @property
     def marks(self) -> tuple[str, ...]:
-        """What is in every reply that calls."""
+        """A text in every reply with a call."""
         return self.opening
 
     def pairs(self, text: str, documents: Documents = ()) -> list[Pair]:
@@ -122,7 +122,7 @@ class JsonCalls:
         return pairs, position
 
     def _is_closed(self, text: str, position: int) -> bool:
-        """Whether the closing tag of this call follows: the text before it is no prose."""
+        """Whether the closing tag of this call follows: then the text before it is no prose."""
         end = text.find(self.closing, position) if self.closing and self.closing not in self.opening else -1
         return end >= 0 and not any(0 <= text.find(each, position) < end for each in self.opening)
 
@@ -140,8 +140,8 @@ class JsonCalls:
 class LooseJson:
     """JSON objects with a name and arguments, or lists of them, anywhere in the text.
 
-    An object that is no call makes the whole reply prose. Only a text that is nothing else may write its calls with
-    Python's quotes and words.
+    An object that is no call makes the whole reply prose. Only a text without anything else may use Python's quotes and
+    words.
     """
 
     marks: tuple[str, ...] = ()
@@ -168,11 +168,11 @@ class LooseJson:
 
 @dataclass(frozen=True, slots=True)
 class NamedJson:
-    """A name in the format's own signs, then its arguments as one JSON object.
+    """A name between the format's signs, then its arguments as one JSON object.
 
-    ``call``: a pattern, the name in one of its groups, that ends where the JSON begins; text it does not fit is no
-    call. ``bare``: without any JSON there are no arguments. ``closing``: a call that it does not end was cut off.
-    ``ending``: where it follows, nothing but white space may are between.
+    ``call``: a pattern with the name in one of its groups, up to the JSON; other text is no call. ``bare``: missing
+    JSON means no arguments. ``closing``: a call without it was cut off. ``ending``: only white space may come before
+    it.
     """
 
     call: re.Pattern[str]
@@ -204,7 +204,7 @@ class NamedJson:
 
 
 class _Inside(NamedTuple):
-    """A call's parameters, the text between them, where the call ends, and whether it does so before the text."""
+    """A call's parameters, the text between them, its end, and whether it ends before the text."""
 
     arguments: dict[str, Any]
     unread: list[str]
@@ -212,9 +212,9 @@ class _Inside(NamedTuple):
     closed: bool
 
     def read(self, ends: tuple[str, ...]) -> dict[str, Any]:
-        """The arguments, which may be one JSON object; ``ends``: what may end the call, or be cut off at its end.
+        """The arguments, perhaps one JSON object; ``ends``: texts that may end the call, or be cut off at its end.
 
-        Raises `DecodeError` where something in the call is unread.
+        Raises `DecodeError` if a part of the call is unread.
         """
         rest = TOKENS.sub("", "".join(self.unread)).strip()
         if not rest or (not self.closed and any(end.startswith(rest) for end in ends)):
@@ -230,12 +230,12 @@ class Tagged:
     """A tag with the name, then one element a parameter, whose values are texts.
 
     ``call``: group ``name``. ``parameter``: group ``key`` and, if the format shows the type, ``kind`` (``true`` or
-    ``string``: a text, anything else: JSON). A value ends with the first of ``value_ends`` (its own closing tag stands
-    first among them), or is none; a call ends with the first of ``call_ends``, or with the text unless it has to be
-    ``closed``. ``trimmed``: what of white space around a value is the tag's (``line``: a line feed on either side).
-    ``json_untyped``: values of no documented type are JSON if they can be. ``unclosed``: the next element ends a value,
-    too. ``named``: a tag around no offered name is no call. ``prose``: messages in which nothing is a call. A call with
-    anything else in it is broken, unless that is one JSON object.
+    ``string``: a text, anything else: JSON). A value ends with the first of ``value_ends`` (its own closing tag comes
+    first), or is invalid. A call ends with the first of ``call_ends``, or with the text unless it must be ``closed``.
+    ``trimmed``: the white space around a value that belongs to the tag (``line``: a line feed on either side).
+    ``json_untyped``: values without a documented type are JSON if possible. ``unclosed``: the next element also ends a
+    value. ``named``: a tag around an unknown name is no call. ``prose``: messages without calls. A call with other
+    content is broken, unless that is one JSON object.
     """
 
     call: re.Pattern[str]
@@ -275,7 +275,7 @@ class Tagged:
         return kept.read()
 
     def _inside(self, text: str, position: int) -> _Inside:
-        """What is in a call that begins at ``position``."""
+        """The content of a call that begins at ``position``."""
         inside, ends = _parts_of(self.parameter.pattern, self.value_ends, self.call_ends)
         arguments: dict[str, Any] = {}
         unread: list[str] = []
@@ -298,7 +298,8 @@ class Tagged:
         return _Inside(arguments, [*unread, text[position:]], len(text), False)
 
     def _value_end(self, text: str, ends: re.Pattern[str], position: int) -> re.Match[str] | None:
-        """The first sign that ends a value; one of the call's is part of a value that its own tag closes later."""
+        """The first sign that ends a value; a sign of the call inside a value that its own tag closes later does not
+        count."""
         end = ends.search(text, position)
         if end is not None and end.group() not in self.value_ends:
             own = _parts_of(self.parameter.pattern, self.value_ends, ())[1].search(text, end.end())
@@ -336,7 +337,7 @@ class PythonCalls:
 
     @property
     def marks(self) -> tuple[str, ...]:
-        """What is in every reply that calls."""
+        """A text in every reply with a call."""
         return self.opening
 
     def pairs(self, text: str, documents: Documents = ()) -> list[Pair]:
@@ -396,11 +397,11 @@ def _python(text: str) -> list[Pair]:
 
 @dataclass(frozen=True, slots=True)
 class FirstOf:
-    """A family that writes in several ways: the first that finds calls."""
+    """A family with several notations: the first that finds calls."""
 
     ways: tuple[Notation, ...]
     marks: tuple[str, ...] = field(init=False)
-    """What is in every reply that calls."""
+    """A text in every reply with a call."""
 
     def __post_init__(self) -> None:
         marks = dict.fromkeys(mark for way in self.ways for mark in way.marks)
@@ -424,7 +425,7 @@ class FirstOf:
 def _parts_of(
     parameter: str, value_ends: tuple[str, ...], call_ends: tuple[str, ...]
 ) -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """What may be in a call: its end or a parameter; and what may end a value."""
+    """The possible next signs in a call (its end or a parameter), and the possible ends of a value."""
     return re.compile(f"(?P<end_>{_any(call_ends)})|{parameter}"), re.compile(_any((*value_ends, *call_ends)))
 
 
@@ -433,7 +434,7 @@ def _any(texts: Iterable[str]) -> str:
 
 
 def _behind(text: str, openings: tuple[str, ...]) -> Iterator[int]:
-    """Where the text goes on behind each opening, from left to right."""
+    """Positions after each opening, from left to right."""
     for number, found in enumerate(re.finditer(_any(openings), text)):
         if number >= MAX_CALLS:
             raise DecodeError(f"more than {MAX_CALLS} calls in one reply")

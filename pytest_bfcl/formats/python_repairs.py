@@ -1,4 +1,4 @@
-"""Repairs what models write in place of Python, before a parser sees it, as the servers of LFM2 and others do."""
+"""Repairs text that models write instead of Python before parsing it, as the servers of LFM2 and others do."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _PIECE = re.compile(r"[\"']|[^\W\d]\w*|(?<![\w.])0[\d_]+(?![\w.])")
 _BODY = {quote: re.compile(rf"[^{quote}\\]*+(?:\\.[^{quote}\\]*+)*+", re.DOTALL) for quote in "\"'"}
 _KEYWORDS = frozenset(kwlist) - {"True", "False", "None"}
 KEPT = "kw__of__python__"
-"""The text before a name that Python keeps for itself; `plain_name` takes it off again."""
+"""A prefix for names that are Python keywords; `plain_name` removes it."""
 _NAMED = re.compile(r"\s*(?:=(?!=)|[(.])")
 _WORDS = {"true": "True", "false": "False", "null": "None"}
 _ESCAPES = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\x00": "\\x00"}
@@ -19,11 +19,11 @@ _CLOSES = re.compile(r"\s*+(?:[,)\]}:]|\Z)")
 
 
 def repaired(text: str) -> Iterator[str]:
-    """A list of calls as it must have been meant, one way after the other.
+    """A list of calls as it was probably meant, by one repair after the other.
 
-    Brackets around calls, one a line or one after the other, are supplied. JSON's words, Python's words as names and
-    numbers with zeros in front are read as meant, line feeds in texts are part of them; at last quotes inside a text in
-    the same quotes end it only where an argument can end.
+    Adds brackets around calls that follow each other or have a line each. Reads JSON's words, keywords as names,
+    numbers with leading zeros, and line feeds inside texts. Finally, a quote inside a text in the same quotes ends it
+    only where an argument can end.
     """
     if not text.startswith("["):
         text = "[" + ", ".join([line.strip().rstrip(",") for line in text.splitlines() if line.strip()]) + "]"
@@ -32,7 +32,7 @@ def repaired(text: str) -> Iterator[str]:
 
 
 def plain_name(name: object) -> str:
-    """A name as it was written: Python's own words may name functions and parameters."""
+    """A name as written: Python keywords may name functions and parameters."""
     return str(name).replace(KEPT, "")
 
 
@@ -61,7 +61,7 @@ def _written(text: str, end_of: Callable[[str, str, int], int]) -> str:
 
 
 def _ended(text: str, quote: str, position: int) -> int:
-    """Where the text in quotes ends: at its quote, else with everything."""
+    """The end of a quoted text: its closing quote, else the end of everything."""
     body = _BODY[quote].match(text, position)
     end = body.end() if body else position
     return end if text.startswith(quote, end) else len(text)

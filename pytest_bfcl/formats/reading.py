@@ -1,4 +1,4 @@
-"""How recorded texts are to be read: by which decoder, and what becomes of the thoughts in them."""
+"""How recorded texts are read: the decoder, and the treatment of thoughts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pytest_bfcl.transcript import Call, Mode, Reply, Transcript
 
 @dataclass(frozen=True, slots=True)
 class TextReading:
-    """``decoder``: a name, ``auto`` (by the model's name) or ``None``; ``think`` as the option.
+    """``decoder``: a name, ``auto`` (by the model's name) or ``None``; ``think`` like the option.
 
     Raises `UsageError` for an unknown decoder.
     """
@@ -35,7 +35,7 @@ class TextReading:
             find_decoder(str(self.decoder))
 
     def decoder_for(self, model: str, mode: Mode = "fc") -> str | None:
-        """The decoder's name for a model, asked in a mode. Raises `UsageError` when ``auto`` finds none."""
+        """The decoder's name for a model in a mode. Raises `UsageError` if ``auto`` finds none."""
         if self.decoder != "auto":
             return find_decoder(self.decoder).name if self.decoder is not None else None
         name = guessed_decoder(model, mode)
@@ -48,7 +48,8 @@ class TextReading:
         return name
 
     def decoder_text(self, model: str, mode: Mode = "fc") -> str:
-        """Which decoder reads a model's texts and whose reading that is; empty without a decoder."""
+        """The decoder of a model's texts, and whether it is the server's or the reference's reading; empty without
+        one."""
         name = self.decoder_for(model, mode)
         if name is None:
             return ""
@@ -58,7 +59,7 @@ class TextReading:
         return f"{said}; {model} only resembles the family {family.name}" if family is not None and served else said
 
     def apply(self, transcript: Transcript) -> Transcript:
-        """A recorded conversation read so; the given one stays as it is. What a line says itself counts.
+        """A recorded conversation in this reading; the given one does not change.
 
         Thoughts of lines that name their decoder were parted when they were recorded.
         """
@@ -86,7 +87,7 @@ def model_name(spec: str) -> str:
 
 
 def without_thoughts(reply: Reply, think: Think, thinking: Thinking = "none") -> Reply:
-    """A reply whose text is the answer; its reasoning is what came next to the text, else what was found in it."""
+    """A reply whose text is the answer; its reasoning is the separate one, else that found in the text."""
     if reply.text is None:
         return reply
     parted = read_thinking(reply.text, think, thinking)

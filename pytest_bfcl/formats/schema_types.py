@@ -1,7 +1,7 @@
-"""Values of arguments by their function's document, as servers' parsers type what a format leaves untyped.
+"""Types for untyped argument texts by their function's document, as servers' parsers assign them.
 
 A format of tags writes every value as plain text. The documented types are tried in one order (null, whole number,
-number, truth value, object, list, text); what fits none stays the text it was.
+number, truth value, object, list, text); a value that fits none stays text.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ _NAMES = {
 }
 _KINDS = {name: kind for kind, names in _NAMES.items() for name in names.split()}
 _MAX_DEPTH = 24
-"""How deep schemas are followed; those that refer to themselves have no end."""
+"""Deepest level of schemas that is read; schemas that contain themselves have no end."""
 
 
 def typed_arguments(
     name: str, arguments: Mapping[str, Any], documents: Documents, *, json: bool = False
 ) -> dict[str, Any]:
-    """Arguments whose values are texts, or JSON already, typed by the document of the function.
+    """Arguments whose values are texts or JSON, typed by the document of the function.
 
-    One parameter that the function does not have and that holds an object of those it has is taken off. ``json``: what
-    has no documented type is JSON if it can be.
+    A single unknown parameter around an object of known ones is removed. ``json``: values without a documented type are
+    JSON if possible.
     """
     root = _parameters(name, documents)
     properties = root.get("properties")
@@ -58,7 +58,7 @@ def typed_arguments(
 
 
 def has_function(name: str, documents: Documents) -> bool:
-    """Whether a function is offered under this name, as documented or as it travels."""
+    """Whether a function is offered under this name, documented or as sent."""
     return any(name in (each, wire_name(each)) for each in _names(documents))
 
 
@@ -99,7 +99,7 @@ def _typed(value: Any, schema: object, root: Fields, depth: int) -> Any:
 
 
 def _scalar_as(value: Any, kinds: set[str]) -> Any:
-    """A scalar that JSON gave: kept where its own type is documented, else read again."""
+    """A scalar from JSON: unchanged if its type is documented, else read again."""
     if isinstance(value, bool):
         own, text = "boolean", "true" if value else "false"
     elif value is None:
@@ -110,7 +110,7 @@ def _scalar_as(value: Any, kinds: set[str]) -> Any:
 
 
 def _resolved(schema: object, root: Fields) -> Fields | None:
-    """The schema, or what its ``$ref`` inside the same document names; ``None`` for none and for circles."""
+    """The schema, or the target of its ``$ref`` in the same document; ``None`` without one and for circles."""
     for _ in range(_MAX_DEPTH):
         if not isinstance(schema, Mapping):
             return None
@@ -125,7 +125,7 @@ def _resolved(schema: object, root: Fields) -> Fields | None:
 
 
 def _kinds(schema: object, root: Fields) -> set[str]:
-    """The types a schema admits, null where it is the default; unknown names stay as they are."""
+    """The types that a schema allows, null if it is the default; unknown names stay unchanged."""
     kinds: set[str] = set()
     waiting, seen = [schema], set[int]()
     while waiting:
@@ -155,7 +155,7 @@ def _kind_of(value: object) -> str:
 
 
 def text_as(text: str, kinds: set[str]) -> Any:
-    """A plain text as the first of the types that takes it; under unknown types, JSON or the text."""
+    """A plain text as the first type that accepts it; for unknown types JSON or the text."""
     if not text.strip() and "string" not in kinds:
         return [] if "array" in kinds else {} if "object" in kinds else text
     for kind, read in _READERS.items():

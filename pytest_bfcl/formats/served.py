@@ -1,10 +1,10 @@
 """How the parsers of inference servers read each format: the *server reading*, one row a notation.
 
 The *reference reading* (`decoders`) keeps the exact failures of the benchmark's handlers, for official folders. A
-server's reading has none of them: it is for replies whose server left the calls in the text, for third-party models,
-and for finding such calls (`detection`). A text without calls is a refusal, as native calls have it. A broken call is
-left out next to good ones; alone it cannot be read. The notations are those of the models' chat templates; what broken
-text becomes was observed on the servers' parsers.
+server's reading has none of them. It is for replies whose server left the calls in the text, for third-party models,
+and to find such calls (`detection`). A text without calls is a refusal, as with native calls. A broken call next to
+good ones is left out; alone it is unreadable. The notations are those of the models' chat templates; the reading of
+broken text follows the servers' parsers.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Pairs = Callable[[str, Documents], list[Pair]]
 
 
 class _Harmony:
-    """gpt-oss: messages whose head names ``to=functions.NAME``, before or behind the channel."""
+    """gpt-oss: messages whose head names ``to=functions.NAME``, before or after the channel."""
 
     marks = ("to=functions.",)
 
@@ -52,7 +52,8 @@ class _Harmony:
 
 
 class _Code:
-    """Llama 3 and functionary: code behind ``sign`` for the built-in interpreter, or ``tool.call(…)`` of another."""
+    """Llama 3 and functionary: code after ``sign`` for the built-in interpreter, or ``tool.call(…)`` of another
+    tool."""
 
     def __init__(self, sign: str) -> None:
         self.sign = sign
@@ -88,7 +89,7 @@ class _Lines:
 
 
 def elements(opening: str, *, ends: tuple[str, ...], prefix: str = "", **more: Any) -> Tagged:
-    """``<PREFIXinvoke name="…">`` with ``<PREFIXparameter name="…">``, quotes or not, as several families have it."""
+    """``<PREFIXinvoke name="…">`` with ``<PREFIXparameter name="…">``, with or without quotes, in several families."""
     invoke, parameter = f"<{prefix}invoke", f"<{prefix}parameter"
     return Tagged(
         call=re.compile(rf"{re.escape(invoke)}\s+name\s*=\s*(?P<name>\"[^\"<>\n]*\"|'[^']*'|[^\s<>]+)[^<>]{{0,200}}>"),
@@ -104,7 +105,7 @@ def elements(opening: str, *, ends: tuple[str, ...], prefix: str = "", **more: A
 
 
 def _functions(*opening: str, trimmed: str = "line") -> Tagged:
-    """``<function=NAME>`` with ``<parameter=KEY>``: Qwen Coder's way, the tag around them differs."""
+    """``<function=NAME>`` with ``<parameter=KEY>``: Qwen Coder's notation; the outer tag differs."""
     return Tagged(
         call=re.compile(r"<function=(?P<name>[^<>]*)>?"),
         parameter=re.compile(r"<\s?parameter\s?=\s?(?P<key>[^>]*)>"),
@@ -117,7 +118,7 @@ def _functions(*opening: str, trimmed: str = "line") -> Tagged:
 
 
 def _keys(prefix: str = "", sign: str = "", **more: Any) -> Tagged:
-    """``<tool_call>NAME`` with ``<arg_key>`` and ``<arg_value>`` in turn: GLM's way."""
+    """``<tool_call>NAME`` with alternating ``<arg_key>`` and ``<arg_value>``: GLM's notation."""
     call, key, value, kind = (f"{prefix}{name}" for name in ("tool_call", "arg_key", "arg_value", "arg_type"))
     escaped = re.escape
     return Tagged(
@@ -290,7 +291,7 @@ NOTATIONS: Mapping[str, Notation] = {
     "functiongemma": GemmaCalls("<start_function_call>", "<end_function_call>", "<escape>"),
     "gemma4": GemmaCalls("<|tool_call>", "<tool_call|>", '<|"|>'),
 }  # fmt: skip
-"""Every notation by name. The names are those of `decoders` where a reference reading exists, too."""
+"""Every notation by name. Names are those of `decoders` if a reference reading exists."""
 
 _READ_LIKE = {
     "hermes-strict": "hermes",
@@ -300,16 +301,16 @@ _READ_LIKE = {
     "json-list": "xlam",
     "thinkagent": "xlam",
 }
-"""Formats of handlers whose servers read another's."""
+"""Formats of handlers whose servers read another notation."""
 _ALSO = {"qwen-coder": ("hermes",), "mimo": ("hermes",), "glm45": ("hermes",), "laguna": ("hermes",)}
-"""Formats whose models write another one's with the same tag, too."""
+"""Formats whose models also write another notation with the same tag."""
 TELLING = (
     "dsml", "deepseek", "harmony", "muse", "minimax-m3", "minimax-m2", "dots", "step3", "seed", "kimi", "kimi-k3",
     "k2-horizon", "gemma4", "functiongemma", "apertus", "gigachat", "internlm", "inkling", "plamo", "command",
     "longcat", "mistral", "olmo3", "lfm2", "hunyuan3", "minicpm5", "solar", "functionary31", "qwen-coder", "glm45",
     "hermes", "tool-calls-list", "toolcall", "toolcall-json", "granite20b", "granite3", "phi4-mini",
 )  # fmt: skip
-"""Notations with unmistakable marks, those first whose marks others have a part of."""
+"""Notations with unmistakable signs; those whose signs contain others' come first."""
 
 
 _ANY_MARK = re.compile("|".join(sorted({re.escape(mark) for name in TELLING for mark in NOTATIONS[name].marks})))
@@ -317,24 +318,23 @@ _LISTED = re.compile(r"[\s`]*\[\s*[A-Za-z_][\w.]*\(")
 
 
 def server_reading(name: str) -> str | None:
-    """The notation that a server reads a format in; ``None`` for those only a handler has."""
+    """The notation in which a server reads a format; ``None`` for those that only a handler has."""
     name = _READ_LIKE.get(name, name)
     return name if name in NOTATIONS else None
 
 
 def announced(text: str) -> Iterator[str]:
-    """The notations with a mark in a text, the most telling ones first."""
+    """The notations with a sign in a text, the most specific first."""
     if _ANY_MARK.search(text) is None:  # nearly every answer
         return iter(())
     return (name for name in TELLING if any(mark in text for mark in NOTATIONS[name].marks))
 
 
 def served_pairs(name: str) -> Pairs:
-    """The reader of a format: in its notation, else in another one's whose marks, not its own, are in the text.
+    """The reader of a format: in its notation, or in another one if only that one's signs are in the text.
 
-    The benchmark's own list of Python calls is read in any case: prompts may have asked for it.
-
-    Raises `DecodeError` where calls are announced and cannot be read.
+    The benchmark's own list of Python calls is always read, because prompts may ask for it. Raises `DecodeError` for
+    announced but unreadable calls.
     """
 
     def pairs(text: str, documents: Documents = ()) -> list[Pair]:

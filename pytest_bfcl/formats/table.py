@@ -1,7 +1,7 @@
-"""The one table of formats: how the handler of each model family asks, reads and answers back (formats spec §2).
+"""The table of formats: requests, readers and history of each model family's handler (formats spec §2).
 
-A row is data. `pytest_bfcl.formats.decoders` has the decoders it names, `extensions.formats` the templates,
-``registered.toml`` the models that are registered under it.
+A row is data. `pytest_bfcl.formats.decoders` has its decoders, `extensions.formats` the templates, ``registered.toml``
+the registered models.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from pytest_bfcl.syntax.limits import DecodeError
 from pytest_bfcl.transcript import Mode
 
 History = Literal["plain", "reasoning", "calls", "raw", "mistral", "user", "ipython", "native"]
-"""How a reply and its results go back (formats spec §5): as the text; with its reasoning; as parsed calls; as the text
-unparsed; as Mistral's list with ids; results as one user message; results in the role ``ipython``; as OpenAI's
-messages, for the model's own template."""
+"""Forms of a reply and its results in the history (formats spec §5): the text; with its reasoning; parsed calls;
+unparsed text; Mistral's list with ids; results as one user message; results in the role ``ipython``; OpenAI's messages,
+for the model's own template."""
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
     """How one family of models is used and read.
 
-    ``decoder``: ``None`` for native calls. ``template``: ``None`` where the server renders. ``mode``: how its models
-    are registered; ``fc`` of a self-hosted family only sets the label and excludes format sensitivity, the prompting
-    loop runs it all the same. ``underscore_names``: dots become ``_`` when names are compared. ``system``: the
-    benchmark's system prompt is put before the entry's. ``defects``: what the handler loses or gets wrong."""
+    ``decoder``: ``None`` for native calls. ``template``: ``None`` if the server renders. ``mode``: the registered one;
+    ``fc`` of a self-hosted family only sets the label and excludes format sensitivity, but the prompting loop still
+    runs it. ``underscore_names``: dots become ``_`` when names are compared. ``system``: the benchmark's system prompt
+    comes before the entry's. ``defects``: the handler's mistakes, in words."""
 
     name: str
     mode: Mode
@@ -56,7 +56,8 @@ class Format:
 
     @property
     def native(self) -> bool:
-        """Whether the conversation is that of native calls: tools apart, results by id, held-out tools added later."""
+        """Whether the conversation is that of native calls: separate tools, results by id, held-out tools added
+        later."""
         return self.history == "native"
 
     @property
@@ -160,7 +161,7 @@ def find_decoder(name: str) -> Decoder:
 
 @cache
 def _parser(name: str) -> Decoder | None:
-    """``ENGINE:PARSER``: the parser of an engine, which a package offers by the engine's name."""
+    """``ENGINE:PARSER``: the parser of an engine, from the package with the engine's name."""
     engine, colon, _ = name.partition(":")
     point = entry_points.find("parsers", engine) if colon else None
     if point is None:
@@ -171,7 +172,7 @@ def _parser(name: str) -> Decoder | None:
 
 @cache
 def _plugged(name: str) -> Decoder | None:
-    """A decoder of another package: a function ``(text, functions)`` that gives pairs of name and arguments."""
+    """A decoder of another package: a function ``(text, functions)`` that returns pairs of name and arguments."""
     point = entry_points.find("decoders", name)
     if point is None:
         return None
@@ -187,7 +188,7 @@ def _plugged(name: str) -> Decoder | None:
 
 
 def registered_format(model: str) -> Format | None:
-    """The family a model is registered under at the benchmark, by its name or its result folder's name."""
+    """The family under which the benchmark registers a model, by its name or its result folder's name."""
     family = _registered().get(_key(model))
     return FORMATS[family] if family else None
 
@@ -213,9 +214,8 @@ def _key(model: str) -> str:
 
 
 def guessed_decoder(model: str, mode: Mode = "fc") -> str | None:
-    """The decoder that reads a served model's replies as its server does, by its name; ``None`` if it is not known.
-
-    In prompting mode a model that is registered for it writes what its handler's prompt asks for.
+    """The decoder of a served model's replies in its server's reading, by name; ``None`` if unknown. In prompting mode
+    a model registered for it uses its handler's format.
     """
     if mode == "prompt" and (row := registered_format(model)) is not None and row.mode == "prompt":
         return row.decoder
@@ -227,7 +227,7 @@ def guessed_decoder(model: str, mode: Mode = "fc") -> str | None:
 
 
 def reference_decoder(model: str) -> str | None:
-    """The decoder of an official folder: its registered handler's, with every defect, else as `guessed_decoder`."""
+    """The decoder of an official folder: its registered handler's, with every defect, else `guessed_decoder`."""
     row = registered_format(model) or registered_format(f"{model}-FC")
     return row.decoder if row is not None and row.decoder else guessed_decoder(model)
 

@@ -8,10 +8,10 @@ from itertools import islice
 from typing import Literal, NamedTuple
 
 Think = Literal["auto", "strip", "keep"]
-"""``auto``: as the family's handler does; ``strip``: reasoning is no part of the answer; ``keep``: as it is."""
+"""``auto``: like the family's handler; ``strip``: reasoning does not belong to the answer; ``keep``: unchanged."""
 Thinking = Literal["none", "think", "r1", "harmony", "served"]
-"""How a family's handler treats thinking: not at all; as Qwen's; as DeepSeek-R1's; by gpt-oss's channels; as servers'
-parsers do, whatever the family's tags."""
+"""How a family's handler treats thoughts: not at all; like Qwen's; like DeepSeek-R1's; by gpt-oss's channels; like
+servers' parsers, with the family's tags."""
 
 OPENING, CLOSING = "<think>", "</think>"
 TAGS: Mapping[str, tuple[str, str]] = {
@@ -28,27 +28,27 @@ TAGS: Mapping[str, tuple[str, str]] = {
     "inkling": ("<|content_thinking|>", "<|end_message|>"),
     "apriel": ("Here are my reasoning steps:\n", "[BEGIN FINAL RESPONSE]"),
 }
-"""What stands around the thoughts of a family's models, by a name for it."""
+"""The signs around the thoughts of a family's models, by name."""
 _CLOSED = re.compile("|".join({re.escape(closing) for _, closing in TAGS.values()}))
 _SHARED = ("gemma", "inkling")
-"""Families whose closing tag ends other things, too: without the opening one it ends no thought."""
+"""Families whose closing tag also ends other things: without its opening it ends no thought."""
 _LOOKED_AT = 20
-"""Closing tags that are looked at; thoughts stand at a reply's beginning."""
+"""Most closing tags that are read; thoughts are at a reply's start."""
 _CALLED = re.compile(
     r"<\|?[\w:|]*(?:tool_?call|function|tools_prefix|action_start)|<invoke|<｜|\]<\]|\[TOOL_CALLS\]|<\|(?:python|START_ACTION)"
 )
-"""What begins a call: a thought that the template opened ends there, too."""
+"""Signs that begin a call, where a thought that the template opened also ends."""
 
 
 class Parted(NamedTuple):
-    """A reply's answer and the reasoning before it (``None``: none was found)."""
+    """A reply's answer and the reasoning before it (``None`` without any)."""
 
     answer: str
     reasoning: str | None = None
 
 
 def part(text: str, thinking: Thinking) -> Parted:
-    """The reply as the family's handler parts it; an unclosed thought stays where it is."""
+    """The reply, split like by the family's handler; an unclosed thought stays in the text."""
     if thinking == "harmony":
         return _channels(text)
     if thinking == "served":
@@ -63,7 +63,7 @@ def part(text: str, thinking: Thinking) -> Parted:
 
 
 def _first_thought(text: str) -> Parted:
-    """The text behind the first tag that closes a thought, unless a call began before it outside any thought."""
+    """The text after the first tag that closes a thought, unless a call began before it outside any thought."""
     for closed in islice(_CLOSED.finditer(text), _LOOKED_AT):
         name, opening = next((name, tags[0]) for name, tags in TAGS.items() if tags[1] == closed.group())
         head, opened, thought = text[: closed.start()].partition(opening)
@@ -76,7 +76,7 @@ def _first_thought(text: str) -> Parted:
 
 
 def _channels(text: str) -> Parted:
-    """gpt-oss: messages to the analysis channel are reasoning, the final one's the answer; calls stay as they are."""
+    """gpt-oss: the analysis channel is reasoning, the final one the answer; calls stay unchanged."""
     answer, thoughts = [], []
     for piece in re.split(r"(?=<\|start\|>)|<\|(?:end|return)\|>", text):
         head, message, body = piece.partition("<|message|>")
@@ -91,9 +91,9 @@ def _channels(text: str) -> Parted:
 
 
 def strip(text: str) -> Parted:
-    """The reply without any thinking: closed, unclosed, or without its opening tag (the template wrote it).
+    """The reply without any thoughts: closed, unclosed, or without an opening tag (the template wrote it).
 
-    An unclosed thought holds no answer: the text before it is the answer.
+    An unclosed thought has no answer: the text before it is the answer.
     """
     reasoning = None
     if CLOSING in text:
@@ -106,7 +106,7 @@ def strip(text: str) -> Parted:
 
 
 def read_thinking(text: str, think: Think, thinking: Thinking = "none") -> Parted:
-    """The reply's answer and reasoning under an option; ``thinking`` is the family's own way, for ``auto``."""
+    """The reply's answer and reasoning under an option; ``thinking`` is the family's treatment, for ``auto``."""
     if think == "keep":
         return Parted(text)
     return strip(text) if think == "strip" else part(text, thinking)

@@ -1,4 +1,4 @@
-"""Simulators: the stateful APIs multi-turn and agentic entries act on, and the safe execution of call texts."""
+"""Simulators: the stateful APIs of multi-turn and agentic entries, and the safe execution of call texts."""
 
 from pytest_bfcl.simulators.execution import CallExecutor, CallRefused, ParsedCall, split_call
 from pytest_bfcl.simulators.registry import (

@@ -1,7 +1,7 @@
-"""Execution of call texts on an entry's simulators: looked up, bound, called; never evaluated as code.
+"""Executes call texts on an entry's simulators: looked up, bound, called; never evaluated as code.
 
-Inputs are what models wrote, so every text yields exactly one result text and nothing else. Unknown names, refused
-syntax, wrong arguments and whatever a tool raises become error texts (multi_turn spec §3.2 and §3.4).
+Models write the inputs, so every text gives exactly one result text. Unknown names, refused syntax, wrong arguments and
+a tool's exceptions become error texts (multi_turn spec §3.2 and §3.4).
 """
 
 from __future__ import annotations
@@ -19,28 +19,28 @@ from pytest_bfcl.syntax.call_parsing import CallRefused, ParsedCall, call_name, 
 __all__ = ["CallExecutor", "CallRefused", "ParsedCall", "split_call"]
 
 MAX_PASSED_ON = 500_000
-"""Characters and values of results handed on as arguments, over all calls of one executor."""
+"""Most characters and values of results passed as arguments, over all calls of one executor."""
 MAX_PASSED_DEPTH = 64
 MAX_EXECUTED = 50_000
-"""Calls of one executor that are carried out: of a whole conversation, far above what a step limit lets happen."""
+"""Most executed calls of one executor: of a whole conversation, far above the step limit."""
 MAX_TOLD_CHARS = 32_000_000
-"""Characters of all results of one executor."""
+"""Most characters of all results of one executor."""
 
 FORBIDDEN = frozenset(("kill", "exit", "quit", "remove", "unlink", "popen", "Popen", "run"))
-"""Names that the reference refuses before it looks at anything else (multi_turn spec §3.2, point 2)."""
+"""Names that the reference refuses before anything else (multi_turn spec §3.2, point 2)."""
 
 
 _CLOSED_UP = re.compile(r"\b([a-zA-Z_]\w*+)\s++(?=\()")
-"""White space that the reference takes out of the whole text, strings too, before a bracket."""
+"""White space before brackets that the reference removes from the whole text, strings included."""
 
 
 class CallExecutor:
     """Executes call texts on one set of simulators.
 
     Args:
-        simulators: Class name → simulator, in the entry's order; the first one that has a tool of the name gets the
-            call (no name occurs in two of the benchmark's classes).
-        names: Wire name → documented name, for tools that went over the wire under another spelling.
+        simulators: Class name → simulator, in the entry's order; the first one with a tool of the name gets the call
+            (no name is in two of the benchmark's classes). names: Sent name → documented name, for tools that were sent
+            in another spelling.
         renames: Documented names that are not the simulators' own.
     """
 
@@ -59,7 +59,8 @@ class CallExecutor:
         self._told = 0
 
     def execute(self, call_text: str) -> str:
-        """The result text of one call text as the model sees it.
+        """The result text of one call text as the model sees it. Never raises for a model's text; `BenchmarkError` (a
+        provider's infrastructure error) passes through.
 
         Never raises for anything a model wrote; `BenchmarkError` (trouble of a provider) passes through.
         """
@@ -82,14 +83,14 @@ class CallExecutor:
     def evaluate(self, call_text: str) -> Any:
         """The raw result of one call text.
 
-        Raises `CallRefused` for text outside the grammar (nothing has run then), `NameError` for unknown names,
-        `TypeError` for arguments that do not fit, and whatever the tools raise.
+        Raises `CallRefused` for text outside the grammar (before anything runs), `NameError` for unknown names,
+        `TypeError` for arguments that do not fit, and the tools' exceptions.
         """
         self._refuse_forbidden(call_text)
         return self._value(parse(_CLOSED_UP.sub(r"\1", call_text) if self._as_reference else call_text))
 
     def _refuse_forbidden(self, call_text: str) -> None:
-        """The text before the first bracket, or between its first two dots, is the name that is looked at."""
+        """The name to check: the text before the first bracket, or between its first two dots."""
         name = call_text.partition("(")[0]
         name = (name.split(".")[1] if "." in name else name).rstrip()
         if name in FORBIDDEN:
@@ -114,7 +115,7 @@ class CallExecutor:
         return simulator.writes(tool)
 
     def tool_name(self, called: str) -> str | None:
-        """The simulators' own name of a tool, ``None`` where a tool of theirs goes by another name."""
+        """The simulators' own name of a tool; ``None`` if it is known under another name."""
         return self.renames.own_tool(self.names.get(called, called))
 
     def _find(self, called: str) -> tuple[Simulator, str]:

@@ -1,4 +1,4 @@
-"""A file tree: files, directories, and what one walks over them for; nothing here recurses without bounds."""
+"""A file tree: files, directories, and walks over them; no function recurses without limit."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pytest_bfcl.json_types import JsonObject
 from pytest_bfcl.simulators.toolkit import Oversized
 
 MAX_VISITS = 50_000
-"""Nodes one command walks through: shared directories can make a small tree look endless."""
+"""Most nodes that one command walks through, because shared directories can make a small tree endless."""
 MAX_DEPTH = 64
 
 
@@ -34,7 +34,7 @@ class Directory:
     """A directory; equal to a directory of the same name with equal children in any order.
 
     ``contents`` maps names to nodes. After a move two directories can share one mapping, and after copying a directory
-    into itself the tree has a cycle, so nothing here recurses without bounds.
+    into itself the tree has a cycle, so no function recurses without limit.
     """
 
     __hash__ = None  # type: ignore[assignment]
@@ -53,7 +53,7 @@ class Directory:
         return f"<directory {self.name!r}: {', '.join(map(repr, list(self.contents)[:20]))}>"
 
     def to_dict(self) -> JsonObject:
-        """The tree as plain objects in the shape configurations use; directories above the bounds are ``cut``."""
+        """The tree as plain objects in the shape of configurations; directories beyond the limits are ``cut``."""
         return _plain(self, MAX_DEPTH, [MAX_VISITS])
 
 
@@ -61,7 +61,7 @@ Node = File | Directory
 
 
 def _same_tree(left: Directory, right: Directory) -> bool:
-    """Compare two trees without recursion; a pair met before counts as equal, so shared and cyclic parts end."""
+    """Compare two trees without recursion; a pair seen before counts as equal, so shared and cyclic parts end."""
     pending: list[tuple[Directory, Directory]] = [(left, right)]
     met: set[tuple[int, int, str, str]] = set()
     while pending:
@@ -93,7 +93,7 @@ def _plain(node: Node, depth: int, visits: list[int]) -> JsonObject:
 
 
 def walk(start: Directory, prefix: str) -> Iterator[tuple[str, str]]:
-    """Path of the parent, and name, of everything below a directory: depth first, parents before children."""
+    """Parent's path and name of everything below a directory: depth first, parents before children."""
     pending = [(prefix, 1, name, node) for name, node in reversed(start.contents.items())]
     while pending:
         above, depth, name, node = pending.pop()
@@ -106,7 +106,7 @@ def walk(start: Directory, prefix: str) -> Iterator[tuple[str, str]]:
 
 
 def total_size(start: Directory) -> int:
-    """UTF-8 bytes of all files below a directory; a directory met inside itself is refused."""
+    """UTF-8 bytes of all files below a directory; a directory inside itself is refused."""
     total = visits = 0
     pending: list[tuple[Node, int]] = [(start, 0)]
     while pending:

@@ -10,25 +10,25 @@ from pytest_bfcl.simulators.long_context import constants
 from pytest_bfcl.simulators.toolkit import MAX_RESULT_CHARS, Oversized, Simulator, tool
 
 FORBIDDEN = frozenset('|/\\?%*:"><')
-"""Characters no new name, and no name given to `cat` or `echo`, may hold."""
+"""Characters that new names, and names for `cat` and `echo`, may not have."""
 
 MAX_FILE_CHARS = 1_000_000
 MAX_NODES = 20_000
-"""Files and directories one simulator ever makes."""
+"""Most files and directories that one simulator makes."""
 MAX_NAME_CHARS = 255
 
 UNITS = ("B", "KB", "MB", "GB", "TB", "PB")
 
 
 _MISSING = "_navigate_to_directory.missing"
-"""Where the benchmark words a missing directory, for `cd` and `find`."""
+"""Places where the benchmark has texts for a missing directory, for `cd` and `find`."""
 
 
 class GorillaFileSystem(Simulator):
     """A file tree. ``root`` is compared, the current directory is not.
 
-    The quirks of the reference that models can meet are kept. ``.`` and ``..`` are ordinary names for everything but
-    `cd` and `find`, moved directories keep their children's old parents, copies of directories are shallow.
+    Visible quirks of the reference are kept. ``.`` and ``..`` are ordinary names for everything but `cd` and `find`,
+    moved directories keep their children's old parents, copies of directories are shallow.
     """
 
     name = "GorillaFileSystem"
@@ -37,7 +37,7 @@ class GorillaFileSystem(Simulator):
     def load(self, config: Parsed, *, long_context: bool = False, texts: Fields | None = None, **context: Any) -> None:
         """Build the tree: ``root`` maps one name (further names are ignored) to ``{type, contents}``.
 
-        Raises `ValueError` when a long-context file name clashes with a configured one.
+        Raises `ValueError` if a long-context file name equals a configured one.
         """
         self.long_context = long_context
         self.root = Directory("/")
@@ -70,11 +70,11 @@ class GorillaFileSystem(Simulator):
     # Nodes by name
 
     def _item(self, name: str) -> Node | None:
-        """The node a command means: ``.`` is always the current directory, even where an entry has that name."""
+        """The node that a command names: ``.`` is always the current directory, even if an entry has that name."""
         return self._current_dir if name == "." else self._current_dir.contents.get(name)
 
     def _file(self, name: str) -> File | None:
-        """The file a command means, ``None`` for a missing name or a directory."""
+        """The file that a command names, ``None`` for a missing name or a directory."""
         item = self._item(name) if name in self._current_dir.contents else None
         return item if isinstance(item, File) else None
 
@@ -84,7 +84,7 @@ class GorillaFileSystem(Simulator):
         directory.contents[node.name] = node
 
     def _check_room(self, directory: Directory, name: str, node: Node | None = None) -> None:
-        """Refuse a new entry (a copy of ``node``, or an empty one) above a bound, before anything changes."""
+        """Refuse a new entry (a copy of ``node``, or an empty one) above a limit, before any change."""
         if self._made >= MAX_NODES:
             raise Oversized("the file system is full")
         if len(name) > MAX_NAME_CHARS:
@@ -119,7 +119,7 @@ class GorillaFileSystem(Simulator):
         return None
 
     def _destination(self, command: str, source: str, name: str) -> tuple[Directory, bool] | JsonObject:
-        """The directory `mv` and `cp` put a node into, and whether it is the one called ``name``; or an error."""
+        """The directory into which `mv` and `cp` put a node, and whether it is called ``name``; or an error."""
         contents = self._current_dir.contents
         if source not in contents:
             own = f"{command}: {source}: there is no such file or directory"
@@ -285,7 +285,7 @@ class GorillaFileSystem(Simulator):
         return {"matches": found}
 
     def _start(self, path: str) -> Directory | None:
-        """The directory a path of `find` leads to, ``None`` when there is none."""
+        """The directory of a path for `find`, ``None`` without one."""
         if path in (".", "/"):
             return self._current_dir if path == "." else self.root
         segments = path.strip("/").split("/")

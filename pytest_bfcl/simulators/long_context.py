@@ -1,8 +1,8 @@
-"""Long-context constants: what the long-context variants put into simulators' states and results.
+"""Long-context constants: texts that the long-context variants add to simulators' states and results.
 
-The official texts come with the fetched data (simulators spec §9) and are handed in through ``texts``. Ours have the
-same names, shapes and sizes, are made from our own words, and are the same on every machine. All values are shared
-between simulators: copy what goes into a state.
+The official texts come with the fetched data (simulators spec §9) and are passed as ``texts``. Ours have the same
+names, shapes and sizes, use our own words, and are equal on every machine. All values are shared between simulators:
+copy what goes into a state.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 def constants(texts: Fields | None = None) -> Fields:
-    """The long-context constants by name: the given ones, our own for whatever is missing."""
+    """The long-context constants by name: the given ones, and our own for missing ones."""
     if not texts:
         return own_constants()
     return texts if _makers().keys() <= texts.keys() else {**own_constants(), **texts}
@@ -33,7 +33,7 @@ def own_constants() -> Fields:
 
 
 class _Constants(Mapping[str, Any]):
-    """Read-only, and one object in a process: copies are itself, a pickle holds only where to find it."""
+    """Read-only, one object in a process: copies are itself, a pickle only refers to it."""
 
     def __init__(self, values: Parsed) -> None:
         self._values = values
@@ -80,7 +80,7 @@ def _makers() -> dict[str, Callable[[random.Random], Any]]:
 
 @cache
 def _words() -> Parsed:
-    """What our texts are made of, by topic: ``patterns``, and words for each of their places."""
+    """Material of our texts, by topic: ``patterns``, and words for each of their places."""
     return tomllib.loads(Path(__file__).with_name("long_context.toml").read_text(encoding="utf-8"))
 
 

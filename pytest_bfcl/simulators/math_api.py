@@ -1,4 +1,4 @@
-"""MathAPI: a calculator without state (simulators spec §2); precision and the size of numbers are bounded."""
+"""MathAPI: a calculator without state (simulators spec §2); precision and size of numbers are limited."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAX_PRECISION = 1_000
 MAX_BITS = 15_000
 """Bits of whole numbers; Python prints at most 4,300 digits (14,284 bits) anyway."""
 MAX_ITEMS = 1_000_000
-"""Characters or elements of anything `add` joins."""
+"""Most characters or elements of a result of `add`."""
 MAX_EXPONENT = 1_000_000
 
 Number = int | float
@@ -41,7 +41,7 @@ IMPERIAL_FACTORS = {
 
 
 def _number(value: Any) -> Any:
-    """A number as it is; raises `TypeError` for anything else."""
+    """A number unchanged. Raises `TypeError` for anything else."""
     if not _is_number(value):
         raise TypeError(value)
     return value
@@ -79,13 +79,13 @@ _HUGE_EXPONENT = re.compile(r"[e@p][+-]?[\d_]{6,}", re.IGNORECASE)
 
 
 class MathAPI(Simulator):
-    """Arithmetic on what the model sends; arguments are deliberately not type-checked beyond the spec."""
+    """Arithmetic on the model's arguments, which are deliberately not checked beyond the spec."""
 
     name = "MathAPI"
     summary = "Calculator: arithmetic, statistics, rounding and unit conversion."
 
     def _computed(self, name: str, compute: Callable[[], Any]) -> JsonObject:
-        """The bounded result of a computation, or the error that all of them share."""
+        """The limited result of a computation, or the common error."""
         try:
             return _bounded(compute())
         except TypeError:
@@ -378,7 +378,7 @@ class MathAPI(Simulator):
 
 
 def _new_context(precision: object) -> Any:
-    """Its own calculating context: mpmath's global one would carry the precision into other calls."""
+    """A separate context, because mpmath's global one would pass the precision to other calls."""
     from mpmath.ctx_mp import MPContext
 
     context = MPContext()
@@ -391,8 +391,7 @@ _precise_context = lru_cache(maxsize=16)(_new_context)
 
 @contextmanager
 def _digits_limit_kept() -> Iterator[None]:
-    """Reading a text that is no number, mpmath forgets to restore Python's limit on digits. Then it would be off for
-    the whole process, and texts decode that must not."""
+    """Restores Python's limit on digits, which mpmath does not do after a text that is no number."""
     limit = sys.get_int_max_str_digits()
     try:
         yield
@@ -402,7 +401,7 @@ def _digits_limit_kept() -> Iterator[None]:
 
 
 def _check_number_text(value: object) -> None:
-    """mpmath reads texts exactly, whatever their exponent costs."""
+    """mpmath reads texts exactly, with exponents of any cost."""
     if isinstance(value, str) and (len(value) > MAX_PRECISION or _HUGE_EXPONENT.search(value)):
         raise Oversized("the number is too long")
 

@@ -22,8 +22,8 @@ DEFAULT_INBOX = (
 class MessageAPI(Simulator):
     """A team messenger.
 
-    ``inbox`` is a list of one-key objects receiver id → message; configurations may hold values that are not texts,
-    which are passed through. ``generated_ids`` is compared, so the number of messages ever sent matters.
+    ``inbox`` is a list of one-key objects receiver id → message; values of configurations that are not texts are passed
+    through. ``generated_ids`` is compared, so the number of messages ever sent matters.
     """
 
     name = "MessageAPI"
@@ -220,5 +220,5 @@ class MessageAPI(Simulator):
 
 
 def _first(item: Fields) -> tuple[str, Any]:
-    """Receiver and message of an inbox item; further keys of an item are never read."""
+    """Receiver and message of an inbox item; further keys are ignored."""
     return next(iter(item.items()))

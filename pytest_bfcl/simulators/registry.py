@@ -1,4 +1,4 @@
-"""Which simulator a class name means: the built-in table, registered classes, and installed plugins.
+"""Finds the simulator of a class name: the built-in table, registered classes, and installed plugins.
 
 Class modules are imported when first needed, so a run without stateful entries imports none of them.
 """
@@ -35,7 +35,7 @@ BUILT_IN: Mapping[str, str] = {
     "MemoryAPI_rec_sum": "agentic.memory_rec_sum",
     "WebSearchAPI": "agentic.web_search",
 }
-"""Class name as entries write it → module that defines a class of that name."""
+"""Class name in entries → module that defines it."""
 
 _registered: dict[str, type[Simulator]] = {}
 
@@ -44,7 +44,7 @@ def register_simulator(cls: type[S], name: str | None = None) -> type[S]:
     """Make a `Simulator` subclass available to entries under ``name`` (default: ``cls.name``, else the class's name).
 
     Usable as a decorator. A later registration of the same name replaces the earlier one, and a registered class
-    wins over a built-in one. Raises `TypeError` for anything but a `Simulator` subclass.
+    replaces a built-in one. Raises `TypeError` for anything but a `Simulator` subclass.
     """
     if not (isinstance(cls, type) and issubclass(cls, Simulator)):
         raise TypeError(f"a simulator is a subclass of pytest_bfcl.simulators.Simulator, not {cls!r}")
@@ -53,12 +53,12 @@ def register_simulator(cls: type[S], name: str | None = None) -> type[S]:
 
 
 def registered_names() -> list[str]:
-    """The names registered in this process: no other process knows these classes."""
+    """The names registered in this process; other processes do not have these classes."""
     return sorted(_registered)
 
 
 def source_digests(names: Iterable[str] | None = None) -> dict[str, str]:
-    """Registered classes (of these names) by digest of their source: which an entry's verdict depends on, too."""
+    """Registered classes (of these names) by digest of their source, on which an entry's verdict depends."""
     wanted = registered_names() if names is None else [name for name in names if name in _registered]
     found = {}
     for name in wanted:
@@ -71,13 +71,13 @@ def source_digests(names: Iterable[str] | None = None) -> dict[str, str]:
 
 
 def simulator_names() -> list[str]:
-    """Every class name `create_simulator` knows, built-in ones first."""
+    """Every class name that `create_simulator` accepts, built-in ones first."""
     others = {*_registered, *entry_points.offered("simulators")}
     return [*BUILT_IN, *sorted(others - set(BUILT_IN))]
 
 
 def simulator_class(class_name: str) -> type[Simulator]:
-    """The class behind a name; `UsageError` when it is unknown or a plugin's class cannot be used."""
+    """The class of a name. Raises `UsageError` if it is unknown or a plugin's class cannot be used."""
     found = _registered.get(class_name)
     if found is not None:
         return found
@@ -135,20 +135,20 @@ def create_simulator(
 
 
 class SimulatorSet(Protocol):
-    """Simulators behind the names of ours, from elsewhere."""
+    """Simulators of another source under our names."""
 
     def require(self) -> None:
-        """Raise `UsageError` where they cannot be had."""
+        """Raise `UsageError` if they are not available."""
 
     def simulator(self, class_name: str, config: Fields | None, *, long_context: bool) -> Simulator | None:
-        """A loaded instance; ``None`` where the set has no such class."""
+        """A loaded instance; ``None`` if the set has no such class."""
 
 
 def simulator_set(name: str) -> SimulatorSet:
-    """The set of that name. Raises `UsageError` where no installed package offers it."""
+    """The set of that name. Raises `UsageError` if no installed package has it."""
     return cast("SimulatorSet", entry_points.require("simulator_sets", name, f"--bfcl-simulators {name}"))
 
 
 def documents_of(class_name: str) -> list[Parsed]:
-    """Function documents of a class's tools (data spec §4.2), from our own signatures and docstrings."""
+    """Function documents of a class's tools (data spec §4.2), from our signatures and docstrings."""
     return simulator_class(class_name).documents()

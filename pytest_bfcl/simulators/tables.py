@@ -23,17 +23,17 @@ def _fares() -> Iterator[tuple[tuple[str, str], float]]:
 AIRPORTS: Sequence[str] = _TABLES["airports"]
 NEAREST_AIRPORTS: Mapping[str, str] = _TABLES["nearest_airports"]
 FARES: Mapping[tuple[str, str], float] = dict(_fares())
-"""From, to → one-way economy fare; the order is that of the long-context cost list."""
+"""From, to → one-way economy fare, in the order of the long-context cost list."""
 CLASS_FACTORS: Mapping[str, int] = _TABLES["class_factors"]
 USD_RATES: Mapping[str, float] = _TABLES["usd_rates"]
 """Currency → units for one US dollar."""
 SYMBOLS: Mapping[str, str] = _TABLES["symbols"]
-"""Company → symbol; the names have to be exact."""
+"""Company → symbol; names must be exact."""
 SECTORS: Mapping[str, Sequence[str]] = _TABLES["sectors"]
 ZIP_CODES: Mapping[str, str] = _TABLES["zip_codes"]
 UNKNOWN_ZIP_CODE = "00000"
 DISTANCES: Mapping[frozenset[str], float] = {frozenset(pair): distance for *pair, distance in _TABLES["distances"]}
-"""Two zip codes, in either direction → kilometres."""
+"""Two zip codes, in either order → kilometres."""
 TIRE_SHOP: str = _TABLES["tire_shop"]
 
 

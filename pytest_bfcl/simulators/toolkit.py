@@ -1,4 +1,4 @@
-"""Simulators as toolkits: a typed state, decorated read and write methods, documents from signature and docstring.
+"""The base of simulators: a typed state, decorated read and write methods, documents from signature and docstring.
 
 A simulator subclasses `Simulator`, keeps its data in attributes (public ones are compared by the state check, names
 starting with ``_`` are private), and marks its methods with `tool`. It does no I/O. Results are what the model sees, in
@@ -35,26 +35,26 @@ from pytest_bfcl.tools.documents import read_docstring
 F = TypeVar("F", bound=Callable[..., Any])
 
 Say = Callable[..., str]
-"""`Simulator.say` of a simulator, for the functions it shares with others."""
+"""`Simulator.say` of a simulator, for shared functions."""
 
 ERROR_PREFIX = "Error during execution: "
-"""How a raised exception is shown to the model (multi_turn spec §3.2); the text after it is ours."""
+"""How a raised exception is shown to the model (multi_turn spec §3.2), with our text after it."""
 
 MAX_RESULT_CHARS = 4_000_000
-"""Longest result text; the largest honest one (a long-context listing) stays below 300,000."""
+"""Longest result text; the largest correct one (a long-context listing) stays below 300,000."""
 
 MAX_ERROR_CHARS = 2_000
-"""Error texts echo arguments, which may be huge; the rest is cut."""
+"""Longest echo of an argument in an error text; the rest is cut."""
 
 
 class Oversized(ValueError):
-    """A tool refuses work or a result above a bound (multi_turn spec §3.4); nothing has changed."""
+    """A tool refuses a call or a result above a limit (multi_turn spec §3.4); nothing has changed."""
 
 
 def tool(*, writes: bool) -> Callable[[F], F]:
-    """Mark a public method as offered to models; ``writes`` says whether it may change public state.
+    """Mark a public method as a tool; ``writes``: it may change public state.
 
-    Corrected rule C17 lets read-only calls pass in quiet turns inherited from a base entry.
+    Corrected rule C17 accepts read-only calls in quiet turns inherited from a base entry.
     """
 
     def mark(method: F) -> F:
@@ -72,7 +72,7 @@ class Simulator:
 
     name: ClassVar[str] = ""
     summary: ClassVar[str] = ""
-    """One sentence about the API, put in front of every tool description of our own data."""
+    """One sentence about the API, before every tool description of our own data."""
 
     def __init__(
         self,
@@ -90,18 +90,18 @@ class Simulator:
 
         ``config`` is this simulator's own copy. ``texts`` are the long-context constants (simulators spec §9), ``None``
         for our own (`pytest_bfcl.simulators.long_context.constants`); they are shared, so copy what goes into the
-        state. ``context`` holds what some classes need beside (memory stores, search providers).
+        state. ``context`` has further objects for some classes (memory stores, search providers).
         """
 
     @classmethod
     def problem(cls) -> str | None:
-        """Why entries with it cannot be run here, with what to do about it; ``None`` when they can."""
+        """Why entries with it cannot run here, with the remedy; else ``None``."""
         return None
 
     def say(self, place: str, own: str, *values: Any) -> str:
-        """A text of a result: the data set's own template for the place, filled with the values, else ``own``.
+        """A text of a result: the data set's template for the place, filled with the values, else ``own``.
 
-        The official set brings the benchmark's sentences (`pytest_bfcl.fetching.texts_extraction`), so that its entries
+        The official set has the benchmark's sentences (`pytest_bfcl.fetching.texts_extraction`), so that its entries
         show a model the same words; values are texts in them, never templates.
         """
         template = self._sentences.get(place)
@@ -113,12 +113,12 @@ class Simulator:
 
     @property
     def speaks_otherwise(self) -> bool:
-        """Whether results have a data set's sentences: calls are then read as that data's reference reads them."""
+        """Whether results use a data set's sentences: then calls are read like by that data's reference."""
         return bool(self._sentences)
 
     @classmethod
     def tools(cls) -> dict[str, Callable[..., Any]]:
-        """Name → function of every method offered to models, sorted by name."""
+        """Name → function of every tool, sorted by name."""
         found: dict[str, Callable[..., Any]] = {}
         for name in sorted(dir(cls)):
             member = getattr(cls, name, None)
@@ -140,8 +140,8 @@ class Simulator:
     def invoke(self, method: str, args: Sequence[Any] = (), kwargs: Fields | None = None) -> Any:
         """Call a tool and return its raw result.
 
-        Raises `NameError` for an unknown tool and `TypeError` for arguments that do not bind; both before any
-        state changes. Whatever the method raises passes through.
+        Raises `NameError` for an unknown tool and `TypeError` for arguments that do not bind, before any change of the
+        state. The method's exceptions pass through.
         """
         function = self.tools_by_name().get(method)
         if function is None:
@@ -175,7 +175,7 @@ class Simulator:
             return error_text(error)
 
     def public_state(self) -> JsonObject:
-        """Attribute → value of everything the state check compares (references, not copies)."""
+        """Attribute → value of everything that the state check compares (references, not copies)."""
         return {name: value for name, value in vars(self).items() if not name.startswith("_")}
 
 
@@ -195,13 +195,13 @@ def copied(value: Any) -> Any:
 
 
 def error_text(error: BaseException) -> str:
-    """The result text of a call that raised (bounded); an error whose text is the empty one says nothing."""
+    """The (limited) result text of a call that raised; without a message it names the error."""
     message = str(error) if error.args == ("",) else str(error) or type(error).__name__
     return f"{ERROR_PREFIX}{message[:MAX_ERROR_CHARS]}"
 
 
 def serialise(result: object) -> str:
-    """A raw result as the text a model sees (multi_turn spec §3.2, point 4).
+    """A raw result in the text form for models (multi_turn spec §3.2, point 4).
 
     Raises `Oversized` above `MAX_RESULT_CHARS`.
     """

@@ -21,9 +21,9 @@ INVOICE_KEYS = ("travel_date", "travel_from", "travel_to", "travel_class", "trav
 class TravelAPI(Simulator):
     """A travel agency.
 
-    All ids come from one generator, so an extra booking shifts every later id; failed calls draw nothing. In the
-    long-context variant cards and bookings are added to the state as copies: unlike in the reference, no balance
-    leaks from one instance to another (multi_turn spec §5).
+    All ids come from one generator, so an extra booking changes every later id; failed calls use none. In the
+    long-context variant cards and bookings are added to the state as copies. Unlike in the reference, no balance leaks
+    to another instance (multi_turn spec §5).
     """
 
     name = "TravelAPI"
@@ -259,7 +259,7 @@ class TravelAPI(Simulator):
     def _booking_problem(
         self, access_token: str, card_id: str, travel_date: str, travel_from: str, travel_to: str
     ) -> str | None:
-        """Why nothing can be booked, apart from what the flight costs."""
+        """Why nothing can be booked, apart from the cost of the flight."""
         if problem := self._token_problem(access_token):
             return problem
         if card_id not in self.credit_card_list:
@@ -499,7 +499,7 @@ def _add_missing(known: Parsed, more: Fields) -> None:
 
 
 def _day(text: str) -> datetime | None:
-    """The day a text gives as YYYY-MM-DD (one-digit months and days pass too)."""
+    """The day of a text YYYY-MM-DD (one-digit months and days are accepted)."""
     try:
         return datetime.strptime(text, "%Y-%m-%d")
     except ValueError:
@@ -507,6 +507,6 @@ def _day(text: str) -> datetime | None:
 
 
 def _fare_factor(travel_date: str, travel_class: str) -> int:
-    """What the fare is multiplied by: the class, and twice as much on days whose digits have an even sum."""
+    """The factor of the fare: the class, and twice as much on days whose digits have an even sum."""
     digits = sum(int(character) for character in travel_date if character.isdigit())
     return CLASS_FACTORS[travel_class] * (2 if digits % 2 == 0 else 1)

@@ -9,7 +9,7 @@ from pytest_bfcl.json_types import Fields, JsonObject, Parsed
 from pytest_bfcl.simulators.toolkit import Oversized, Simulator, tool
 
 MAX_MENTIONS = 10_000
-"""A tweet's mentions can be fed back into `mention` and would double each time."""
+"""Most mentions: a tweet's mentions can be passed to `mention` again and would double each time."""
 
 
 class TwitterAPI(Simulator):

@@ -15,7 +15,7 @@ DOORS = ("driver", "passenger", "rear_left", "rear_right")
 TANK_GALLONS = 50
 MILES_PER_GALLON = 20.0
 FULL_FORCE = 1000
-"""Newtons on the brake pedal when it is fully pressed; the engine starts at no other force."""
+"""Newtons on the brake pedal when fully pressed; the engine starts at no other force."""
 PARKING_FORCE = 500.0
 SLOPE = 10.0
 """Degrees noted whenever the parking brake is used."""
@@ -62,7 +62,7 @@ class VehicleControlAPI(Simulator):
         self.long_context = long_context
 
     def _long(self, key: str, constant: str) -> JsonObject:
-        """What the long-context variant puts into a result under a key; nothing otherwise."""
+        """The long-context variant's addition to a result under a key; else nothing."""
         return {key: self._texts[constant]} if self.long_context else {}
 
     @tool(writes=True)

@@ -1,1 +1,1 @@
-"""Hostile text → values, in each notation a benchmark has: Python, Java, JavaScript, JSON, XML, native calls."""
+"""Hostile text → values, in every notation of the benchmark: Python, Java, JavaScript, JSON, XML, native calls."""

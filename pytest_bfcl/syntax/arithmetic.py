@@ -1,7 +1,7 @@
-"""Bounded folding of arithmetic in a model's text (ast_checker spec §3.2, "binary operation").
+"""Evaluates arithmetic in a model's text within limits (ast_checker spec §3.2, "binary operation").
 
-The reference hands such expressions to the interpreter; here only literals, unary and binary operators over numbers,
-strings, lists, tuples and mappings are folded, with limits on the size of every result and on the work in all. Inside
+The reference passes such expressions to the interpreter. Here only literals, unary and binary operators over numbers,
+strings, lists, tuples and mappings are evaluated, with limits on the size of every result and on the total work. Inside
 an operation operators have their normal meaning.
 """
 
@@ -16,11 +16,11 @@ from typing import Any
 from pytest_bfcl.syntax.limits import DecodeError
 
 MAX_BITS = 65_536
-"""Largest intermediate integer; what leaves an operation has at most 4300 digits."""
+"""Largest intermediate integer; final results have at most 4300 digits."""
 MAX_WEIGHT = 100_000
 """Largest intermediate text or container: characters and elements, nested ones included."""
 MAX_WORK = 2_000_000
-"""Sum of the weights handled while one text is decoded."""
+"""Most work for one text: the sum of all weights."""
 
 _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -40,13 +40,13 @@ _WIDTH = re.compile(r"%(?:\([^)]*\))?[#0\- +]*(\*|\d+)?(?:\.(\*|\d+))?")
 
 
 class Folder:
-    """Evaluates the arithmetic of one text; keeps count of the work done."""
+    """Evaluates the arithmetic of one text and counts the work."""
 
     def __init__(self) -> None:
         self._work = 0
 
     def fold(self, node: ast.expr) -> Any:
-        """The value of an expression; `DecodeError` for anything not allowed, too large or undefined."""
+        """The value of an expression. Raises `DecodeError` for anything not allowed, too large or undefined."""
         try:
             return self._value(node)
         except (ArithmeticError, TypeError, ValueError, MemoryError, KeyError) as error:
@@ -156,7 +156,7 @@ def _width(number: str) -> int:
 
 
 def _weight(value: object) -> int:
-    """Characters and elements, nested ones included (shared ones once per place)."""
+    """Characters and elements, nested ones included (shared ones counted at each place)."""
     if isinstance(value, (str, bytes)):
         return len(value)
     if isinstance(value, (list, tuple)):
@@ -167,7 +167,7 @@ def _weight(value: object) -> int:
 
 
 def _digits(value: object) -> int:
-    """An upper bound of the characters numbers take when printed (``%f`` of a float has up to 309)."""
+    """An upper limit of the printed characters of numbers (``%f`` of a float has up to 309)."""
     if isinstance(value, int):
         return value.bit_length()
     if isinstance(value, (float, complex)):

@@ -1,9 +1,9 @@
-"""What a call text may be: a bounded subset of Python expressions, read with `ast` and never evaluated as code.
+"""The grammar of call texts: a bounded subset of Python expressions, parsed with `ast` and never evaluated.
 
 Accepted (multi_turn spec §3.4): literals (text, int, float, bool, None, list, tuple, dict, set) and a sign before a
 number. Also calls of a (dotted) name with positional and keyword arguments, calls as arguments, subscripts, and lists
-or tuples of calls. Everything else is refused before anything runs. `scan` looks at the characters first: Python's own
-parser can overflow the C stack on texts such as sixty thousand minus signs, so only texts of bounded nesting reach it.
+or tuples of calls. Everything else is refused before anything runs. `scan` reads the characters first. Python's own
+parser can overflow the C stack on texts such as sixty thousand minus signs, so only texts of limited nesting reach it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MAX_NODES = 100_000
 MAX_CALLS = 64
 """Calls in one text, nested ones included."""
 MAX_NUMBER_CHARS = 4_300
-"""As Python's own limit on decimal integers, but for every notation."""
+"""Like Python's own limit on decimal integers, but for every notation."""
 MAX_SIGNS = 8
 MAX_DOTS = 8
 MAX_SUFFIXES = 64
@@ -36,11 +36,11 @@ MAX_WORDED_CHARS = 1_000
 """Longest text that Python's parser parses only for its error message."""
 MAX_KEPT_CHARS = 400
 MAX_KEPT_TREES = 1_024
-"""Trees of short texts kept for reuse; the most hostile ones take some 40 MB together."""
+"""Number of cached trees of short texts; the most hostile ones take about 40 MB together."""
 
 
 class CallRefused(ValueError):
-    """The text is not a call this executor accepts; the message says what is in the way."""
+    """The text is not an accepted call; the message names the obstacle."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ _ENDS_VALUE = frozenset({"string", "number", "name", "close"})
 
 
 def scan(text: str) -> None:
-    """Refuse, in one linear pass, every text that could hurt the parser or that no accepted form can start with."""
+    """Refuse, in one linear pass, every text that could harm the parser or that no accepted form can start with."""
     position = depth = signs = suffixes = 0
     before = ""
     while position < len(text):
@@ -115,7 +115,7 @@ def _check_name(written: str, before: str) -> None:
 
 
 def parse(text: str) -> ast.expr:
-    """The checked expression tree of a call text.
+    """The checked expression tree of a call text. Raises `CallRefused`; all nodes are accepted and within limits.
 
     Raises `CallRefused`; afterwards every node is of an accepted kind and all bounds hold.
     """
@@ -137,7 +137,7 @@ def _parse(text: str) -> ast.expr:
 
 
 def _worded(refused: CallRefused, text: str) -> CallRefused:
-    """The refusal in Python's own words where its parser refuses the text too, as the reference shows a model."""
+    """The refusal in Python's own words if its parser also refuses the text, as the reference shows it to a model."""
     if len(text) > MAX_WORDED_CHARS:
         return refused
     try:
@@ -167,7 +167,7 @@ _CONTAINERS = (ast.List, ast.Tuple, ast.Set, ast.Subscript, ast.Slice)
 
 
 def _check_tree(tree: ast.expr) -> None:
-    """Refuse any node outside the grammar, and trees above the bounds."""
+    """Refuse nodes outside the grammar, and trees above the limits."""
     pending: list[tuple[ast.AST, int]] = [(tree, 1)]
     nodes = calls = 0
     while pending:
@@ -180,7 +180,7 @@ def _check_tree(tree: ast.expr) -> None:
 
 
 def _children(node: ast.AST) -> list[ast.AST]:
-    """The parts of an accepted node that need a look; `CallRefused` for any other node."""
+    """The parts of an accepted node that need a check; `CallRefused` for any other node."""
     match node:
         case ast.Constant(value=value) if type(value) in _CONSTANTS:
             return []
@@ -221,7 +221,7 @@ def _keyword_values(keywords: list[ast.keyword]) -> list[ast.expr]:
 
 
 def call_name(node: ast.Call) -> str:
-    """The called name, dots included; `CallRefused` when something else is called."""
+    """The called name, dots included. Raises `CallRefused` if something else is called."""
     parts: list[str] = []
     function: ast.expr = node.func
     while isinstance(function, ast.Attribute):
@@ -259,7 +259,7 @@ _CALL = rf"{_NAME}(?:\.{_NAME})*+\({_ARGUMENTS}\)"
 
 _PLAIN = re.compile(rf"\[ *(?:{_CALL}(?:,[ \n]*(?=[A-Za-z_])|(?= *\])))++ *\]")
 _PARTS = re.compile(rf"({_NAME}(?:\.{_NAME})*+)\(|({_NAME}) ?= ?({_VALUE})")
-"""In a plain call list: the name of each call, then its arguments; every match is where the whole pattern had it."""
+"""In a plain call list: the name of each call, then its arguments; matches have the pattern's positions."""
 _ELEMENTS = re.compile(_LITERAL)
 _LITERAL_WORDS = {"True": True, "False": False, "None": None}
 _RESERVED = frozenset(kwlist) | {"__debug__"}

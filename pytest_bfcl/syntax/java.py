@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 _QUOTED = ("string_literal", "character_literal")
 _LOSSY = ("class_body", "dimensions", "dimensions_expr", "line_comment", "block_comment")
-"""What the reference's rendering drops or misrenders."""
+"""Nodes that the reference's rendering drops or renders wrongly."""
 _VERBATIM = ("identifier", "class_literal", "method_invocation", *_QUOTED)
 
 
@@ -38,13 +38,13 @@ def decode_java(text: str, *, proper: bool = False) -> Any:
 
 
 class _Slices:
-    """Renders nodes of one source text by the reference's rules, its slicing defect included."""
+    """Renders nodes of one source text by the reference's rules, with its slicing defect."""
 
     def __init__(self, source: str) -> None:
         self._source = source
 
     def text(self, node: Node) -> str:
-        """Byte offsets applied to characters: whatever follows a non-ASCII character is shifted (defect)."""
+        """Byte offsets used as characters: text after a non-ASCII character is shifted (defect)."""
         return self._source[node.start_byte : node.end_byte]
 
     def call(self, node: Node) -> dict[str, dict[str | None, str]]:
@@ -79,7 +79,7 @@ class _Slices:
         return self.text(node)[1:-1] if node.type in _QUOTED else self.render(node)
 
     def render(self, node: Node, depth: int = 0) -> str:
-        """A node's text: verbatim, as an array or object creation, or its children without whitespace."""
+        """A node's text: unchanged, as an array or object creation, or its children without whitespace."""
         if depth > MAX_DEPTH * 2:
             raise DecodeError("expression nested too deeply")
         if node.type in _VERBATIM or node.child_count == 0:
@@ -105,7 +105,7 @@ class _Slices:
 
 
 class _ProperSlices(_Slices):
-    """Rule C13: characters instead of bytes, and nothing of a value lost."""
+    """Rule C13: characters instead of bytes, and values without losses."""
 
     def __init__(self, source: str) -> None:
         super().__init__(source)

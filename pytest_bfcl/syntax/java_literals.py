@@ -21,7 +21,7 @@ _SIMPLE_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "s": "
 _INTEGER = re.compile(r"-?(?:0[xX][0-9a-fA-F_]+|0[bB][01_]+|[0-9][0-9_]*)")
 _REAL = re.compile(r"-?(?:[0-9][0-9_]*\.?[0-9_]*|\.[0-9][0-9_]*)(?:[eE][+-]?[0-9]+)?")
 _WIDENING = ("byte", "short", "integer", "long", "float", "double")
-"""Primitive number types, each widened to those behind it (JLS §5.1.2)."""
+"""Primitive number types, each widened to the later ones (JLS §5.1.2)."""
 _SCALARS = {*_WIDENING, "boolean"}
 _WRAPPED = re.compile(
     r"(?:(?:new\s+)?(?P<box>Byte|Short|Integer|Long|Float|Double|Boolean)(?P<made>\.valueOf)?\s*\((?P<boxed>[^()]*)\)"
@@ -34,13 +34,13 @@ _UNKNOWN = object()
 
 
 def java_value(source_text: str, schema: Fields) -> Any:
-    """The value a Java expression stands for under a parameter's schema (``type``, ``items``).
+    """The value of a Java expression under a parameter's schema (``type``, ``items``).
 
     Numbers are widened and unboxed as an argument of a call is (JLS §5.3: ``5`` or ``Integer.valueOf(5)`` for ``long``,
-    ``1.5f`` for ``double``, never ``1.5`` for ``float``). ``Array`` needs an array creation,
-    ``ArrayList`` and ``HashMap`` an object creation. Double-brace bodies, ``Arrays.asList``, ``List.of`` and ``Map.of``
-    inside are read, to any depth of generics. ``String``, ``char`` and ``any`` lose the quotes of a literal. Text that
-    is no literal of the type comes back unchanged (a variable or constant), as from the official converter.
+    ``1.5f`` for ``double``, never ``1.5`` for ``float``). ``Array`` needs an array creation, ``ArrayList`` and
+    ``HashMap`` an object creation. Double-brace bodies, ``Arrays.asList``, ``List.of`` and ``Map.of`` inside are read,
+    to any depth of generics. ``String``, ``char`` and ``any`` lose the quotes of a literal. Text that is no literal of
+    the type is returned unchanged (a variable or constant), as by the official converter.
     """
     kind = schema.get("type")
     if kind in _SCALARS:
@@ -55,7 +55,7 @@ def java_value(source_text: str, schema: Fields) -> Any:
 
 
 def unquoted(text: str) -> str:
-    """The text a complete string or character literal stands for; any other text unchanged."""
+    """The text of a complete string or character literal; any other text unchanged."""
     block = _TEXT_BLOCK.fullmatch(text)
     if block:
         return _unescaped(_dedented(block.group(1)))
@@ -86,7 +86,7 @@ def _escape(found: re.Match[str]) -> str:
 
 
 def _scalar(text: str, kind: str) -> Any:
-    """A number or boolean that a parameter of this kind takes, else the text."""
+    """A number or boolean that a parameter of this kind accepts, else the text."""
     own, value = _primitive(text)
     if own == kind:
         return value
@@ -101,7 +101,7 @@ def _scalar(text: str, kind: str) -> Any:
 
 
 def _primitive(text: str) -> tuple[str, Any]:
-    """The type an expression has by itself, and its value; no type for what is no number or boolean."""
+    """The own type of an expression, and its value; no type for anything but a number or boolean."""
     if text in ("true", "false"):
         return "boolean", text == "true"
     wrapped = _WRAPPED.fullmatch(text)
@@ -120,7 +120,7 @@ def _primitive(text: str) -> tuple[str, Any]:
 
 
 def _unwrapped(wrapped: re.Match[str]) -> tuple[str, Any]:
-    """What ``Long.valueOf(5)``, ``new Long(5)`` or ``(long) 5`` holds."""
+    """The value in ``Long.valueOf(5)``, ``new Long(5)`` or ``(long) 5``."""
     cast = wrapped["cast"]
     if cast is not None:
         kind = _OWN_NAMES.get(cast, cast)
@@ -167,7 +167,7 @@ def _expression(source: str) -> Node | None:
 
 
 class _Reader:
-    """Turns the nodes of one expression into values; ``_UNKNOWN`` for what is no literal."""
+    """Converts the nodes of one expression to values; ``_UNKNOWN`` for anything but a literal."""
 
     def __init__(self, source: str) -> None:
         self._bytes = f"x({source});".encode()
@@ -176,7 +176,7 @@ class _Reader:
         return self._bytes[node.start_byte : node.end_byte].decode()
 
     def element(self, node: Node, schema: Fields | None, depth: int) -> Any:
-        """An element under ``items``: by its declared type if there is one, else as the literal it is."""
+        """An element under ``items``: by its declared type if there is one, else by its own literal."""
         kind = schema.get("type") if schema else None
         text = self.text(node)
         if kind in _SCALARS:
@@ -187,7 +187,7 @@ class _Reader:
         return self._literal(node, text) if value is _UNKNOWN else value
 
     def _literal(self, node: Node, text: str) -> Any:
-        """A literal's value by its own notation, other expressions as text."""
+        """A literal's value by its own notation; other expressions as text."""
         if node.type == "null_literal":
             return None
         if node.type == "parenthesized_expression" and len(named_children(node)) == 1:
@@ -235,7 +235,7 @@ class _Reader:
         return _UNKNOWN
 
     def _created(self, node: Node, items: object, depth: int) -> Any:
-        """``new X<…>(…)`` with an optional double-brace body; what kind it is follows from the class's name."""
+        """``new X<…>(…)`` with an optional double-brace body; its kind follows from the class's name."""
         type_node = node.child_by_field_name("type")
         name = self.text(type_node).split("<", 1)[0].strip().rpartition(".")[2] if type_node is not None else ""
         is_map = name.endswith(("Map", "Hashtable"))

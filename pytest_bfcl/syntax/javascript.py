@@ -21,11 +21,11 @@ _UNKNOWN = object()
 
 
 def javascript_value(source_text: str, schema: Fields) -> Any:
-    """The value a JavaScript expression stands for under a parameter's schema (``type``, ``items``).
+    """The value of a JavaScript expression under a parameter's schema (``type``, ``items``).
 
-    Strings keep being strings whatever they hold, arrays and objects are read to any depth and over any number of
-    lines; names and other expressions inside them stay text. Text that is no literal of the type comes back unchanged
-    (``array`` and ``dict``: trimmed), as from the official converter.
+    Strings stay strings with any content. Arrays and objects are read to any depth and over any number of lines; names
+    and other expressions inside them stay text. Text that is no literal of the type is returned unchanged (``array``
+    and ``dict``: trimmed), as by the official converter.
     """
     kind = schema.get("type")
     if kind in ("array", "dict"):
@@ -37,7 +37,7 @@ def javascript_value(source_text: str, schema: Fields) -> Any:
 
 
 def string_text(text: str) -> str:
-    """The text a complete string or template literal without substitutions stands for; any other text unchanged."""
+    """The text of a complete string or template literal without substitutions; any other text unchanged."""
     if not _STRING.fullmatch(text):
         return text
     return _ESCAPE.sub(_escape, text[1:-1]) if "\\" in text else text[1:-1]
@@ -105,7 +105,7 @@ def _expression(source: str) -> Node | None:
 
 
 class _Reader:
-    """Turns the nodes of one expression into values; ``_UNKNOWN`` for what is no array or object literal."""
+    """Converts nodes of one expression to values; ``_UNKNOWN`` for anything but an array or object literal."""
 
     def __init__(self, source: str) -> None:
         self._bytes = f"({source})".encode()
@@ -133,7 +133,7 @@ class _Reader:
         return self._object(node, depth) if node.type == "object" else _UNKNOWN
 
     def element(self, node: Node, schema: Fields | None, depth: int) -> Any:
-        """An element: by its declared type if ``items`` gives one, else as the literal it is."""
+        """An element: by its declared type if ``items`` gives one, else by its own literal."""
         kind = schema.get("type") if schema else None
         if kind in ("String", "integer", "float", "Bigint", "Boolean"):
             text = self.text(node)
@@ -189,7 +189,7 @@ def decode_javascript(text: str, *, proper: bool = False) -> Any:
 
 
 def unquoted(text: str) -> str:
-    """One ``"`` or ``'`` removed from each end when the text both starts and ends with it, whatever is between."""
+    """Removes one ``"`` or ``'`` from each end if the text starts and ends with it, for any content."""
     for quote in ('"', "'"):
         if text.startswith(quote) and text.endswith(quote):
             return text[1:-1]

@@ -11,11 +11,11 @@ from pytest_bfcl.syntax.limits import MAX_DEPTH, DecodeError, WrongShape, check_
 from pytest_bfcl.transcript import Call, Reply
 
 _SCAN: Callable[[str, int], tuple[Any, int]] = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
-"""What ``json.loads`` calls; half its cost is around it."""
+"""The function under ``json.loads``; the wrapper takes half of its time."""
 
 
 def decode_native(reply: Reply) -> list[Call]:
-    """One `Call` per native call, in order; raises `WrongShape` when some arguments are no object.
+    """One `Call` per native call, in order. Raises `WrongShape` if some arguments are no object.
 
     Without calls the message text decides: the empty text is the empty list, anything else does not decode.
     """
@@ -34,7 +34,7 @@ def decode_native(reply: Reply) -> list[Call]:
 
 
 def parse_json(text: str) -> Any:
-    """Parse JSON as Python's ``json`` does (NaN and infinities allowed, exact integers up to 4300 digits).
+    """Parse JSON like Python's ``json`` (NaN and infinities allowed, exact integers up to 4300 digits).
 
     Raises `DecodeError` also for nesting beyond `MAX_DEPTH`.
     """
@@ -55,7 +55,7 @@ def parse_json(text: str) -> Any:
 
 
 def leading_json(text: str, start: int) -> tuple[Any, int]:
-    """The JSON value that begins at ``start``, and where it ends; raises `DecodeError` as `parse_json` does."""
+    """The JSON value that begins at ``start``, and its end. Raises `DecodeError` like `parse_json`."""
     check_length(text)
     try:
         value, end = _SCAN(text, start)
@@ -67,7 +67,7 @@ def leading_json(text: str, start: int) -> tuple[Any, int]:
 
 
 def _without_strings(text: str) -> str:
-    """The text with JSON strings taken out, so that brackets inside them do not count."""
+    """The text without JSON strings, so that brackets inside them do not count."""
     kept: list[str] = []
     outside = True
     for piece in text.replace("\\\\", "").replace('\\"', "").split('"'):
@@ -87,9 +87,9 @@ _LIST_END = re.compile(r"\}\s*\]")
 def decode_json(text: str, *, proper: bool = False, escapes: bool = False) -> list[dict[Any, Any]]:
     """One ``{function: parameters}`` per object of the list in a prepared text; text that is not JSON gives no call.
 
-    ``proper`` is corrected rule C15: the first complete JSON list (or object) of calls is taken, wherever it ends.
-    ``escapes`` is C3; an escaped underscore is no JSON anyway. Raises `DecodeError` for an object without ``function``
-    or ``parameters``.
+    ``proper`` is corrected rule C15: the first complete JSON list (or object) of calls counts, with any text after it.
+    ``escapes`` is C3; an escaped underscore is never JSON. Raises `DecodeError` for an object without ``function`` or
+    ``parameters``.
     """
     if escapes:
         text = text.replace("\\_", "_")
@@ -157,7 +157,7 @@ def _is_call(value: object) -> bool:
 
 
 def _may_nest(text: str) -> bool:
-    """Whether a text has enough brackets that `_too_deep` has to look at its values."""
+    """Whether a text has so many brackets that `_too_deep` must read its values."""
     return text.count("[") + text.count("{") >= MAX_DEPTH - 1
 
 

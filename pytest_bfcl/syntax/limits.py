@@ -1,7 +1,7 @@
-"""Bounds on what a model's text may cost to decode; beyond them a reply simply does not decode.
+"""Limits on the cost of decoding a model's text; a reply beyond them does not decode.
 
-Python's own parser refuses more than 200 nested brackets, so `MAX_DEPTH` takes nothing away there; for JSON it keeps
-decoded values small enough for every recursive consumer (comparison, printing, writing).
+Python's own parser refuses more than 200 nested brackets, so `MAX_DEPTH` costs nothing there. For JSON it keeps decoded
+values small enough for all recursive code (comparison, printing, writing).
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from typing import Any
 
 
 class DecodeError(ValueError):
-    """The reply cannot be decoded (``ast_decoder:decoder_failed``); the message says why, in one line."""
+    """The reply cannot be decoded (``ast_decoder:decoder_failed``); the message has the reason in one line."""
 
 
 class WrongShape(DecodeError):
     """Decoded, but not a list of one-key objects (``ast_decoder:decoder_wrong_output_format``).
 
-    ``decoded`` is what came out instead.
+    ``decoded`` is the actual result.
     """
 
     def __init__(self, decoded: object, message: str = "") -> None:
@@ -29,7 +29,7 @@ class WrongShape(DecodeError):
 
 
 def is_call_list(value: object) -> bool:
-    """The shape test of ast_checker spec §1 step 2: exact classes, one key per item; the empty list is fine."""
+    """The shape test of ast_checker spec §1 step 2: exact classes, one key per item; the empty list is valid."""
     if type(value) is not list:
         return False
     for item in value:
@@ -42,13 +42,13 @@ def is_call_list(value: object) -> bool:
 
 
 MAX_CHARACTERS = 1_000_000
-"""Longest text or arguments text that is looked at."""
+"""Longest text or arguments text that is read."""
 MAX_CALLS = 10_000
 """Most calls of one step of a conversation that executes calls."""
 MAX_DEPTH = 200
 """Deepest nesting of brackets in text, of containers in JSON."""
 DIGITS_LIMIT = 10**4300
-"""Integers from here on have no decimal text in Python (``sys.int_info.default_max_str_digits``)."""
+"""Larger integers have no decimal text in Python (``sys.int_info.default_max_str_digits``)."""
 
 _BITS_LIMIT = DIGITS_LIMIT.bit_length()
 _BRACKETS = re.compile(r"[(\[{<]|[)\]}>]")
@@ -61,9 +61,10 @@ def check_length(text: str) -> None:
 
 
 def check_depth(text: str, opening: str = "([{", closing: str = ")]}") -> None:
-    """Raise `DecodeError` if brackets nest deeper than `MAX_DEPTH`, strings not excepted when there are that many.
+    """Raise `DecodeError` if brackets nest deeper than `MAX_DEPTH`; brackets in strings count, too, if there are that
+    many.
 
-    Texts with few brackets, the rule, cost only a count.
+    Texts with few brackets, the usual case, cost only a count.
     """
     if sum(map(text.count, opening)) <= MAX_DEPTH:
         return
@@ -79,7 +80,7 @@ def check_depth(text: str, opening: str = "([{", closing: str = ")]}") -> None:
 
 
 def check_integer(value: int) -> int:
-    """The value; raises `DecodeError` if it has more than 4300 digits."""
+    """The value. Raises `DecodeError` if it has more than 4300 digits."""
     if value.bit_length() >= _BITS_LIMIT and abs(value) >= DIGITS_LIMIT:
         raise DecodeError("integer of more than 4300 digits")
     return value

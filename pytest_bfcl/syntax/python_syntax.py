@@ -1,7 +1,7 @@
 """Python call syntax → calls (ast_checker spec §3.2).
 
-The text is parsed with ``ast`` and nothing in it is evaluated, except arithmetic on literals by the bounded
-evaluator of `pytest_bfcl.syntax.arithmetic`.
+The text is parsed with ``ast``, and nothing in it is evaluated except arithmetic on literals by the bounded evaluator
+of `pytest_bfcl.syntax.arithmetic`.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ _PROSE = re.compile(
     r"\[?[ \t]*(?!(?:not|lambda|await|yield|if|for|while|import|from)\b)[^\W\d]\w*[ \t]+"
     r"(?!(?:and|or|if|else|for|async|in|is|not)\b)[^\W\d]\w*"
 )
-"""Two words in a row, of which no Python expression has any but those with a word operator between."""
+"""Two consecutive words, which a Python expression has only around a word operator."""
 _ADDRESS = re.compile(r" object at 0x[0-9A-Fa-f]+")
 _LONG_INTEGER = 3_500
-"""Shorter texts hold no integer of more than 4300 digits, in hexadecimal either."""
+"""Shorter texts have no integer of more than 4300 digits, not even in hexadecimal."""
 _LITERAL_CLASSES = (int, float, complex)
 
 
 def parse_lines(text: str) -> list[ast.expr]:
-    """The expressions of a text of several statements; `DecodeError` if one is something else than an expression."""
+    """The expressions of a text of several statements. Raises `DecodeError` if one is no expression."""
     nodes = []
     for statement in _parse(text, "exec").body:
         if not isinstance(statement, ast.Expr):
@@ -43,9 +43,9 @@ def parse_lines(text: str) -> list[ast.expr]:
 
 
 def python_expression(text: str) -> ast.expr:
-    """Parse one Python expression; any trouble is a `DecodeError`, never a crash, a warning or a long wait.
+    """Parse one Python expression; every problem is a `DecodeError`, never a crash, a warning or a long wait.
 
-    Python's tokenizer itself gives up beyond 200 nested brackets, at once.
+    Python's tokenizer refuses more than 200 nested brackets at once.
     """
     return _parse(text, "eval").body  # type: ignore[no-any-return]
 
@@ -59,12 +59,12 @@ def _parse(text: str, mode: Literal["eval", "exec"]) -> Any:
 
 
 def decode_python(text: str) -> list[Call]:
-    """Calls of a prepared text under official rules; raises `DecodeError`."""
+    """Calls of a prepared text under official rules. Raises `DecodeError`."""
     return PythonCalls(text).calls()
 
 
 class PythonCalls:
-    """The calls of a prepared text, parsed once, to be read under any rules; raises `DecodeError` as they do."""
+    """The calls of a prepared text, parsed once for any rules, which may raise `DecodeError` later."""
 
     __slots__ = ("_nodes", "_plain")
 
@@ -81,7 +81,7 @@ class PythonCalls:
         return any(isinstance(node, ast.Call) and node.args for node in self._nodes)
 
     def calls(self, *, strict_signs: bool = False, positional: PositionalNames | None = None) -> list[Call]:
-        """The calls; those of a plain list are the same ones every time.
+        """The calls; those of a plain list are cached.
 
         ``strict_signs`` is corrected rule C1, ``positional`` maps a function name to its documented parameter names
         (C4).
@@ -101,7 +101,7 @@ class PythonCalls:
 
 
 def _elements(text: str) -> list[ast.expr]:
-    """What is in a list of calls, or the one call, as parsed."""
+    """The parsed content of a list of calls, or the only call."""
     if ("(" not in text and _WORD_FIRST.match(text)) or _PROSE.match(text):  # spared the parser
         raise DecodeError("no call in the text")
     body = python_expression(text)
@@ -113,11 +113,11 @@ def _elements(text: str) -> list[ast.expr]:
 
 
 PositionalNames = Callable[[str], list[str] | None]
-"""Function name → its documented parameters in order, or ``None`` when it is not offered."""
+"""Function name → its documented parameters in order, or ``None`` if it is not offered."""
 
 
 class _Reader:
-    """Turns nodes into values; one per text, so that arithmetic is counted over the whole text."""
+    """Converts nodes to values; one per text, so that arithmetic is counted over the whole text."""
 
     def __init__(self, strict_signs: bool, positional: PositionalNames | None) -> None:
         self._strict_signs = strict_signs
@@ -139,7 +139,7 @@ class _Reader:
         return Call(name, arguments)
 
     def _mapped(self, name: str, node: ast.Call) -> Parsed:
-        """Positional arguments under their documented names, or nothing if they do not all fit without a clash."""
+        """Positional arguments under their documented names, or nothing if they do not all fit."""
         names = self._positional(name) if self._positional else None
         given = {keyword.arg for keyword in node.keywords}
         if names is None or len(node.args) > len(names) or any(isinstance(arg, ast.Starred) for arg in node.args):
@@ -150,7 +150,7 @@ class _Reader:
         return {key: self.value(arg) for key, arg in zip(mapped, node.args, strict=True)}
 
     def value(self, node: ast.expr) -> Any:
-        """The value of an argument by the table of ast_checker spec §3.2; raises `DecodeError`."""
+        """The value of an argument by the table of ast_checker spec §3.2. Raises `DecodeError`."""
         read = _READERS.get(type(node))
         if read is None:
             raise DecodeError(f"unsupported value: {type(node).__name__}")
@@ -223,7 +223,7 @@ _READERS: dict[type[ast.expr], Callable[[_Reader, Any], Any]] = {
 
 
 def python_literal(text: str) -> Any:
-    """The value of a Python literal by ``ast.literal_eval``; raises `DecodeError`."""
+    """The value of a Python literal by ``ast.literal_eval``. Raises `DecodeError`."""
     node = python_expression(text.lstrip(" \t"))
     try:
         value = ast.literal_eval(node)
@@ -238,7 +238,7 @@ def python_literal(text: str) -> Any:
 
 
 def function_name(node: ast.expr) -> str:
-    """The attribute chain joined with dots; a base that is not a plain name is dropped (``""`` if nothing is left)."""
+    """The attribute chain joined with dots; a base that is no plain name is dropped (``""`` if nothing is left)."""
     parts = []
     while isinstance(node, ast.Attribute):
         parts.append(node.attr)
@@ -273,7 +273,7 @@ def written_calls(calls: Iterable[Call]) -> list[str]:
 
 
 def exact_text(call: Call) -> str:
-    """A call as ``name(key=value, **{…})``: values as Python literals, names that are no identifiers in the mapping."""
+    """A call as ``name(key=value, **{…})``: values as Python literals, other names in the mapping."""
     spread = call.arguments.get(None)
     spread = spread if isinstance(spread, dict) else {}
     plain = {str(key): value for key, value in (call.arguments | spread).items() if key is not None or not spread}
@@ -283,7 +283,7 @@ def exact_text(call: Call) -> str:
 
 
 def read_call(text: str) -> tuple[str, Parsed]:
-    """Name and arguments of a call text of literals; raises `ValueError` for any other text."""
+    """Name and arguments of a call text of literals. Raises `ValueError` for any other text."""
     try:
         node = parse_expression(text.strip())
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
@@ -316,8 +316,8 @@ def _written(name: object, arguments: Arguments) -> str:
 def _value(value: object) -> str:
     """A value as source text, with the reference's defects for mappings outside lists.
 
-    Keys become texts without regard to quotes in them. A mapping of mappings is misread as a nested call, of which
-    whatever follows the first item is lost, the empty mapping fails.
+    Keys become texts without escaping quotes. A mapping of mappings is misread as a nested call and loses all but its
+    first item; the empty mapping fails.
     """
     if not isinstance(value, dict):
         return repr(value)

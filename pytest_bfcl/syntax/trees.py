@@ -1,4 +1,4 @@
-"""Syntax trees of Java and JavaScript texts: parsers, error test, walking without recursion."""
+"""Syntax trees of Java and JavaScript texts: parsers, error test, traversal without recursion."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ MAX_ANGLES = 500
 """Most ``<`` in a source text: the Java parser's memory grows with the square of those left open."""
 
 _SHORT = 2_000
-"""Bytes up to which no text is expensive, so that it is parsed without being watched."""
+"""Size in bytes up to which no text is expensive, so that it is parsed without limits."""
 _MAX_PROGRESS = 5_000
-"""Progress reports (about 100 parser operations each) before a parse is given up; usual text stays below 1 a byte."""
+"""Progress reports (about 100 parser operations each) before a parse is stopped; usual text stays below 1 a byte."""
 _MAX_SECONDS = 0.3
-"""Processor time before a parse is given up."""
+"""Processor time before a parse is stopped."""
 
 _SHOWN = 40
 """Characters of the text shown with a syntax error."""
@@ -46,7 +46,7 @@ def _parser(language: SourceLanguage) -> Parser:
 
 
 def parse(source: str, language: SourceLanguage) -> Node:
-    """The root node of a source text; raises `DecodeError` when the text has a syntax error.
+    """The root node of a source text. Raises `DecodeError` if the text has a syntax error.
 
     Tokens the parser inserted to repair the text are no errors (ast_checker spec §3.3).
     """
@@ -59,7 +59,7 @@ def parse(source: str, language: SourceLanguage) -> Node:
 
 
 def _near(errors: list[Node], source: str) -> str:
-    """Where a text stops being right: at the smallest error, which lies inside the others."""
+    """The position of the error: the smallest one, which is inside the others."""
     smallest = min(errors, key=lambda node: node.end_byte - node.start_byte)
     before = len(source.encode()[: smallest.start_byte].decode(errors="replace"))
     shown = source[before : before + _SHOWN]
@@ -69,7 +69,8 @@ def _near(errors: list[Node], source: str) -> str:
 
 
 def parse_with_errors(source: str, language: SourceLanguage) -> Node:
-    """The root node of a source text, syntax errors and all; `DecodeError` if it is too long or not Unicode text."""
+    """The root node of a source text, also with syntax errors. Raises `DecodeError` if it is too long or not Unicode
+    text."""
     if len(source) > MAX_SOURCE:
         raise DecodeError(f"source of {len(source)} characters; at most {MAX_SOURCE} are parsed")
     if source.count("<") > MAX_ANGLES:
@@ -84,7 +85,7 @@ def parse_with_errors(source: str, language: SourceLanguage) -> Node:
 
 
 def _watched(parser: Parser, data: bytes) -> Node:
-    """Parse with an eye on the effort; `DecodeError` when it is too much."""
+    """Parse within a limit of work. Raises `DecodeError` above it."""
     reports = 0
     deadline = time.thread_time() + _MAX_SECONDS
 
@@ -104,7 +105,7 @@ def _watched(parser: Parser, data: bytes) -> Node:
 
 
 def walk(root: Node, *, only_broken: bool = False) -> Iterator[Node]:
-    """Every node in document order, parents before their children; ``only_broken`` goes into no node without errors."""
+    """Every node in document order, parents before their children; ``only_broken`` skips nodes without errors."""
     cursor = root.walk()
     while True:
         node = cursor.node
@@ -121,7 +122,7 @@ def walk(root: Node, *, only_broken: bool = False) -> Iterator[Node]:
 
 
 def named_children(node: Node | None) -> list[Node]:
-    """The named children without comments; the empty list for no node."""
+    """The named children without comments; an empty list for no node."""
     if node is None:
         return []
     return [child for child in node.named_children if not child.type.endswith("comment")]

@@ -1,6 +1,6 @@
-"""Corrected rules C2 (wrapping) and C3 (escapes): taking the one call list out of what surrounds it.
+"""Corrected rules C2 (wrapping) and C3 (escapes): find the only call list inside other text.
 
-Tried only after the official rules failed, so that no reply they read changes its meaning.
+Used only after the official rules failed, so that replies they can read keep their meaning.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ _TAG, _TAG_END = "<TOOLCALL>", "</TOOLCALL>"
 
 
 def prepare(text: str, tool_call_tag: bool = False) -> str:
-    """Strip back-ticks, line feeds and spaces, supply outer brackets, take the inside of a demanded tag.
+    """Strip back-ticks, line feeds and spaces, add outer brackets, take the inside of a required tag.
 
-    Raises `DecodeError` when the tag is demanded and absent.
+    Raises `DecodeError` if a required tag is missing.
     """
     text = text.strip("`\n ")
     if not text.startswith("["):
@@ -30,7 +30,7 @@ def prepare(text: str, tool_call_tag: bool = False) -> str:
 
 
 def tag_content(text: str) -> str:
-    """The inside of the first tag pair, shortest match, stripped; `DecodeError` without one."""
+    """The inside of the first tag pair, shortest match, stripped. Raises `DecodeError` without one."""
     start = text.find(_TAG)
     end = text.find(_TAG_END, start)
     if start < 0 or end < 0:
@@ -51,7 +51,7 @@ _CLOSING = {"(": ")", "[": "]", "{": "}"}
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 _MARK = re.compile(r"[()\[\]{}\"']")
 _STRING_BODY = {quote: re.compile(rf"(?:[^{quote}\\\n]|\\.)*+", re.DOTALL) for quote in "\"'"}
-"""What may stand inside a string: it ends on its line, unless the line's end is escaped."""
+"""The inside of a string: it ends on its line, unless the line's end is escaped."""
 
 
 def recover(text: str, read: Read, *, wrapping: bool, escapes: bool, lines: bool) -> list[Any] | None:
@@ -68,9 +68,9 @@ def recover(text: str, read: Read, *, wrapping: bool, escapes: bool, lines: bool
 
 
 def unwrap(text: str, read: Read, *, lines: bool = True) -> list[Any] | None:
-    """The only call list in a text: fenced, between prose, or as calls on separate lines; ``None`` for none or several.
+    """The only call list in a text: fenced, inside prose, or as calls on separate lines; ``None`` for none or several.
 
-    The same list given twice counts once.
+    A repeated list counts once.
     """
     if len(text) > MAX_WRAPPED or not any(mark in text for mark in "({<"):
         return None
@@ -85,7 +85,7 @@ def unwrap(text: str, read: Read, *, lines: bool = True) -> list[Any] | None:
 
 
 def bracketed_spans(text: str) -> Iterator[tuple[int, int]]:
-    """Start and end of each outermost ``[ … ]`` outside parentheses of a call, brackets in strings not counted."""
+    """Start and end of each outermost ``[ … ]`` outside parentheses of a call, without brackets in strings."""
     position = attempts = 0
     while attempts < _MAX_SPANS:
         found = _START.search(text, position)
@@ -102,7 +102,7 @@ def bracketed_spans(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _candidates(text: str) -> Iterator[str]:
-    """Texts that may be the call list: the whole, the fenced blocks, the bracketed spans outside them."""
+    """Texts that may be the call list: the whole text, fenced blocks, bracketed spans outside them."""
     whole = _OPEN_FENCE.sub("", text.strip().lstrip("\ufeff")).strip("` \t\r\n")
     blocks = _FENCE.findall(text)
     if blocks:
@@ -116,7 +116,7 @@ def _candidates(text: str) -> Iterator[str]:
 
 
 def _tagged(text: str, start: int, end: int) -> bool:
-    """Whether the span is between tags: then the reply has another format, not prose around it."""
+    """Whether the span is between tags: then the reply has another format, not prose around a list."""
     return text[:start].rstrip().endswith(">") and text[end:].lstrip().startswith("<")
 
 
@@ -142,7 +142,7 @@ def _calls_on_lines(text: str, read: Read) -> list[Any] | None:
 
 
 def _segments(text: str, nodes: list[ast.expr]) -> Iterator[str]:
-    """The source of each node, as ``ast.get_source_segment`` gives it, in linear time for all of them."""
+    """The source of each node, as from ``ast.get_source_segment``, in linear time for all."""
     data = text.encode()
     starts = [0, *(found.end() for found in _LINE_END.finditer(data))]
     for node in nodes:
@@ -151,7 +151,7 @@ def _segments(text: str, nodes: list[ast.expr]) -> Iterator[str]:
 
 
 def _matching(text: str, start: int) -> int | None:
-    """The position behind the bracket that closes the one at ``start``; ``None`` if it does not close."""
+    """The position after the bracket that closes the one at ``start``; ``None`` if it does not close."""
     expected: list[str] = []
     unclosed = {'"': 0, "'": 0}  # no string in this quote that starts before here ends: the text is searched once
     position = start

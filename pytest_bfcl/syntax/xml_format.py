@@ -28,7 +28,7 @@ class XmlText:
         self._root: Element | DecodeError | None = None
 
     def functions(self, forgive_quotes: bool) -> list[Element]:
-        """Its ``function`` elements, which must not be changed; raises `DecodeError`."""
+        """Its ``function`` elements, which must not be changed. Raises `DecodeError`."""
         if self._root is None:
             try:
                 self._root = parse_functions(self.text)
@@ -44,10 +44,10 @@ class XmlText:
 
 
 def decode_verbose_xml(text: XmlText, *, proper: bool = False, escapes: bool = False) -> list[Parsed]:
-    """``function[@name] > params > param[@name, @value, @type]``; raises `DecodeError`.
+    """``function[@name] > params > param[@name, @value, @type]``. Raises `DecodeError`.
 
     ``proper`` is corrected rule C15: lists and objects may be JSON, a declared array is a list, and quotes inside a
-    value attribute are forgiven. ``escapes`` is C3 for names.
+    value attribute are accepted. ``escapes`` is C3 for names.
     """
     calls = []
     for function in text.functions(proper):
@@ -61,7 +61,7 @@ def decode_verbose_xml(text: XmlText, *, proper: bool = False, escapes: bool = F
 
 
 def decode_concise_xml(text: XmlText, *, proper: bool = False, escapes: bool = False) -> list[Parsed]:
-    """``function[@name] > param[@name, @type]`` with the value as the element's text; raises `DecodeError`.
+    """``function[@name] > param[@name, @type]`` with the value as the element's text. Raises `DecodeError`.
 
     ``proper`` and ``escapes`` as in `decode_verbose_xml`.
     """
@@ -76,7 +76,7 @@ def decode_concise_xml(text: XmlText, *, proper: bool = False, escapes: bool = F
 
 
 def convert(raw: str, kind: str, *, proper: bool = False) -> Any:
-    """A raw value by its declared type; an unknown type word leaves the text as it is. Raises `DecodeError`."""
+    """A raw value by its declared type; under an unknown type word the text is unchanged. Raises `DecodeError`."""
     try:
         if kind == "integer":
             return int(raw)
@@ -94,7 +94,7 @@ def convert(raw: str, kind: str, *, proper: bool = False) -> Any:
 
 
 def _container(raw: str, kind: str) -> Any:
-    """Rule C15: a Python literal or JSON, a list where an array was declared."""
+    """Rule C15: a Python literal or JSON; a list if an array was declared."""
     try:
         value = python_literal(raw)
     except DecodeError:
@@ -105,7 +105,7 @@ def _container(raw: str, kind: str) -> Any:
 def parse_functions(text: str) -> Element:
     """The first ``<functions>`` element of a text, shortest span; strict XML. Raises `DecodeError`.
 
-    The span starts with the element itself, so it cannot bring a document type and no entities.
+    The span starts with the element itself, so it has no document type and no entities.
     """
     from xml.etree import ElementTree
 
@@ -125,7 +125,7 @@ def _span(text: str) -> str | None:
 
 
 def _quotes_escaped(text: str) -> str | None:
-    """The element with the quotes inside its value attributes escaped; ``None`` where there is nothing to escape."""
+    """The element with the quotes inside its value attributes escaped; ``None`` if there is nothing to escape."""
     span = _span(text)
     mended = None if span is None else _VALUE.sub(_escaped, span)
     return None if mended == span else mended
