@@ -5,6 +5,10 @@ statement, in a copy of the repository. The tests of the rooms run once, traced 
 mutant is tried, in a fork of a session that has everything collected, by the tests that come past its line: those of
 its own file first, then of its room, then the fastest. What stands outside of functions is tried in a process of its
 own. Survivors are listed: what they change is checked by no test.
+
+Not drawn is what no test of behaviour could notice or should repeat: types, docstrings, decorators, the words of
+messages (raised errors, f-strings, texts added to a text), comparisons with a clock, and a named limit of a hundred or
+more that would be larger by one.
 """
 
 from __future__ import annotations
@@ -32,6 +36,9 @@ ACROSS = ("test_hostile_model.py", "test_endings.py", "test_echoed_secrets.py", 
 """Tests of several rooms: they come past most of what a model says."""
 WIDE = (*ROOMS, "plugin", "cli", "damage", "agentic", "multi_turn", "rescoring", "scoring", *ACROSS)
 LONGEST_S = 300
+TRACED = "MUTANTS_TRACED"
+"""Environment variable: the rooms whose lines are traced."""
+LEAST_LIMIT = 100
 MOST_TESTS = 400
 MOST_APART = 60
 """Tests that are asked of one mutant: in a fork, and in a process of its own."""
@@ -116,7 +123,15 @@ def _changes(tree: ast.Module) -> Iterator[tuple[ast.AST, str]]:
 
 
 def _is_told(parent: ast.AST, node: ast.AST) -> bool:
-    """What is for people and type checkers: annotations, docstrings, raised errors, texts."""
+    """What is for people and type checkers: annotations, decorators, docstrings, raised errors, texts, limits."""
+    if isinstance(parent, ast.ClassDef) and node in parent.decorator_list:
+        return True
+    if isinstance(node, ast.AugAssign) and _is_text(node.value):
+        return True
+    if isinstance(node, ast.Compare) and any("monotonic()" in ast.unparse(each) for each in ast.walk(node)):
+        return True
+    if isinstance(parent, ast.Module) and isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
+        return isinstance(node.value.value, int | float) and node.value.value >= LEAST_LIMIT
     if isinstance(node, ast.Raise | ast.JoinedStr | ast.Import | ast.ImportFrom | ast.arguments | ast.Assert):
         return True
     if isinstance(parent, ast.FunctionDef | ast.AsyncFunctionDef) and node in (parent.returns, *parent.decorator_list):
@@ -128,6 +143,10 @@ def _is_told(parent: ast.AST, node: ast.AST) -> bool:
     if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
         return True
     return isinstance(parent, ast.AnnAssign) and node is parent.annotation
+
+
+def _is_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))
 
 
 def _changed(node: ast.AST) -> Iterator[tuple[ast.AST, str]]:
@@ -157,11 +176,12 @@ def _waits(node: ast.AST) -> bool:
 class Bench:
     """A copy of the repository, and a session in it that has collected the tests and forks for every mutant."""
 
-    def __init__(self, folder: Path, tests: Sequence[str], seconds: int) -> None:
+    def __init__(self, folder: Path, tests: Sequence[str], rooms: Sequence[str], seconds: int) -> None:
         self._copied = folder / "copy"
         shutil.copytree(ROOT, self._copied, ignore=shutil.ignore_patterns(".venv*", ".*_cache", ".git", "build"))
         self._environment = os.environ | {
             "PYTHONPATH": f"{self._copied}:{self._copied / 'scripts'}", "PYTHONPYCACHEPREFIX": str(folder / "compiled"),
+            TRACED: ",".join(rooms),
         }  # fmt: skip
         self._clock = int(time.time())
         self._traced: Traced = {}
@@ -282,7 +302,8 @@ def main(asked: argparse.Namespace) -> int:
     """Try so many; exit code 1 when more than one in twenty survives."""
     files = files_of(asked.names)
     every = [mutant for path in files for mutant in mutants(path)]
-    tests = asked.tests or (WIDE if asked.wide else [*dict.fromkeys(map(room_of, files)), *ACROSS])
+    rooms = list(dict.fromkeys(map(room_of, files)))
+    tests = asked.tests or (WIDE if asked.wide else [*rooms, *ACROSS])
     chosen = random.Random(asked.seed).sample(every, min(asked.count, len(every)))
     free: SimpleQueue[Bench] = SimpleQueue()
     left = 0
@@ -296,7 +317,7 @@ def main(asked: argparse.Namespace) -> int:
 
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(asked.processes) as pool:
         places = [Path(folder) / str(number) for number in range(asked.processes)]
-        benches = list(pool.map(lambda place: Bench(place, tests, asked.seconds), places))
+        benches = list(pool.map(lambda place: Bench(place, tests, rooms, asked.seconds), places))
         traced = traced_by(benches, Path(asked.map or f"{folder}/traced.json"), pool)
         for bench in benches:
             bench.know(traced)
