@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections import Counter
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import ValidationError
 
 import pytest_bfcl
@@ -17,8 +21,10 @@ from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.dataset.expectation import ABSENT, Expectation, State, at_path
 from pytest_bfcl.dataset.opening import open_files
 from pytest_bfcl.extensions.agents.workdir import Workdir
+from pytest_bfcl.failures import Verdict
 from pytest_bfcl.transcript import OBSERVED, Reply, Step, ToolCall, Transcript, Turn
 from tests.extensions.own.recorded_logs import ABOUT, SCHEMA
+from tests.recorded import same_as_recorded
 
 CALLS: list[list[tuple[str, dict[str, Any]]]] = [
     [("add-to-cart", {"article": "Apple pie", "count": 2, "price": 3.1}), ("look", {})],
@@ -26,7 +32,7 @@ CALLS: list[list[tuple[str, dict[str, Any]]]] = [
 ]
 
 
-def verdict(expectation: dict[str, Any], observed: Any = None, said: str = "It costs 1,234.50 euro.") -> str | None:
+def verdict(expectation: dict[str, Any], observed: Any = None, said: str = "It costs 1,234.50 euro.") -> Verdict:
     turns = []
     for calls in CALLS:
         made = tuple(ToolCall(name, json.dumps(arguments)) for name, arguments in calls)
@@ -35,71 +41,123 @@ def verdict(expectation: dict[str, Any], observed: Any = None, said: str = "It c
     question = [[{"role": "user", "content": "x"}]] * 2
     entry = Entry(id="e", category="mcp", question=question, mcp="s", expect=[expectation])
     talk = Transcript("e", "mcp", "m", "fc", turns=turns, extra={OBSERVED: [observed]})
-    return judge(entry, talk).reason
+    return judge(entry, talk)
 
 
 CALLED, STATE, ANSWER = "mcp:calls_mismatch", "mcp:state_mismatch", "agentic:answer_not_found"
 
 
-@pytest.mark.parametrize(
-    ("expectation", "reason"),
-    [
-        ({"called": "add-to-cart"}, None),
-        ({"called": "add_to_cart", "count": 2}, None),
-        ({"called": "add_to_cart", "count": 2, "turn": 0}, CALLED),
-        ({"called": ["fly", "look"]}, None),
-        ({"called": "fly"}, CALLED),
-        ({"called": "add-to-cart", "arguments": {"article": "fig"}}, None),
-        ({"called": "add-to-cart", "arguments": {"article": "fig", "count": 1}}, CALLED),
-        ({"called": "add-to-cart", "arguments": {"article": {"matches": "(?i)^apple"}, "count": 2}}, None),
-        ({"called": "add-to-cart", "arguments": {"article": {"contains": "pie"}}, "count": 1}, None),
-        ({"called": "add-to-cart", "arguments": {"price": {"equals": 3, "tolerance": 0.2}}}, None),
-        ({"called": "add-to-cart", "arguments": {"price": {"equals": 3, "tolerance": 0.05}}}, CALLED),
-        ({"called": "add-to-cart", "arguments": {"count": {"exists": False}}, "count": 1}, None),
-        ({"called": "add-to-cart", "arguments": {"count": True}}, CALLED),
-        ({"not_called": "fly"}, None),
-        ({"not_called": "look"}, CALLED),
-        ({"not_called": "*"}, CALLED),
-        ({"not_called": "add-to-cart", "arguments": {"article": "pear"}}, None),
-        ({"in_order": ["look", "add-to-cart"]}, None),
-        ({"in_order": ["look", "add-to-cart", "look"]}, CALLED),
-        ({"in_order": [{"called": "add-to-cart", "arguments": {"article": "fig"}}, "look"]}, CALLED),
-        ({"max_calls": 3}, None),
-        ({"max_calls": 2}, CALLED),
-        ({"max_calls": 2, "turn": 0}, None),
-        ({"answer": ["nothing", "1234.50"]}, None),
-        ({"answer": 1234.5}, None),
-        ({"answer": 1234}, ANSWER),
-        ({"answer": ["no", 1200], "tolerance": 50}, None),
-        ({"answer": 234.5}, ANSWER),
-        ({"said": True, "matches": r"^\d euro"}, ANSWER),
-        ({"said": True, "matches": r"\d+ euro"}, None),
-        ({"said": False, "contains": "sorry"}, None),
-        ({"any_of": [{"called": "fly"}, {"answer": "euro"}]}, None),
-        ({"any_of": [{"called": "fly"}, {"called": "look", "turn": 0}]}, None),
-        ({"any_of": [{"called": "fly"}, {"answer": "dollar"}]}, CALLED),
-    ],
-)
+SAID: list[tuple[dict[str, Any], str | None]] = [
+    ({"called": "add-to-cart"}, None),
+    ({"called": "add_to_cart", "count": 2}, None),
+    ({"called": "add_to_cart", "count": 2, "turn": 0}, CALLED),
+    ({"called": ["fly", "look"]}, None),
+    ({"called": "fly"}, CALLED),
+    ({"called": "add-to-cart", "arguments": {"article": "fig"}}, None),
+    ({"called": "add-to-cart", "arguments": {"article": "fig", "count": 1}}, CALLED),
+    ({"called": "add-to-cart", "arguments": {"article": {"matches": "(?i)^apple"}, "count": 2}}, None),
+    ({"called": "add-to-cart", "arguments": {"article": {"contains": "pie"}}, "count": 1}, None),
+    ({"called": "add-to-cart", "arguments": {"price": {"equals": 3, "tolerance": 0.2}}}, None),
+    ({"called": "add-to-cart", "arguments": {"price": {"equals": 3, "tolerance": 0.05}}}, CALLED),
+    ({"called": "add-to-cart", "arguments": {"count": {"exists": False}}, "count": 1}, None),
+    ({"called": "add-to-cart", "arguments": {"count": True}}, CALLED),
+    ({"not_called": "fly"}, None),
+    ({"not_called": "look"}, CALLED),
+    ({"not_called": "*"}, CALLED),
+    ({"not_called": "add-to-cart", "arguments": {"article": "pear"}}, None),
+    ({"in_order": ["look", "add-to-cart"]}, None),
+    ({"in_order": ["look", "add-to-cart", "look"]}, CALLED),
+    ({"in_order": [{"called": "add-to-cart", "arguments": {"article": "fig"}}, "look"]}, CALLED),
+    ({"max_calls": 3}, None),
+    ({"max_calls": 2}, CALLED),
+    ({"max_calls": 2, "turn": 0}, None),
+    ({"answer": ["nothing", "1234.50"]}, None),
+    ({"answer": 1234.5}, None),
+    ({"answer": 1234}, ANSWER),
+    ({"answer": ["no", 1200], "tolerance": 50}, None),
+    ({"answer": 234.5}, ANSWER),
+    ({"said": True, "matches": r"^\d euro"}, ANSWER),
+    ({"said": True, "matches": r"\d+ euro"}, None),
+    ({"said": False, "contains": "sorry"}, None),
+    ({"any_of": [{"called": "fly"}, {"answer": "euro"}]}, None),
+    ({"any_of": [{"called": "fly"}, {"called": "look", "turn": 0}]}, None),
+    ({"any_of": [{"called": "fly"}, {"answer": "dollar"}]}, CALLED),
+]
+"""Expectations about calls and answers, and the reason why one does not hold."""
+TOLD: list[tuple[dict[str, Any], Any, str | None]] = [
+    ({"call": "f", "equals": {"a": 1.001}, "tolerance": 0.01}, {"a": 1}, None),
+    ({"call": "f", "equals": {"a": 1.001}}, {"a": 1}, STATE),
+    ({"call": "f", "matches": '"a": [0-9]+'}, {"a": 12}, None),
+    ({"state": {"file": "x"}, "exists": False}, {ABSENT: True}, None),
+    ({"state": {"file": "x"}, "exists": True}, {ABSENT: True}, STATE),
+    ({"state": {"file": "x"}, "equals": None}, {ABSENT: True}, STATE),
+    ({"state": {"file": "x"}, "equals": None}, None, None),
+    ({"any_of": [{"answer": "no"}, {"call": "f", "equals": 2}]}, [None, 2], None),
+    ({"any_of": [{"call": "f", "equals": 1}, {"call": "f", "equals": 2}]}, [3, 3], STATE),
+]
+"""Expectations about the state, what the server told of it, and the reason."""
+
+
+@pytest.mark.parametrize(("expectation", "reason"), SAID)
 def test_calls_and_answers(expectation: dict[str, Any], reason: str | None) -> None:
-    assert verdict(expectation) == reason
+    assert verdict(expectation).reason == reason
 
 
-@pytest.mark.parametrize(
-    ("expectation", "observed", "reason"),
-    [
-        ({"call": "f", "equals": {"a": 1.001}, "tolerance": 0.01}, {"a": 1}, None),
-        ({"call": "f", "equals": {"a": 1.001}}, {"a": 1}, STATE),
-        ({"call": "f", "matches": '"a": [0-9]+'}, {"a": 12}, None),
-        ({"state": {"file": "x"}, "exists": False}, {ABSENT: True}, None),
-        ({"state": {"file": "x"}, "exists": True}, {ABSENT: True}, STATE),
-        ({"state": {"file": "x"}, "equals": None}, {ABSENT: True}, STATE),
-        ({"state": {"file": "x"}, "equals": None}, None, None),
-        ({"any_of": [{"answer": "no"}, {"call": "f", "equals": 2}]}, [None, 2], None),
-        ({"any_of": [{"call": "f", "equals": 1}, {"call": "f", "equals": 2}]}, [3, 3], STATE),
-    ],
-)
+@pytest.mark.parametrize(("expectation", "observed", "reason"), TOLD)
 def test_states(expectation: dict[str, Any], observed: Any, reason: str | None) -> None:
-    assert verdict(expectation, observed) == reason
+    assert verdict(expectation, observed).reason == reason
+
+
+def test_what_verdicts_tell() -> None:
+    """Both sides of what does not hold, in words; and what comes of other turns and messages."""
+    rows: list[Any] = [[each, verdict(each).detail] for each, reason in SAID if reason]
+    rows += [[each, observed, verdict(each, observed).detail] for each, observed, reason in TOLD if reason]
+    rows += [[each, said, verdict(each, said=said).reason] for said in ("", "1,234", "Sorry!") for each, _ in SAID]
+    rows += [[each, verdict({**each, "turn": 0}).reason] for each, _ in SAID if "any_of" not in each]
+    same_as_recorded(Path(__file__).parent / "recorded" / "expectations.jsonl", rows)
+
+
+LISTED = st.lists(st.sampled_from("abc"), max_size=4)
+
+
+@given(
+    made=st.lists(st.lists(st.sampled_from("abc"), min_size=1, max_size=3), max_size=3),
+    wanted=LISTED,
+    least=st.integers(1, 3),
+)
+def test_lists_of_calls(made: list[list[str]], wanted: list[str], least: int) -> None:
+    """Each kind of list says what multisets and subsequences say."""
+    steps = [Step(Reply(text=""), calls=[f"{name}()" for name in step]) for step in made]
+    talk = Transcript("e", "mcp", "m", "fc", turns=[Turn([], [*steps, Step(Reply(text="x"), calls=[])])])
+    flat = [name for step in made for name in step]
+    have, want = Counter(flat), Counter(wanted)
+
+    def holds(**expected: Any) -> bool:
+        question = [[{"role": "user", "content": "x"}]]
+        return judge(Entry(id="e", category="mcp", question=question, mcp="s", expect=[expected]), talk).valid
+
+    assert holds(exact=wanted) == (flat == wanted)
+    assert holds(exact=made)
+    assert holds(exact=[step[::-1] for step in made])
+    assert holds(exact=[*made, ["a"]]) is False
+    assert holds(unordered=wanted) == (have == want)
+    assert holds(subset=wanted) == (have <= want)
+    assert holds(max_calls=least) == (len(flat) <= least)
+    if wanted:
+        assert holds(superset=wanted) == (have >= want)
+        longest = max(
+            len(part) for size in range(len(wanted) + 1) for part in combinations(wanted, size) if is_part(part, flat)
+        )
+        assert holds(in_order=wanted) == (longest == len(wanted))
+        if least <= len(wanted):
+            assert holds(superset=wanted, at_least=least) == ((have & want).total() >= least)
+            assert holds(in_order=wanted, at_least=least) == (longest >= least)
+
+
+def is_part(part: tuple[str, ...], whole: list[str]) -> bool:
+    """Whether names occur in this order."""
+    rest = iter(whole)
+    return all(name in rest for name in part)
 
 
 @pytest.mark.parametrize(
