@@ -7,19 +7,44 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any
+
+from pytest_bfcl.failures import BenchmarkError, UsageError
 
 RECORD = "RECORD"
 
 
 def same_as_recorded(file: Path, rows: Iterable[Any]) -> None:
     """Assert that rows (anything JSON can hold, or has a text) are those of a ``.jsonl`` file, one a line."""
-    found = [json.dumps(row, default=str, ensure_ascii=False) for row in rows]
+    found = [json.dumps(plain(row), default=str, ensure_ascii=False) for row in rows]
     if os.environ.get(RECORD):
-        file.write_text("\n".join(found) + "\n", encoding="utf-8", newline="\n")
+        file.write_text("".join(f"{row}\n" for row in found), encoding="utf-8", newline="\n")
     recorded = file.read_text(encoding="utf-8").splitlines()
     changed = [(old, new) for old, new in zip(recorded, found, strict=False) if old != new]
     assert changed[:3] == []
     assert len(found) == len(recorded)
+
+
+def tried(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+    """What a function gives, or the user's mistake or refusal that it raises, in words."""
+    try:
+        found = function(*arguments, **named)
+        return list(found) if isinstance(found, Iterator) else found
+    except (BenchmarkError, UsageError, ValueError, TypeError) as error:
+        return f"{type(error).__name__}: {error}"
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON holds it: records by their fields, sets in order, floats without their last digits."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {each.name: plain(getattr(value, each.name)) for each in fields(value)}
+    if isinstance(value, float):
+        return float(f"{value:.9g}")
+    if isinstance(value, Mapping):
+        return {key if isinstance(key, str) else str(key): plain(each) for key, each in value.items()}
+    if isinstance(value, set | frozenset):
+        return sorted(map(str, value))
+    return [plain(each) for each in value] if isinstance(value, list | tuple) else value

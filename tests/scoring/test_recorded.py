@@ -1,0 +1,530 @@
+"""Summaries, comparisons and gates over made-up runs that have everything a line can tell, as recorded."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_bfcl.dataset.categories import CATEGORIES
+from pytest_bfcl.dataset.opening import open_dataset
+from pytest_bfcl.runs.directory import RunDirectory
+from pytest_bfcl.scoring import aggregate, model_info
+from pytest_bfcl.scoring.comparison import Comparison, compare, compare_measurements, compare_models, comparison_notes
+from pytest_bfcl.scoring.conduct import conduct_line, conduct_of
+from pytest_bfcl.scoring.distributions import normal_tail, student_tail
+from pytest_bfcl.scoring.expectations import Expectations, read_expected
+from pytest_bfcl.scoring.gate_scope import entries_needed, expected_half_width
+from pytest_bfcl.scoring.gates import evaluate_gates, parse_gate, unreachable
+from pytest_bfcl.scoring.gating import GateOptions, Gates, exit_code, gate_lines
+from pytest_bfcl.scoring.measurements import by_model, measurement_of_run, open_measurement
+from pytest_bfcl.scoring.noninferiority import noninferior, parse_margin, too_few
+from pytest_bfcl.scoring.score_record import headline_record, score_records
+from pytest_bfcl.scoring.statistics import Tally, cluster_of, interval, spread_of, student_point, wilson
+from pytest_bfcl.scoring.summary import summarise
+from pytest_bfcl.settings import Price, Settings
+from tests.recorded import plain, same_as_recorded, tried
+from tests.runs.samples import fingerprint
+from tests.scoring.samples import SPEC, entry_id, line, saved
+
+HERE = Path(__file__).parent / "recorded"
+DATA = open_dataset("bundled")
+OTHER = "anthropic:other@prompt"
+REASONS = ("value_error:string", "reply:length", "multi_turn:instance_state_mismatch")
+
+
+class Issue:
+    """One that the summary is told of."""
+
+    def __init__(self, name: str) -> None:
+        self.id = name
+        self.modes = ("fc",)
+
+
+def told(category: str, number: int, chance: random.Random, skill: float, **fields: Any) -> dict[str, Any]:
+    """A line with everything that may be told of an entry of its category."""
+    row = CATEGORIES[category]
+    outcome = chance.choices(("passed", "failed", "error", "skipped"), (skill, 1 - skill, 0.03, 0.02))[0]
+    found = line(entry_id(category, number), category, outcome, **fields)
+    if outcome == "failed":
+        found["reason"] = chance.choice(REASONS)
+        found["tag"] = "MALFORMED_OUTPUT" if found["reason"].startswith("reply") else "WRONG_ANSWER"
+    if chance.random() < 0.15 and outcome in ("passed", "failed"):
+        found |= {"corrected_outcome": "passed", "corrected_rules": [f"C{chance.randint(1, 18)}"]}
+    if chance.random() < 0.1:
+        found["verified_outcome"] = chance.choice(("passed", "excluded", "failed"))
+    if chance.random() < 0.05:
+        found |= {"official_outcome": "failed", "official_reason": "reply:length"}
+    calls = [{"name": "f", "arguments": "{}"}] * chance.randint(0, 2)
+    found["output"] = [[calls], ["", None]] if row.stateful else chance.choice((calls, "text", "", None))
+    found["calls"] = [[[{"f": {}}]]] if row.stateful else [{"f": {}}] * len(calls)
+    if calls and chance.random() < 0.5:
+        found["call_form"] = {"calls": len(calls), chance.choice(("unknown", "broken", "invalid")): 1}
+    figures = {
+        "input_tokens": 100 + number,
+        "output_tokens": number,
+        "latency_s": number / 7,
+        "attempts": 1 + number % 2,
+    }
+    found |= {key: [[value, None], [value]] if row.stateful else value for key, value in figures.items()}
+    found |= {"reasoning": chance.choice((None, "hm")), "finish_reasons": chance.choice(("stop", "length", None))}
+    if number % 3 == 0:
+        found |= {"reasoning_tokens": number, "first_token_s": number / 20}
+    if number % 4:
+        found["cost_usd"] = 0.001 * number
+    if number % 5 == 0:
+        found["served"] = {"model": chance.choice(("tiny", "tiny-2024-01-01", "big")), "id": f"r{number % 15}"}
+    if number % 6 == 0:
+        found |= {"unreviewed": True} | ({"trained_on": True} if fields.get("trained") else {})
+    found["detail"] = {"lost_call": "hermes"} if number % 7 == 0 else {"ending": "abort"} if number % 11 == 0 else {}
+    extra: dict[str, Any] = {}
+    if row.checker == "state":
+        quiet = number % 2
+        extra = {"turn_credit": [1, quiet], "steps": [2, 1], "calls": [2, quiet], "ground_truth_calls": [2, 1 - quiet],
+                 "quiet_turns": 1 - quiet, "quiet_turns_with_calls": number % 3 and 1 - quiet,
+                 "calls_in_quiet_turns": quiet,
+                 "classes": ["MathAPI", "TravelAPI"][: 1 + quiet]}  # fmt: skip
+    elif row.group == "web_search":
+        extra = {"hops": 1 + number % 3}
+    if number % 13 == 0 and outcome in ("passed", "failed"):
+        found["other_reading"] = {"by": chance.choice(("leaderboard", "evidence")), "outcome": "passed"}
+    return {
+        **found,
+        "extra": extra,
+        **{key: value for key, value in fields.items() if key in ("model", "mode", "repeat")},
+    }
+
+
+def a_run(
+    seed: int, skill: float = 0.7, names: Sequence[str] = (), size: int = 6, **fields: Any
+) -> list[dict[str, Any]]:
+    """Lines of the categories."""
+    chance = random.Random(seed)
+    listed = names or [name for name, row in CATEGORIES.items() if row.scored]
+    return [told(name, number, chance, skill, **fields) for name in listed for number in range(1, size + 1)]
+
+
+def formats(seed: int) -> list[dict[str, Any]]:
+    """Format-sensitivity lines, write stages, transformed entries, a second repeat and a second model."""
+    chance = random.Random(seed)
+    config = "ret_fmt={}&tool_call_tag=False&func_doc_fmt=json&prompt_fmt=plaintext&style=classic"
+    found = [
+        line(f"format_sensitivity_{n}:{config.format(kind)}:simple_python_{n}", "format_sensitivity",
+             chance.choice(("passed", "failed")))
+        for kind in ("python", "json") for n in range(4)
+    ]  # fmt: skip
+    found += [line(f"memory_kv_prereq_{n}-student-0", "memory_kv_prereq", outcome, input_tokens=50, latency_s=2)
+              for n, outcome in enumerate(("passed", "error", "skipped"))]  # fmt: skip
+    for name in ("wording", "shuffled"):
+        found += [line(f"{entry_id('parallel', n)}~{name}", "parallel", chance.choice(("passed", "failed", "error")))
+                  for n in range(1, 7)]  # fmt: skip
+    found += a_run(seed + 1, names=("parallel", "live_simple", "multi_turn_base"), repeat=2)
+    return found + a_run(seed + 2, 0.4, names=("parallel", "irrelevance"), model=OTHER, mode="prompt")
+
+
+WHOLE = {"dataset": {"name": "official"}, "models": [{"model": SPEC}, {"model": OTHER}], "state": "finished"}
+RUNS: dict[str, tuple[list[dict[str, Any]], dict[str, Any], dict[str, Any]]] = {
+    "whole": (a_run(1), WHOLE, {}),
+    "everything": (a_run(2) + formats(3),
+    WHOLE | {"conditions": {"transforms": {"wording": "", "shuffled": ""}, "repeat": 2}},
+                   {"known_issues": [Issue(entry_id("parallel", 1)), Issue(entry_id("live_simple", 2))]}),
+    "sample": (a_run(4, size=3), WHOLE, {"sizes": dict.fromkeys(CATEGORIES, 3)}),
+    "unfinished": (a_run(5, size=3), WHOLE, {"sizes": dict.fromkeys(CATEGORIES, 4)}),
+    "stopped": (a_run(6, size=2), WHOLE | {"state": "stopped:budget"}, {}),
+    "part": (a_run(7, names=("parallel", "multiple", "live_simple", "memory_kv")), WHOLE, {"max_errors_pct": 50.0}),
+    "rerun": (a_run(8, size=2), WHOLE | {"selection": {"last_failed": True}}, {}),
+    "bundled": (a_run(9, names=("parallel", "irrelevance", "mcp")), WHOLE | {"dataset": {"name": "bundled"}},
+                {"sizes": {"parallel": 6}, "full_sizes": {"parallel": 13, "irrelevance": 13, "multiple": 14}}),
+    "trained": (a_run(10, trained=True), WHOLE, {"max_errors_pct": 100.0}),
+    "by the hour": ([{k: v for k, v in each.items() if k != "cost_usd"} for each in a_run(11, size=2)], WHOLE,
+                    {"infos": {SPEC.partition("@")[0]: model_info.ModelInfo("Tiny", gpu_hour=20.0)}}),
+    "errors": ([line(entry_id("parallel", n), "parallel", "error") for n in range(3)], WHOLE, {}),
+    "nothing": ([], {}, {}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_summaries(name: str) -> None:
+    lines, facts, options = RUNS[name]
+    summary = summarise(lines, fingerprint=facts, **options)  # type: ignore[arg-type]
+
+    def rows() -> Iterator[Any]:
+        for model, numbers in summary["models"].items():
+            for field, value in numbers.items():
+                parts = value.items() if field in ("categories", "groups", "breakdown") else [("", value)]
+                yield from ([model, field, part, each] for part, each in parts)
+            records = list(score_records(numbers, {**fingerprint().to_dict(), **facts}))
+            yield from ([model, record.to_dict(), record.is_whole, record.note] for record in records[::3])
+            yield [
+                model,
+                getattr(headline_record(records), "name", None),
+                conduct_line(numbers.get("conduct") or {"calls": 0}),
+            ]
+
+    same_as_recorded(HERE / f"summary_{name.replace(' ', '_')}.jsonl", rows())
+
+
+def test_conduct() -> None:
+    same_as_recorded(HERE / "conduct.jsonl", [plain(conduct_of(each)) for each in RUNS["everything"][0][::4]])  # type: ignore[arg-type]
+
+
+# -- comparisons and gates -------------------------------------------------------------------------------------------
+
+SIZES = {name: row.official_size for name, row in CATEGORIES.items()}
+PAIRS: dict[str, tuple[list[dict[str, Any]], list[dict[str, Any]]]] = {
+    "close": (a_run(1, 0.7), a_run(2, 0.65)),
+    "worse": (a_run(1, 0.95, size=25), a_run(2, 0.45, size=25)),
+    "better": (a_run(1, 0.3, size=12), a_run(2, 0.9, size=12)),
+    "repeats": (a_run(1) + a_run(3, repeat=2), a_run(2) + a_run(4, repeat=2)),
+    "part": (a_run(1), a_run(2, names=("parallel", "live_multiple", "multi_turn_base"))),
+    "same": (a_run(1), a_run(1)),
+    "apart": (a_run(1, size=4), [{**each, "id": f"{each['id']}9"} for each in a_run(2, size=4)]),
+    "skipped": (
+        a_run(1),
+        [{**each, "outcome": "skipped"} if each["category"] == "parallel" else each for each in a_run(2)],
+    ),
+}
+
+
+def compared(name: str, *, official: bool = True) -> Comparison:
+    first, second = (by_model(lines)[SPEC] for lines in PAIRS[name])
+    return compare(first, second, sizes=SIZES if official else None, official=official)
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_comparisons(name: str) -> None:
+    def rows() -> Iterator[Any]:
+        for official in (True, False):
+            found = compared(name, official=official)
+            whole = found.to_dict()
+            yield from ([official, "row", each, row] for each, row in whole.pop("rows").items())
+            yield [official, {**whole, "improved": whole["improved"][:5], "regressed": whole["regressed"][:5]}]
+            yield [official, found.gated, [each.text for each in found.regressed_worst_first[:5]], found.regression]
+            yield from ([official, margin, [row.name for row in found.losses(margin)]] for margin in (0, 0.05, 0.3))
+            for text in ("1", "5", "30", "97%", "50%", "live=20", "parallel=40", "parallel=10%"):
+                margin = parse_margin(text)
+                yield [official, text, noninferior(found, margin), too_few(compared("same", official=official), margin)]
+
+    same_as_recorded(HERE / f"comparison_{name}.jsonl", rows())
+
+
+GATES = [["overall=50"], ["overall=90", "overall_v3=50"], ["multi_turn=60", "live=60", "all=60"], ["parallel=60"],
+["own=50"],
+         ["entries=60"], ["entries:live=60", "entries:parallel=90"], ["memory=1"], ["retired=50"], []]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["everything", "bundled", "rerun", "errors", "nothing"])
+def test_gates(name: str) -> None:
+    lines, facts, options = RUNS[name]
+    summary = summarise(lines, fingerprint=facts, **options)  # type: ignore[arg-type]
+
+    def rows() -> Iterator[Any]:
+        for texts in GATES:
+            gates = list(map(parse_gate, texts))
+            for more in ({}, {"allow_missing": True, "max_errors_pct": 5.0}, {"min_entries": 80, "full": SIZES}):
+                found = evaluate_gates(summary, gates, **more)  # type: ignore[arg-type]
+                yield [
+                    texts,
+                    sorted(more),
+                    found.verdict,
+                    [[each.why, each.value] for each in found.checks if not each.ok],
+                ]
+        against = evaluate_gates(summary, comparisons=[compared("worse"), compared("skipped")], margin_pct=3.0)
+        yield from ([each.name, each.ok, each.why, each.entries[:2]] for each in against.checks)
+
+    same_as_recorded(HERE / f"gates_{name}.jsonl", rows())
+
+
+def test_what_no_answer_can_reach() -> None:
+    """Gates over selections that lack something, or of which something will be skipped."""
+    everything = [each for each, row in CATEGORIES.items() if row.scored]
+
+    def rows() -> Iterator[Any]:
+        for texts, selected, official in product(GATES, (["parallel"], everything), (True, False)):
+            for missing, full in ((True, ()), (False, ("parallel", "multiple"))):
+                gates, skipped = map(parse_gate, texts), {"parallel": "no reason"}
+                found = unreachable(
+                    gates, selected, official=official, full=full, allow_missing=missing, skipped=skipped
+                )
+                yield [texts, len(selected), official, missing, found]
+
+    same_as_recorded(HERE / "unreachable.jsonl", rows())
+
+
+def run_in(folder: Path, name: str, lines: list[dict[str, Any]], **changes: Any) -> str:
+    return saved(folder / name, ({**each, "started_at": name} for each in lines), **changes)
+
+
+PRINT = fingerprint()
+OPTIONS: list[tuple[str, GateOptions]] = [
+    ("nothing", GateOptions()),
+    ("threshold", GateOptions(["overall=50", "live=99"])),
+    ("baseline", GateOptions(baseline="before", baseline_margin=1.0)),
+    ("one model of it", GateOptions(baseline=f"before#{SPEC}", noninferior=["40", "live=30"])),
+    ("no such model", GateOptions(baseline="before#x")),
+    ("itself", GateOptions(baseline="now")),
+    ("not there", GateOptions(baseline="nowhere")),
+    ("other rules", GateOptions(baseline="corrected")),
+    ("other data", GateOptions(baseline="bundled")),
+    ("other models", GateOptions(baseline="others")),
+    ("unfinished", GateOptions(baseline="unfinished")),
+    ("unfinished allowed", GateOptions(baseline="unfinished", allow_missing=True)),
+    ("tight", GateOptions(baseline="before", noninferior=["0.1"])),
+    ("wrong margin", GateOptions(baseline="before", noninferior=["x=1"])),
+    ("margin alone", GateOptions(noninferior=["1"])),
+    ("entries", GateOptions(min_entries=50)),
+    ("too many entries", GateOptions(min_entries=5000)),
+    ("errors", GateOptions(max_errors=0.0)),
+    ("many errors", GateOptions(max_errors=50.0)),
+    ("expected", GateOptions(expected={"dataset": PRINT.to_dict()["dataset"], "rules": "official", "failures": [
+        {"model": SPEC, "mode": "fc",
+        "id": each["id"]} for each in PAIRS["close"][1] if each["outcome"] == "failed"][:40]})),
+    ("expected of other data", GateOptions(expected={"dataset": {}, "failures": []})),
+    ("expected of other rules", GateOptions(expected={"rules": "corrected", "failures": []})),
+    ("nothing expected", GateOptions(expected=[])),
+]  # fmt: skip
+
+
+def test_gates_of_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each before the run and after it, in the words that a user reads."""
+    monkeypatch.chdir(tmp_path)
+    before, now = PAIRS["close"]
+    run_in(Path(), "before", before)
+    run_in(Path(), "now", now)
+    run_in(Path(), "corrected", before, rules="corrected")
+    run_in(Path(), "bundled", before, dataset="bundled")
+    run_in(Path(), "others", [{**each, "model": name} for each in before for name in (OTHER, "openai:third@fc")])
+    RunDirectory.open(Path(run_in(Path(), "unfinished", before))).state("stopped:budget")
+    summary = summarise(now, fingerprint=PRINT.to_dict())  # type: ignore[arg-type]
+    entries = {each["id"]: each["category"] for each in now}
+
+    def asked(options: GateOptions) -> Any:
+        gates = Gates(options)
+        gates.check_conditions(PRINT, DATA, [SPEC], Path(), Path("now"))
+        yield tried(gates.refuse_guessed_data)
+        for chosen, why in ((entries, None), ({}, None), ({"x": "memory_kv_prereq"}, None), (entries, "no key")):
+            yield tried(gates.refuse_unreachable, chosen, DATA, lambda category, why=why: why)
+            yield tried(gates.refuse_unreachable, chosen, DATA, others=True)
+        gate = gates.evaluate(summary, now, measurement_of_run(RunDirectory.open(Path("now"))), SIZES)
+        yield from gate_lines(
+            gate, options, unjudged="none", troubles=["trouble"] if options.min_entries else (), wrong=3
+        )
+        yield [exit_code(gate, options, 7), exit_code(gate, options, 0, ["x"])]
+
+    def rows() -> Iterator[Any]:
+        for name, options in OPTIONS:
+            yield [name, tried(asked, options)]
+
+    same_as_recorded(HERE / "gating.jsonl", rows())
+
+
+# -- the parts -------------------------------------------------------------------------------------------------------
+
+
+def test_formulas_and_bounds() -> None:
+    """Groups over what there is of them; tails, quantiles, intervals and sizes of samples."""
+    scores = {name: aggregate.CategoryScore((n * 37 % 100) / 100, 10 + n) for n, name in enumerate(CATEGORIES)}
+    parts = [list(scores), list(scores)[::2], list(scores)[:5], ["memory_kv"], []]
+
+    def rows() -> Iterator[Any]:
+        for group in (*aggregate.FORMULAS, "single_turn", "all", "own", "python"):
+            term = aggregate.formula(group)
+            yield [group, aggregate.name_of(term), list(aggregate.categories_in(term)), *(
+                [aggregate.value(term, {name: scores[name] for name in part}),
+                aggregate.missing(term, dict.fromkeys(part)),
+                 aggregate.category_weights(term,
+                 {name: scores[name].total for name in part})] for part in parts)]  # fmt: skip
+        for term in (aggregate.OVERALL, aggregate.OVERALL_V3):
+            yield [[aggregate.value(term, {name: scores[name] for name in part}),
+                    aggregate.category_weights(term, dict.fromkeys(part, 1))] for part in parts]  # fmt: skip
+        for freedom in (0.5, 1, 2.5, 14, 15, 31, 1000, float("inf")):
+            yield [freedom, *(student_point(freedom, tail) for tail in (0.4, 0.025, 0.001))]
+            if freedom < 1e6:
+                yield [freedom, *(student_tail(distance, freedom) for distance in (0, 0.01, 1, 3, 50, 1e8))]
+        yield [normal_tail(distance) for distance in (-2, 0, 1.96, 9)]
+        yield [
+            [wilson(right, total) for right in range(0, total + 1, max(total // 3, 1))] for total in (0, 1, 3, 10, 400)
+        ]
+        yield [[entries_needed(half, people) for half in (0.01, 0.05, 0.2)] for people in (0, 1, 2, 50, 1000)]
+        yield [expected_half_width(sizes) for sizes in ([], [1], [1] * 50, [4] * 50, [31] * 5, [100, 1, 1])]
+
+    same_as_recorded(HERE / "formulas.jsonl", rows())
+
+
+CLUSTERED = ("parallel", "live_simple", "multi_turn_base", "memory_kv", "web_search_base", "format_sensitivity", "x")
+
+
+@pytest.mark.parametrize("repeats", [1, 3])
+def test_spreads(repeats: int) -> None:
+    """Clusters of every kind, even and uneven, with few and many right answers."""
+
+    def tally(category: str, share: float, size: int) -> Tally:
+        found, chance = Tally(), random.Random(f"{category} {share} {size}")
+        for number in range(size):
+            name = entry_id(category, number) if category in CATEGORIES else f"x_{number}"
+            for _ in range(repeats):
+                found.add(cluster_of(name, category), chance.random() < share, name)
+        return found
+
+    def rows() -> Iterator[Any]:
+        for category in CLUSTERED:
+            for share in (0.0, 0.1, 0.5, 1.0):
+                for size in (1, 4, 40):
+                    found = tally(category, share, size)
+                    spread = spread_of({category: 1.0}, {category: found})
+                    sampled = spread_of({category: 0.5}, {category: found}, {category: 50})
+                    yield [category, share, size, spread, sampled, interval(found.accuracy or 0, spread)]
+        both = {name: tally(name, 0.6, 20) for name in ("multi_turn_base", "live_simple", "memory_kv", "memory_vector")}
+        yield spread_of(dict.fromkeys(both, 0.25), both)
+
+    same_as_recorded(HERE / f"spreads_{repeats}.jsonl", rows())
+
+
+TABLES: list[Any] = [
+    {}, {"models": {}}, {"models": []}, {"model": {}}, {"models": {SPEC: 1}}, {"models": {SPEC: {}}},
+    {"models": {SPEC: {"name": "N", "link": "l", "organisation": "o", "licence": "c", "input_price": 1,
+    "output_price": 2.5}}},
+    {"models": {"openai:tiny": {"name": "N", "input_price": 1.0, "output_price": 0}}}, {"models": {SPEC: {"nam": "x"}}},
+    {"models": {SPEC: {"name": 1}}}, {"models": {SPEC: {"input_price": "1"}}}, {"models": {SPEC: {"gpu_hour": True}}},
+    {"models": {SPEC: {"api": "chat", "stream": True, "headers": {"X-Team": "a"}, "parameters": {"top_p": 1}}}},
+    {"models": {SPEC: {"api": "fax"}}}, {"models": {SPEC: {"stream": "yes"}}},
+    {"models": {SPEC: {"headers": {"X": 1}}}},
+    {"models": {SPEC: {"headers": {"bad name": "a"}}}}, {"models": {SPEC: {"parameters": {"messages": 1}}}},
+    {"models": {SPEC: {"reasoning": "keep", "think": "strip", "decoder": "hermes", "template": "auto"}}},
+    {"models": {SPEC: {"reasoning": "x"}}}, {"models": {SPEC: {"think": "x"}}}, {"models": {SPEC: {"parameters": 1}}},
+]  # fmt: skip
+
+
+def test_what_is_told_of_models(tmp_path: Path) -> None:
+    def rows() -> Iterator[Any]:
+        for values in TABLES:
+            infos = tried(model_info.parse_model_info, values)
+            yield [values, infos, tried(model_info.settings_by_model, values), tried(model_info.described, values)]
+            if isinstance(infos, dict):
+                yield [model_info.find_info(infos, name) for name in (SPEC, "openai:tiny@prompt", "openai:tiny@x", "y")]
+                yield [model_info.own_price(infos, each, SPEC, "openai:tiny")
+                       for each in (Settings(), Settings(price=Price(9, 9)))]  # fmt: skip
+        for text in ("[models.x]\nname = 'N'", "[models", ""):
+            (tmp_path / "m.toml").write_text(text)
+            yield str(tried(model_info.read_model_info, tmp_path / "m.toml")).replace(str(tmp_path), "")
+        yield str(tried(model_info.read_model_info, tmp_path / "none")).replace(str(tmp_path), "")
+
+    same_as_recorded(HERE / "model_info.jsonl", rows())
+
+
+def score_file(header: Any, *lines: Any) -> str:
+    return "\n".join(json.dumps(each) for each in (header, *lines))
+
+
+FAILED = {"id": "parallel_1", "error_type": "value_error:string", "valid": False}
+FILES: dict[str, dict[str, str]] = {
+    "lines": {"results.jsonl": "\n".join(json.dumps(each) for each in PAIRS["close"][0][:4])},
+    "verdicts": {"v.jsonl": '{"id": "parallel_1", "valid": true, "corrected_valid": false}\n'
+                            '{"id": "parallel_2", "valid": false, "tag": "WRONG_ANSWER", "reason": "x"}\n'
+                            '{"id": "parallel_3", "valid": false, "tag": "ADAPTER_ERROR"}\n{"id": "p", "error": "no"}\n'
+                            "x"},
+    "without verdicts": {"v.jsonl": '{"id": "parallel_1", "output": ""}'},
+    "scores": {"score/m/non_live/BFCL_v4_parallel_score.json": score_file(
+        {"accuracy": 0.9, "total_count": 13, "correct_count": 12}, FAILED)},
+    "nested error": {"m/BFCL_v3_parallel_score.json": score_file(
+        {"accuracy": 0.9, "total_count": 13},
+        {"id": "parallel_1", "error": {"error_type": "multi_turn:inference_error"}})},
+    "counted by number": {"m/gorilla_openfunctions_v1_test_parallel_function_score.json": score_file(
+        {"accuracy": 1, "total_count": 13}, {"id": 2, "prompt": {"id": "parallel_function_1"}}, {"id": 3})},
+    "other size": {"m/BFCL_v4_parallel_score.json": score_file({"accuracy": 0.5, "total_count": 2}, FAILED)},
+    "other count": {"m/BFCL_v4_parallel_score.json": score_file({"accuracy": 0.5, "total_count": 13,
+    "correct_count": 1}, FAILED)},
+    "no header": {"m/BFCL_v4_parallel_score.json": score_file(FAILED)},
+    "bad header": {"m/BFCL_v4_parallel_score.json": score_file({"accuracy": 2, "total_count": 13})},
+    "bad count": {"m/BFCL_v4_parallel_score.json": score_file({"accuracy": 1, "total_count": -1})},
+    "damaged": {"m/BFCL_v4_parallel_score.json": score_file({"accuracy": 1, "total_count": 13}) + "\n{"},
+    "no id": {"m/BFCL_v4_parallel_score.json": score_file({"accuracy": 1, "total_count": 13}, {})},
+    "other category": {"m/BFCL_v4_parallels_score.json": "{}"},
+    "results": {"m/BFCL_v4_parallel_result.json": "{}"},
+    "nothing": {"a.txt": "x"},
+}  # fmt: skip
+
+
+def test_what_can_be_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs, files of lines and score folders: their verdicts, gaps and notes."""
+    monkeypatch.chdir(tmp_path)
+
+    def read(place: str, rules: str) -> Any:
+        found = open_measurement(place, DATA)
+        verdicts = {model: list(judged.values())[:5] for model, judged in found.models(rules).items()}
+        return [
+            found.label,
+            verdicts,
+            found.gaps(),
+            found.notes(),
+            [each["id"] for each in found.lines({"parallel_1"})],
+        ]
+
+    def rows() -> Iterator[Any]:
+        for name, files in FILES.items():
+            for file, text in files.items():
+                path = tmp_path / name / file
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text, encoding="utf-8")
+            places = [name, *(f"{name}/{file}" for file in files if "/" not in file), f"{name}#x", f"{name}#{SPEC}"]
+            for place in places:
+                yield [place, *(tried(read, place, rules) for rules in ("official", "corrected", "verified"))]
+        transforms = {**PRINT.conditions, "transforms": {"wording": ""}, "trained_on": {"name": "s"}}
+        run_in(Path(), "a run", a_run(10, trained=True)[::5] + formats(3)[:18:3], conditions=transforms)
+        yield [tried(read, "a run", rules) for rules in ("official", "corrected", "verified")]
+        yield tried(read, "none", "official")
+
+    same_as_recorded(HERE / "measurements.jsonl", rows())
+
+
+def test_which_runs_may_be_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    prints: dict[str, dict[str, Any]] = {
+        "a": {}, "rules": {"rules": "corrected"}, "data": {"dataset": "bundled"}, "version": {"dataset_version": "1"},
+        "prompt": {"models": (replace(PRINT.models[0], prompt_sha256="0" * 64),)},
+        "sample": {"selection": {"sample": 3}},
+    }  # fmt: skip
+    opened = {name: measurement_of_run(RunDirectory.open(Path(run_in(Path(), name, a_run(n, size=2), **changes))))
+              for n, (name, changes) in enumerate(prints.items())}  # fmt: skip
+    opened["lines"] = open_measurement("a/results.jsonl")
+
+    def rows() -> Iterator[Any]:
+        for name, other in opened.items():
+            for shared in (False, True):
+                for one, two in ((opened["a"], other), (other, opened["a"])):
+                    yield [name, shared, tried(comparison_notes, one, two, shared=shared)]
+                    found = tried(compare_measurements, one, two, shared=shared)
+                    yield found if isinstance(found, str) else [each.notes for each in found]
+        yield [each.notes for each in compare_models(opened["prompt"])]
+
+    same_as_recorded(HERE / "comparable.jsonl", rows())
+
+
+def test_expected_failures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    now = PAIRS["close"][1]
+
+    def rows() -> Iterator[Any]:
+        for text in ("null", "[]", "{", "{}", '{"failures": []}', '{"failures": [1]}', "\ud800"):
+            Path("f.json").write_text(text, encoding="utf-8", errors="surrogatepass")
+            content = tried(read_expected, "f.json")
+            yield [text.isascii() and text, content, tried(lambda content=content: len(Expectations(content).failures))]
+        yield tried(read_expected, "none.json")
+        yield Expectations().write("written.json", now, PRINT)
+        written = read_expected("written.json")
+        yield [len(written["failures"]), written["rules"], written["failures"][0]]
+        known = Expectations(written)
+        for records in (now, now[:9], PAIRS["close"][0], [], [each for each in now if each["outcome"] == "passed"]):
+            check = known.check(records)
+            yield check and [check.ok, check.why, check.entries[:4]]
+        yield known.write("again.json", PAIRS["close"][0][:20], PRINT)
+        yield len(read_expected("again.json")["failures"])
+        yield known.write("no/folder/f.json", now, PRINT, Path("f.json"))
+
+    same_as_recorded(HERE / "expected.jsonl", rows())
