@@ -1,1 +1,1 @@
-"""People's own tests and entries: assertions, ``ask``, recordings; entries made, read, checked and proved."""
+"""Users' own tests and entries: assertions, ``ask``, recordings; entries made, read, checked and proved."""

@@ -1,4 +1,4 @@
-"""One request of a person's own test: a model, tools of any kind, calls carried out, and the result."""
+"""One request of a user's own test: a model, tools of any kind, executed calls, and the result."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
     from pytest_bfcl.settings import Settings
 
 Ask = Callable[["Request"], Awaitable[Reply]]
-"""How one request is answered: by the model, or from a recording."""
+"""The source of a request's answer: the model, or a recording."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer(Reply):
-    """What a model did about one request: every call it made, in order, and its last words.
+    """The result of one request: every call of the model, in order, and its last message.
 
-    ``results`` are what the tools gave, one text a call; ``functions`` the tools as they were offered, ``messages``
-    the whole conversation. It is a `Reply`, so every assertion takes it.
+    ``results`` are the tools' results, one text a call; ``functions`` the offered tools, ``messages`` the whole
+    conversation. It is a `Reply`, so every assertion accepts it.
     """
 
     results: tuple[str, ...] = ()
@@ -64,12 +64,12 @@ async def ask_model(
     tape: Tape | None = None,
     live_tools: bool = False,
 ) -> Answer:
-    """Ask until the model stops calling, or after ``step_limit`` steps.
+    """Send requests until the model stops calling, or after ``step_limit`` steps.
 
     ``tools``: Python functions (``async def`` too), simulators, function documents in any provider's shape, or one of
     these; ``mcp``: URL or command of an MCP server whose tools are offered and called there. Calls of tools that are
-    documents only are not carried out, and end the conversation. ``tape``: where what tools give is recorded, or taken
-    from (``live_tools``: it is not; what simulators give never is, for their state counts).
+    only documents are not executed, and end the conversation. ``tape``: records tools' results, or replays them (not
+    with ``live_tools``; never for simulators, whose state counts).
 
     Raises `UsageError` for anything else, `HarnessError` (kind ``mcp``) for a server that does not answer.
     """
@@ -215,7 +215,7 @@ def _on(simulator: Simulator, name: str) -> Carry:
 
 
 class _Server:
-    """An MCP server, connected to when it is needed: a recording may do without."""
+    """An MCP server; the connection starts on first use, because a recording may not need it."""
 
     def __init__(self, where: str, timeout_s: float, stack: AsyncExitStack, *, as_listed: bool) -> None:
         self._where, self._timeout_s, self._stack, self._as_listed = where, timeout_s, stack, as_listed
@@ -233,11 +233,11 @@ class _Server:
         return self._session
 
     async def listed(self) -> tuple[list[Parsed], dict[str, str]]:
-        """Its documents, and their names as they can be written → the server's own."""
+        """Its documents, and writable names → the server's own."""
         return await (await self._opened()).documents(as_listed=self._as_listed)
 
     def offered(self, documents: Sequence[Parsed], names: Mapping[str, str]) -> dict[str, _Offered]:
-        """Its tools, called there."""
+        """Its tools, as functions that call the server."""
         return {
             str(each["name"]): _Offered(each, self._call(own))
             for each, own in zip(documents, names.values(), strict=True)

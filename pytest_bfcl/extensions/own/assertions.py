@@ -1,6 +1,6 @@
-"""Assertions for anyone's own test: the benchmark's rules on a model's output and a plain list of functions.
+"""Assertions for users' own tests: the benchmark's rules on a model's output and a plain list of functions.
 
-Each raises `Failure` with exactly one tag when the model is wrong, and `UsageError` when the call itself is.
+Each raises `Failure` with exactly one tag if the model is wrong, and `UsageError` if the assertion itself is.
 """
 
 from __future__ import annotations
@@ -46,31 +46,31 @@ def assert_calls(
     rules: str | Iterable[str] = "official",
     request: str = "",
 ) -> None:
-    """The output calls what it should.
+    """The output has the expected calls.
 
     Args:
-        output: What the model said: a `Reply`, text, a list of calls (``{"name", "arguments"}``, one-key
-            ``{name: {…}}`` objects, `ToolCall`), a message or completion of any common library (OpenAI chat and
-            Responses, Anthropic, litellm, LangChain, pydantic-ai, smolagents, LlamaIndex, Gemini), as object or dict,
-            or a list of messages (`pytest_bfcl.replies.read_reply` says how it is read).
+        output: The model's output: a `Reply`, text, a list of calls (``{"name", "arguments"}``, one-key ``{name: {…}}``
+            objects, `ToolCall`), a message or completion of any common library (OpenAI chat and Responses, Anthropic,
+            litellm, LangChain, pydantic-ai, smolagents, LlamaIndex, Gemini), as object or dict, or a list of messages
+            (see `pytest_bfcl.replies.read_reply`).
         functions: Python functions, function documents, or OpenAI-style tools (JSON-schema types are fine); an answer
-            of the fixture ``ask`` brings its own.
+            of the fixture ``ask`` has its own.
         possible_answer: One ``{function: {parameter: [acceptable values]}}`` or a list of them; ``""`` among the values
-            means the parameter may be left out.
-        expected: Instead of ``possible_answer``: plain calls, ``{"get_weather": {"city": "Paris"}}`` or a list of
-            them; exactly these arguments and values are right.
+            makes the parameter optional.
+        expected: Instead of ``possible_answer``: plain calls, ``{"get_weather": {"city": "Paris"}}`` or a list of them;
+            only these arguments and values are right.
         category: A benchmark category whose pairing rule and language to use.
         rule: ``simple``, ``multiple`` or ``parallel``; without category and rule it follows from the number of expected
             calls and functions.
         language: ``python`` (default), ``java`` or ``javascript``: how values are read and typed.
-        mode: ``fc`` for native calls, ``prompt`` for text; default: by what the output is.
+        mode: ``fc`` for native calls, ``prompt`` for text; default: by the output's type.
         return_format: Notation of a text; default: the language's.
-        underscore_names: Names went over the wire with dots replaced; default: as the called names prove.
+        underscore_names: Names were sent with dots replaced; default: by the called names.
         rules: ``official``, ``corrected``, or names of corrected rules.
         request: The user's words, shown in the failure's text.
 
     Raises:
-        Failure: ``MALFORMED_OUTPUT`` or ``WRONG_ANSWER``, with the reason and a text for people.
+        Failure: ``MALFORMED_OUTPUT`` or ``WRONG_ANSWER``, with the reason and a text for users.
         UsageError: Functions, answers or output have no usable shape.
     """
     if (possible_answer is None) == (expected is None):
@@ -96,7 +96,7 @@ def assert_calls(
 
 
 def _written_down(functions: object) -> object:
-    """Function documents in the place of Python functions."""
+    """Function documents of Python functions."""
     from pytest_bfcl.extensions.own.sources import document_of
 
     every = [functions] if callable(functions) else functions
@@ -130,9 +130,9 @@ def assert_no_calls(
     rules: str | Iterable[str] = "official",
     request: str = "",
 ) -> None:
-    """The output calls nothing; arguments as in `assert_calls`.
+    """The output has no calls; arguments as in `assert_calls`.
 
-    Under corrected rules a call that does not decode (broken, tagged, in another format) is a call as well.
+    Under corrected rules a call that does not decode (broken, tagged, in another format) also counts.
     """
     question = [[{"role": "user", "content": request}]] if request else []
     entry = _entry(category="irrelevance", question=question, function=function_documents(functions))
@@ -146,7 +146,7 @@ def assert_state(actual: object, expected: object) -> None:
 
     Both are a mapping of attributes, a simulator, or a mapping of names to either. Only what ``expected`` has is
     compared, with ``==``, of a simulator in a mapping too; names that start with ``_`` are not. Raises `Failure` with
-    reason ``multi_turn:instance_state_mismatch``, telling what differs.
+    reason ``multi_turn:instance_state_mismatch`` and the differences.
     """
     mine, wanted = _state(actual), _state(expected)
     difference = state_difference(_narrowed(mine, wanted, {*_simulators(actual), *_simulators(expected)}), wanted)
@@ -216,7 +216,7 @@ def _transcript(reply: Reply, mode: Mode | None, category: str, underscore_names
 def _category(
     category: str | None, rule: str | None, language: str | None, answers: int, functions: int
 ) -> tuple[str, str]:
-    """Category and language whose rules apply: as asked for, else by the number of answers and functions."""
+    """Category and language whose rules apply: as given, else by the number of answers and functions."""
     from pytest_bfcl.dataset.categories import CATEGORIES
 
     if category is not None:
@@ -236,7 +236,7 @@ def _category(
 
 
 def _state(value: object) -> Fields:
-    """Attributes by name; nested simulators as theirs."""
+    """Attributes by name; nested simulators also as attributes."""
     if hasattr(value, "public_state"):
         state: Fields = value.public_state()
         return state

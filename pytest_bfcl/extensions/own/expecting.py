@@ -1,7 +1,7 @@
 """Expectations in Python: the language of an entry's ``expect``, on a model's output or a whole transcript.
 
-Patterns (`re.compile`) and functions of one value may stand wherever an entry has a value. docs/expectations.md is the
-page for both.
+Patterns (`re.compile`) and functions of one value may replace any value of an entry. docs/expectations.md describes
+both.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ _VALUES = ("equals", "contains", "matches", "schema", "exists", "tolerance")
 
 @without_our_frames
 def assert_expect(output: object, *expectations: Mapping[str, Any], functions: object = None) -> None:
-    """All of these hold, each written as in an entry's ``expect``: ``{"called": "buy", "arguments": {"count": 2}}``.
+    """All of these are met, each written as in an entry's ``expect``: ``{"called": "buy", "arguments": {"count": 2}}``.
 
-    ``output`` and ``functions`` are as in `expect`. Raises `Failure` for the first that does not hold, `UsageError`
-    before anything is judged for one that cannot be meant.
+    ``output`` and ``functions`` are as in `expect`. Raises `Failure` for the first that is not met, and `UsageError`
+    before judging for an impossible one.
     """
     __tracebackhide__ = True
     if not expectations:
@@ -48,7 +48,8 @@ def assert_expect(output: object, *expectations: Mapping[str, Any], functions: o
 
 
 class Expected:
-    """What `expect` gives: every method holds one expectation, raises `Failure` where it fails, and gives itself.
+    """The result of `expect`: every method checks one expectation, raises `Failure` if it is not met, and returns
+    itself.
 
     Calls are tools' names, or ``{"called": name, "arguments": {…}}`` (also ``"name"``), or ``{name: {…}}``.
     """
@@ -65,9 +66,9 @@ class Expected:
         count: int | None = None,
         closed: bool | None = None,
     ) -> Expected:
-        """A call of the tool (or one of several) was carried out, with these arguments, exactly so often.
+        """A call of the tool (or one of several) was executed, with these arguments, exactly so often.
 
-        ``closed``: no other arguments may be given.
+        ``closed``: no other arguments are allowed.
         """
         __tracebackhide__ = True
         return self._holds(called=tool, arguments=arguments, count=count, closed=closed)
@@ -80,22 +81,22 @@ class Expected:
         count: int | None = None,
         closed: bool | None = None,
     ) -> Expected:
-        """The model called it, whatever the result."""
+        """The model called it, with any result."""
         __tracebackhide__ = True
         return self._holds(attempted=tool, arguments=arguments, count=count, closed=closed)
 
     def not_called(self, tool: str | Sequence[str] = "*", arguments: Fields | None = None) -> Expected:
-        """The model did not call it, not even in vain; without a tool: it called nothing."""
+        """The model did not call it, not even without effect; without a tool: it called nothing."""
         __tracebackhide__ = True
         return self._holds(not_called=tool, arguments=arguments)
 
     def exact(self, *calls: Any) -> Expected:
-        """These calls and no others, in this order; a list among them is one step."""
+        """Exactly these calls, in this order; a list among them is one step."""
         __tracebackhide__ = True
         return self._holds(exact=calls)
 
     def unordered(self, *calls: Any) -> Expected:
-        """These calls and no others, in any order."""
+        """Exactly these calls, in any order."""
         __tracebackhide__ = True
         return self._holds(unordered=calls)
 
@@ -105,7 +106,7 @@ class Expected:
         return self._holds(superset=calls, at_least=at_least)
 
     def subset(self, *calls: Any) -> Expected:
-        """No calls but some of these."""
+        """Only calls from this list."""
         __tracebackhide__ = True
         return self._holds(subset=calls)
 
@@ -115,26 +116,26 @@ class Expected:
         return self._holds(in_order=calls, at_least=at_least)
 
     def max_calls(self, count: int) -> Expected:
-        """At most this number of calls were carried out."""
+        """At most this number of calls were executed."""
         __tracebackhide__ = True
         return self._holds(max_calls=count)
 
     def answer(self, *accepted: str | float, tolerance: float | None = None) -> Expected:
-        """The last message contains one of these texts as whole words, or names one of these numbers."""
+        """The last message has one of these texts as whole words, or one of these numbers."""
         __tracebackhide__ = True
         return self._holds(answer=accepted, tolerance=tolerance)
 
     def said(self, *, is_so: bool = True, test: Callable[[str], object] | None = None, **values: Any) -> Expected:
-        """The last message is (is not) as ``contains``, ``matches``, ``equals``, ``schema`` or ``test`` says."""
+        """The last message meets (does not meet) ``contains``, ``matches``, ``equals``, ``schema`` or ``test``."""
         __tracebackhide__ = True
         return self._holds(said=is_so, **self._tested(test, values))
 
     def state(
         self, actual: object, path: str | None = None, *, test: Callable[[Any], object] | None = None, **values: Any
     ) -> Expected:
-        """A value, or what lies at a ``path`` in it, is as one of ``equals``, ``contains``, … or ``test`` says.
+        """A value, or the value at a ``path`` in it, meets one of ``equals``, ``contains``, … or ``test``.
 
-        Of a simulator the public state is looked at.
+        For a simulator it is the public state.
         """
         __tracebackhide__ = True
         told = actual.public_state() if isinstance(actual, Simulator) else actual
@@ -145,12 +146,12 @@ class Expected:
         return self
 
     def any_of(self, *expectations: Mapping[str, Any]) -> Expected:
-        """One of these holds, each written as in an entry."""
+        """One of these is met, each written as in an entry."""
         __tracebackhide__ = True
         return self._holds(any_of=[dict(each) for each in expectations])
 
     def read(self, raw: Mapping[str, Any]) -> Expectation:
-        """An expectation as it is written, with Python's values; raises `UsageError` for one that cannot be meant."""
+        """An expectation in its written form, with Python's values. Raises `UsageError` for an impossible one."""
         try:
             found = Expectation.model_validate(_readable(dict(raw)))
         except ValidationError as error:
@@ -166,7 +167,7 @@ class Expected:
         return found
 
     def hold(self, each: Expectation) -> None:
-        """Raises `Failure` where it does not hold, `UsageError` for what only an entry's server could tell."""
+        """Raises `Failure` if it is not met, `UsageError` for one that needs an entry's server."""
         __tracebackhide__ = True
         if (looked := next((one.kind for one in each.alternatives if one.looked_at is not None), None)) is not None:
             raise UsageError(f"{looked} needs a server, an output has none: expect(…).state(value, …); {WHERE}")
@@ -201,11 +202,11 @@ class Expected:
 
 
 def expect(output: object, functions: object = None) -> Expected:
-    """Expectations about what a model did.
+    """Expectations about a model's output.
 
-    ``output``: an answer of the fixture ``ask``, whatever `assert_calls` takes, a list of messages, or a `Transcript`.
-    ``functions``: the tools that were offered; an answer of ``ask`` brings its own. Where they are known, tools and
-    parameters that do not exist are a mistake of the expectation (`UsageError`).
+    ``output``: an answer of the fixture ``ask``, anything that `assert_calls` accepts, a list of messages, or a
+    `Transcript`. ``functions``: the offered tools; an answer of ``ask`` has its own. If they are known, unknown tools
+    and parameters in the expectation raise `UsageError`.
     """
     tools = getattr(output, "functions", None) if functions is None else functions
     documents = function_documents(list(tools) if isinstance(tools, tuple) else tools) if tools else []
@@ -220,7 +221,7 @@ def _transcript_of(output: object) -> Transcript:
 
 
 def _steps_of(output: object) -> Iterator[Step]:
-    """A step for every message of the model after the last one of the user; else the output is one step."""
+    """A step for every message of the model after the user's last one; any other output is one step."""
     messages = output.messages if isinstance(output, Answer) else output
     told = messages if isinstance(messages, list | tuple) else ()
     if not told or not all(isinstance(each, Mapping) and "role" in each for each in told):
@@ -265,9 +266,8 @@ def _call(each: Any) -> Any:
 
 
 def _rule(value: Any) -> Any:
-    """Patterns, types and functions, wherever they stand, as `Tested`; other values as JSON has them.
-
-    Raises `UsageError` for what is no value of JSON.
+    """Patterns, types and functions at any depth as `Tested`; other values as JSON. Raises `UsageError` for values that
+    JSON does not have.
     """
     if isinstance(value, re.Pattern):
         pattern = value
@@ -287,7 +287,7 @@ def _rule(value: Any) -> Any:
 
 
 def _by_function(function: Callable[..., Any]) -> Tested:
-    """A function as a value. Raises `UsageError` for one that does not take one value, or does not answer at once."""
+    """A function as a value. Raises `UsageError` for one that does not take one value, or does not return at once."""
     name = getattr(function, "__name__", type(function).__name__)
     if inspect.iscoroutinefunction(function):
         raise UsageError(f"{name} is an async function: a value is tested by a plain one")
@@ -300,7 +300,7 @@ def _by_function(function: Callable[..., Any]) -> Tested:
 
 
 def has_functions(value: Any) -> bool:
-    """Whether a pattern or a function stands somewhere in a value."""
+    """Whether a value contains a pattern or a function."""
     if isinstance(value, Mapping):
         return any(map(has_functions, value.values()))
     if isinstance(value, list | tuple | set):

@@ -1,4 +1,4 @@
-"""The fixture ``ask`` (``bfcl_ask``) of people's own tests, with recordings to run them without a model."""
+"""The fixture ``ask`` (``bfcl_ask``) of users' own tests, with recordings to run them without a model."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 ASKS: pytest.StashKey[_Asks] = pytest.StashKey()
 RecordMode = Literal["all", "new", "replay", "prune"]
 ANSWERS = "bfcl_answers"
-"""The attribute of a report that carries them."""
+"""The attribute of a report that has them."""
 
 
 class _Asks:
-    """What all ``ask`` fixtures of a session share; made when the first one is used."""
+    """The shared parts of all ``ask`` fixtures of a session; made on first use."""
 
     def __init__(self, config: pytest.Config) -> None:
         from pytest_bfcl.extensions.own.recordings import Recorded
@@ -63,7 +63,7 @@ class _Asks:
         self.model: Model | None = None
 
     def make_model(self) -> Model:
-        """A fresh adapter: it belongs to the loop that uses it first."""
+        """A new adapter, because an adapter belongs to the loop that uses it first."""
         from pytest_bfcl.models import as_model, create_model
         from pytest_bfcl.plugin.contenders import Factories
 
@@ -91,10 +91,9 @@ class _Asks:
 
 
 class Recordings(NamedTuple):
-    """The request for: the mode, the file (``None``: nothing is recorded or replayed), what counts of a request.
-
-    ``all``: ask and write everything; ``new``: only what is not recorded; ``replay``: ask nothing, write nothing;
-    ``prune``: ask nothing, and what the tests that ran do not ask any more is taken out.
+    """The value of the option: the mode, the file (``None``: nothing is recorded or replayed), the compared parts of a
+    request. ``all`` sends and records everything, ``new`` only unrecorded requests. ``replay`` sends and records
+    nothing. ``prune`` sends nothing, and removes requests that the tests no longer send.
     """
 
     mode: RecordMode
@@ -103,7 +102,7 @@ class Recordings(NamedTuple):
 
 
 def recordings_of(config: pytest.Config) -> Recordings:
-    """What ``--bfcl-record`` says. Raises `UsageError`."""
+    """The parsed value of ``--bfcl-record``. Raises `UsageError`."""
     from pytest_bfcl.extensions.own.recordings import Matching
 
     (option,) = (each for each in OPTIONS if each.name == "record")
@@ -120,7 +119,7 @@ def recordings_of(config: pytest.Config) -> Recordings:
 
 
 class AnswersOnReports:
-    """In every process that runs tests: what was answered in a phase of a test travels on its report, as JSON text."""
+    """In every process that runs tests: puts the answers of a test's phase on its report, as JSON text."""
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
@@ -136,7 +135,7 @@ class AnswersOnReports:
 
 
 class AnswersKept:
-    """In the process that reports: the one writer of the file, whatever worker asked; at the end it is tidied."""
+    """In the reporting process: the only writer of the file, for all workers; tidies it at the end."""
 
     def __init__(self, asked: Recordings, stop: Callable[[str], None]) -> None:
         from pytest_bfcl.runs.lines import LineAppender
@@ -158,16 +157,16 @@ class AnswersKept:
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """What there is to run."""
+        """The planned tests."""
         self._collected.update(item.nodeid for item in items)
 
     def pytest_deselected(self, items: list[pytest.Item]) -> None:
-        """What there is, too."""
+        """All existing tests."""
         self._collected.update(item.nodeid for item in items)
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Write the answers of a phase; a test whose answers cannot be kept has failed."""
+        """Write the answers of a phase; a test whose answers cannot be written has failed."""
         from pytest_bfcl.extensions.own.recordings import as_identity
 
         text: str | None = getattr(report, ANSWERS, None)
@@ -186,7 +185,7 @@ class AnswersKept:
             self._finished.add(report.nodeid)
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Flush to disk, close, and take out what is not asked any more."""
+        """Flush to disk, close, and remove requests that are no longer sent."""
         from pytest_bfcl.extensions.own.recordings import tidy
 
         mode = self._recordings.mode
@@ -210,12 +209,12 @@ class AnswersKept:
         self._taken_out = tidy(self._path, self._recordings.matching, asked, gone, mode)
 
     def _lost(self) -> list[str]:
-        """Pointers that led nowhere in anything that was written."""
+        """Pointers that matched nothing in any written line."""
         pointers = self._recordings.matching.pointers if self._written else []
         return [pointer.text for pointer in pointers if pointer.text not in self._led]
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """Say what pruning came to, and which pointers did nothing."""
+        """Report the result of pruning, and pointers without effect."""
         for text in self._lost():
             told = f"ignore={text} led nowhere in {self._written} new lines of {self._path}: nothing was left out there"
             terminalreporter.write_line(f"bfcl: {told}")
@@ -225,9 +224,9 @@ class AnswersKept:
 
 
 def register_recording(config: pytest.Config, stop: Callable[[str], None] = pytest.exit) -> None:
-    """With ``--bfcl-record``: answers go from every process to the one that reports. Raises `UsageError`.
+    """With ``--bfcl-record``: send answers from every process to the reporting one. Raises `UsageError`.
 
-    ``stop`` ends the session when they cannot be kept, with a reason.
+    ``stop`` ends the session with a reason if they cannot be written.
     """
     asked = recordings_of(config)
     if asked.path is None or asked.mode == "replay":
@@ -246,7 +245,7 @@ def _no_model(request: Request) -> str:
 
 
 class Asker:
-    """``ask(text, tools=…)``: an `Answer`; inside a running event loop something to await."""
+    """``ask(text, tools=…)`` returns an `Answer`; inside a running event loop an awaitable."""
 
     def __init__(self, asks: _Asks, test: str) -> None:
         from pytest_bfcl.extensions.own.recordings import Tape
@@ -265,7 +264,7 @@ class Asker:
         system: str | None = None,
         live_tools: bool = False,
     ) -> Any:
-        """Ask the session's model and carry its calls out, until it stops calling; see `ask_model`."""
+        """Send a request to the session's model and execute its calls until it stops calling; see `ask_model`."""
 
         async def ask(model: Model) -> Answer:
             from pytest_bfcl.extensions.own.asking import ask_model
@@ -308,7 +307,7 @@ def _error_text(error: UsageError | AdapterError) -> str:
 
 
 def asker_of(request: pytest.FixtureRequest) -> Asker:
-    """What the fixtures ``ask`` and ``bfcl_ask`` of a test are; fails it with a text when there is no model."""
+    """The value of the fixtures ``ask`` and ``bfcl_ask``; fails the test with a text if there is no model."""
     config = request.config
     if ASKS not in config.stash:
         try:

@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _by_cause(left_out: list[str]) -> Iterator[str]:
-    """Causes, the most frequent first, each with how often and where it was first."""
+    """Causes, most frequent first, each with its number and its first place."""
     causes: dict[str, list[str]] = {}
     for told in left_out:
         place, _, cause = told.partition(": ")

@@ -1,6 +1,6 @@
-"""What makes an entry unfair though it can be judged: a model could be right and fail, or cannot know what is meant.
+"""Warnings about unfair entries: a correct model could fail, or cannot know what is meant.
 
-Everything here is a warning: words are compared, nothing is understood.
+All are warnings, because only words are compared.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from pytest_bfcl.models.adversaries import ADVERSARIES
 from pytest_bfcl.suggestions import instead_of
 
 TODO = "TODO"
-"""What a draft says where a person has to write something."""
+"""The text in drafts that a person must replace."""
 SAME = 0.8
-"""Share of common words from which two descriptions say the same."""
+"""Share of common words from which two descriptions count as equal."""
 _STEM = 4
-"""Two words with this number of equal first letters count as one: plural and tense do not matter."""
+"""Two words with this number of equal first letters count as one, so that plural and tense do not matter."""
 _KINDS: Mapping[str, tuple[type, ...]] = {
     "string": (str,), "integer": (int,), "float": (int, float), "boolean": (bool,), "array": (list, tuple),
     "tuple": (list, tuple), "dict": (dict,),
@@ -48,7 +48,7 @@ _FILLER = frozenset(
 
 
 def words(text: str) -> frozenset[str]:
-    """The stems of a text's words, without filler; ``camelCase`` and ``snake_case`` are taken apart."""
+    """The stems of a text's words, without filler; ``camelCase`` and ``snake_case`` are split."""
     return frozenset(word[:_STEM] for word in _whole_words(text))
 
 
@@ -58,11 +58,11 @@ def _whole_words(text: str) -> frozenset[str]:
 
 
 _VAGUE = words("value data input parameter argument string number text object thing stuff function tool call any some")
-"""What a description may consist of without saying anything."""
+"""Words of descriptions without any information."""
 
 
 def lint_entry(entry: Entry) -> list[Finding]:
-    """What a reviewer would ask about an entry; its tools are looked at only where it brings its own."""
+    """The questions of a reviewer about an entry; its tools are checked only if they are its own."""
     findings = list(field_findings({**dict.fromkeys(entry.model_fields_set), **(entry.model_extra or {})}))
     findings += _draft_findings(entry)
     findings += _allowance_findings(entry)
@@ -75,7 +75,7 @@ def lint_entry(entry: Entry) -> list[Finding]:
 
 
 def _allowance_findings(entry: Entry) -> Iterator[Finding]:
-    """Adversaries that an entry lets through: those it names must exist, and a reader wants the reason."""
+    """Adversaries that an entry allows: the names must exist, and the reason should be given."""
     reasons = entry.allows if isinstance(entry.allows, dict) else dict.fromkeys(entry.allows, "")
     for name, why in reasons.items():
         if name not in ADVERSARIES:
@@ -86,7 +86,7 @@ def _allowance_findings(entry: Entry) -> Iterator[Finding]:
 
 
 def _draft_findings(entry: Entry) -> Iterator[Finding]:
-    """What `pytest-bfcl new entry` left for a person to write."""
+    """Parts that `pytest-bfcl new entry` left for a person."""
     for turn, messages in enumerate(entry.question):
         for number, message in enumerate(messages):
             if str(message.get("content", "")).startswith(f"{TODO}:"):
@@ -96,7 +96,7 @@ def _draft_findings(entry: Entry) -> Iterator[Finding]:
 
 
 def _description_findings(functions: list[FunctionDoc]) -> Iterator[Finding]:
-    """Descriptions that say nothing, or the same of two parameters."""
+    """Descriptions without information, or equal for two parameters."""
     for number, function in enumerate(functions):
         place = f"function[{number}]"
         name = str(function.get("name"))
@@ -115,7 +115,7 @@ def _description_findings(functions: list[FunctionDoc]) -> Iterator[Finding]:
 
 
 def _twin_findings(functions: list[FunctionDoc]) -> Iterator[Finding]:
-    """Pairs of tools that a model has nothing to choose by."""
+    """Pairs of tools that a model cannot distinguish."""
     for (_, first), (number, second) in combinations(enumerate(functions), 2):
         if set(_properties(first)) != set(_properties(second)):
             continue
@@ -165,7 +165,7 @@ def _is_a(value: object, kinds: tuple[type, ...]) -> bool:
 
 
 def _is_mentioned(values: list[Any], schema: Fields, said: str) -> bool:
-    """Whether any acceptable value is in the request's words, or need not be (a default, yes or no, a choice)."""
+    """Whether the request has an acceptable value, or need not (a default, yes or no, a choice)."""
     if ("default" in schema and schema["default"] in values) or "enum" in schema:
         return True
     return any(_is_said(value, said) for value in values)
@@ -204,7 +204,7 @@ def _root(word: str) -> str:
 
 
 def _is_number_in(value: float, digits: set[str]) -> bool:
-    """As it is, or with the other sign, as a percentage, or in thousands and millions."""
+    """The number unchanged, with the other sign, as a percentage, or in thousands and millions."""
     for factor in (1, 100, 1e-3, 1e-6):
         for text in digits:
             try:

@@ -1,9 +1,8 @@
 """Recorded conversations with tool calls → entries for a person to review.
 
-Every request of a user that was answered becomes a single-turn entry: what was called is its answer, exactly these
-values. Earlier calls and results are in the text of the conversation, for single-turn entries have no tool
-messages. A conversation whose tools answered becomes an entry of the category ``recorded``, too: its tools give what
-they gave then.
+Every answered user request becomes a single-turn entry with exactly the recorded calls as its answer. Earlier calls and
+results are in the conversation's text, because single-turn entries have no tool messages. A conversation with tool
+results also becomes an entry of the category ``recorded``, whose tools return the recorded results.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from pytest_bfcl.tools.json_schema import DIALECT, schema_problem
 from pytest_bfcl.transcript import Call, ToolCall
 
 SHOWN_CHARS = 2_000
-"""So much of a tool's result is copied into the text of a later turn."""
+"""Characters of a tool's result that are copied into the text of a later turn."""
 Turns = Literal["both", "single", "multi"]
 
 
@@ -37,7 +36,7 @@ def entries_of_log(
     """Entries of every conversation in a file, all marked unreviewed.
 
     Ids are ``<prefix>_<conversation>_<request>``, ``<prefix>_<conversation>`` for whole conversations. Raises
-    `UsageError` naming the place that cannot be read; with ``leave_out`` that is reported there, and the rest is read.
+    `UsageError` with the place that cannot be read; ``leave_out`` receives it instead, and the rest is read.
     """
     for number, conversation in enumerate(conversations_of_log(path, leave_out)):
         try:
@@ -64,7 +63,7 @@ def _entries(conversation: Conversation, entry_id: str, turns: Turns) -> Iterato
 
 
 def _calls(conversation: Conversation) -> list[list[Call]]:
-    """The calls of each thing said, names as every notation can write them. Raises `UsageError`."""
+    """The calls of each item, with names that every notation can write. Raises `UsageError`."""
     offered = {portable_name(str(tool["name"])) for tool in conversation.tools}
     found = [[_call(call, conversation.place) for call in said.calls] for said in conversation.said]
     if unknown := next((call.name for calls in found for call in calls if call.name not in offered), None):
@@ -129,7 +128,7 @@ def _request(conversation: Conversation, entry_id: str, told: Sequence[Fields], 
 
 
 def _allow_leaving_out(answer: Parsed, tools: Sequence[Fields]) -> None:
-    """A documented default that was written out says what leaving it out says."""
+    """A documented default that was written out equals an omitted argument."""
     ((name, values),) = answer.items()
     schema = next(tool["parameters"] for tool in tools if portable_name(str(tool["name"])) == name)
     for key, accepted in values.items():
@@ -144,7 +143,7 @@ def _call_text(call: Call) -> str:
 
 
 def _tell(told: list[dict[str, str]], text: str) -> None:
-    """Add to the conversation; what the model and its tools say in a row is one message."""
+    """Add to the conversation; consecutive texts of the model and its tools become one message."""
     if told and told[-1]["role"] == "assistant":
         told[-1] = {"role": "assistant", "content": f"{told[-1]['content']}\n{text}"}
     elif text:
@@ -155,7 +154,7 @@ def _tell(told: list[dict[str, str]], text: str) -> None:
 
 
 def _whole(conversation: Conversation, calls: Sequence[list[Call]], entry_id: str) -> Parsed:
-    """Turns with the tools' recorded results; every call that was made has to be made by the end of its turn."""
+    """Turns with the tools' recorded results; every call must be made by the end of its turn."""
     entry = _start(conversation, entry_id, "recorded")
     turns: list[list[dict[str, str]]] = []
     way: list[list[str]] = []
@@ -198,7 +197,7 @@ def _whole(conversation: Conversation, calls: Sequence[list[Call]], entry_id: st
 
 
 def _wanted(arguments: Fields) -> Parsed:
-    """Arguments as an expectation has them; an object that looks like a rule is meant literally."""
+    """Arguments as an expectation; an object that looks like a rule is taken literally."""
     rules = set(Values.model_fields)
     return {
         name: {"equals": value} if isinstance(value, dict) and set(value) <= rules else value

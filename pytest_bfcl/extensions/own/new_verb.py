@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_sources(parser: argparse.ArgumentParser, *, required: bool) -> argparse._MutuallyExclusiveGroup:
-    """Where tools come from; returns the group, of which one is chosen."""
+    """Add the options for the source of tools; returns the group, of which one is required."""
     source = parser.add_mutually_exclusive_group(required=required)
     source.add_argument("--from-openapi", metavar="FILE", help="an OpenAPI document: one tool an operation")
     source.add_argument("--from-mcp", metavar="COMMAND_OR_URL", help="an MCP server: the tools it lists")

@@ -1,6 +1,6 @@
 """Function documents of an OpenAPI document (version 3, or Swagger 2): one for each operation.
 
-The document is data: nothing in it is fetched or run. References inside it are followed within bounds, others are left
+The document is data: nothing in it is fetched or run. References inside it are followed within limits; others stay
 open.
 """
 
@@ -34,7 +34,7 @@ SERVICE = Service(
     longest=8 * MAX_BYTES,
 )  # fmt: skip
 LONGEST_NAME = 64
-"""Longer names are no tool's at any provider; the end of a longer one becomes a digest of it."""
+"""Longest name that all providers accept; a longer one ends in a digest."""
 _PLACES = ("path", "query", "header", "cookie", "formData")
 _JSON_BODIES = ("application/json", "application/x-www-form-urlencoded", "multipart/form-data", "*/*")
 
@@ -42,16 +42,16 @@ _NO_SCHEMA = frozenset(
     {"name", "in", "required", "collectionFormat", "allowEmptyValue", "style", "explode", "examples"}
 )
 _COMPOSED = frozenset({"allOf", "anyOf", "oneOf", "not", "if", "patternProperties"})
-"""What a body's fields cannot be taken out of."""
+"""Keywords whose schemas stay whole in a body."""
 
 EXAMPLES = "examples"
-"""The field of a document with values its author gave: parameter → value. It is for drafts, not for models."""
+"""The field of a document with its author's example values: parameter → value. For drafts, not for models."""
 
 
 def documents_of_openapi(path: Path | str) -> list[FunctionDoc]:
-    """Documents of every operation in a file (JSON or YAML), in its order, with `EXAMPLES`; raises `UsageError`.
+    """Documents of every operation in a file (JSON or YAML), in its order, with `EXAMPLES`. Raises `UsageError`.
 
-    The file is worked on by a worker process of limited time and memory: a few lines of it may stand for gigabytes.
+    A worker process with limited time and memory reads the file, because a few lines may expand to gigabytes.
     """
     path = Path(path)
     yaml = ("yaml",) if find_spec("yaml") is not None else ()
@@ -122,7 +122,7 @@ def _answered(request: Parsed) -> Parsed:
 
 
 def _loader(yaml: Any) -> Any:
-    """The safe loader, that of libyaml where it is there: ten times as fast."""
+    """The safe loader, with libyaml if installed: ten times as fast."""
     return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -180,7 +180,7 @@ def _document(route: str, method: str, operation: Fields, shared: object, root: 
 
 
 def _schema_of(parameter: Fields) -> Fields:
-    """Of a parameter: its schema, that of its content, or itself without what is no schema (Swagger 2)."""
+    """The schema of a parameter: its own, that of its content, or the parameter itself (Swagger 2)."""
     if isinstance(schema := parameter.get("schema"), Mapping):
         return schema
     if media := _media(parameter):
@@ -199,7 +199,7 @@ def _media(holder: Fields) -> Fields:
 
 
 def _of_body(media: Fields, properties: Fields, root: Fields) -> Parsed:
-    """The example of a body, field by field where its fields are next to the parameters."""
+    """The example of a body; by field if its fields become parameters."""
     found = given_example(media, root)
     if "body" in properties:
         return {} if found is None else {"body": found}
@@ -207,7 +207,7 @@ def _of_body(media: Fields, properties: Fields, root: Fields) -> Parsed:
 
 
 def _parameters(shared: object, own: object, root: Fields) -> list[Fields]:
-    """An operation's parameters: its path's, replaced by its own of the same name and place."""
+    """An operation's parameters: its path's, overridden by its own with the same name and place."""
     found: dict[tuple[Any, Any], Fields] = {}
     for listed in (shared, own):
         for each in listed if isinstance(listed, list) else ():
@@ -220,7 +220,7 @@ def _parameters(shared: object, own: object, root: Fields) -> list[Fields]:
 def _add_body(
     properties: Parsed, required: list[str], schema: object, body: Fields, schemas: Standalone, root: Fields
 ) -> None:
-    """The body's fields next to the parameters; a body that is no object, or clashes with them, is one field."""
+    """The body's fields as parameters; a body that is no object, or clashes with them, is one field."""
     if not isinstance(schema, Mapping):
         return
     whole = resolved(schema, root)
@@ -248,9 +248,9 @@ MAX_DEPTH = 8
 
 
 def given_example(holder: Fields, root: Fields, depth: int = 0) -> Any:
-    """The example of a parameter, a media type or a schema: its own, or one made of its parts'; ``None`` without any.
+    """The example of a parameter, a media type or a schema: its own, or one made of its parts; ``None`` without any.
 
-    References inside the document are followed within bounds; an object has what its required fields have.
+    References inside the document are followed within limits; an object has its required fields.
     """
     holder = resolved(holder, root)
     if depth > MAX_DEPTH:
@@ -281,7 +281,7 @@ def given_example(holder: Fields, root: Fields, depth: int = 0) -> Any:
 
 
 def resolved(value: object, root: Fields) -> Fields:
-    """A parameter, body or schema, its references inside the document followed within bounds."""
+    """A parameter, body or schema, with references inside the document resolved within limits."""
     for _ in range(MAX_DEPTH):
         reference = value.get("$ref") if isinstance(value, Mapping) else None
         if not isinstance(reference, str) or not reference.startswith("#/"):
@@ -291,7 +291,7 @@ def resolved(value: object, root: Fields) -> Fields:
 
 
 def _target(reference: str, root: Fields) -> Any:
-    """What lies at ``#/…`` in the document."""
+    """The value at ``#/…`` in the document."""
     found: Any = root
     for part in reference[2:].split("/"):
         found = found.get(part.replace("~1", "/").replace("~0", "~")) if isinstance(found, Mapping) else None
@@ -299,19 +299,19 @@ def _target(reference: str, root: Fields) -> Any:
 
 
 MOST_PARTS = 20_000
-"""Parts of schemas that one tool takes along; what lies behind is left open."""
+"""Most parts of schemas that one tool includes; deeper ones stay open."""
 MOST_DEPTH = 32
 _LEFT_OUT = frozenset(
     {"example", "xml", "discriminator", "externalDocs", "nullable", "readOnly", "writeOnly", "deprecated"}
 )
-"""Words of OpenAPI that JSON Schema has not, or that are of no use in a tool; ``x-…`` too."""
+"""Keywords of OpenAPI that JSON Schema does not have, or that a tool does not need; also ``x-…``."""
 _SCHEMAS = ("items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames")
 _LISTS = ("allOf", "anyOf", "oneOf", "prefixItems")
 _MAPS = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
 
 
 class Standalone:
-    """The schemas of one tool: `of` gives each, `definitions` what they refer to."""
+    """The schemas of one tool: `of` returns each, `definitions` has their references' targets."""
 
     def __init__(self, root: Fields) -> None:
         self.definitions: Parsed = {}
@@ -344,7 +344,7 @@ class Standalone:
         return _mended(found, nullable=schema.get("nullable") is True)
 
     def _reference(self, reference: object, depth: int) -> Parsed:
-        """A reference inside the document, to a copy among the definitions; any other is left open."""
+        """A reference inside the document, as a copy among the definitions; any other stays open."""
         if not isinstance(reference, str) or not reference.startswith("#/"):
             return {}
         if reference not in self._names:
@@ -361,7 +361,7 @@ class Standalone:
 
 
 def _mended(schema: Parsed, *, nullable: bool) -> Parsed:
-    """Without what OpenAPI 2 and 3.0 write otherwise than JSON Schema."""
+    """Converts the differences of OpenAPI 2 and 3.0 from JSON Schema."""
     for bound, strict in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
         if isinstance(schema.get(strict), bool) and schema.pop(strict) and bound in schema:
             schema[strict] = schema.pop(bound)

@@ -1,6 +1,6 @@
-"""The shape of an entry as people write it, one JSON object a line; its JSON Schema is exported from here.
+"""The shape of a user's entry, one JSON object a line, and its exported JSON Schema.
 
-The meaning of each field is only here: the schema and `docs/own-entries.md` come from these texts.
+The schema and `docs/own-entries.md` take the meaning of each field from these texts.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Recordings of people's own tests: what a model answered and what tools gave, found again by the request.
+"""Recordings of users' own tests: a model's answers and tools' results, found by request.
 
-A request is known by its content (messages and tools, or a call's name and arguments), never by its time. Requests
-that a test makes at once may arrive in any order. The same request made several times has its answers in turn.
-JSON pointers (RFC 6901) say what is ignored, and where two requests differ; ``*`` is every item.
+A request is identified by its content (messages and tools, or a call's name and arguments), never by its time.
+Concurrent requests may arrive in any order, and a repeated request gets its answers in order. JSON pointers (RFC 6901)
+name ignored parts and differences; ``*`` is every item.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
 
 
 IGNORED = "(ignored)"
-"""What stands where something is ignored."""
+"""Replaces an ignored value."""
 SHOWN = 60
 
 
 class Difference(NamedTuple):
-    """One place where two values differ; a value that is not there is ``None``."""
+    """One place where two values differ; a missing value is ``None``."""
 
     pointer: str
     before: Any
@@ -46,14 +46,14 @@ class Difference(NamedTuple):
 
 
 ROOTS = ("messages", "tools", "name", "arguments", "reply", "result")
-"""What a recorded line has that a pointer may begin with."""
+"""The parts of a recorded line with which a pointer may begin."""
 
 
 class Pointer:
-    """One pointer, and whether it has led anywhere yet."""
+    """One pointer, and whether it has matched anything yet."""
 
     def __init__(self, text: str) -> None:
-        """Raises `UsageError` for what is no pointer, or begins with nothing that a recording has."""
+        """Raises `UsageError` for an invalid pointer, or one that begins with no part of a recording."""
         if not text.startswith("/") or len(text) < 2:
             raise UsageError(f"{text!r} is no JSON pointer: write it like /messages/0/content, * for every item")
         self.text = text
@@ -63,9 +63,9 @@ class Pointer:
             raise UsageError(f"{text!r} leads nowhere in a recording; it begins with one of /{', /'.join(ROOTS)}")
 
     def masked(self, value: Any, steps: Sequence[str], found: Callable[[Any], None]) -> Any:
-        """The value with `IGNORED` in the places that ``steps`` lead to; ``found`` receives the old values.
+        """The value with `IGNORED` at the places of ``steps``; ``found`` receives the old values.
 
-        Texts of JSON are gone into as well: results of tools, arguments of calls.
+        JSON texts (results of tools, arguments of calls) are searched, too.
         """
         if not steps:
             self.led = True
@@ -107,7 +107,7 @@ def _value_text(value: Any) -> str:
 Kind = Literal["reply", "result", "tools"]
 SHOWN_DIFFERENCES = 2
 SHORTEST_TOKEN, LONGEST_TOKEN = 8, 4_096
-"""Characters of a text without spaces that is hidden wherever it is, once a pointer has led to it."""
+"""Length from which a text without spaces is hidden everywhere after a pointer matched it."""
 
 
 class StaleRecording(UsageError):
@@ -115,7 +115,7 @@ class StaleRecording(UsageError):
 
 
 class Identity(NamedTuple):
-    """Which line it is: the ``nth`` (from 1) with this key in a test."""
+    """The identity of a line: the ``nth`` (from 1) with this key in a test."""
 
     test: str
     kind: Kind
@@ -124,10 +124,8 @@ class Identity(NamedTuple):
 
 
 class Matching:
-    """What of a line counts and may be written down.
-
-    ``ignore`` are JSON pointers to what does not and may not; a token that is in such a place is hidden wherever
-    else it stands. What has the shape of a key is hidden in any case.
+    """The parts of a line that are compared and stored. ``ignore`` are JSON pointers to parts that are not; a token at
+    such a place is hidden everywhere. Texts shaped like a key are always hidden.
     """
 
     def __init__(self, ignore: Sequence[str] = ()) -> None:
@@ -135,7 +133,7 @@ class Matching:
         self._secrets: set[str] = set()
 
     def shown(self, line: Parsed) -> Parsed:
-        """The line, or a part of it, as it is written and compared."""
+        """The line, or a part of it, as it is stored and compared."""
         for pointer in self.pointers:
             line = pointer.masked(line, pointer.steps, self._learn)
         found: Parsed = without_keys(line)
@@ -146,12 +144,12 @@ class Matching:
             self._secrets.add(value)
 
     def key(self, content: Parsed) -> str:
-        """SHA-256 of what counts."""
+        """SHA-256 of the compared parts."""
         text = json.dumps(self.shown(content), sort_keys=True, default=str)
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
     def option(self, mode: str, path: Path, *more: str) -> str:
-        """``--bfcl-record`` as a word of a command line that says the same, with further pointers."""
+        """The same ``--bfcl-record`` with further pointers, as a word of a command line."""
         parts = [f"{mode}={path}" if mode else str(path)]
         parts += [f"ignore={text}" for text in (*(pointer.text for pointer in self.pointers), *more)]
         return f"--bfcl-record {shlex.quote(','.join(parts))}"
@@ -192,20 +190,20 @@ class Recorded:
         return self._found.get(identity)
 
     def find_elsewhere(self, identity: Identity) -> tuple[Identity, Parsed] | None:
-        """The line with this content that another test asked: a renamed one."""
+        """The line with this content from another test: a renamed one."""
         return self._by_content.get(identity[1:])
 
     def model_of(self, test: str) -> str:
-        """Who answered a test; ``…`` where it is not known."""
+        """The model that answered a test; ``…`` if unknown."""
         lines = (value for identity, value in self._found.items() if identity.test == test and "model" in value)
         return str(next((value["model"] for value in lines), "…"))
 
     def has(self, test: str) -> bool:
-        """Whether anything of a test is recorded."""
+        """Whether a test has recorded lines."""
         return any(identity.test == test for identity in self._found)
 
     def nearest(self, identity: Identity, content: Parsed, taken: Collection[Identity]) -> list[Difference] | None:
-        """Where the request differs from the most similar recorded one of its test that is not used yet."""
+        """The request's differences from the most similar unused line of its test."""
         others = [
             list(differences(known, content))
             for each, known in self._contents.items()
@@ -215,7 +213,7 @@ class Recorded:
 
 
 def lines_of(path: Path, matching: Matching) -> list[tuple[Identity, Parsed, Parsed]]:
-    """The lines of a recording with their identities and contents; raises `UsageError`."""
+    """The lines of a recording with their identities and contents. Raises `UsageError`."""
     found: list[tuple[Identity, Parsed, Parsed]] = []
     damaged: list[DamagedLine] = []
     for line in read_json_lines(path, damaged.append):
@@ -241,7 +239,7 @@ def _content(value: Fields, kind: Kind) -> Parsed:
 
 
 class Tape:
-    """What one test asks: taken from the recording, or asked and ``noted``."""
+    """The requests of one test: replayed from the recording, or sent and ``noted``."""
 
     def __init__(self, test: str, recorded: Recorded | None, matching: Matching, *, live: bool, note: bool) -> None:
         self.test = test
@@ -265,7 +263,7 @@ class Tape:
         return reply
 
     async def result(self, name: str, arguments: Fields, carry: Callable[[], Awaitable[str]], *, always: bool) -> str:
-        """What a tool gives; ``always``: it is carried out whatever is recorded. Raises `StaleRecording`."""
+        """A tool's result; ``always``: the call is executed even if it is recorded. Raises `StaleRecording`."""
         if always:
             return await carry()
         call: Parsed = {"name": name, "arguments": dict(arguments)}
@@ -279,7 +277,7 @@ class Tape:
     async def tools(
         self, messages: Sequence[Fields], ask: Callable[[], Awaitable[tuple[list[Parsed], dict[str, str]]]]
     ) -> tuple[list[Parsed], dict[str, str]]:
-        """What a server lists for a conversation that begins so: documents, and names as they are written → its own."""
+        """A server's list for a conversation with this start: documents, and written names → the server's own."""
         content: Parsed = {"messages": list(messages)}
         identity, found = self._find("tools", content)
         if found is not None:
@@ -338,11 +336,11 @@ def tidy(
     gone: Callable[[str], bool],
     mode: str,
 ) -> int:
-    """Sort a file and take out what a later line replaces; give what a renamed test asked the name it has now.
+    """Sort a file, remove lines that later ones replace, and rename lines of renamed tests.
 
-    ``asked``: finished test → what it asked; ``gone``: whether there is no such test any more. A new recording removes
-    what finished tests did not ask, ``prune`` what is gone, too. The file is replaced as a whole; returns how many
-    lines were taken out.
+    ``asked``: finished test → its requests; ``gone``: whether a test no longer exists. A new recording removes requests
+    that finished tests did not send, ``prune`` also those of missing tests. The file is replaced atomically; returns
+    the number of removed lines.
     """
     lines = lines_of(path, matching)
     last = {identity: number for number, (identity, _, _) in enumerate(lines)}
@@ -367,6 +365,6 @@ def tidy(
 
 
 def as_identity(value: Any) -> Identity:
-    """An identity that travelled as JSON."""
+    """An identity from its JSON form."""
     test, kind, key, nth = value
     return Identity(test, kind, key, nth)

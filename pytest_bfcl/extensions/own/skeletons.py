@@ -1,4 +1,4 @@
-"""Entries to be filled in: the tools are there, request and answer wait for a person; near tools next to them."""
+"""Draft entries: the tools are given, a person writes request and answer; with similar tools if requested."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pytest_bfcl.tools.json_schema import DIALECT, argument_problem, is_native
 
 
 class Neighbours:
-    """The tools of a source, compared by the words of names and descriptions; rare words count for more."""
+    """The tools of a source, compared by the words of names and descriptions; rare words count more."""
 
     def __init__(self, functions: Sequence[FunctionDoc]) -> None:
         self._functions = functions
@@ -35,7 +35,7 @@ class Neighbours:
                 self._with.setdefault(word, []).append(number)
 
     def of(self, number: int, count: int) -> list[FunctionDoc]:
-        """The nearest tools of the one at a place, without those that look the same."""
+        """The tools most similar to one, without those that look the same."""
         mine = self._words[number]
         scores: Counter[int] = Counter()
         for word in mine:
@@ -76,9 +76,9 @@ def skeleton(
     """An entry about these tools, marked as not reviewed.
 
     ``kind`` defaults to ``simple`` for one tool and ``multiple`` for several. The answer calls the first tool with an
-    example value for each required parameter and leaves the others out. ``near`` are further tools, in the way of the
-    right one; with them, and of the kind ``irrelevance``, the first tool is what the request needs and is not offered.
-    Raises `UsageError`.
+    example value for each required parameter and leaves the others out. ``near`` are further tools that compete with
+    the right one; with them and the kind ``irrelevance``, the first tool is the needed one and is not offered. Raises
+    `UsageError`.
     """
     native = all(map(is_native, (*functions, *near)))
     right = [_writable(each) for each in functions]
@@ -107,13 +107,13 @@ def skeleton(
 
 
 def _mixed(right: list[Parsed], others: list[Parsed], entry_id: str) -> list[Parsed]:
-    """The right tool is not always the first: its place among others is given by the entry's id."""
+    """The position of the right tool among others, from the entry's id."""
     place = int(hashlib.sha256(entry_id.encode()).hexdigest(), 16) % (len(others) + 1)
     return [*others[:place], *right, *others[place:]]
 
 
 def _writable(function: FunctionDoc) -> Parsed:
-    """The tool with names that prompting can write: no dashes and brackets, no words of Python, 64 characters."""
+    """The tool with names that prompting can write: no dashes and brackets, no Python keywords, 64 characters."""
     parameters = function["parameters"]
     names: dict[str, str] = {}
     for name in parameters.get("properties") or {}:
@@ -133,9 +133,9 @@ def _writable(function: FunctionDoc) -> Parsed:
 
 
 def example_answer(function: FunctionDoc) -> Parsed:
-    """A call in the notation of answers: required parameters with an example, others may be left out.
+    """A call in the notation of answers: required parameters with an example, others optional.
 
-    An example that the tool's author gave is taken where it fits the schema.
+    The tool author's example is used if it fits the schema.
     """
     parameters = function["parameters"]
     required = parameters.get("required", [])
@@ -160,7 +160,7 @@ def _fits(value: Any, schema: Parsed, root: Fields) -> bool:
 
 
 def _fill_in(name: str, schema: Fields) -> Any:
-    """What stands for a text that a person has to write."""
+    """The placeholder of a text that a person must write."""
     return f"TODO {name}"
 
 

@@ -48,8 +48,8 @@ def document_of(function: Callable[..., Any], name: str | None = None) -> Functi
     """The document of a function: its docstring's first part, and a property for each parameter.
 
     Hints may be anything pydantic knows (``Literal``, models, ``list[int] | None``); a parameter with a default is not
-    required. ``*args`` and ``**kwargs`` are left out: no model can know them. Raises `UsageError` for something
-    that has no signature.
+    required. ``*args`` and ``**kwargs`` are left out, because no model can know them. Raises `UsageError` without a
+    signature.
     """
     try:
         parameters = inspect.signature(function).parameters.values()
@@ -84,7 +84,7 @@ def document_of(function: Callable[..., Any], name: str | None = None) -> Functi
 
 
 def hint_schema(hint: Any) -> Parsed:
-    """A type hint as JSON Schema, with its ``$defs``; the empty schema for what JSON cannot say."""
+    """A type hint as JSON Schema, with its ``$defs``; the empty schema for types that JSON cannot express."""
     from pydantic import TypeAdapter
     from pydantic.errors import PydanticUserError
 
@@ -100,7 +100,7 @@ def functions_at(where: str) -> list[FunctionDoc]:
     """Documents of ``module:function[,function…]``, or of a module's public functions for ``module`` alone.
 
     The module is imported from the working directory or the environment; ``FILE.py`` from its folder. Raises
-    `UsageError` saying what is missing.
+    `UsageError` with what is missing.
     """
     module_name, _, names = where.partition(":")
     file = Path(module_name)

@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Validate and report; 1 when something is wrong."""
+    """Validate and report; 1 if there are errors."""
     from pytest_bfcl.dataset.categories import resolve_categories
     from pytest_bfcl.dataset.opening import open_dataset, open_files
     from pytest_bfcl.extensions.own.validation import validate, validated_categories
@@ -99,14 +99,14 @@ def _kind(problem: DataProblem) -> tuple[str, ...]:
 
 
 def _lines_text(problems: list[DataProblem]) -> str:
-    """The lines of problems, neighbours as a range."""
+    """The lines of problems; consecutive ones as a range."""
     numbers = sorted({problem.line for problem in problems})
     runs = [[line for _, line in group] for _, group in groupby(enumerate(numbers), lambda pair: pair[1] - pair[0])]
     return ", ".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs)
 
 
 def _register(where: str) -> None:
-    """Make a class of the user's known, as a conftest or an entry point does in a run."""
+    """Register a user's class, as a conftest or an entry point does in a run."""
     from importlib import import_module
 
     from pytest_bfcl.failures import UsageError
@@ -123,9 +123,9 @@ def _register(where: str) -> None:
 def _reviewed(
     dataset: DataSet, chosen: list[str] | None, known: list[DataProblem], settings: Settings | None
 ) -> list[DataProblem]:
-    """What a reviewer would say of the entries that can be used, and those whose own answer does not pass.
+    """A reviewer's warnings about usable entries, and entries whose own answer does not pass.
 
-    ``settings``: where the MCP servers are on which answers are tried; ``None``: no answer is tried.
+    ``settings``: the MCP servers for trying answers; ``None``: no answer is tried.
     """
     from pytest_bfcl.dataset.index import DataProblem
     from pytest_bfcl.extensions.own.lint import lint_entry
@@ -149,14 +149,14 @@ def _in_order(problems: list[DataProblem]) -> list[DataProblem]:
 
 
 def add_server_arguments(parser: argparse.ArgumentParser) -> None:
-    """``--mcp``, as runs have it."""
+    """The option ``--mcp``, as in runs."""
     parser.add_argument("--mcp", action="append", metavar="NAME=WHERE", type=_server, default=[],
                         help="where the MCP server is that entries name, to play them on; NAME.setup=COMMAND and "
                         "NAME.teardown=COMMAND run before and after each trial; repeatable")  # fmt: skip
 
 
 def server_settings(args: argparse.Namespace) -> Settings:
-    """How entries are played then: on these servers, searching only what the data has."""
+    """The settings for these plays: on these servers, with searches only in the data's own pages."""
     from pytest_bfcl.settings import Settings
 
     found = servers(dict(args.mcp))

@@ -1,6 +1,6 @@
-"""Checking a whole data set before anything is paid for: its shapes, and the proofs of its entries.
+"""Checks a whole data set before any paid request: its shapes, and the proofs of its entries.
 
-A model that knows the ground truth must pass an entry, in both modes; no adversary must.
+A model that knows the ground truth must pass an entry in both modes, and no adversary may.
 """
 
 from __future__ import annotations
@@ -34,11 +34,10 @@ MODES = {"fc": "native calls", "prompt": "prompting"}
 
 
 def unprovable(dataset: DataSet, refs: Iterable[EntryRef], settings: Settings) -> list[DataProblem]:
-    """The entries whose own ground truth does not pass, with what it fails by, and those that an adversary passes.
+    """The entries whose own ground truth fails, with the reason, and those that an adversary passes.
 
     Nothing is sent or stored. Entries that cannot run here (no weights, no search provider, no MCP server) are not
-    reported; those without an answer that shows the way are tried by adversaries only. ``settings``: where MCP servers
-    are."""
+    reported; entries without expected calls are tried by adversaries only. ``settings`` has the MCP servers."""
     by_id = {ref.id: ref for ref in refs if _can_run(dataset, ref, settings)}
     problems: dict[str, DataProblem] = {}
     showing = [ref for ref in by_id.values() if shows_the_way(dataset.load(ref))]
@@ -61,7 +60,7 @@ def unprovable(dataset: DataSet, refs: Iterable[EntryRef], settings: Settings) -
 
 
 async def _weakness(dataset: DataSet, ref: EntryRef, settings: Settings) -> str | None:
-    """What an adversary shows to be wrong with an entry; ``None`` where none passes it."""
+    """The problem of an entry that an adversary passes; ``None`` if none does."""
     entry = dataset.load(ref)
     if not is_at_risk(entry):
         return None
@@ -100,5 +99,5 @@ def validate(dataset: DataSet, categories: list[str] | None = None) -> list[Data
 
 
 def validated_categories(dataset: DataSet) -> list[str]:
-    """All of a set's categories; of the official set without the retired ones, whose flaws stay as they are."""
+    """All of a set's categories; of the official set without the retired ones, whose known defects stay."""
     return [name for name in dataset.categories() if not (dataset.official and CATEGORIES[name].group == "retired")]

@@ -1,1 +1,1 @@
-"""Entries to train on: episodes and rewards, trainers' doors, splits, contamination, outputs judged in pieces."""
+"""Training on entries: episodes and rewards, trainers, splits, contamination, outputs judged in pieces."""

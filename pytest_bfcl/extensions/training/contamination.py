@@ -1,15 +1,15 @@
-"""A benchmark as something to be found: its questions, calls, tools and results, and what of a row is like them.
+"""Finds a benchmark in training data: its questions, calls, tools and results.
 
-How a question is found in a text of a training row, the strictest first:
+Ways to find a question in a text of a training row, the strictest first:
 
-- *equal*: the same words in the same order, whatever is between them, alone or within a longer text;
+- *equal*: the same words in the same order, ignoring other characters, alone or within a longer text;
 - *n-gram*: at least half of the question's runs of `RUN` words are in the text;
 - *near*: MinHash (`datasketch`) puts the Jaccard similarity of their runs of three words at `ALIKE` or more, and the
   exact similarity confirms it.
 
-Questions of fewer than `RUN` words are found *equal* only. Calls are found when a row holds every call that an entry
-expects, with any of the acceptable values, and these say enough (`SAYING`); *near* when one of at least `MANY` is
-missing. Tools (name and parameters) and long results are reported separately, because much unrelated data has them.
+Questions of fewer than `RUN` words are found *equal* only. Calls are found if a row has every expected call of an entry
+with acceptable values, and they are specific enough (`SAYING`). They are *near* if one of at least `MANY` is missing.
+Tools (name and parameters) and long results are reported separately, because much unrelated data has them.
 """
 
 from __future__ import annotations
@@ -41,17 +41,17 @@ How = Literal["equal", "n-gram", "near"]
 
 RUN = 8
 SHORTEST = 5
-"""Words of a question that is looked for: shorter ones are everybody's."""
+"""Least words of a question that is searched: shorter ones are common."""
 SHARE = 0.5
 ALIKE = 0.7
 SAYING = 4
-"""What calls must say: arguments, words of names behind the first, words of values that are not `PLAIN`."""
+"""Least information in calls: arguments, words of names after the first, words of values outside `PLAIN`."""
 MANY = 4
-"""Calls of an entry of which one may be missing, if the others say twice `SAYING`."""
+"""Number of calls of an entry from which one may be missing, if the others have twice `SAYING`."""
 PLAIN = frozenset(("", "true", "false", "none", "10", "20", "50", "100", *map(str, range(6))))
-"""Values that everybody uses."""
+"""Common values without information."""
 LONG_RESULT = 12
-"""Words of a result that is looked for."""
+"""Least words of a result that is searched."""
 _PERMUTATIONS = 128
 
 
@@ -66,21 +66,21 @@ class Finding(NamedTuple):
 
 
 class Passage(NamedTuple):
-    """Something the user of an entry says: a message, a turn, or all turns."""
+    """A text of an entry's user: a message, a turn, or all turns."""
 
     entry_id: str
     spoken: tuple[str, ...]
 
 
 class Expected(NamedTuple):
-    """A call that an entry expects: parameter → the acceptable values in one spelling, ``""`` among them: left out."""
+    """An expected call: parameter → the acceptable values in one spelling; ``""`` makes it optional."""
 
     name: str
     allowed: Mapping[str, frozenset[str]]
     says: int
 
     def fits(self, arguments: Mapping[str, Any]) -> bool:
-        """Whether a call of this name has acceptable values only."""
+        """Whether a call of this name has only acceptable values."""
         given = {str(key): value_key(value) for key, value in arguments.items()}
         return all(given.get(key, "") in values for key, values in self.allowed.items()) and given.keys() <= (
             self.allowed.keys()
@@ -98,7 +98,7 @@ class Names:
 
 
 class Benchmark:
-    """The entries of a data set, ready to be found in rows."""
+    """The entries of a data set, prepared for the search in rows."""
 
     def __init__(self, data: DataSet) -> None:
         require("contamination", "looking for near-duplicates")
@@ -148,7 +148,7 @@ class Benchmark:
             self._calls[each.name].append((entry.id, number, each))
 
     def findings_in(self, row: Row) -> Iterator[Finding]:
-        """Every entry that a row holds something of; of several ways to find its question the strictest."""
+        """Every entry of which a row has a part; of several ways to find its question the strictest."""
         best: dict[str, Finding] = {}
         spoken_texts = [spoken for text in row.texts if len(spoken := words(text)) >= SHORTEST]
         for spoken in spoken_texts:
@@ -163,7 +163,7 @@ class Benchmark:
             yield from (Finding(each, "tools", "equal", 1.0, row.place) for each in self._tools.get(tool, ()))
 
     def _calls_in(self, row: Row) -> Iterator[Finding]:
-        """The entries whose calls a row makes, or all but one of them."""
+        """The entries whose calls a row has, or all but one of them."""
         made: dict[str, dict[int, int]] = defaultdict(dict)
         for call in calls_in(row, Names(self._calls)):
             for entry_id, number, expected in self._calls.get(name_key(call.name), ()):
@@ -207,7 +207,7 @@ def runs(spoken: Sequence[str], length: int) -> Iterator[tuple[str, ...]]:
 
 
 def within(part: Sequence[str], whole: Sequence[str]) -> bool:
-    """Whether the words are in the others, one after the other."""
+    """Whether the others contain the words in the same order."""
     return " " + " ".join(part) + " " in " " + " ".join(whole) + " "
 
 
@@ -249,7 +249,7 @@ def _expected(name: str, parameters: Mapping[str, Any]) -> Expected:
 
 
 def results_of(entry: Entry) -> Iterable[str]:
-    """What the expected calls of a conversation return."""
+    """The results of a conversation's expected calls."""
     from pytest_bfcl.checkers.state import executor_of
     from pytest_bfcl.failures import BenchmarkError
 

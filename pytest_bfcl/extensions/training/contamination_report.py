@@ -1,4 +1,4 @@
-"""What was found of a benchmark in training data: counts for people, lines for programs, a mark for runs."""
+"""Findings of a benchmark in training data: counts for users, lines for programs, a mark for runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.dataset.loading import DataSet
 
 GRAVE = ("question", "calls")
-"""What says that an entry was trained on; tools and results may come from elsewhere."""
+"""Kinds that mean training on an entry; tools and results may have other sources."""
 SHOWN = 10
 
 
@@ -30,7 +30,7 @@ class Report:
     rows_with: Counter[str] = field(default_factory=Counter)
 
     def take(self, findings: Iterable[Finding]) -> None:
-        """What one row holds."""
+        """The findings of one row."""
         self.rows += 1
         kinds = set()
         for found in findings:
@@ -42,7 +42,7 @@ class Report:
 
     @property
     def entries(self) -> int:
-        """Entries that were looked for."""
+        """Number of searched entries."""
         return sum(self.sizes.values())
 
     def contaminated(self) -> list[str]:
@@ -74,7 +74,7 @@ class Report:
         return [self.best[entry_id, kind] for kind in GRAVE if (entry_id, kind) in self.best]
 
     def to_json(self) -> Parsed:
-        """Everything, for programs."""
+        """All findings, for programs."""
         return {
             "rows": self.rows,
             "entries": self.entries,

@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print what was found; 1 when something was."""
+    """Print the findings; 1 if there are any."""
     from pytest_bfcl.extensions.training.contamination import Benchmark
     from pytest_bfcl.extensions.training.contamination_report import Report, as_split
     from pytest_bfcl.extensions.training.training_rows import files_of, rows_of

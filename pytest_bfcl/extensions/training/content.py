@@ -1,7 +1,7 @@
-"""What entries say, in one spelling: to find an entry again wherever a copy of it lies, and what is near it.
+"""The content of entries in one spelling, to find copies of an entry and similar entries.
 
-A file's place and an entry's id say nothing: both change when somebody copies. Texts are compared by their words, with
-case, punctuation, accents and white space left out.
+A file's place and an entry's id change in copies and do not count. Texts are compared by words, without case,
+punctuation, accents and white space.
 """
 
 from __future__ import annotations
@@ -20,18 +20,17 @@ from pytest_bfcl.json_types import Fields
 _WORD = re.compile(r"\w+")
 _WHOLE = re.compile(r"(?<=\d)\.0+(?!\d)")
 _LOOK_ALIKES = str.maketrans("аеорсухіјѕԁһԛԝькмтвнοανρτικυεγηχ", "aeopcyxijsdhqwbkmtbhoavptikueynx")
-"""Cyrillic and Greek letters → the Latin ones that look like them."""
+"""Cyrillic and Greek letters → similar Latin ones."""
 NEAR = 0.8
-"""Cosine of two questions' weighted words from which on one affects the other."""
+"""Cosine of two questions' weighted words from which one affects the other."""
 _COMMON = 0.1
-"""Share of all questions from which on a word carries no information."""
+"""Share of all questions from which a word has no information."""
 
 
 def words(text: str) -> tuple[str, ...]:
     """The words of a text in one spelling: letters and digits, no case, no accents.
 
-    HTML's escapes are read, invisible characters are left out, and letters of other scripts that look like Latin
-    ones are these.
+    HTML escapes are replaced, invisible characters removed, and similar letters of other scripts become Latin ones.
     """
     text = text[:1_000_000]
     if "&" in text:
@@ -44,18 +43,18 @@ def words(text: str) -> tuple[str, ...]:
 
 
 def turns_of(entry: Entry) -> list[str]:
-    """What the user says, turn by turn; turns without a message are left out."""
+    """The user's words, turn by turn; turns without a message are left out."""
     turns = ([str(message.get("content") or "") for message in turn if _is_users(message)] for turn in entry.question)
     return [text for said in turns if (text := "\n".join(said)).strip()]
 
 
 def sayings_of(entry: Entry) -> list[str]:
-    """What the user says, message by message: a turn may hold several, with replies between them."""
+    """The user's words, message by message: a turn may have several, with replies between them."""
     return [str(message.get("content") or "") for turn in entry.question for message in turn if _is_users(message)]
 
 
 def question_key(entry: Entry) -> str:
-    """Digest of the user's words, whatever is between them; empty where the user says nothing."""
+    """Digest of the user's words, ignoring other characters; empty without words."""
     spoken = words("\n".join(turns_of(entry)))
     return hashlib.sha256(" ".join(spoken).encode()).hexdigest() if spoken else ""
 
@@ -63,7 +62,7 @@ def question_key(entry: Entry) -> str:
 def near_pairs(texts: Sequence[str], least: float = NEAR) -> Iterator[tuple[int, int, float]]:
     """Pairs of places whose texts have a cosine of at least ``least``, words weighted by how rare they are.
 
-    Exact and the same everywhere: no sample, no hash, no model. Linear but for words that many texts share.
+    Exact and repeatable: no sample, no hash, no model. Linear except for words that many texts share.
     """
     vectors = weighted([words(text) for text in texts])
     postings: dict[str, list[tuple[int, float]]] = defaultdict(list)
@@ -77,7 +76,7 @@ def near_pairs(texts: Sequence[str], least: float = NEAR) -> Iterator[tuple[int,
 
 
 def weighted(spoken: Sequence[Sequence[str]]) -> list[Mapping[str, float]]:
-    """Unit vectors: a word's count times the logarithm of how rare it is; words that nearly all share are left out."""
+    """Unit vectors: a word's count times the logarithm of its rarity; words in nearly all texts are left out."""
     known = Counter(word for each in spoken for word in set(each))
     most = max(20.0, _COMMON * len(spoken))
     vectors: list[Mapping[str, float]] = []
@@ -90,7 +89,7 @@ def weighted(spoken: Sequence[Sequence[str]]) -> list[Mapping[str, float]]:
 
 
 def name_key(name: str) -> str:
-    """A function's name in one spelling, whatever separates its parts."""
+    """A function's name in one spelling, with any separator of its parts."""
     return " ".join(words(name))
 
 
@@ -100,7 +99,7 @@ def value_key(value: object) -> str:
 
 
 def document_key(document: Fields) -> str:
-    """A tool by its name and the names of its parameters."""
+    """A tool as its name and the names of its parameters."""
     parameters = document.get("parameters")
     properties = parameters.get("properties") if isinstance(parameters, dict) else None
     names: Iterable[str] = properties if isinstance(properties, dict) else ()

@@ -1,7 +1,7 @@
 """One entry as an environment: `Episode.reset` gives messages and tools, `Episode.step` takes a reply.
 
-An episode is a conversation of the judge (`pytest_bfcl.judging`) that gives rewards, so a policy trained here is used
-and judged as in a run. No request goes to a model.
+An episode is a conversation of the judge (`pytest_bfcl.judging`) with rewards, so a policy is trained under the
+conditions of a run. No request goes to a model.
 """
 
 from __future__ import annotations
@@ -29,20 +29,19 @@ if TYPE_CHECKING:
 
 
 class Opening(NamedTuple):
-    """What a policy gets first: chat messages, and tools in the OpenAI shape (none in prompting mode)."""
+    """The start of an episode: chat messages, and tools in the OpenAI shape (none in prompting mode)."""
 
     messages: list[Message]
     tools: list[Parsed]
 
 
 class StepResult(NamedTuple):
-    """What a reply led to.
+    """The result of a reply.
 
-    ``observations``: the messages after the reply, to be appended to the conversation: results of calls, the user's
-    next turn, the hand-over of held-out functions (then `Episode.tools` has grown). ``reward``: what this reply earned.
-    Graded (``partial``), a reply that ends a user turn earns the turn's share of the conversation; the verdict comes
-    with the last reply. All rewards of an episode add up to `Episode.reward`. ``user_turn``: the zero-based user turn
-    that the next reply belongs to.
+    ``observations``: the messages to append after the reply: results of calls, the user's next turn, or held-out
+    functions (then `Episode.tools` has more). ``reward``: the reward of this reply. Graded (``partial``), a reply that
+    ends a user turn earns the turn's share of the conversation; the verdict comes with the last reply. All rewards of
+    an episode add up to `Episode.reward`. ``user_turn``: the zero-based user turn of the next reply.
     """
 
     observations: list[Message]
@@ -55,16 +54,15 @@ class Episode(Conversation):
     """One entry, played by a policy; see the module.
 
     Args:
-        entry: An `Entry`, or a mapping as `pytest_bfcl.rewards.reward` takes it.
+        entry: An `Entry`, or a mapping as for `pytest_bfcl.rewards.reward`.
         rules: ``official`` or ``corrected``.
         partial: The graded reward, turn by turn, instead of 1.0 or 0.0 at the end.
-        call_cost: What calls beyond need cost the graded reward (`.grades`); 0 for nothing.
-        snapshots: Where write stages of memory entries leave what their questions read; share one among a chain's
-            episodes (`HeldSnapshots`).
-        underscore_names: Whether names go over the wire with dots replaced; default: with native calls, as in `tools`.
+        call_cost: The cost of unneeded calls in the graded reward (`.grades`); 0 for none. snapshots: Memories from
+            write stages for their questions; share one among a chain's episodes (`HeldSnapshots`). underscore_names:
+            Whether names are sent with dots replaced; default: with native calls, as in `tools`.
 
-    The other arguments are those of `Conversation`. An episode begins when it is made; `reset` begins it again. Raises
-    `UsageError` for unknown options and for entries on a user's MCP server, `HarnessError` for an entry that is none.
+    The other arguments are those of `Conversation`. A new episode has begun; `reset` begins it again. Raises
+    `UsageError` for unknown options and for entries on a user's MCP server, `HarnessError` for an invalid entry.
     """
 
     def __init__(
@@ -103,17 +101,17 @@ class Episode(Conversation):
     # -- playing -------------------------------------------------------------------------------------------------
 
     def reset(self) -> Opening:
-        """Begin (again): fresh simulators, the first user turn. Raises `HarnessError` when the entry's data is bad."""
+        """Begin (again): new simulators, the first user turn. Raises `HarnessError` for invalid data of the entry."""
         if self._heard:
             self._begin()
         return Opening(self.messages, self.tools)
 
     def step(self, reply: object) -> StepResult:
-        """Take one reply: text, calls, or what an SDK returned (`pytest_bfcl.replies.read_reply`).
+        """Take one reply: text, calls, or an SDK's object (`pytest_bfcl.replies.read_reply`).
 
-        Never raises for what a model wrote. Raises `UnknownEnding` for a reply that its server broke off, which earns
-        nothing and may be sampled again; `UsageError` when the episode is over or the reply has no known shape,
-        `HarnessError` when the entry cannot be judged.
+        Never raises for a model's text. Raises `UnknownEnding` for a reply that its server cut off, which earns nothing
+        and may be sampled again; `UsageError` if the episode has ended or the reply has an unknown shape,
+        `HarnessError` if the entry cannot be judged.
         """
         if self.done:
             raise UsageError(f"the episode of {self.entry.id} has ended: call reset()")
@@ -126,7 +124,7 @@ class Episode(Conversation):
         return StepResult(observations, self.done, earned, self.user_turn)
 
     def _newly_earned(self) -> float:
-        """What the turns that have ended earn beyond what was given for them before."""
+        """The reward of the ended turns that was not given yet."""
         before, self._earned = self._earned, self.reward if self.done else self._so_far()
         return self._earned - before
 
@@ -146,12 +144,12 @@ class Episode(Conversation):
 
     @property
     def functions(self) -> list[FunctionDoc]:
-        """The function documents behind `tools`, in the benchmark's types; empty in prompting mode."""
+        """The function documents of `tools`, in the benchmark's types; empty in prompting mode."""
         return list(self._dialogue.functions) if self.mode == "fc" else []
 
     @property
     def user_turn(self) -> int:
-        """The zero-based user turn that the next reply belongs to, or the last one."""
+        """The zero-based user turn of the next reply, or the last one."""
         return self.turn
 
     @property
@@ -168,12 +166,13 @@ class Episode(Conversation):
 
     @property
     def earned(self) -> float:
-        """The rewards of all steps so far together; at the end `reward`."""
+        """The sum of all steps' rewards so far; at the end `reward`."""
         return self._earned
 
     @property
     def verdict(self) -> float:
-        """1.0 or 0.0 under the rules, as a run judges; 0.0 until the end. Write stages, never scored, give 1.0."""
+        """1.0 or 0.0 under the rules, judged as in a run; 0.0 until the end. Write stages, which are never scored, give
+        1.0."""
         if not self.done:
             return 0.0
         if self._verdict is None:

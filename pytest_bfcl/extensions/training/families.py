@@ -1,18 +1,18 @@
-"""Families: entries so much alike that training on one affects the other; a split never parts them.
+"""Families: entries so similar that training on one affects the other; a split never divides them.
 
-Two entries are of one family when they share a trait, or are linked by entries that do (connected components):
+Two entries are in one family if they share a trait, or are linked by entries that do (connected components):
 
-- a *base*: the configurations of one format-sensitivity entry; in the official data, where numbers say it, multi-turn
-  entries of one number (base, missing function, missing parameter, long context, composite) and web questions of one;
-- a *source*: official live entries of one category with one middle number, that of the documents they came from;
-- a *scenario*: memory questions about one scenario, whatever the backend; multi-turn entries that begin in one state;
+- a *base*: the configurations of one format-sensitivity entry; in the official data, multi-turn entries of one number
+  (base, missing function, missing parameter, long context, composite) and web questions of one number;
+- a *source*: official live entries of one category with the same middle number, which stands for their documents;
+- a *scenario*: memory questions about one scenario, with any backend; multi-turn entries that begin in one state;
 - a *question*: the same words of the user, in all turns;
 - a *function*: documents of one name (dots and letter case aside) with the same parameters.
 
-The functions of simulated systems, memories and web tools are no trait: every such entry has them, as all have English.
-``strict`` makes them one, and lets a function's name alone decide; then few families are left. Between the two lies
-``content``, which ``strict`` holds, too: families whose questions are nearly the same
-(`content.near_pairs`), or of whose conversations one makes all calls of the other, are one.
+The functions of simulated systems, memories and web tools are no trait, because every such entry has them. ``strict``
+makes them one, and a function's name alone decides; then few families are left. ``content``, which ``strict`` includes,
+joins families with nearly equal questions (`content.near_pairs`), and those where one conversation has all calls of the
+other.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ def families(entries: Iterable[Entry], by: By = "family") -> list[list[str]]:
 
 
 def alike(entries: Sequence[Entry]) -> Iterator[tuple[Entry, Entry]]:
-    """Pairs of entries of which one reveals the other: by the user's words, or by the expected calls."""
+    """Pairs of entries where one reveals the other, by the user's words or by the expected calls."""
     for one, other, _ in near_pairs(["\n".join(turns_of(entry)) for entry in entries]):
         yield entries[one], entries[other]
     yield from _within(entries)
 
 
 def _within(entries: Sequence[Entry]) -> Iterator[tuple[Entry, Entry]]:
-    """Pairs of conversations of which one makes every call of the other, and the other at least two."""
+    """Pairs of conversations where one has every call of the other, which has at least two."""
     made = {
         number: Counter(str(call) for turn in entry.possible_answer or () for call in turn)
         for number, entry in enumerate(entries) if entry.row.checker == "state"
@@ -72,7 +72,7 @@ def _within(entries: Sequence[Entry]) -> Iterator[tuple[Entry, Entry]]:
 
 
 def traits(entry: Entry, by: By = "family") -> Iterator[Trait]:
-    """What an entry shares with others of its family."""
+    """The traits of an entry."""
     row, number = entry.row, entry.id.rpartition("_")[2]
     if entry.config is not None:
         yield "entry", original_id(entry.id)

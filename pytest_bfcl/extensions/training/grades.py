@@ -1,20 +1,20 @@
 """Graded rewards of conversations whose calls are executed: credit turn by turn, for state and for response.
 
-The official verdict is all or nothing over the whole conversation, and calls that are made again and again may pass.
-Grades say how near a wrong one came and what extra calls cost. The scale is fixed. A valid conversation without
-such calls is 1.0, a wrong one at most `MOST_PARTIAL`:
+The official verdict is all or nothing over the whole conversation, and repeated calls may pass. Grades measure how
+close a wrong conversation is, and the cost of extra calls. The scale is fixed. A valid conversation without such calls
+is 1.0, a wrong one at most `MOST_PARTIAL`:
 
-- A turn with expected calls is worth 1.0 when the official rule finds nothing wrong with it, looked at for itself;
-  else `MOST_PARTIAL` times the mean of its shares of state and response. A turn without any call is worth 0.
-- Calls beyond the ground truth's number cost, and so do those that only a later turn asks for. A turn is divided by the
-  square of 1 + ``call_cost`` times the calls too many for each expected one, right or wrong, without a floor. With a
-  ``call_cost`` of 0 a right turn is worth 1.0 whatever it called.
-- *state*: of the classes that the turn's expected calls write to, or that differ, the share that is as it should be;
-  ``None`` when there is no such class: leaving other classes alone earns nothing.
-- *response*: share of the turn's expected results that were obtained by then.
-- Quiet turns, without expected calls: one with a call is worth 0. Where a value or a function is missing, asking is
+- A turn with expected calls is worth 1.0 if the official rule passes it on its own; else `MOST_PARTIAL` times the mean
+  of its shares of state and response. A turn without any call is worth 0.
+- Calls beyond the ground truth's number cost, and so do those that only a later turn needs. A turn is divided by the
+  square of 1 + ``call_cost`` times the extra calls for each expected one, right or wrong, without a floor. With a
+  ``call_cost`` of 0 a right turn is worth 1.0 with any calls.
+- *state*: of the classes that the turn's expected calls write to, or that differ, the share with the right state;
+  ``None`` without such a class, because unchanged other classes earn nothing.
+- *response*: share of the turn's expected results obtained by its end.
+- Quiet turns, without expected calls: one with a call is worth 0. If a value or a function is missing, a question is
   worth as much as the turn that it makes possible, and silence nothing; other quiet turns without a call do not count.
-- The conversation is worth the mean of its turns; turns never reached, or ended by the step limit, are worth 0.
+- The conversation is worth the mean of its turns; turns that were not reached, or ended by the step limit, are worth 0.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ if TYPE_CHECKING:
 
 
 MOST_PARTIAL = 0.9
-"""The most that something wrong earns, in every kind of entry."""
+"""The largest grade of anything wrong, in every kind of entry."""
 ASKING = 3
-"""Words that may ask for something without a question mark."""
+"""Words that may form a question without a question mark."""
 CALL_COST = 1.0
-"""At this cost a turn whose every call is made twice is worth a quarter."""
+"""At this cost a turn with every call made twice is worth a quarter."""
 
 
 class TurnGrade(NamedTuple):
     """One user turn, all numbers in [0, 1].
 
-    ``score`` is ``None`` for turns that do not count, ``state`` and ``response`` where there is nothing to compare.
+    ``score`` is ``None`` for turns that do not count, ``state`` and ``response`` if there is nothing to compare.
     """
 
     turn: int
@@ -61,7 +61,7 @@ class Grades(NamedTuple):
 def grades_of(entry: Entry, transcript: Transcript, *, valid: bool, call_cost: float = CALL_COST) -> Grades:
     """The grades of a conversation about a multi-turn entry; ``valid`` is its verdict. Raises `HarnessError`.
 
-    A conversation that is still in progress is graded as if the model stopped here.
+    A conversation in progress is graded as if the model stopped here.
     """
     record = replay(entry, transcript, shares=True)
     due = [Counter(map(_call, turn.expected)) for turn in record.turns]
@@ -82,20 +82,20 @@ def grades_of(entry: Entry, transcript: Transcript, *, valid: bool, call_cost: f
 
 
 def _asked(transcript: Transcript, number: int) -> bool:
-    """Whether a turn's words may ask for something; one that was only judged, without any reply, is taken to."""
+    """Whether a turn's words may be a question; a turn that was only judged, without any reply, counts as one."""
     steps = transcript.turns[number].steps
     said = [step.reply.text or "" for step in steps]
     return not steps or any("?" in text or len(text.split()) >= ASKING for text in said)
 
 
 def _early(turn: TurnRecord, due: Counter[str], later: list[Counter[str]]) -> int:
-    """How many calls of a turn belong to a later one only."""
+    """How many calls of a turn belong only to a later one."""
     beyond = Counter(_call(text) for step in turn.made for text in step) - due
     return sum((beyond & sum(later, Counter())).values())
 
 
 def _call(text: str) -> str:
-    """A call however its arguments are ordered."""
+    """A call with its arguments in a fixed order."""
     try:
         call = split_call(text)
     except CallRefused:

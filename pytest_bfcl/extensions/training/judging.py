@@ -1,6 +1,6 @@
-"""Files of rollouts judged piece by piece, verdicts by model: what one process, or each worker of a cluster, does.
+"""Judges files of rollouts in pieces, in one process or on each worker of a cluster; verdicts by model.
 
-Verdicts of a `Piece` go to ``<out>/model=<name>/<piece>.jsonl``, written again when it is judged again.
+Verdicts of a `Piece` go to ``<out>/model=<name>/<piece>.jsonl``, rewritten if it is judged again.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ if TYPE_CHECKING:
     from pytest_bfcl.transcript import Mode
 
 NAMELESS = "unknown"
-"""The folder of verdicts on lines that name no model."""
+"""The folder of verdicts on lines without a model."""
 MOST_FOLDERS = 500
-"""Models of one piece that get a folder, each an open file; those of others are with the nameless."""
+"""Most models of one piece with their own folder, each an open file; others share that of lines without a model."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judging:
-    """How lines are judged (see `pytest_bfcl.rescoring.score_lines`), and where verdicts go.
+    """How lines are judged (see `pytest_bfcl.rescoring.score_lines`), and where verdicts are written.
 
-    ``data_sha256``: the digest that the data must have wherever lines are judged, empty where any will do.
+    ``data_sha256``: the required digest of the data, empty for any.
     """
 
     out: str
@@ -55,12 +55,12 @@ class Judging:
     names: Names = "auto"
 
     def pinned(self) -> Judging:
-        """The same, with the digest of the data as it is here; lines that bring their question need no data."""
+        """The same with the digest of the data here; lines with their own entries need no data."""
         data = self.opened()
         return self if isinstance(data, str) else replace(self, data_sha256=data.sha256)
 
     def opened(self) -> DataSet | str:
-        """The data, or its name where it cannot be opened. Raises `UsageError` where it is not the same."""
+        """The data, or its name if it cannot be opened. Raises `UsageError` for other data."""
         try:
             data = _opened(self.data)
         except UsageError as error:
@@ -74,7 +74,7 @@ class Judging:
 
 @lru_cache(maxsize=1)
 def _opened(choice: str) -> DataSet:
-    """Data that one process judges many pieces by."""
+    """Data with which one process judges many pieces."""
     return open_data(choice)
 
 
@@ -87,13 +87,13 @@ class Tally(NamedTuple):
     errors: int
     first_error: str
     found_out: tuple[str, ...] = ()
-    """What calls proved about how lines are read (`pytest_bfcl.runs.readings`)."""
+    """What calls proved about the reading of lines (`pytest_bfcl.runs.readings`)."""
 
 
 def judged_here(pieces: Sequence[Piece], how: Judging, processes: int = 1) -> Iterator[Tally]:
-    """Judge all pieces on this machine; a tally as each is done, in no order with several processes.
+    """Judge all pieces on this machine; a tally after each, in no fixed order with several processes.
 
-    Raises `UsageError` where no line can be judged, `HarnessError` when a process is lost (memory, a signal).
+    Raises `UsageError` if no line can be judged, `HarnessError` if a process is lost (memory, a signal).
     """
     if processes == 1:
         yield from (judge_piece(piece, how) for piece in counted(pieces, map(lines_in, pieces)))
@@ -118,7 +118,7 @@ def _end_at_interrupt() -> None:
 
 
 def judge_piece(piece: Piece, how: Judging) -> Tally:
-    """Judge every line of a piece and write the verdicts. Raises `UsageError` where no line can be judged."""
+    """Judge every line of a piece and write the verdicts. Raises `UsageError` if no line can be judged."""
     names: deque[str] = deque()
     folders: dict[str, str] = {}
     lines = valid = errors = 0
@@ -141,7 +141,7 @@ def judge_piece(piece: Piece, how: Judging) -> Tally:
 
 
 def _lines_with_models(lines: Iterator[Any], names: deque[str], folders: dict[str, str]) -> Iterator[Any]:
-    """The lines, parsed where they can be; the model of each is put aside, its folder looked up in ``folders``."""
+    """The lines, parsed if possible; each one's model is stored, with its folder from ``folders``."""
     for line in lines:
         if isinstance(line, bytes) and not line.strip():
             yield line
@@ -165,7 +165,7 @@ def _folder(model: str, folders: dict[str, str]) -> str:
 
 
 class _Verdicts:
-    """One piece's files of verdicts, one a model; they appear when the piece is done."""
+    """One piece's files of verdicts, one a model; they appear when the piece is complete."""
 
     def __init__(self, out: str, name: str) -> None:
         self._out = Path(out)

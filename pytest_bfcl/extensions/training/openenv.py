@@ -5,9 +5,9 @@
         found = env.reset(entry_id="multi_turn_base_0")
         found = env.step(openenv.EntryAction(text="[cd(folder='x')]"))
 
-A WebSocket is its own session. Over plain HTTP name an ``episode_id`` in ``/reset`` and ``/step``. Clients
-may choose among the server's entries and nothing else: no path, no data, no option is theirs, and what they send is
-bounded. Their mistakes come back as ``error``; they end no session.
+Each WebSocket is a session. Over plain HTTP name an ``episode_id`` in ``/reset`` and ``/step``. Clients can only select
+among the server's entries, and cannot set paths, data or options. The size of their messages is limited. Their mistakes
+are returned as ``error`` and end no session.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class EntryCall(BaseModel):
 
     name: str = Field(max_length=1000)
     arguments: str = Field(default="{}", max_length=MAX_TEXT)
-    """JSON, as the policy wrote it."""
+    """JSON text, as the policy wrote it."""
 
 
 class EntryAction(Action):  # type: ignore[misc]
@@ -61,7 +61,7 @@ class EntryAction(Action):  # type: ignore[misc]
 
 
 class EntryObservation(Observation):  # type: ignore[misc]
-    """What a reply led to: new messages, the tools offered now, the turn; ``error`` for a mistake of the client."""
+    """The result of a reply: new messages, the offered tools, the turn; ``error`` for a mistake of the client."""
 
     messages: list[dict[str, Any]] = Field(default_factory=list)
     tools: list[dict[str, Any]] = Field(default_factory=list)
@@ -70,7 +70,7 @@ class EntryObservation(Observation):  # type: ignore[misc]
 
 
 class EntryState(State):  # type: ignore[misc]
-    """Where an episode is."""
+    """The state of an episode."""
 
     entry_id: str | None = None
     category: str | None = None
@@ -80,7 +80,7 @@ class EntryState(State):  # type: ignore[misc]
 
 
 class _Played:
-    """One episode under way."""
+    """One episode in progress."""
 
     def __init__(self, episode: Episode) -> None:
         self.episode = episode
@@ -90,7 +90,7 @@ class _Played:
 
 
 class Episodes:
-    """The episodes of all sessions, at most ``limit``: the one without a step for longest makes room."""
+    """The episodes of all sessions, at most ``limit``: the one with the oldest step is replaced."""
 
     def __init__(self, tasks: Tasks, limit: int) -> None:
         self.tasks = tasks
@@ -104,7 +104,7 @@ class Episodes:
         return len(self._played)
 
     def begin(self, name: str, entry_id: str | None, seed: int | None) -> _Played:
-        """A new episode under a name, in place of the one it had. Raises `LookupError` for an unknown entry."""
+        """A new episode under a name; it replaces an older one. Raises `LookupError` for an unknown entry."""
         played = _Played(self.tasks.episode(self._chosen(entry_id, seed)))
         played.episode.reset()
         with self._lock:
@@ -125,7 +125,7 @@ class Episodes:
         return played
 
     def end(self, name: str) -> None:
-        """Forget an episode; one that is not known is no mistake."""
+        """Forget an episode; an unknown name is no mistake."""
         with self._lock:
             self._played.pop(name, None)
 
@@ -153,7 +153,7 @@ class EntryEnvironment(Environment[EntryAction, EntryObservation, EntryState]): 
     def reset(
         self, seed: int | None = None, episode_id: str | None = None, entry_id: str | None = None, **_: Any
     ) -> EntryObservation:
-        """Begin an entry: the one named, that of a seed, or the next."""
+        """Begin an entry: the named one, that of a seed, or the next."""
         self._name = _short_text(episode_id) or self._own
         try:
             played = self._episodes.begin(self._name, entry_id if isinstance(entry_id, str) else None, _seed(seed))
@@ -165,7 +165,7 @@ class EntryEnvironment(Environment[EntryAction, EntryObservation, EntryState]): 
     def step(
         self, action: EntryAction, timeout_s: float | None = None, episode_id: str | None = None, **_: Any
     ) -> EntryObservation:
-        """Take a reply. Never raises for what a policy wrote."""
+        """Take a reply. Never raises for a policy's text."""
         played = self._episodes.find(_short_text(episode_id) or self._name)
         if played is None:
             return _mistake("no episode has begun here: reset first; over plain HTTP name its episode_id in both")
@@ -191,7 +191,7 @@ class EntryEnvironment(Environment[EntryAction, EntryObservation, EntryState]): 
 
     @property
     def state(self) -> EntryState:
-        """Where this session's episode is."""
+        """The state of this session's episode."""
         played = self._episodes.find(self._name)
         if played is None:
             return EntryState()
@@ -207,12 +207,12 @@ class EntryEnvironment(Environment[EntryAction, EntryObservation, EntryState]): 
         )
 
     def close(self) -> None:
-        """Forget the session's own episode; those with a name stay for the next request."""
+        """Forget the session's own episode; named ones stay for the next request."""
         self._episodes.end(self._own)
 
 
 def server(tasks: Tasks, *, sessions: int = 64, episodes: int = 1024) -> Any:
-    """The server as an ASGI application, for uvicorn; ``sessions`` are WebSockets at a time."""
+    """The server as an ASGI application, for uvicorn; ``sessions``: WebSockets at a time."""
     held = Episodes(tasks, episodes)
     limits = ConcurrencyConfig(max_concurrent_envs=sessions, session_timeout=IDLE_S)
     app = create_fastapi_app(lambda: EntryEnvironment(held), EntryAction, EntryObservation, concurrency_config=limits)
@@ -221,7 +221,7 @@ def server(tasks: Tasks, *, sessions: int = 64, episodes: int = 1024) -> Any:
 
 
 class _Bounded:
-    """Refuses bodies of more than `MAX_BODY` bytes while they arrive; WebSockets are bounded by the server."""
+    """Refuses bodies of more than `MAX_BODY` bytes on arrival; the server limits WebSockets."""
 
     def __init__(self, app: Any) -> None:
         self.app = app

@@ -1,4 +1,4 @@
-"""Files of rollouts, read in pieces: stretches of JSON-lines files, compressed files, row groups of Parquet files.
+"""Files of rollouts in pieces: parts of JSON-lines files, compressed files, row groups of Parquet files.
 
 A piece is read line by line, so memory does not grow with files.
 """
@@ -23,11 +23,11 @@ from pytest_bfcl.runs.result_line import ReplayLine
 from pytest_bfcl.runs.snapshots import folder_name
 
 STRETCH = 64 * 1024 * 1024
-"""Bytes of a file that are one piece; row groups are as they are, small ones together."""
+"""Bytes of a file in one piece; row groups stay whole, small ones together."""
 BATCH = 256
-"""Rows of a Parquet file that are objects at a time."""
+"""Rows of a Parquet file that are converted to objects at a time."""
 AS_JSON = "_json"
-"""A column of texts, ``output_json`` for instance, has the field as JSON: Parquet takes one type a column."""
+"""A column of texts such as ``output_json`` has the field as JSON, because Parquet needs one type a column."""
 
 
 class Piece(NamedTuple):
@@ -41,15 +41,15 @@ class Piece(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Its own file name for its verdicts."""
+        """The file name of its verdicts."""
         digest = hashlib.sha256(self.path.encode("utf-8", "surrogatepass")).hexdigest()[:10]
         return f"{folder_name(Path(self.path).name)[:60]}-{digest}-{self.start:012d}"
 
 
 def pieces_of(paths: Sequence[str]) -> list[Piece]:
-    """The pieces of files, globs and folders of files, in their order, lines not counted yet (`counted`).
+    """The pieces of files, globs and folders of files, in order, lines not counted yet (`counted`).
 
-    Raises `UsageError` for a path that names nothing.
+    Raises `UsageError` for a path without files.
     """
     found: list[Piece] = []
     for path in (each for text in paths for each in _files(text)):
@@ -81,7 +81,7 @@ def _files(text: str) -> list[str]:
 
 
 def lines_in(piece: Piece) -> int:
-    """How many lines begin in a piece of JSON lines, or rows in row groups."""
+    """How many lines begin in a piece of JSON lines, or the rows in row groups."""
     if piece.kind == "parquet":
         told = _opened(piece.path).metadata
         return sum(int(told.row_group(group).num_rows) for group in range(piece.start, piece.end))
@@ -109,7 +109,7 @@ def lines_of(piece: Piece) -> Iterator[Any]:
 
 
 def _stretch(piece: Piece) -> Iterator[bytes]:
-    """The lines that begin in a stretch; the last one may end beyond it."""
+    """The lines that begin in a part; the last one may end after it."""
     with open(piece.path, "rb") as file:
         if piece.start:
             file.seek(piece.start - 1)
@@ -145,7 +145,7 @@ def _is_packed(path: str) -> bool:
 
 
 def _rows(piece: Piece) -> Iterator[Parsed]:
-    """The rows of row groups as replay lines. Only columns of replay lines are read: others may be large."""
+    """The rows of row groups as replay lines. Only columns of replay lines are read, because others may be large."""
     file = _opened(piece.path)
     known = ReplayLine.__annotations__
     columns = [name for name in file.schema_arrow.names if name.removesuffix(AS_JSON) in known]
@@ -172,14 +172,14 @@ def _line_of(row: Parsed) -> Parsed:
 
 
 def _filled(value: Any) -> Any:
-    """A value without what is null in objects: Arrow gives every object of a column the fields of all."""
+    """A value without nulls in objects, because Arrow gives every object of a column the fields of all."""
     if isinstance(value, dict):
         return {name: _filled(inner) for name, inner in value.items() if inner is not None}
     return [_filled(inner) for inner in value] if isinstance(value, list) else value
 
 
 def _groups(path: str) -> Iterator[tuple[int, int]]:
-    """Stretches of row groups, small ones together."""
+    """Groups of consecutive row groups, small ones together."""
     told = _opened(path).metadata
     start = size = 0
     for group in range(told.num_row_groups):
@@ -192,7 +192,7 @@ def _groups(path: str) -> Iterator[tuple[int, int]]:
 
 
 def _opened(path: str) -> Any:
-    """A Parquet file that is read as it is asked for. Raises `UsageError` for one that cannot be read."""
+    """A Parquet file that is read on access. Raises `UsageError` for one that cannot be read."""
     from pytest_bfcl.extras import require
 
     require("tables", "reading Parquet files")

@@ -3,15 +3,14 @@
 Strict by default: 1.0 for a valid answer, else 0.0. With ``partial=True`` a wrong answer earns part of it, by this
 fixed scale (a valid answer is always 1.0, a wrong one at most `MOST_PARTIAL`):
 
-- each expected call that is made earns up to its share of 0.9. A tenth is for its function, the rest for the share
-  of its expected parameters whose value is among the acceptable ones, to the fourth power. So what everyone gets
-  right (a default left out, the one obvious value) earns little. What may be left out, and is, counts on neither side;
-- all of it times the square of expected/made when more calls were made than expected, so that flooding does not pay.
+- each expected call in the output earns up to its share of 0.9. A tenth is for its function, the rest for the share of
+  its expected parameters with an acceptable value, to the fourth power. So easy parameters (an omitted default, the
+  only obvious value) earn little. Omitted optional parameters do not count;
+- all of it times the square of expected/made if more calls were made than expected, so that flooding does not pay.
 
-Multi-turn conversations are graded turn by turn, for state and response, and calls beyond need cost
-(`.grades`). Entries that
-expect no call, relevance entries, executed calls of retired categories, and answers of memory and web entries are right
-or wrong.
+Multi-turn conversations are graded turn by turn, for state and response, and unneeded calls cost (`.grades`). Entries
+that expect no call, relevance entries, executed calls of retired categories, and answers of memory and web entries are
+right or wrong.
 """
 
 from __future__ import annotations
@@ -38,11 +37,11 @@ if TYPE_CHECKING:
 __all__ = ["MOST_PARTIAL", "batch_rewards", "compute_score", "reward", "reward_function"]
 
 NAMED = 0.1
-"""What the right function earns of a call's share, whatever its arguments are."""
+"""The right function's part of a call's share, with any arguments."""
 READ_BY = ("mode", "decoder", "think", "names")
-"""Columns of a row that say how a reply is written; ``names`` with ``dots`` or ``underscores``."""
+"""Columns of a row that say how a reply is written; ``names`` is ``dots`` or ``underscores``."""
 MOST_CALLS = 64
-"""Calls of one output that are looked at for partial credit; the benchmark expects at most 8."""
+"""Most calls of one output that are graded; the benchmark expects at most 8."""
 
 
 def reward(
@@ -61,21 +60,20 @@ def reward(
     """The reward of one output for one entry.
 
     Args:
-        entry: An `Entry`, or a mapping with ``function`` and ``possible_answer`` (and what else an entry has; ``id``
+        entry: An `Entry`, or a mapping with ``function`` and ``possible_answer`` (and other fields of an entry; ``id``
             and ``category`` default to those of a Python entry whose rule fits the number of functions and calls).
-        output: What `pytest_bfcl.replies.read_reply` reads (text, calls, messages, completions and objects of common
-            libraries, a rollout's list of messages), or a `Transcript`.
+            output: Any shape that `pytest_bfcl.replies.read_reply` reads (text, calls, messages, completions and
+            objects of common libraries, a rollout's list of messages), or a `Transcript`.
         rules: ``official`` or ``corrected``.
         mode: How the calls are written; default: ``fc`` for native calls, else ``prompt``.
-        underscore_names: Names went over the wire with dots replaced; default: as the called names prove.
+        underscore_names: Names were sent with dots replaced; default: by the called names.
         partial: Graded instead of strict, see the module.
-        call_cost: What calls beyond need cost a graded conversation (`.grades`); 0 for nothing.
-        decoder: The format of calls written in texts (`pytest_bfcl.formats`), whatever the mode.
+        call_cost: The cost of unneeded calls in a graded conversation (`.grades`); 0 for none. decoder: The format of
+            calls in texts (`pytest_bfcl.formats`), in any mode.
         think: Thoughts in a text: ``auto`` as the decoder's family does, ``strip``, ``keep``.
-        services: What calls of executable entries reach; give one that is kept open, or each call makes its own.
-
-    Never raises for what a model wrote. Raises `HarnessError` when the entry cannot be judged and `UsageError` when the
-    output has no known shape: neither must look like a bad policy.
+        services: The services of executable entries' calls; pass an open one, or each call makes its own. Never raises
+            for a model's text. Raises `HarnessError` if the entry cannot be judged and `UsageError` if the output has
+            an unknown shape, because neither is the policy's failure.
     """
     from pytest_bfcl.checkers import judge
     from pytest_bfcl.conversation.services import Services, is_executed
@@ -104,7 +102,7 @@ def reward(
 
 
 def batch_rewards(entries: Sequence[Entry | Fields], outputs: Sequence[Any], **options: Any) -> list[float]:
-    """`reward` of every pair; raises `ValueError` when the lengths differ."""
+    """`reward` of every pair. Raises `ValueError` if the lengths differ."""
     return [reward(entry, output, **options) for entry, output in zip(entries, outputs, strict=True)]
 
 
@@ -115,9 +113,8 @@ def reward_function(
 
     The result is called as ``f(completions=[...], entry_id=[...])`` with ``entries`` to look ids up in (for instance
     ``open_data("official").entry``), or without them as ``f(completions=[...], function=[...],
-    possible_answer=[...])``, columns holding lists or JSON texts. `READ_BY` columns say how a
-    reply is read; options must not contradict them. A completion is text, a message, or a list of
-    messages (the last one counts).
+    possible_answer=[...])``, columns holding lists or JSON texts. The columns `READ_BY` say how a reply is read;
+    options must not contradict them. A completion is text, a message, or a list of messages (the last one counts).
     """
 
     def bfcl_reward(
@@ -132,7 +129,7 @@ def reward_function(
 
 
 def read_by(row: Fields, options: Fields) -> Parsed:
-    """The options with those of `READ_BY` that a row says. Raises `UsageError` where both say one, and differ."""
+    """The options with the row's values of `READ_BY`. Raises `UsageError` if both set one differently."""
     settled = dict(options)
     for name in READ_BY:
         said, given = row.get(name), options.get(name)
@@ -145,13 +142,13 @@ def read_by(row: Fields, options: Fields) -> Parsed:
 
 
 def refuse_unreadable(mode: Mode, decoder: str | None) -> None:
-    """Raise `UsageError` where a policy's text could never hold a call: native mode without a decoder."""
+    """Raise `UsageError` if a policy's text could never contain a call: native mode without a decoder."""
     if mode == "fc" and decoder is None:
         raise UsageError("a text in mode='fc' needs decoder=…: without one no call is ever found in it")
 
 
 def _row_reward(entry: Entry | Fields, completion: object, row: Fields, options: Fields) -> float:
-    """The reward of one row, read as the row says."""
+    """The reward of one row, read by its columns."""
     settled = read_by(row, options)
     if isinstance(completion, str) and row.get("mode"):
         refuse_unreadable(settled["mode"], settled.get("decoder"))
@@ -165,8 +162,8 @@ def compute_score(
     """One completion in the signature verl calls custom rewards with.
 
     ``ground_truth`` is the entry: a mapping or its JSON text with ``function`` and ``possible_answer``. It may be the
-    possible answer alone; then ``extra_info`` holds the rest of the entry. Nothing in ``extra_info`` changes an entry
-    that has its functions, and columns that no entry has are left alone. ``data_source`` is not used.
+    possible answer alone; then ``extra_info`` holds the rest of the entry. ``extra_info`` never changes an entry that
+    has its functions, and unknown columns are ignored. ``data_source`` is not used.
     """
     given = unpacked(ground_truth)
     if not isinstance(given, Mapping) or not any(name in given for name in ("function", "possible_answer", "category")):
@@ -179,9 +176,8 @@ def compute_score(
 def as_transcript(
     entry: Entry, output: object, *, mode: Mode | None = None, underscore_names: bool | None = None
 ) -> Transcript:
-    """An output as the single reply of a conversation; a transcript passes through. Raises `UsageError`.
-
-    Native calls prove the mode, called names the spelling, where neither is given.
+    """An output as the single reply of a conversation; a transcript is unchanged. Raises `UsageError`. By default
+    native calls prove the mode, and called names the spelling.
     """
     if isinstance(output, Transcript):
         return output
@@ -245,7 +241,7 @@ def _partial(entry: Entry, transcript: Transcript, rules: str) -> float:
 def _paired_shares(
     entry: Entry, transcript: Transcript, expected: Sequence[Any], made: Sequence[Call], rules: str
 ) -> list[float]:
-    """The share of right parameters of each expected call that finds a made one of its name; best pairs first."""
+    """The share of right parameters for each expected call with a call of its name; best pairs first."""
     pairs = []
     for place, answer in enumerate(expected):
         (name, parameters), *_ = answer.items()
@@ -273,7 +269,7 @@ def _parameter_share(
 ) -> float:
     """Share of the expected parameters with an acceptable value; each is judged alone, by the checkers' own rules.
 
-    Parameters that were not requested count as wrong ones; those rightly left out do not count.
+    Unexpected parameters count as wrong; correctly omitted ones do not count.
     """
     arguments = call.arguments
     document = next((doc for doc in entry.function if doc.get("name") == name), None)
@@ -302,7 +298,7 @@ class _Alone:
         return isinstance(allowed, list) and "" in allowed and key not in required
 
     def right(self, key: str, allowed: object, arguments: Fields) -> bool:
-        """Whether an argument is there and acceptable."""
+        """Whether an argument is present and acceptable."""
         from pytest_bfcl.checkers import judge
 
         schema, name = self.document.get("parameters") or {}, self.document["name"]

@@ -94,7 +94,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 class _Elsewhere(argparse.Action):
-    """Keeps the feeder's name with the address."""
+    """Stores the feeder's name with the address."""
 
     def __call__(self, parser: object, namespace: argparse.Namespace, address: object, option: object = None) -> None:
         namespace.feeder = (str(option)[2:], str(address))
@@ -109,7 +109,7 @@ def _processes(text: str) -> int:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Judge and write; the number of lines and of errors goes to stderr if that is a terminal."""
+    """Judge and write; on a terminal, stderr shows the number of lines and of errors."""
     from pytest_bfcl.cli import tell_left_out
     from pytest_bfcl.runs.directory import refuse_overwriting
     from pytest_bfcl.runs.unpacked import unpacked
@@ -164,7 +164,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _data_of_run(folder: Path) -> DataSet:
-    """The data of a run; another would give other verdicts. Raises `UsageError` where it is not here."""
+    """The data of a run, because other data would give other verdicts. Raises `UsageError` if they are missing."""
     from pytest_bfcl.rescoring import data_of_run, open_data
     from pytest_bfcl.runs.directory import RunDirectory, is_run
 
@@ -174,7 +174,7 @@ def _data_of_run(folder: Path) -> DataSet:
 
 
 def tell(sentences: Iterable[str]) -> None:
-    """Sentences for people, next to the verdicts."""
+    """Notes for the user, besides the verdicts."""
     for sentence in sentences:
         say(f"pytest-bfcl score: {sentence}", file=sys.stderr)
 
@@ -226,7 +226,7 @@ def is_folder(path: str) -> bool:
 
 @contextmanager
 def _ahead(args: argparse.Namespace, left_out: LeftOut) -> Iterator[Iterator[Any]]:
-    """The lines of a file once more, for what its calls prove; none of a stream, or of a folder, which says it."""
+    """The lines of a file again, for the evidence in their calls; none for a stream, or for a folder, which has it."""
     if args.path == STREAM or is_folder(args.path):
         yield iter(())
         return
@@ -238,7 +238,7 @@ def _ahead(args: argparse.Namespace, left_out: LeftOut) -> Iterator[Iterator[Any
 def _lines(args: argparse.Namespace, left_out: LeftOut, data: DataSet | str) -> Iterator[Iterator[Any]]:
     """The input's lines: bytes of a file or of stdin, objects of a run directory or result folder.
 
-    What cannot be read as lines goes to ``left_out``.
+    Damaged lines go to ``left_out``.
     """
     from pytest_bfcl.extensions.training.pieces import is_parquet, lines_of, pieces_of
 
@@ -262,7 +262,7 @@ def _lines(args: argparse.Namespace, left_out: LeftOut, data: DataSet | str) -> 
 
 
 def _opened_source(source: Path) -> Any:
-    """The file, unpacked if its content (not its name: suffixes get lost) is gzip."""
+    """The file, unpacked if its content (not its name, which may lack the suffix) is gzip."""
     from pytest_bfcl.runs.lines import open_regular
 
     try:
@@ -284,7 +284,7 @@ def _until_damaged(file: Any, source: Path) -> Iterator[bytes]:
 
 @contextmanager
 def _writer(out: str) -> Iterator[Any]:
-    """A function that writes one verdict; the target file is created when the verb starts."""
+    """A function that writes one verdict; the verb creates the target file at the start."""
     if out == STREAM:
         yield _line_writer(say_data)
         return
@@ -307,7 +307,7 @@ def _line_writer(write: Callable[[str], object]) -> Any:
 
 
 class _Progress:
-    """Counts verdicts, and shows them on a terminal."""
+    """Counts verdicts and shows the number on a terminal."""
 
     def __init__(self, stream: IO[str]) -> None:
         self.lines = self.errors = self.valid = 0

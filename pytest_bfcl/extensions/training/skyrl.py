@@ -28,9 +28,9 @@ NAME = "bfcl"
 class BfclEnv(BaseTextEnv):  # type: ignore[misc]
     """One entry, played by a policy that writes text.
 
-    ``env_config`` holds `pytest_bfcl.extensions.training.tasks.Options`, ``extras`` the row. A step's reward is what it
-    earned: the verdict with the last one, or graded (``partial``) a share with each that ends a user turn. Raises
-    `HarnessError` for rows of other data, never for what a policy wrote.
+    ``env_config`` holds `pytest_bfcl.extensions.training.tasks.Options`, ``extras`` the row. A step's reward is the
+    verdict at the last one, or graded (``partial``) a share at each step that ends a user turn. Raises `HarnessError`
+    for rows of other data, never for a policy's text.
     """
 
     def __init__(self, env_config: Fields | None = None, extras: Fields | None = None) -> None:
@@ -41,11 +41,11 @@ class BfclEnv(BaseTextEnv):  # type: ignore[misc]
         self.max_turns = self.episode.user_turns * (self.episode.settings.step_limit + 1)
 
     def init(self, prompt: list[Message]) -> tuple[list[Message], Parsed]:
-        """The messages that open the episode; they are those of the row, whatever ``prompt`` is."""
+        """The first messages of the episode: those of the row, with any ``prompt``."""
         return self.episode.reset().messages, {"entry_id": self.episode.entry.id}
 
     def step(self, action: str) -> BaseTextEnvStepOutput:
-        """Take a reply's text: what it leads to, the reward, whether the episode is over."""
+        """Take a reply's text: the new messages, the reward, whether the episode has ended."""
         self.turns += 1
         found = self.episode.step(action)
         return BaseTextEnvStepOutput(
@@ -56,7 +56,7 @@ class BfclEnv(BaseTextEnv):  # type: ignore[misc]
         )
 
     def get_metrics(self) -> Parsed:
-        """The verdict and the graded reward, whichever of them is the reward, and the steps taken."""
+        """The verdict and the graded reward (one of them is the reward), and the number of steps."""
         done = self.episode.done
         graded = self.episode.grades.score if done else 0.0
         return {"verdict": self.episode.verdict, "graded": graded, "steps": self.turns, "done": float(done)}

@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the split and say what is in it."""
+    """Write the split and print its content."""
     from pytest_bfcl.extensions.training.splits import make_split
 
     data = _opened(args.data)

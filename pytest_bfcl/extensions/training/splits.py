@@ -1,4 +1,4 @@
-"""Making a split: the families of a data set are dealt into two parts."""
+"""Makes a split: divides the families of a data set into two parts."""
 
 from __future__ import annotations
 
@@ -15,11 +15,9 @@ from pytest_bfcl.selection.splits import Split as Split
 
 
 def make_split(data: DataSet, *, train: float = 0.8, seed: int = 0, by: By = "family") -> Split:
-    """Deal the families of a data set into two parts.
-
-    ``train`` is the share of entries to train on, in (0, 1); each category comes as near to it as its families let it.
-    The same data, share, seed and rule give the same split. Raises `UsageError` for a share that leaves a part empty,
-    `HarnessError` for an entry that cannot be read.
+    """Divide the families of a data set into two parts. ``train`` is the share of entries to train on, in (0, 1); each
+    category is as close to it as its families allow. The same data, share, seed and rule give the same split. Raises
+    `UsageError` if a part would be empty, `HarnessError` for an entry that cannot be read.
     """
     if not 0 < train < 1:
         raise UsageError(f"the share to train on lies between 0 and 1, not {train:g}")
@@ -39,14 +37,14 @@ def make_split(data: DataSet, *, train: float = 0.8, seed: int = 0, by: By = "fa
 
 
 def entries_of(data: DataSet) -> Iterator[Entry]:
-    """The entries that say their own something: format-sensitivity ones repeat others."""
+    """The original entries: format-sensitivity ones repeat others."""
     for name in data.categories():
         if name != "format_sensitivity" or not any(ref.variant >= 0 for ref in data.index(name)):
             yield from map(data.load, data.index(name))
 
 
 class _Dealer:
-    """Gives families to parts, the largest first: where less is too much, else by chance as far as is still wanted."""
+    """Assigns families to parts, largest first: to the only part with room, else at random by the remaining need."""
 
     def __init__(self, sizes: Mapping[str, int], train: float, seed: int) -> None:
         shares = {"train": train, "test": 1 - train}

@@ -1,7 +1,7 @@
 """The entries a trainer works on: rows for its data set, and episodes made of rows again, in any process.
 
-A row names its data and its entry; what an entry holds stays in the data, so a worker on another machine needs the same
-data there (a digest in the row says when it has other). Official entries are taken only by a split.
+A row names its data and its entry; the entry's content stays in the data, so a worker on another machine needs the same
+data (a digest in the row detects other data). Official entries are only available through a split.
 """
 
 from __future__ import annotations
@@ -37,10 +37,8 @@ if TYPE_CHECKING:
 
 
 class Options(TypedDict, total=False):
-    """How episodes are played, as `Episode` takes it; ``step_limit`` is the run's setting.
-
-    ``names`` says how the policy writes names with dots: as they are, or with underscores (default: ``underscores``
-    in mode ``fc``).
+    """Options of `Episode`; ``step_limit`` is the run's setting. ``names``: how the policy writes names with dots,
+    unchanged or with underscores (default: ``underscores`` in mode ``fc``).
     """
 
     mode: Mode
@@ -54,8 +52,8 @@ class Options(TypedDict, total=False):
 
 
 class TaskKey(TypedDict):
-    """What of a row says which entry it is, and how replies to it are read (`READ_BY`): plain texts, whatever table
-    they pass through, empty where there is none."""
+    """The key of an entry in a row, and how replies to it are read (`READ_BY`): plain texts for any table, empty if
+    missing."""
 
     data: str
     data_sha256: str
@@ -67,7 +65,7 @@ class TaskKey(TypedDict):
 
 
 class Row(TaskKey):
-    """One entry as a row: ``prompt`` are the chat messages that open its episode."""
+    """One entry as a row: ``prompt`` are the first chat messages of its episode."""
 
     category: str
     prompt: list[Message]
@@ -81,7 +79,7 @@ KEY_COLUMNS = tuple(TaskKey.__annotations__)
 class Tasks:
     """Entries to train on, in the order of their data; see `tasks`.
 
-    ``unpassable``: ids that were left out, because no reply passes them under these rules and in this mode.
+    ``unpassable``: ids that are left out, because no reply passes under these rules and in this mode.
     """
 
     data: DataSet
@@ -101,7 +99,7 @@ class Tasks:
         return _episode(self.data, entry, self.options)
 
     def key(self, entry: Entry) -> TaskKey:
-        """What names an entry in a row, and says how it is played."""
+        """The fields of a row that identify its entry and options."""
         said = self.options
         return {
             "data": self.word, "data_sha256": self.data.sha256, "entry_id": entry.id,
@@ -131,12 +129,12 @@ def tasks(
         split: A file that ``pytest-bfcl new split`` wrote of this data.
         part: Its part, ``train`` or ``test``.
         categories: Categories and groups; default: all that are scored, without memory and web search, whose entries
-            need more than themselves (a chain of earlier conversations, a provider). Named, memory questions begin with
-            an empty memory, and web questions ask the data's own site.
-        options: `Options`; the default mode is ``prompt``, which every trainer can ask.
+            need more than themselves (a chain of earlier conversations, a provider). If named, memory questions begin
+            with an empty memory, and web questions use the data's own site. options: `Options`; the default mode is
+            ``prompt``, which every trainer supports.
 
     Entries that no reply passes are left out (`Tasks.unpassable` names them). Raises `UsageError` for the official set
-    without a split, or entries with its questions: it is a test set.
+    without a split, and for entries with its questions, because it is a test set.
     """
     chosen: Options = {"mode": "prompt", **options_of(options)}
     opened = _opened(_word(data))
@@ -166,7 +164,7 @@ def tasks(
 
 
 def _unpassable(data: DataSet, options: Options) -> frozenset[str]:
-    """Entries that no reply passes officially: a policy would only learn to give up. Corrected rules pass some."""
+    """Entries that no reply passes officially: a policy would only learn to stop trying. Corrected rules pass some."""
     if options.get("rules", "official") != "official":
         return frozenset()
     mode = options.get("mode", "prompt")
@@ -175,7 +173,7 @@ def _unpassable(data: DataSet, options: Options) -> frozenset[str]:
 
 
 def _copied(data: DataSet) -> list[str]:
-    """The ids of entries with an official question, where the official set is here to be compared with."""
+    """The ids of entries with an official question, if the official set is installed."""
     from pytest_bfcl.extensions.training.content import question_key
 
     known = _official_questions()
@@ -193,7 +191,7 @@ def _official_questions() -> frozenset[str]:
 
 
 def options_of(given: Fields) -> Options:
-    """Options from a configuration; raises `UsageError` for one that there is not."""
+    """Options from a configuration. Raises `UsageError` for an unknown one."""
     from pytest_bfcl.suggestions import instead_of
 
     if unknown := [name for name in given if name not in _OPTIONS]:
@@ -202,7 +200,7 @@ def options_of(given: Fields) -> Options:
 
 
 def key_of(row: Fields) -> TaskKey | None:
-    """The key in a row, or in what a trainer made of it; ``None`` where there is none."""
+    """The key in a row, or in a trainer's copy of it; ``None`` if missing."""
     for found in (row, row.get("extra_info"), row.get("reward_spec"), row.get("task")):
         if isinstance(found, Mapping) and isinstance(found.get("entry_id"), str) and isinstance(found.get("data"), str):
             return {name: str(found.get(name) or "") for name in KEY_COLUMNS}  # type: ignore[return-value]
@@ -210,7 +208,7 @@ def key_of(row: Fields) -> TaskKey | None:
 
 
 def _read_by(row: Fields, options: Options) -> Options:
-    """The options with what the row says of them. Raises `UsageError` where both say it, and differ, or none does."""
+    """The options with the row's values. Raises `UsageError` if both set one differently, or if none does."""
     settled = read_by(key_of(row) or {}, options)
     if not settled.get("mode"):
         raise UsageError("the mode of the replies is not known: pass mode='prompt' or 'fc', or make the rows again")
@@ -218,21 +216,21 @@ def _read_by(row: Fields, options: Options) -> Options:
 
 
 def entry_of(row: Fields) -> Entry:
-    """The entry that a row names. Raises `HarnessError` where the row or its data is not usable."""
+    """The entry of a row. Raises `HarnessError` if the row or its data is unusable."""
     return _data_and_entry(row)[1]
 
 
 def episode_of(row: Fields, options: Options | None = None) -> Episode:
-    """A new episode of the entry that a row names. Raises `HarnessError` where the row or its data is not usable, and
-    `UsageError` where nothing says how replies are read, or the options contradict the row."""
+    """A new episode of a row's entry. Raises `HarnessError` if the row or its data is unusable, and `UsageError` if the
+    reading of replies is not set, or the options contradict the row."""
     return _episode(*_data_and_entry(row), _read_by(row, options or {}))
 
 
 def reward_of(row: Fields, completion: object, options: Options) -> float:
     """The reward of one reply to the single-turn entry that a row names, as its episode would give it.
 
-    Raises `UsageError` for entries of several steps, replies of no known shape, and where the row and the options do
-    not say how the reply is read; `HarnessError` for other data.
+    Raises `UsageError` for entries of several steps, replies of unknown shape, and if the reading of replies is not
+    set; `HarnessError` for other data.
     """
     entry = entry_of(row)
     if entry.row.multi_step:
@@ -304,7 +302,7 @@ def _categories(data: DataSet, asked: Iterable[str] | None) -> list[str]:
 
 
 def _word(data: str | Path) -> str:
-    """How other processes open the same data, wherever they run."""
+    """How other processes on any machine open the same data."""
     return str(data) if str(data) in ("bundled", "official", "verified") else str(Path(data).expanduser().resolve())
 
 

@@ -1,4 +1,4 @@
-"""Rows of training data, whatever their columns: the texts and objects found anywhere in them.
+"""Rows of training data with any columns: the texts and objects anywhere in them.
 
 JSON lines, JSON lists, Parquet and Arrow files, and folders of these (a data set as Hugging Face's library saves it).
 """
@@ -27,13 +27,13 @@ from pytest_bfcl.transcript import Call
 ENDINGS = (".jsonl", ".json", ".parquet", ".arrow")
 _DEPTH = 24
 _LARGEST = 2_000_000_000
-"""Bytes of a JSON file that is read as a whole."""
+"""Largest JSON file that is read at once, in bytes."""
 _LONGEST_LINE = 64_000_000
 
 
 @dataclass
 class Row:
-    """One row: ``place`` names file and row (from 1) for people; ``calls``: calls that are known already."""
+    """One row: ``place`` names file and row (from 1) for users; ``calls``: known calls."""
 
     place: str
     texts: list[str] = field(default_factory=list)
@@ -42,7 +42,7 @@ class Row:
 
 
 def files_of(path: Path) -> list[Path]:
-    """The files of training data that a path names. Raises `UsageError` where there are none."""
+    """The files of training data at a path. Raises `UsageError` without any."""
     if path.is_file():
         if path.suffix.lower() not in ENDINGS:
             raise UsageError(f"{path}: training data ends in {', '.join(ENDINGS)}, or is a folder of such files")
@@ -58,7 +58,7 @@ def files_of(path: Path) -> list[Path]:
 
 
 def rows_of(file: Path) -> Iterator[Row]:
-    """The rows of one file. Raises `UsageError` naming file and line where it cannot be read."""
+    """The rows of one file. Raises `UsageError` with file and line if it cannot be read."""
     for number, value in enumerate(_values(file), 1):
         row = Row(f"{file}:{number}")
         _collect(value, row, 0)
@@ -128,7 +128,7 @@ def _table(file: Path) -> Iterator[Any]:
 
 
 def _collect(value: Any, row: Row, depth: int) -> None:
-    """Every text and every object of a value, those inside of texts too."""
+    """Every text and every object of a value, also those inside texts."""
     if depth > _DEPTH:
         return
     if isinstance(value, str):
@@ -149,7 +149,7 @@ _SCHEMAS = ("parameters", "input_schema", "inputSchema")
 
 
 def calls_in(row: Row, names: Container[str]) -> Iterator[Call]:
-    """Every call of a row, some of them twice. ``names``: those that Python calls and keys of objects may have."""
+    """Every call of a row, some of them twice. ``names``: accepted names of Python calls and keys of objects."""
     yield from row.calls
     for fields in row.objects:
         yield from _of_object(fields, names)
@@ -177,7 +177,7 @@ def _of_object(fields: Fields, names: Container[str]) -> Iterator[Call]:
 
 
 def tools_in(row: Row) -> Iterator[str]:
-    """Every tool that a row describes, in one spelling."""
+    """Every tool in a row, in one spelling."""
     for fields in row.objects:
         if (document := document_of(fields)) is not None:
             yield document_key(document)

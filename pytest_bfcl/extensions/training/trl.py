@@ -36,11 +36,11 @@ if TYPE_CHECKING:
     from pytest_bfcl.extensions.training.episode import Episode
 
 END_OF_TURN = "next_user_message"
-"""The tool by which a policy ends a turn: TRL ends a rollout at the first reply without a call."""
+"""The tool with which a policy ends a turn, because TRL ends a rollout at the first reply without a call."""
 _OWN = frozenset(("reset", "get_reward", END_OF_TURN))
-"""Names of methods that TRL or we have a use for."""
+"""Method names that TRL or this module uses."""
 CALLS_A_TURN = 100
-"""The limit of steps of an environment, each of which is one call."""
+"""The step limit of an environment; each step is one call."""
 NOTED = "The call was noted."
 OVER = "The conversation is over."
 NOT_YET = json.dumps({"error": "This function is not available yet."})
@@ -78,7 +78,7 @@ def reward_function(**options: Any) -> Callable[..., list[float]]:
     """A function for ``reward_funcs``; ``options`` are `Options`, those of the tasks.
 
     It is called with ``completions`` and the data set's columns. A completion is text, a message, or a list of
-    messages, of dicts or SDKs' objects. Never raises for what a policy wrote.
+    messages, as dicts or SDKs' objects. Never raises for a policy's text.
     """
     chosen = options_of(options)
 
@@ -123,7 +123,7 @@ def environments(tasks: Tasks) -> dict[str, type[EntryEnvironment]]:
 def environment_reward(
     environments: Sequence[EntryEnvironment], completions: Sequence[Any] = (), **columns: Any
 ) -> list[float]:
-    """The function for ``reward_funcs`` next to `environments`: ends each rollout with what the policy said last."""
+    """The function for ``reward_funcs`` with `environments`: ends each rollout with the policy's last message."""
     said = list(completions) or [None] * len(environments)
     return [each._reward(completion) for each, completion in zip(environments, said, strict=True)]
 
@@ -131,10 +131,9 @@ def environment_reward(
 class EntryEnvironment:
     """One rollout of an entry: its tools are methods, `reset` restarts it.
 
-    Each call is its own step: TRL makes them one at a time. So the limit of steps is one of calls, and larger than
-    a run's unless the tasks have one: a turn of the official set needs up to 34 calls. Entries of one step note the
-    calls, which are judged together as the one reply. Functions that the user hands over later say that they are not
-    available yet.
+    Each call is a step, because TRL makes them one at a time. So the step limit counts calls and is larger than a run's
+    unless the tasks set it: a turn of the official set needs up to 34 calls. Entries of one step collect the calls,
+    which are judged together as one reply. Functions that are added later report that they are not available yet.
     """
 
     _options: Options = {}
@@ -144,7 +143,7 @@ class EntryEnvironment:
         self._noted: list[ToolCall] = []
 
     def reset(self, **row: Any) -> None:
-        """Begin the entry of a row; the prompt is the row's, so there is nothing to add."""
+        """Begin the entry of a row; its prompt is in the row, so nothing is added."""
         self._noted = []
         self._episode = episode_of(row, self._options)
         self._episode.reset()
@@ -169,7 +168,7 @@ class EntryEnvironment:
         return OVER if found.done else _texts(found.observations)
 
     def _end_turn(self) -> str:
-        """The user's next message; words that the policy would have ended the turn with are not judged."""
+        """The user's next message; the policy's own words at the end of the turn are not judged."""
         episode = self._playing
         if episode.done:
             return OVER
@@ -177,7 +176,7 @@ class EntryEnvironment:
         return OVER if found.done else _texts(found.observations)
 
     def _reward(self, completion: object) -> float:
-        """End the rollout, once, and return its reward. Turns that were never reached have no call."""
+        """End the rollout, once, and return its reward. Turns that were not reached have no call."""
         episode = self._playing
         text = _last_text(completion)
         while not episode.done:
@@ -187,7 +186,7 @@ class EntryEnvironment:
 
 
 def _environment(name: str, tasks: Tasks, entry: Entry) -> type[EntryEnvironment]:
-    """The class whose methods are an entry's tools, those included that are handed over later."""
+    """The class whose methods are an entry's tools, including those added later."""
     from pytest_bfcl.tools.schemas import compile_tools
 
     methods: Parsed = {"_options": {"step_limit": CALLS_A_TURN, **tasks.options}}
@@ -200,7 +199,7 @@ def _environment(name: str, tasks: Tasks, entry: Entry) -> type[EntryEnvironment
 
 
 def _method_name(wire: str) -> str:
-    """TRL takes no method for a tool that is private or its own."""
+    """TRL accepts no method for a tool with a private name or its own."""
     return f"tool_{wire.lstrip('_')}" if wire.startswith("_") or wire in _OWN else wire
 
 
@@ -260,14 +259,15 @@ def _line(text: object) -> str:
 
 
 def _toolset(entry: Entry) -> str:
-    """A name for the tools an entry ever offers; the same for entries that offer the same."""
+    """A name for the tools of an entry; equal for entries with the same tools."""
     turns = entry.row.multi_step and len(entry.question) > 1
     told = json.dumps([entry.all_functions, bool(turns)], sort_keys=True, default=str)
     return f"tools_{hashlib.sha256(told.encode()).hexdigest()[:16]}"
 
 
 def _json(arguments: Fields) -> str:
-    """Arguments as the policy wrote them: TRL passes no defaults, so ``None`` was said, and a few answers want it."""
+    """Arguments as the policy wrote them: TRL passes no defaults, so ``None`` was written, and a few answers need
+    it."""
     return json.dumps(arguments, default=str)
 
 
@@ -276,7 +276,7 @@ def _texts(observations: Sequence[Fields]) -> str:
 
 
 def _last_text(completion: object) -> str:
-    """What the policy said last, where it made no call with it."""
+    """The policy's last message, if it made no call in it."""
     if isinstance(completion, list) and completion:
         completion = completion[-1]
         if isinstance(completion, Mapping) and (completion.get("tool_calls") or completion.get("role") == "tool"):

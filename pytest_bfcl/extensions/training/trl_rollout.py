@@ -6,8 +6,8 @@
 
 TRL's own loop over environments ends a rollout at the first reply without a call and shows all functions from the start
 (`pytest_bfcl.extensions.training.trl`). Here a reply without a call ends the user's turn, and the next one follows.
-Held-out functions are shown when they are added. Their documents are in that message, since what was rendered before
-cannot change. All calls of a reply are one step. ``decoder`` reads them, in prompting mode too.
+Held-out functions are shown when they are added. Their documents are in that message, because rendered text cannot
+change. All calls of a reply are one step. ``decoder`` reads them, also in prompting mode.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.transcript import Message
 
 KEY = "bfcl"
-"""The field of a prompt's last message that names the entry: TRL gives a rollout function nothing but prompts."""
+"""The field of a prompt's last message that names the entry, because TRL gives a rollout function only prompts."""
 REWARD = "bfcl_reward"
 HANDED_OVER = "These functions are available from now on:\n"
 _REPLY = "This stands for a reply."
@@ -46,7 +46,7 @@ def rollout_dataset(tasks: Tasks) -> Any:
 
 
 def rollout(tasks: Tasks) -> Callable[[list[list[Message]], Any], Parsed]:
-    """The function for ``rollout_func``. Raises `UsageError` where nothing says how calls are read."""
+    """The function for ``rollout_func``. Raises `UsageError` if the reading of calls is not set."""
     options = options_of(dict(tasks.options))
     refuse_unreadable(options.get("mode", "prompt"), options.get("decoder"))
 
@@ -70,7 +70,7 @@ def rollout(tasks: Tasks) -> Callable[[list[list[Message]], Any], Parsed]:
 
 
 def rollout_reward(completions: Sequence[Any] = (), **columns: Any) -> list[float]:
-    """The function for ``reward_funcs`` next to `rollout`: what the episodes earned."""
+    """The function for ``reward_funcs`` with `rollout`: the rewards of the episodes."""
     return [float(each) for each in columns[REWARD]]
 
 
@@ -84,7 +84,7 @@ def _key(prompt: Sequence[Mapping[str, Any]]) -> Fields:
 
 @dataclass(slots=True)
 class Rollout:
-    """One episode as tokens: ``mask`` is 1 where they are the policy's."""
+    """One episode as tokens: ``mask`` is 1 for the policy's."""
 
     episode: Episode
     tokenizer: Any
@@ -102,21 +102,21 @@ class Rollout:
 
     @property
     def context(self) -> list[int]:
-        """What the policy sees."""
+        """The prompt of the policy."""
         return self.prompt + self.ids
 
     @property
     def is_going(self) -> bool:
-        """Whether another reply is needed and there is room for one."""
+        """Whether another reply is needed and fits."""
         return not self.episode.done and len(self.ids) < self.limit
 
     @property
     def reward(self) -> float:
-        """What the episode earned; 0.0 where the tokens were not enough."""
+        """The reward of the episode; 0.0 if the tokens were not enough."""
         return self.episode.reward if self.episode.done and len(self.ids) <= self.limit else 0.0
 
     def hear(self, ids: Sequence[int], logprobs: Sequence[float] | None) -> None:
-        """Take a reply of the policy, and put behind it what it leads to."""
+        """Take a reply of the policy and append its observations."""
         self._append(list(ids), 1, logprobs)
         ends = {self.tokenizer.eos_token_id, self.tokenizer.pad_token_id}
         kept = [each for each in ids if each not in ends]
@@ -134,7 +134,7 @@ class Rollout:
             self.logprobs += list(logprobs) if logprobs is not None else [0.0] * len(ids)
 
     def _observation_text(self, observations: Sequence[Message], ended: bool) -> str:
-        """Observations as the template writes them behind a reply."""
+        """Observations after a reply, rendered by the template."""
         messages = [dict(each) for each in observations]
         fresh = [tool for tool in self.episode.tools if tool["function"]["name"] not in self._shown]
         if fresh:

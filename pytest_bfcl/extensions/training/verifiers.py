@@ -3,9 +3,9 @@
     from pytest_bfcl.extensions.training.verifiers import load_environment
     env = load_environment("bundled", mode="fc")
 
-The harness runs in this process. It asks the policy through verifiers' endpoint with the entry's own tools, carries
-calls out on the entry's simulators and continues with the user's next turn, as a run does. An environment package of
-one's own needs two lines (``examples/trainers/bfcl_environment.py``); then ``eval bfcl-environment`` finds it.
+The harness runs in this process. It sends requests to the policy through verifiers' endpoint with the entry's tools,
+executes calls on the entry's simulators and continues with the user's next turn, as a run does. Your own environment
+package needs two lines (``examples/trainers/bfcl_environment.py``); then ``eval bfcl-environment`` finds it.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ with naming("the environment of verifiers", "pip install verifiers"):
     import verifiers.v1 as vf
 
 NAME = "pytest_bfcl_environment"
-"""The name by which `load_environment` makes the taskset known in this process."""
+"""The name by which `load_environment` registers the taskset in this process."""
 
 
 class BfclTaskData(vf.TaskData):  # type: ignore[misc]
-    """What of an entry travels: its key, and how it is played."""
+    """The parts of an entry that travel: its key and its options."""
 
     data: str
     data_sha256: str
@@ -73,11 +73,11 @@ class BfclTasksetConfig(vf.TasksetConfig):  # type: ignore[misc]
 
 
 class BfclTask(vf.Task[BfclTaskData, BfclState]):  # type: ignore[misc]
-    """One entry; scored by what its rollout left in the trace's state."""
+    """One entry; its score is in the state of the trace after its rollout."""
 
     @property
     def key(self) -> str:
-        """The entry of its data, whatever else the row holds."""
+        """The entry in its data; other fields of the row are ignored."""
         return f"{self.data.data_sha256[:16]}:{self.data.entry_id}"
 
     @vf.reward  # type: ignore[untyped-decorator]
@@ -90,7 +90,7 @@ class BfclTask(vf.Task[BfclTaskData, BfclState]):  # type: ignore[misc]
 
     @vf.metric  # type: ignore[untyped-decorator]
     async def figures(self, trace: vf.Trace) -> dict[str, float]:
-        """The verdict, the graded reward, and whether the conversation came to its end."""
+        """The verdict, the graded reward, and whether the conversation ended."""
         state = trace.state
         return {name: float(getattr(state, name, 0.0)) for name in ("verdict", "graded", "done")}
 
@@ -118,7 +118,7 @@ class BfclTaskset(vf.Taskset[BfclTask, BfclTasksetConfig]):  # type: ignore[misc
 
 
 class BfclHarness(vf.Harness[vf.HarnessConfig]):  # type: ignore[misc]
-    """Plays one entry with the policy behind verifiers' endpoint, in this process; no tool server, no program."""
+    """Plays one entry with the policy at verifiers' endpoint, in this process; no tool server, no program."""
 
     APPENDS_SYSTEM_PROMPT = True
     EXECUTES_CODE = False
@@ -134,7 +134,7 @@ class BfclHarness(vf.Harness[vf.HarnessConfig]):  # type: ignore[misc]
         mcp_urls: dict[str, str],
         data: BfclTaskData,
     ) -> vf.ProgramResult:
-        """Play to the end, or until verifiers lets no further request through; the state shows the result."""
+        """Play to the end, or until verifiers allows no further request; the state has the result."""
         episode = episode_of(
             data.model_dump(include={"data", "data_sha256", "entry_id"}), cast("Options", data.options)
         )
@@ -166,7 +166,7 @@ def _leave(state: BfclState, episode: Episode) -> None:
 
 
 def _first_words(messages: Iterable[Parsed]) -> str:
-    """What the user says first: for people who read the trace."""
+    """The user's first message, for readers of the trace."""
     return next((str(each.get("content")) for each in messages if each["role"] == "user"), "")
 
 

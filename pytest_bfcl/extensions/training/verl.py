@@ -3,8 +3,8 @@
     verl.write_parquet(tasks("bundled"), "train.parquet")
     custom_reward_function.path=pkg://pytest_bfcl.extensions.training.verl custom_reward_function.name=compute_score
 
-`compute_score` needs nothing of verl. `BfclInteraction` plays entries of several turns where verl has interactions
-(0.5 to 0.7); later releases have agent loops instead (`pytest_bfcl.extensions.training.verl_loop`).
+`compute_score` needs nothing of verl. `BfclInteraction` plays entries of several turns with verl 0.5 to 0.7, which has
+interactions; later releases have agent loops (`pytest_bfcl.extensions.training.verl_loop`).
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ def compute_score(
 ) -> float:
     """The reward of one completion.
 
-    ``extra_info`` of `rows` names the entry. Where an interaction or an agent loop has played the episode, its rewards
-    count, all together (``turn_scores``); otherwise the text is the reply to a single-turn entry. Rows of another
-    make go to `pytest_bfcl.rewards.compute_score`. ``options`` are `Options`; what else verl passes is left alone.
-    Never raises for what a policy wrote.
+    ``extra_info`` of `rows` names the entry. If an interaction or an agent loop has played the episode, the sum of its
+    rewards counts (``turn_scores``); otherwise the text is the reply to a single-turn entry. Other rows go to
+    `pytest_bfcl.rewards.compute_score`. ``options`` are `Options`; other arguments of verl are ignored. Never raises
+    for a policy's text.
     """
     given = extra_info if isinstance(extra_info, Mapping) else {}
     if (played := _all_scores(given.get("turn_scores"))) is not None:
@@ -53,7 +53,7 @@ def _all_scores(scores: object) -> float | None:
 
 
 def rows(tasks: Tasks) -> Iterator[Parsed]:
-    """Rows as verl's data set has them."""
+    """Rows in the form of verl's data set."""
     for number, row in enumerate(tasks.rows()):
         key = {name: value for name, value in row.items() if name != "prompt"}
         yield {
@@ -67,7 +67,7 @@ def rows(tasks: Tasks) -> Iterator[Parsed]:
 
 
 def write_parquet(tasks: Tasks, path: str | Path) -> int:
-    """Write `rows` to a parquet file; how many there are. Raises `UsageError` without the extra ``tables``."""
+    """Write `rows` to a parquet file; returns their number. Raises `UsageError` without the extra ``tables``."""
     require("tables", "a parquet file of rows")
     import pyarrow
     from pyarrow import parquet
@@ -78,7 +78,7 @@ def write_parquet(tasks: Tasks, path: str | Path) -> int:
 
 
 class Interactions:
-    """Episodes under way, by the id of a rollout: what is behind verl's interaction, without verl."""
+    """Episodes in progress by rollout id; the part of the interaction without verl."""
 
     def __init__(self, options: Fields | None = None) -> None:
         self.options = options_of(options or {})
@@ -94,7 +94,7 @@ class Interactions:
         return episode
 
     def answer(self, name: str, messages: Sequence[Fields]) -> tuple[bool, str, float, Parsed]:
-        """Take the policy's last message: whether the episode is over, what the user says next, the reward, facts."""
+        """Take the policy's last message: whether the episode has ended, the user's next words, the reward, facts."""
         episode = self.of(name)
         said = next((each for each in reversed(messages) if each.get("role") == "assistant"), {"content": ""})
         found = episode.step(_text(said.get("content")) if episode.mode == "prompt" else said)
@@ -103,18 +103,18 @@ class Interactions:
         return found.done, text, found.reward, facts
 
     def of(self, name: str) -> Episode:
-        """The episode of a rollout. Raises `UsageError` when it was not begun."""
+        """The episode of a rollout. Raises `UsageError` if it was not begun."""
         if name not in self._episodes:
             raise UsageError(f"no interaction {name!r} has begun: call start_interaction first")
         return self._episodes[name]
 
     def end(self, name: str) -> None:
-        """Forget a rollout; one that is not known is no mistake."""
+        """Forget a rollout; an unknown one is no mistake."""
         self._episodes.pop(name, None)
 
 
 def _text(content: object) -> str | None:
-    """The text of a message; of parts, those that are text."""
+    """The text of a message; for parts, those that are text."""
     if content is None or isinstance(content, str):
         return content
     parts = content if isinstance(content, Sequence) else ()

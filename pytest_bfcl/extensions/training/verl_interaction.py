@@ -22,7 +22,7 @@ with naming("the interaction of verl", 'pip install "verl<0.8"'):
 
 
 class BfclInteraction(BaseInteraction):  # type: ignore[misc]
-    """Plays the entry that a row's ``interaction_kwargs`` name; ``config`` holds `Options` next to the name."""
+    """Plays the entry in a row's ``interaction_kwargs``; ``config`` holds `Options` besides the name."""
 
     def __init__(self, config: Parsed) -> None:
         super().__init__(config)
@@ -37,7 +37,7 @@ class BfclInteraction(BaseInteraction):  # type: ignore[misc]
     async def generate_response(
         self, instance_id: str, messages: Sequence[Fields], **kwargs: Any
     ) -> tuple[bool, str, float, Parsed]:
-        """Whether to end, what the user says next, what the turn earned (ungraded: the last one alone), facts."""
+        """Whether to end, the user's next words, the turn's reward (ungraded: only the last one), facts."""
         return self._played.answer(instance_id, messages)
 
     async def calculate_score(self, instance_id: str, **kwargs: Any) -> float:

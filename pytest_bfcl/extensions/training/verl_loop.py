@@ -5,8 +5,8 @@
       _target_: pytest_bfcl.extensions.training.verl_loop.BfclAgentLoop
       options: {mode: fc, decoder: hermes, partial: true}
 
-Rows of `.verl.rows` name it (``agent_name``). With native calls the tools go through the
-model's own chat template, and ``decoder`` says how it writes calls.
+Rows of `.verl.rows` name it (``agent_name``). With native calls the tools go through the model's own chat template, and
+``decoder`` names its format of calls.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ with naming("the agent loop of verl", "pip install verl"):
 
 
 class _Tokens:
-    """What was generated and what was put between: ids, which of them are the policy's, their log probabilities."""
+    """The generated and inserted tokens: ids, a mask of the policy's, their log probabilities."""
 
     def __init__(self, ids: Sequence[int]) -> None:
         self.ids = list(ids)
@@ -45,7 +45,7 @@ class _Tokens:
 
 @register(AGENT)
 class BfclAgentLoop(AgentLoopBase):  # type: ignore[misc]
-    """Plays the entry of a row. A rollout that is out of tokens before the episode's end earns 0.0."""
+    """Plays the entry of a row. A rollout without tokens left before the episode's end earns 0.0."""
 
     def __init__(self, *args: Any, options: Fields | None = None, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -88,7 +88,7 @@ class BfclAgentLoop(AgentLoopBase):  # type: ignore[misc]
         return found
 
     def _text(self, ids: Sequence[int], episode: Episode) -> str:
-        """Formats of their own may mark calls by special tokens; those that only end a reply are none of it."""
+        """Own formats may mark calls by special tokens; those that only end a reply do not count."""
         ends = {self.tokenizer.eos_token_id, self.tokenizer.pad_token_id}
         kept = [each for each in ids if each not in ends]
         return str(self.tokenizer.decode(kept, skip_special_tokens=not episode.settings.decoder))

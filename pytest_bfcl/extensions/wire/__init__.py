@@ -1,4 +1,4 @@
-"""Wire conformance: does a server hand on the calls a model made? Checks, each a rule, its requests and a judgement.
+"""Wire conformance: does a server return a model's calls unchanged? Each check has a rule, requests and a judgement.
 
-`Examiner` runs them against an endpoint; nothing here knows pytest. What a reader needs: docs/wire.md.
+`Examiner` runs them against an endpoint; no module but those of the session imports pytest. See docs/wire.md.
 """

@@ -1,6 +1,6 @@
-"""Wire checks as nodes of pytest's tree, ``bfcl/wire.jsonl::<check>``, and who asks them.
+"""Wire checks as nodes of pytest's tree, ``bfcl/wire.jsonl::<check>``, and the thread that runs them.
 
-They run next to pytest's own thread, all that this process will run at once.
+That thread runs all checks of this process concurrently, besides pytest's own thread.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ SHOWN = 300
 """Characters of a proof that the terminal shows."""
 SKIPPED = ("not_called", "refused", "blocked")
 GIVE_UP = 2
-"""First checks that reach no server before the others are left out."""
+"""Number of first checks without a server after which the others are skipped."""
 SETTLED = ("held", "broke", "refused")
-"""States that a continued run does not ask for again."""
+"""States that a resumed run does not check again."""
 
 
 class WireFault(AssertionError):
@@ -52,11 +52,11 @@ class WireFault(AssertionError):
 
 
 class WireTrouble(pytest.fail.Exception):  # type: ignore[name-defined, misc]
-    """The endpoint could not be reached: pytest's ERROR, with a ready text."""
+    """The endpoint could not be reached: pytest's ERROR, with a prepared text."""
 
 
 class WireFile(CheckFile):
-    """All checks of the session's endpoints: each model with the names of the checks that its API has.
+    """All checks of the session's endpoints: each model with the check names of its API.
 
     ``only``: names asked for on the command line, with or without a label; ``None``: all.
     """
@@ -102,11 +102,11 @@ class WireItem(pytest.Item):
         return self.parent.ihook
 
     def setup(self) -> None:
-        """Ask."""
+        """Run the check."""
         self.asking.set_up(self)
 
     def runtest(self) -> None:
-        """A fault fails; what says nothing about the server is skipped, with its reason."""
+        """A fault fails; a result that shows nothing about the server is a skip with its reason."""
         record = self.stash[RECORD]
         if record.state == "broke":
             self.user_properties += [("tag", "WIRE_FAULT"), ("reason", record.reason), ("rule", record.rule)]
@@ -115,7 +115,7 @@ class WireItem(pytest.Item):
             raise pytest_internals.skipped(f"{record.state.replace('_', ' ')}: {record.why}")
 
     def repr_failure(self, excinfo: Any, style: Any = None) -> Any:
-        """The rule, what broke it and the proof; anything else as pytest shows it."""
+        """The rule, its violation and the proof; other errors as pytest shows them."""
         if isinstance(excinfo.value, WireFault):
             record = excinfo.value.record
             return FailureRepr("\n".join(fault_lines(record)), f"WIRE_FAULT {record.reason}")
@@ -127,7 +127,7 @@ class WireItem(pytest.Item):
 
 
 def fault_lines(record: WireRecord) -> Iterator[str]:
-    """A fault for the terminal; the page has request and answer in full."""
+    """A fault for the terminal; the page has the full request and answer."""
     yield f"WIRE_FAULT: {record.reason}"
     yield f"  server    {record.endpoint}, {record.api}, held {record.held_text}"
     yield f"  broke     {record.why}" + ("" if record.certain else "  (likely the server's: no model is known for it)")
@@ -141,7 +141,7 @@ def fault_lines(record: WireRecord) -> Iterator[str]:
 
 
 class WireChecks:
-    """The checks' outcomes, one examiner a model. Its thread begins with the first item and ends with the session."""
+    """The checks' outcomes, one examiner a model. Its thread starts with the first item and ends with the session."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
@@ -149,14 +149,14 @@ class WireChecks:
         self._thread: _LoopThread | None = None
         self._examiners: dict[Contender, tuple[Place, Examiner]] = {}
         self._unreached: int | None = 0
-        """Checks that reached no server, until one was answered; ``None`` from then on."""
+        """Checks that reached no server before the first answer; ``None`` after it."""
         self._futures: dict[tuple[Contender, str], Future[Outcome]] = {}
 
     # -- the items -----------------------------------------------------------------------------------------------
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_finish(self, session: pytest.Session) -> None:
-        """Remember the items of this process: its stripe, when there are several."""
+        """Store the items of this process: its stripe, if there are several."""
         items = session.items
         worker = self._session.worker
         if worker is not None:
@@ -188,7 +188,7 @@ class WireChecks:
         raise WireTrouble(f"{said}\n  {record.why}{advice}", pytrace=False) from None
 
     def _note_unreached(self, error: BenchmarkError | None, place: Place) -> None:
-        """Stop when the first checks all found no server, or no key: the others would say the same."""
+        """Stop if the first checks found no server, or no key, because the others would report the same."""
         if self._unreached is None or len({item.contender for item in self._items}) > 1:
             return
         if isinstance(error, AdapterError) and error.kind in (AdapterTrouble.CONNECTION, AdapterTrouble.AUTH):
@@ -221,7 +221,7 @@ class WireChecks:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[Any]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        """Put the record on the report that decides the item; it travels from workers as text."""
+        """Put the record on the report that decides the item; workers send it as text."""
         report = yield
         if isinstance(item, WireItem) and RECORD in item.stash and report.when != "teardown":
             if report.when == "call" or report.failed:
@@ -233,7 +233,7 @@ class WireChecks:
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self) -> None:
-        """Give up what still runs."""
+        """Stop running checks."""
         if self._thread is not None:
             self._thread.close([examiner for _, examiner in self._examiners.values()])
 
@@ -241,7 +241,7 @@ class WireChecks:
 def checks_of(
     contenders: Sequence[Contender], only: frozenset[str] | None, run: Path, settings: Settings
 ) -> list[tuple[Contender, Sequence[str]]]:
-    """Each model with the names of its API's checks, without those that an earlier part of the run has settled.
+    """Each model with its API's check names, without those that an earlier part of the run has settled.
 
     Raises `UsageError` for models without their own endpoint, and for names that no check has.
     """
@@ -268,7 +268,7 @@ def checks_of(
 
 
 def _place_of(contender: Contender, settings: Settings) -> Place:
-    """Where a request is sent; raises `UsageError`."""
+    """The address of requests. Raises `UsageError`."""
     from pytest_bfcl.extensions.wire.client import Place
 
     if contender.spec is None:
@@ -277,7 +277,7 @@ def _place_of(contender: Contender, settings: Settings) -> Place:
 
 
 class _LoopThread:
-    """An event loop that never waits for pytest: times that checks measure are the server's."""
+    """An event loop that never waits for pytest, so that measured times are the server's."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
@@ -289,7 +289,7 @@ class _LoopThread:
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def close(self, examiners: Sequence[Examiner]) -> None:
-        """Close connections and end, within seconds."""
+        """Close connections and end within seconds."""
 
         async def end() -> None:
             for examiner in examiners:

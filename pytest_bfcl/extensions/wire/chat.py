@@ -65,7 +65,7 @@ def usage_of(body: Json) -> Usage | None:
 
 
 def streamed_choices(exchange: Exchange) -> tuple[dict[int, list[Json]], Usage | None]:
-    """Index → the parts of a choice in the chunks of a stream, in order; the last usage reported."""
+    """Index → the parts of a choice in a stream's chunks, in order; the last reported usage."""
     choices: dict[int, list[Json]] = {}
     usage: Usage | None = None
     for chunk in exchange.objects():
@@ -166,11 +166,11 @@ def _call(call: Json) -> Call:
 
 
 REASONING = ("reasoning_content", "reasoning")
-"""The fields in which clients look for reasoning."""
+"""The fields in which clients search reasoning."""
 
 
 def _reasoning(message: Json) -> dict[str, str]:
-    """Field → reasoning in it; also in a field that no client knows, by its name."""
+    """Field → its reasoning; also fields unknown to clients, by name."""
     names = (*REASONING, *(name for name in message if re.search("reason|think|thought", name)))
     return {name: text for name in dict.fromkeys(names) if (text := text_of(message.get(name)))}
 
@@ -216,7 +216,7 @@ def _content(said: str | Sequence[str]) -> str | list[Json]:
 
 ENDS = {"stop": STOP, "length": LENGTH}
 LIMIT = 24
-"""Tokens of an answer where a check does not say: a model without a question may continue for long."""
+"""Default limit of tokens: without a question a model may continue for long."""
 
 
 class Completions(Reader):

@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from pytest_bfcl.settings import Settings
 
 BYTES_LIMIT = 16 * 1024 * 1024
-"""Longest answer taken, in bytes."""
+"""Longest accepted answer in bytes."""
 KEPT_OF_TOO_LONG = 64 * 1024
-"""Of a longer one, what is kept."""
+"""The stored beginning of a longer one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where to ask, for which model, with which further fields. Texts leave through ``hidden``, without keys."""
+    """Address, model and further fields of requests. Texts leave through ``hidden``, without keys."""
 
     server: Endpoint
     model: str
@@ -41,7 +41,7 @@ class Place:
 
     @classmethod
     def of(cls, spec: ModelSpec, settings: Settings) -> Place:
-        """The place a model spec names; raises `UsageError` for models that are not asked over HTTP by ourselves."""
+        """The place of a model spec. Raises `UsageError` for models without an HTTP endpoint of ours."""
         rendered = settings.api_for(spec.provider) == "completions"  # no prompt is rendered for these checks
         model = create_model(spec, replace(settings, api="chat") if rendered else settings)
         if not isinstance(model, OpenAIModel):
@@ -63,7 +63,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
-    """An answer that begins to arrive; ``chunks``: the body as it comes."""
+    """An answer that has begun to arrive; ``chunks``: its body."""
 
     status: int
     content_type: str
@@ -72,7 +72,7 @@ class Incoming:
 
 
 class WireClient:
-    """Asks an endpoint, with its key, headers, limits and proxies, and keeps what comes back.
+    """Sends requests to an endpoint with its key, headers, limits and proxies, and stores the answers.
 
     At most ``concurrency`` requests are open at once; an answer is complete within ``limit_s``.
     """
@@ -84,10 +84,10 @@ class WireClient:
         self._slots = asyncio.Semaphore(concurrency)
 
     async def post(self, path: str, body: object, *, leave_after: int | None = None) -> Exchange:
-        """Post ``body`` (bytes as they are, everything else as JSON).
+        """Post ``body`` (bytes unchanged, everything else as JSON).
 
-        ``leave_after``: close the connection once so many bytes have arrived. Trouble is part of the exchange; nothing
-        is raised for what the network or the server does.
+        ``leave_after``: close the connection after this number of bytes. Errors of network and server are part of the
+        exchange and not raised.
         """
         content = body if isinstance(body, bytes) else json.dumps(body).encode()
         async with self._slots:

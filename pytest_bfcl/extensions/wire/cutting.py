@@ -1,7 +1,7 @@
-"""A streaming parser under every split of a text: its result must not depend on where deltas end.
+"""Tests a streaming parser with every split of a text: its result must not depend on the deltas.
 
-The texts have calls as models write them: one row of ``writings.toml`` a format, one battery of calls for all of them.
-What a format makes of a call is read back by our own decoder of that format; what it cannot hold is left out.
+The texts have calls in models' formats: one row of ``writings.toml`` a format, one set of calls for all. Our own
+decoder reads each written call; calls that a format cannot express are left out.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Writing:
     alone: bool = False
 
     def text(self, calls: Sequence[Wanted], *, ascii_only: bool = False) -> str:
-        """The calls as this format has them."""
+        """The calls in this format."""
 
         def dumps(value: object) -> str:
             return json.dumps(value, ensure_ascii=ascii_only)
@@ -123,7 +123,7 @@ PLAIN = "Is 2 < 3? Yes: f(x) = {1, [2]}, and <b>that</b> is | all."
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A text, what it is about, the calls in it and the prose (``said``); of others' texts neither is ``known``."""
+    """A text, its subject, its calls and its prose (``said``); for foreign texts neither is ``known``."""
 
     what: str
     text: str
@@ -134,7 +134,7 @@ class Written:
 
 
 def written_in(name: str) -> list[Written]:
-    """The battery in one format, from the shortest text to the longest."""
+    """The set of calls in one format, from the shortest text to the longest."""
     return sorted((each for each in _written(writings()[name]) if _reads(name, each)), key=lambda each: len(each.text))
 
 
@@ -149,7 +149,7 @@ def _written(writing: Writing) -> Iterator[Written]:
 
 
 def _reads(name: str, each: Written) -> bool:
-    """Whether our own decoder finds in a text what it was made of."""
+    """Whether our decoder finds the original calls in a text."""
     try:
         found = NOTATIONS[name].pairs(each.text, documents(each.tools))
     except DecodeError:
@@ -160,7 +160,7 @@ def _reads(name: str, each: Written) -> bool:
 # -- every split -----------------------------------------------------------------------------------------------------
 
 SHRINK_S = 4.0
-"""Longest time for making one finding's text smaller."""
+"""Longest time for shortening one finding's text."""
 
 RULES = {
     "whole": "The whole text at once comes to the calls and the text that its format says.",
@@ -169,7 +169,7 @@ RULES = {
     "split_text": "Every split comes to the text and the reasoning of the whole text.",
     "whole_characters": "No event holds half a character.",
 }
-"""Rules about splits; those about deltas are the ones servers are held to."""
+"""Rules about splits; servers' rules are about deltas."""
 _HALVES = re.compile("[\ud800-\udfff]")
 _OF_DELTAS = (
     "delta_index", "delta_id", "delta_type", "delta_name", "delta_arguments", "arguments_text", "arguments_parse",
@@ -178,7 +178,7 @@ _OF_DELTAS = (
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A broken rule, at the smallest text and the fewest deltas that were found; ``count``: splits that break it."""
+    """A broken rule, with the smallest text and the fewest deltas; ``count``: splits that break it."""
 
     rule: str
     why: str
@@ -208,7 +208,7 @@ def _finds(target: Target, written: Written) -> bool:
 
 
 def examined(target: Target, texts: Iterable[Written]) -> Iterator[Cut]:
-    """Each rule that is broken, once, with the first text that breaks it made smaller."""
+    """Each broken rule once, with its first text made smaller."""
     broken: set[str] = set()
     for written in texts:
         for cut in _cuts(target, written):
@@ -250,7 +250,7 @@ def _cuts(target: Target, written: Written) -> list[Cut]:
 
 
 def _faults(written: Written, whole: Read, read: Read, *, uncut: bool) -> Iterator[tuple[str, str]]:
-    """The rules that one split breaks, with what is wrong."""
+    """The rules that one split breaks, with the errors."""
     if isinstance(read, str):
         yield "fails", read
         return
@@ -290,7 +290,7 @@ def _of_deltas(written: Written, read: Reply) -> Iterator[tuple[str, str]]:
 
 
 def _smaller(target: Target, cut: Cut) -> Cut:
-    """The same fault in a shorter text: pieces are left out for as long as it stays."""
+    """The same fault in a shorter text: pieces are removed while it stays."""
     until = time.monotonic() + SHRINK_S
     size = len(cut.text.text) // 2
     while size and time.monotonic() < until:
@@ -310,7 +310,7 @@ def _smaller(target: Target, cut: Cut) -> Cut:
 
 
 def _still(target: Target, text: Written, rule: str) -> Cut | None:
-    """The fault in this text, if its whole is still read as a call where the fault is about one."""
+    """The fault in this text, if the whole text is still read as a call where needed."""
     try:
         (whole,) = target.read(text.text, text.tools, [()])
     except Hung:

@@ -1,8 +1,7 @@
-"""How a value differs from the one that was dictated, and whether the difference carries a server's signature.
+"""How a value differs from the dictated one, and whether the difference is typical of a server.
 
-A model that copies badly writes something else. Some differences no model is known for and parsers are: characters
-replaced
-by U+FFFD, a text escaped twice, ``None`` for null, an object as a text. Those are called damage.
+A model may copy badly. Some differences are known of parsers and not of models: U+FFFD for characters, a text escaped
+twice, ``None`` for null, an object as a text. They are called damage.
 """
 
 from __future__ import annotations
@@ -25,9 +24,7 @@ Kind = Literal["exact", "damaged", "other", "none"]
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """``exact``; ``damaged`` (the server's mark is on it); ``other`` (called, with something else); ``none`` (no
-    call).
-    """
+    """``exact``; ``damaged`` (by the server); ``other`` (a call with other content); ``none`` (no call)."""
 
     kind: Kind
     why: str = ""
@@ -45,7 +42,7 @@ class Wanted:
 
 
 def compare(wanted: Sequence[Wanted], reply: Reply) -> Match:
-    """An answer's calls next to the dictated ones, in order."""
+    """An answer's calls compared with the dictated ones, in order."""
     calls = reply.calls
     if len(calls) < len(wanted):
         lost = lost_call(reply)
@@ -114,7 +111,7 @@ def difference(wanted: object, got: object, at: str = "the arguments") -> Match:
 
 
 def _is_rounded(wanted: object, got: object) -> bool:
-    """Whether digits were lost: beyond what a float holds, or behind the point."""
+    """Whether digits were lost: beyond a float's precision, or after the point."""
     if not isinstance(wanted, int | float) or not isinstance(got, int | float):
         return False
     if isinstance(wanted, int):
@@ -144,7 +141,7 @@ _WORDS: Parsed = {"None": None, "True": True, "False": False, "null": None, "tru
 
 
 def _retyped(wanted: object, got: object, at: str) -> Match:
-    """A text where there should be something else, or the other way round."""
+    """A text in place of another type, or the reverse."""
     if isinstance(got, str):
         read = _WORDS[got] if got in _WORDS else loads(got)
         same = type(read) is type(wanted) and read == wanted
@@ -205,7 +202,7 @@ _MARKS: dict[str, Callable[[str, str], bool]] = {
 
 
 def _apart(wanted: str, got: str) -> str:
-    """Where two texts part."""
+    """The position where two texts differ."""
     at = next((i for i, (w, g) in enumerate(zip(wanted, got, strict=False)) if w != g), min(len(wanted), len(got)))
     start = max(0, at - 12)
     return f"at character {at} {got[start : at + 24]!a}, not {wanted[start : at + 24]!a}"
@@ -217,7 +214,7 @@ def _short(value: object) -> str:
 
 
 def lost_call(reply: Reply) -> str:
-    """What shows that a call of the model was left in the text, or an empty text."""
+    """Evidence that a model's call was left in the text, or an empty text."""
     for what, text in (("content", reply.text), ("reasoning", reply.reasoning)):
         found = lost_calls(text)
         written = f", as {found[0]} has it" if found is not None else ""

@@ -1,4 +1,4 @@
-"""Runs checks side by side and keeps their results; `examiner_of` opens one that asks over HTTP."""
+"""Runs checks concurrently and stores their results; `examiner_of` opens one over HTTP."""
 
 from __future__ import annotations
 
@@ -18,13 +18,12 @@ from pytest_bfcl.settings import Settings
 from pytest_bfcl.troubles import HarnessTrouble
 
 CROSSTALK = "crosstalk"
-"""The check that asks many things at once."""
+"""The check that sends many requests at once."""
 
 
 class Examiner:
-    """The checks of one endpoint, each run once (``repeat`` attempts) however often it is wanted.
-
-    Checks that must be alone wait until no other runs. A check that broke is not judged when one it builds on broke.
+    """The checks of one endpoint, each run once (``repeat`` attempts). Checks that must be alone wait until no other
+    runs. A failed check is not judged if one that it depends on failed.
     """
 
     def __init__(self, line: Line, checks: Iterable[Check]) -> None:
@@ -41,7 +40,7 @@ class Examiner:
         return [task.result() for task in tasks]
 
     def start(self, name: str) -> asyncio.Task[Outcome]:
-        """Begin with a check, or find it begun."""
+        """Start a check, or return the running one."""
         if name not in self._running:
             self._running[name] = asyncio.create_task(self._examine(self.checks[name]), name=f"wire:{name}")
         return self._running[name]
@@ -65,7 +64,7 @@ class Examiner:
         return outcome.blocked(root.blocked_by or root.check.name)
 
     async def _confirmed(self, check: Check, outcome: Outcome) -> Outcome:
-        """A rule that is broken only while other requests run is a matter of `CROSSTALK`."""
+        """A rule that is broken only during other requests concerns `CROSSTALK`."""
         again = await self._attempts(check, alone=True, again=True)
         if outcome.suspected and again.state != "broke":
             return outcome.unconfirmed()
@@ -77,7 +76,7 @@ class Examiner:
         return replace(outcome, why=f"{outcome.why} (while other requests ran; asked again alone, it held)")
 
     def _first(self, check: Check) -> asyncio.Task[Outcome]:
-        """The check's first round of attempts, before anything it builds on is looked at."""
+        """The check's first round of attempts, before its dependencies are examined."""
         if check.name not in self._rounds:
             self._rounds[check.name] = asyncio.create_task(self._attempts(check, alone=check.alone))
         return self._rounds[check.name]
@@ -85,7 +84,7 @@ class Examiner:
     async def _attempts(
         self, check: Check, *, alone: bool = False, again: bool = False, unstreamed: bool = False
     ) -> Outcome:
-        """``again``: a fault is looked for a second time; ``unstreamed``: in that form only."""
+        """``again``: a fault is checked a second time; ``unstreamed``: only in that form."""
         how: Parsed = {"optional": check.optional, "again": again, "unstreamed": unstreamed}
         probes = [Probe(self.line, check.name, number, **how) for number in range(self.line.conduct.repeat)]
         async with self._floor.place(alone=alone):
@@ -96,7 +95,7 @@ class Examiner:
         return summed(attempts)
 
     async def aclose(self) -> None:
-        """Give up what still runs and close the connections."""
+        """Stop running checks and close the connections."""
         tasks = [*self._running.values(), *self._rounds.values(), *self.line.shared.values()]
         for task in tasks:
             task.cancel()
@@ -121,7 +120,7 @@ async def _attempt(check: Check, probe: Probe) -> Outcome:
 
 
 class _Floor:
-    """Many at once, or one alone: who wants to be alone waits until the floor is empty and keeps it so."""
+    """Many at once, or one alone: a check that must be alone waits until no other runs, and blocks others."""
 
     def __init__(self) -> None:
         self._count = 0
@@ -146,7 +145,7 @@ class _Floor:
 
 
 def examiner_of(place: Place, settings: Settings) -> Examiner:
-    """The checks of the place's API over HTTP, run as the settings say: attempts, concurrency, limits, retries."""
+    """The checks of the place's API over HTTP, with the settings' attempts, concurrency, limits and retries."""
     client = WireClient(
         place.server,
         concurrency=settings.first_concurrency,

@@ -1,4 +1,4 @@
-"""The wire checks of a session (set ``wire``), and what they came to: lines in the run directory, a table, a page."""
+"""The wire checks of a session (set ``wire``) and their results: lines in the run directory, a table, a page."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class WireSet:
     plugins: Mapping[str, object]
 
     def file(self, parent: pytest.Collector) -> WireFile:
-        """``bfcl/wire.jsonl``; there is no such file."""
+        """``bfcl/wire.jsonl``; no such file exists."""
         path = parent.config.invocation_params.dir / NODEID
         node: WireFile = WireFile.from_parent(parent, path=path, nodeid=NODEID, name="wire.jsonl")
         node.checks, node.asking, node.only = self.checks, self.asking, self.only
@@ -53,7 +53,7 @@ def wire_checks(session: Session, contenders: Sequence[Contender], run: Run, onl
 
 
 class WireReport:
-    """Receives records; nothing of them enters ``results.jsonl`` or an accuracy."""
+    """Receives records; none of them enters ``results.jsonl`` or an accuracy."""
 
     def __init__(self, session: Session, run: Run) -> None:
         self._session = session
@@ -63,7 +63,7 @@ class WireReport:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Keep the record of a finished check the moment it arrives."""
+        """Store the record of a finished check on arrival."""
         line = getattr(report, "bfcl_wire", None)
         if line is None or str(report.outcome) == "rerun":
             return
@@ -85,7 +85,7 @@ class WireReport:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self) -> None:
-        """Write the page, with what earlier parts of the run came to."""
+        """Write the page, with the results of earlier parts of the run."""
         from pytest_bfcl.extensions.wire.outcome import PAGE_FILE, read_lines, write_wire_page
 
         path = self._run.folder
@@ -101,7 +101,7 @@ class WireReport:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
-        """The server, not the model: its own table."""
+        """A separate table, because it measures the server and not the model."""
         if not self._records:
             return
         from pytest_bfcl.extensions.wire.outcome import servers

@@ -1,7 +1,7 @@
-"""Every answer of the matrix judged by every rule: what is broken, in which cells, and whose fault that is.
+"""Judges every answer of the matrix by every rule: broken rules, their cells, and whose fault it is.
 
-A rule's check is the sum over its cells. A fault that is there in an unusual cell (a forced call, thinking, strict) and
-in none of the plainer ones is that cell's too. ``choice_required`` is broken by whatever ``required`` alone breaks.
+A rule's check covers all its cells. A fault in an unusual cell (a forced call, thinking, strict) and in no plainer one
+also belongs to that cell. ``choice_required`` is broken by every fault of ``required`` alone.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from pytest_bfcl.extensions.wire.row import CELLS, Cell, Check, Finding, Found, 
 from pytest_bfcl.extensions.wire.rules import ROWS
 
 MOST_ASKED_AGAIN = 3
-"""Broken cells that are sent again alone."""
+"""Number of broken cells that are sent again alone."""
 SEED = "matrix"
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A finding of a rule in a cell; ``right``: the plainer answer of the same rule that was right."""
+    """A finding of a rule in a cell; ``right``: the correct plainer answer of the same rule."""
 
     row: Row
     judged: Judged
@@ -32,15 +32,13 @@ class Fault:
 
     @property
     def cell(self) -> Cell:
-        """Where."""
+        """The place of the finding."""
         return self.judged.cell
 
 
 @dataclass(slots=True)
 class Verdict:
-    """What the matrix says of one check. ``spoke``: answers that it is about and that were right; ``behind``: rules
-    that explain the faults it would have found.
-    """
+    """The matrix's result for one check."""
 
     faults: list[Fault] = field(default_factory=list)
     spoke: list[Judged] = field(default_factory=list)
@@ -57,12 +55,12 @@ class Matrix:
 
     @property
     def called(self) -> bool:
-        """Whether any answer held a call."""
+        """Whether any answer had a call."""
         return any(judged.reply.calls for judged in self.replies.values())
 
 
 async def fill(probe: Probe, cells: Iterable[Cell] = CELLS, *, at_once: bool = True) -> dict[Cell, Judged]:
-    """Ask the cells, and of a streamed one its unstreamed twin; all share two fresh words."""
+    """Send the cells, and for a streamed one its unstreamed twin; all share two fresh words."""
     words = probe.word(), probe.word()
     wanted = dict.fromkeys(each for cell in cells for each in (replace(cell, streamed=False), cell))
     requests = {cell: request_for(cell, *words) for cell in wanted}
@@ -106,13 +104,14 @@ def judge(replies: Mapping[Cell, Judged], rows: Iterable[Row] = ROWS) -> Matrix:
 
 
 def _explains(found: Mapping[Cell, Found], cell: Cell, *, weighed: bool = True) -> bool:
-    """Whether another rule has findings in this answer, its unstreamed twin or a plainer one; ``weighed``: such too."""
+    """Whether another rule has findings in this answer, its unstreamed twin or a plainer one; ``weighed``: also weaker
+    ones."""
     near = (found.get(each) for each in (cell, replace(cell, streamed=False), *cell.plainer()))
     return any(each and (weighed or not each[0].weighed) for each in near)
 
 
 def _sum(row: Row, found: Mapping[Cell, Found], replies: Mapping[Cell, Judged], verdicts: dict[str, Verdict]) -> None:
-    """Put a rule's findings where they belong."""
+    """Assign a rule's findings to checks."""
     own = verdicts[row.name]
     everywhere = row.optional or any(said and not cell.special and not said[0].weighed for cell, said in found.items())
     for cell, said in found.items():
@@ -134,7 +133,7 @@ def _sum(row: Row, found: Mapping[Cell, Found], replies: Mapping[Cell, Judged], 
 
 
 def _right(cell: Cell, found: Mapping[Cell, Found], replies: Mapping[Cell, Judged]) -> Judged | None:
-    """A plainer answer that is right: for the rule, or, when it is about something else, in the calls it holds."""
+    """A correct plainer answer: for the rule, or, for rules on other parts, in its calls."""
     for each in (*cell.plainer(), Cell(streamed=cell.streamed), Cell()):
         if each in replies and _is_right(found.get(each), replies[each]):
             return replies[each]
@@ -148,7 +147,7 @@ def _is_right(said: Found, judged: Judged) -> bool:
 
 
 def facet_of(cell: Cell) -> str:
-    """The check that an unusual cell belongs to."""
+    """The check of an unusual cell."""
     stream = "_stream" * cell.streamed
     if cell.choice != "auto":
         return {"required": f"choice_required{stream}", "named": f"choice_function{stream}"}.get(
@@ -169,7 +168,7 @@ def checks() -> Iterator[Check]:
 
 
 async def _examine(row: Row, probe: Probe) -> None:
-    """Raise unless the rule held over all its cells."""
+    """Raise unless the rule was met in all its cells."""
 
     async def whole() -> Matrix:
         return judge(await fill(probe.with_name(SEED)))
@@ -208,7 +207,7 @@ def _broke(row: Row, fault: Fault, faults: Iterable[Fault]) -> Broke:
 
 
 async def _again(probe: Probe, faults: Iterable[Fault]) -> list[Fault]:
-    """The faults that are still there when their cells are sent alone."""
+    """The faults that remain when their cells are sent alone."""
     cells = list(dict.fromkeys(fault.cell for fault in faults))[:MOST_ASKED_AGAIN]
     replies = await fill(probe, cells, at_once=False)
     found: list[Fault] = []
@@ -221,7 +220,7 @@ async def _again(probe: Probe, faults: Iterable[Fault]) -> list[Fault]:
 
 
 async def _weigh(probe: Probe, fault: Fault) -> None:
-    """Asks both ways again; raises `NotCalled` as soon as the model is seen to waver."""
+    """Sends both forms again. Raises `NotCalled` as soon as the model varies."""
     assert fault.right is not None
     for judged, odd in ((fault.judged, True), (fault.right, False)):
         for _ in range(AGAIN):

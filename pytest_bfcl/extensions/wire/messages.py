@@ -25,12 +25,12 @@ from pytest_bfcl.json_types import Parsed
 
 Json = Parsed
 LIMIT = 8192
-"""Tokens of an answer, which the API requires: the longest dictated text fits, and all models take it."""
+"""Token limit of an answer, which the API requires: the longest dictated text fits, and all models accept it."""
 ENDS = {
     "tool_use": CALLS, "end_turn": STOP, "stop_sequence": STOP, "max_tokens": LENGTH, "pause_turn": "pause_turn",
     "refusal": "refusal", "model_context_window_exceeded": LENGTH,
 }  # fmt: skip
-"""The reasons to stop that the API has; what they are in no API's words."""
+"""The API's stop reasons in neutral words."""
 THINKING = ("thinking", "redacted_thinking")
 
 
@@ -87,7 +87,7 @@ DELTAS = {
 
 
 def _joined(exchange: Exchange) -> tuple[Json, list[Json]]:
-    """The message and its content blocks, with what their deltas add up to."""
+    """The message and its content blocks, with their joined deltas."""
     message: Json = {}
     blocks: dict[int, Json] = {}
     pieces: dict[int, dict[str, list[str]]] = {}
@@ -133,7 +133,7 @@ def _reply(exchange: Exchange, blocks: list[Json], message: Json) -> Reply:
 
 
 def _arguments(found: object) -> object:
-    """An input as a text of JSON, as the other APIs have it; what is no object stays as it is."""
+    """An input as JSON text, as in the other APIs; anything but an object is unchanged."""
     return json.dumps(found, ensure_ascii=False) if isinstance(found, Mapping) else found
 
 
@@ -152,7 +152,7 @@ def _choice(choice: str, parallel: bool | None) -> Json:
 
 
 def _messages(turns: tuple[Turn, ...]) -> list[Json]:
-    """Messages of blocks; what follows each other in one role is one message."""
+    """Messages of blocks; consecutive ones of one role become one message."""
     found: list[Json] = []
     for turn in turns:
         if isinstance(turn, Message) and turn.role in ("system", "developer"):

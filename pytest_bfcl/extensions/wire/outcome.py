@@ -1,8 +1,7 @@
-"""The result of a check: attempts, how often it held, the exchanges that prove a fault; and the line that is kept of
-it.
+"""The result of a check: attempts, how often the rule was met, the exchanges that prove a fault; its stored line.
 
-A line of ``wire.jsonl`` has what a maintainer needs to see the fault again. Keys and passwords are taken out before
-anything is kept; long answers keep their beginning, their end and the bytes that prove the fault.
+A line of ``wire.jsonl`` has what a maintainer needs to reproduce the fault. Keys and passwords are removed first; long
+answers keep their beginning, their end and the bytes that prove the fault.
 """
 
 from __future__ import annotations
@@ -33,14 +32,15 @@ STATES = {
     "blocked": "not judged, because a rule it builds on is broken",
     "error": "the endpoint could not be asked",
 }
-"""State of a check → what it means."""
+"""State of a check → its meaning."""
 JUDGED = ("held", "broke", "not_called")
-"""States of attempts in which a call was due."""
+"""States of attempts in which a call was expected."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one attempt of a check came to, or its attempts taken together.
+    """The result of one attempt of a check, or of its attempts together. ``counts``: state → attempts; ``called``:
+    those in which the model called at all.
 
     ``counts``: state → attempts; ``called``: those in which the model called at all.
     """
@@ -61,7 +61,7 @@ class Outcome:
 
     @classmethod
     def of(cls, check: Check, end: NotHeld, probe: Probe) -> Outcome:
-        """Of an attempt that ended so; where nothing may be refused, a refusal is a fault."""
+        """The result of an attempt with this end; where refusal is not allowed, a refusal is a fault."""
         state = "broke" if end.state == "refused" and not check.optional else end.state
         return cls(
             check, state, {state: 1}, end.why, end.exchanges[:3], end.proof, getattr(end, "certain", True),
@@ -74,14 +74,14 @@ class Outcome:
         return replace(self, state="blocked", blocked_by=by, why=f"not judged: {by} is broken ({self.why})")
 
     def unconfirmed(self) -> Outcome:
-        """The same, when a suspicion was not seen again: the server is not blamed."""
+        """The same, if a suspicion did not recur: the server is not blamed."""
         counts = Counter(self.counts)
         counts["not_called"] += counts.pop("broke", 0)
         return replace(self, state="not_called", counts=dict(counts), why=f"{self.why}; not seen again")
 
 
 def summed(attempts: Sequence[Outcome]) -> Outcome:
-    """One fault is a fault; then an error, a rule that held, a refusal, and last a model that never called."""
+    """One fault decides; then an error, a rule that was met, a refusal, and last a model that never called."""
     counts = Counter(attempt.state for attempt in attempts)
     state = next(name for name in ("broke", "error", "held", "blocked", "refused", "not_called") if counts[name])
     first = next(attempt for attempt in attempts if attempt.state == state)
@@ -97,7 +97,7 @@ def _mean(values: Sequence[float | None]) -> float | None:
 
 
 def trigger_rate(found: Iterable[Outcome | WireRecord]) -> float | None:
-    """Share of attempts in which the model called where it plainly should; ``None`` when nothing was sent."""
+    """Share of attempts in which the model called as plainly requested; ``None`` without requests."""
     pairs = [(each.called, sum(each.counts.get(state, 0) for state in JUDGED)) for each in found]
     asked = sum(count for _, count in pairs)
     return sum(min(called, count) for called, count in pairs) / asked if asked else None
@@ -106,14 +106,14 @@ def trigger_rate(found: Iterable[Outcome | WireRecord]) -> float | None:
 # -- as it is kept ---------------------------------------------------------------------------------------------------
 
 SENT_LIMIT = 150_000
-"""Longest request kept, in characters."""
+"""Longest stored request in characters."""
 HEAD, TAIL = 12_000, 4_000
 PROOF_LIMIT = 4_000
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """An exchange as people read it. ``curl`` asks the same again, the key left to a variable of the shell."""
+    """A readable exchange. ``curl`` sends the request again, with the key in a shell variable."""
 
     curl: str
     status: int
@@ -153,7 +153,7 @@ class WireRecord:
 
     @property
     def held_text(self) -> str:
-        """How often the rule held: ``3 of 5``."""
+        """How often the rule was met: ``3 of 5``."""
         return f"{self.counts.get('held', 0)} of {sum(self.counts.values())}"
 
     @property
@@ -163,7 +163,7 @@ class WireRecord:
 
 
 def record_of(outcome: Outcome, place: Place, model: str) -> WireRecord:
-    """The record of an outcome; ``model`` is the spec as results name it."""
+    """The record of an outcome; ``model`` is the spec in results."""
     check, hidden = outcome.check, place.hidden
     why = hidden(clean_line(" ".join(outcome.why.split())))
     return WireRecord(
@@ -175,7 +175,7 @@ def record_of(outcome: Outcome, place: Place, model: str) -> WireRecord:
 
 
 def read_records(lines: Iterable[str]) -> Iterator[WireRecord]:
-    """The records of ``wire.jsonl``; what is no record (a torn last line) is passed over."""
+    """The records of ``wire.jsonl``; damaged lines are skipped."""
     for line in lines:
         try:
             yield _read(json.loads(line))
@@ -184,7 +184,7 @@ def read_records(lines: Iterable[str]) -> Iterator[WireRecord]:
 
 
 def newest(records: Iterable[WireRecord]) -> list[WireRecord]:
-    """The last record of each check, model and API, in the order they first came."""
+    """The last record of each check, model and API, in order of first appearance."""
     return list({(record.model, record.api, record.check): record for record in records}.values())
 
 
@@ -209,7 +209,7 @@ def _excerpt(exchange: Exchange, place: Place) -> Shown:
 
 
 def curl(exchange: Exchange, place: Place) -> str:
-    """The request for a shell: without the key, and without reading the body's signs."""
+    """The request for a shell: without the key, and with the body quoted."""
     words = ["curl", "-sS", "-N", shlex.quote(place.address + exchange.path), "-H 'content-type: application/json'"]
     words += [f"-H {shlex.quote(f'{name}: …')}" for name in place.server.settings.headers]
     if place.api == "anthropic":
@@ -224,7 +224,7 @@ def curl(exchange: Exchange, place: Place) -> str:
 
 
 def _text(data: bytes) -> str:
-    """Bytes as text; what is no UTF-8 becomes ``\\x..``."""
+    """Bytes as text; invalid UTF-8 becomes ``\\x..``."""
     return data.decode("utf-8", "backslashreplace")
 
 
@@ -250,14 +250,14 @@ class Server:
 
     @property
     def trigger_rate(self) -> float | None:
-        """Share of attempts in which the model called as it was plainly asked; no text completion can."""
+        """Share of attempts in which the model called as plainly requested; text completions have none."""
         if self.api == "completions":
             return None
         return trigger_rate(self.records)
 
     @property
     def headline(self) -> str:
-        """What precedes everything else: a server that never called shows nothing about most rules; else empty."""
+        """The note at the top: a server that never called shows nothing about most rules; else empty."""
         if self.trigger_rate != 0:
             return ""
         silent = self.counts["not_called"] + self.counts["blocked"]
@@ -268,7 +268,7 @@ class Server:
 
     @property
     def rows(self) -> list[WireRecord]:
-        """The checks a reader is shown: of a server that never called not those that wait for a call."""
+        """The shown checks: for a server that never called without those that need a call."""
         if not self.headline:
             return list(self.records)
         return [record for record in self.records if record.state not in ("not_called", "blocked")]
@@ -293,7 +293,7 @@ def servers(records: Iterable[WireRecord]) -> list[Server]:
 
 
 def read_lines(run: Path) -> list[WireRecord]:
-    """The records kept in a run directory, newest of each check."""
+    """The records in a run directory, the newest of each check."""
     path = run / LINES_FILE
     if not path.is_file():
         return []
@@ -301,12 +301,12 @@ def read_lines(run: Path) -> list[WireRecord]:
 
 
 def write_wire_page(records: Iterable[WireRecord], path: Path) -> None:
-    """Write the page; raises `OSError`."""
+    """Write the page. Raises `OSError`."""
     rendering.write_page(path, rendering.render(TEMPLATE, **wire_values(servers(records))))
 
 
 def wire_values(found: Sequence[Server]) -> Parsed:
-    """What `TEMPLATE` makes the page of."""
+    """The values of the page's `TEMPLATE`."""
     return {
         "title": "Wire conformance", "servers": found, "states": STATES, "order": ORDER, "measures": measure_lines,
     }  # fmt: skip
@@ -321,7 +321,7 @@ MEASURES = (
 
 
 def measure_lines(figures: Mapping[str, float | None]) -> list[tuple[str, float | None, float | None]]:
-    """(measure, unstreamed, streamed) of the measures that are there."""
+    """(measure, unstreamed, streamed) of the available measures."""
     return [
         (what, figures[f"{name}_unstreamed"], figures[f"{name}_streamed"])
         for name, what in MEASURES

@@ -1,9 +1,9 @@
-"""A streaming parser in this process: any callable from deltas of a text to events, or one of an installed engine.
+"""A streaming parser in this process: any callable from text deltas to events, or an installed engine's.
 
-A callable is given an iterable of text deltas, and the tools as chat completions has them if it takes two arguments.
-It returns (or yields, asynchronously or not) events in chat completions' form: a delta (``content``, ``tool_calls``,
+A callable gets an iterable of text deltas, and, with two parameters, the tools in chat completions' form. It returns
+(or yields, asynchronously or not) events in chat completions' form: a delta (``content``, ``tool_calls``,
 ``reasoning_content``), a choice (``delta``, ``finish_reason``) or a chunk (``choices``), as dicts or as objects with
-``model_dump``; a text is content, ``None`` says nothing. A class is made for every text, then called.
+``model_dump``; a text is content, ``None`` is nothing. A class is instantiated for every text, then called.
 """
 
 from __future__ import annotations
@@ -36,27 +36,27 @@ from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.syntax.limits import DecodeError
 
 LIMIT_S = 5.0
-"""Longest time for one text in one split."""
+"""Longest time for one text with one split."""
 MOST_EVENTS = 20_000
 
 Read = Reply | str
-"""What a parser came to, or how it failed."""
+"""The result of a parser, or its failure."""
 
 
 class Target(Protocol):
-    """What is examined: reads a text cut in many ways; a cut falls between two atoms."""
+    """A tested parser: reads a text in many splits; a cut is between two atoms."""
 
     def atoms(self, text: str, tools: Sequence[Tool]) -> Sequence[str]:
         """The pieces of a text that arrive whole."""
         ...
 
     def read(self, text: str, tools: Sequence[Tool], splits: Sequence[Cuts]) -> list[Read]:
-        """The text streamed in each of these ways; the split ``()`` is the whole text at once. May raise `Hung`."""
+        """The text streamed with each split; the split ``()`` is the whole text at once. May raise `Hung`."""
         ...
 
 
 def target_of(name: str) -> Target:
-    """The parser that ``module:callable``, ``vllm:NAME`` or ``sglang:NAME`` names. Raises `UsageError`."""
+    """The parser of ``module:callable``, ``vllm:NAME`` or ``sglang:NAME``. Raises `UsageError`."""
     return EngineParser(installed_parser(name)) if is_installed_name(name) else CallableParser(_loaded(name))
 
 
@@ -78,7 +78,7 @@ def _loaded(name: str) -> Callable[..., Any]:
 
 
 class CallableParser:
-    """A callable of the user's, in this process."""
+    """A user's callable, in this process."""
 
     def __init__(self, parse: Callable[..., Any]) -> None:
         self._parse = parse
@@ -107,12 +107,12 @@ class CallableParser:
 
 
 def _offered(tools: Sequence[Tool]) -> list[Parsed]:
-    """Tools as chat completions has them."""
+    """Tools in chat completions' form."""
     return [{"type": "function", "function": dict(each)} for each in documents(tools)]
 
 
 class Hung(Exception):
-    """A parser that does not end: it gets no more texts."""
+    """A parser that does not return: it gets no more texts."""
 
     def __init__(self, deltas: Sequence[str]) -> None:
         super().__init__(f"it does not come to an end within {LIMIT_S:g} s")
@@ -124,12 +124,12 @@ class _Odd(Exception):
 
 
 class _Late(BaseException):
-    """Too much time: no parser's ``except Exception`` may catch it."""
+    """The time limit; no parser's ``except Exception`` catches it."""
 
 
 @contextmanager
 def _bounded(limit_s: float) -> Iterator[None]:
-    """Where signals reach (the main thread of POSIX), `_Late` after so long."""
+    """Raises `_Late` after this time, where signals arrive (the main thread of POSIX)."""
     if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "setitimer"):
         yield
         return
@@ -210,7 +210,7 @@ class EngineParser:
         return self._parser.atoms(text, documents(tools))
 
     def read(self, text: str, tools: Sequence[Tool], splits: Sequence[Cuts]) -> list[Read]:
-        """See `Target`; the whole text is read as an unstreamed one."""
+        """See `Target`; the whole text is read like an unstreamed one."""
         functions = documents(tools)
         cut = [cuts for cuts in splits if cuts]
         streamed = iter(self._parser.streamed(text, functions, cut) if cut else ())

@@ -1,5 +1,5 @@
-"""What a check asks with: fresh words, both forms of an answer, and the question whether model or server was at
-fault; how a check ends when its rule did not hold (`NotHeld`).
+"""Tools of a check: fresh words, both forms of an answer, the decision whether model or server was at fault. `NotHeld`
+and its kinds are the ends of a check whose rule was not met.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ Dialect = Chat | Responses | Messages | Completions
 DIALECTS: Mapping[str, Callable[[], Dialect]] = {
     dialect.name: dialect for dialect in (Chat, Responses, Messages, Completions)
 }
-"""Name of an API, as ``--bfcl-api`` has it → how to ask and to read."""
+"""Name of an API (``--bfcl-api``) → how requests are written and answers read."""
 
 
 class NotHeld(Exception):
-    """How a check ended other than held. ``exchanges`` prove it; ``proof`` is the part of the bytes that matters;
-    ``cells`` names where in the matrix it was so.
+    """The end of a check whose rule was not met. ``exchanges`` prove it; ``proof`` is the relevant part of the bytes;
+    ``cells`` names the matrix cells.
     """
 
     state: str
@@ -44,36 +44,36 @@ class NotHeld(Exception):
 
 
 class Broke(NotHeld):
-    """The server broke the rule. ``certain`` is false where a strange model could have done the same."""
+    """The server broke the rule. ``certain`` is false if a strange model could have done the same."""
 
     state = "broke"
     certain = True
 
 
 class LikelyBroke(Broke):
-    """A rule is broken by something that a model could do too, but none is known to."""
+    """The rule is broken in a way that a model could cause, but none is known to."""
 
     certain = False
 
 
 class Suspected(LikelyBroke):
-    """The same question is answered rightly one way and wrongly another: counts when it is seen a second time."""
+    """The same request has a right answer in one form and a wrong one in another: counts if it recurs."""
 
 
 class NotCalled(NotHeld):
-    """The model did not do what was plainly asked: the server is not blamed."""
+    """The model did not follow a plain order: the server is not blamed."""
 
     state = "not_called"
 
 
 class Refused(NotHeld):
-    """The server says, with a 4xx, that it does not offer this."""
+    """The server reports with a 4xx that it does not offer this."""
 
     state = "refused"
 
 
 class Blocked(NotHeld):
-    """Not judged: the rule named ``by`` explains what this one would have found."""
+    """Not judged: the rule named ``by`` explains the findings."""
 
     state = "blocked"
 
@@ -90,8 +90,8 @@ _ADAPTED = ("temperature", "max_tokens")
 
 @dataclass(frozen=True, slots=True)
 class Conduct:
-    """How checks are run. ``slack_s``: what a busy server may take longer than an idle one; ``wait_s``: between
-    retries; ``schemas``: how many are generated.
+    """Settings of checks. ``slack_s``: additional time for a busy server; ``wait_s``: between retries; ``schemas``:
+    number of generated ones.
     """
 
     repeat: int = 1
@@ -104,7 +104,7 @@ class Conduct:
 
 
 class Line:
-    """The way to one model: client, dialect, and what the endpoint has taught us about parameters."""
+    """The connection to one model: client, dialect, and the learnt parameters of the endpoint."""
 
     def __init__(
         self,
@@ -123,7 +123,7 @@ class Line:
         self.shared: dict[tuple[str, int], asyncio.Task[Any]] = {}
 
     def body(self, request: Request) -> Parsed:
-        """The request, with the parameters the endpoint takes."""
+        """The request with the parameters that the endpoint accepts."""
         body = self.dialect.body(request, self.model)
         if self.conduct.temperature is not None:
             body["temperature"] = self.conduct.temperature
@@ -135,8 +135,8 @@ class Line:
         }
 
     def learn(self, exchange: Exchange, body: Parsed) -> bool:
-        """Whether the refusal teaches how to ask: reasoning models know no temperature, and name the limit
-        otherwise.
+        """Whether the refusal shows the right parameters: reasoning models accept no temperature, and have another
+        limit.
         """
         if exchange.status not in (400, 422):
             return False
@@ -148,9 +148,9 @@ class Line:
 
 
 class Probe:
-    """One attempt of the check ``name``. ``called`` shows whether any answer held a call: without one nothing can
-    have held. ``optional``: a 4xx is `Refused`. ``again``: a fault is looked for a second time, alone. ``unstreamed``:
-    streams are broken, no request is streamed.
+    """One attempt of the check ``name``. ``called``: some answer had a call, without which no rule can be met.
+    ``optional``: a 4xx is `Refused`. ``again``: a fault is checked a second time, alone. ``unstreamed``: streams are
+    broken, no request is streamed.
     """
 
     def __init__(
@@ -174,7 +174,7 @@ class Probe:
         return Probe(self.line, name, self.attempt, optional=self.optional)
 
     async def shared(self, name: str, make: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """What several checks of one attempt look at, made once."""
+        """A value that several checks of one attempt share, made once."""
         key = name, self.attempt
         if key not in self.line.shared:
             self.line.shared[key] = asyncio.create_task(make(), name=f"wire:{name}")
@@ -186,9 +186,8 @@ class Probe:
         return "".join(self._random.choices(_LETTERS, k=4)) + str(int(900 * self._random.random()) + 100)
 
     async def send(self, body: object, *, leave_after: int | None = None) -> Exchange:
-        """A body as it is, retried when the server is busy; any answer is one.
-
-        Raises `AdapterError` for what says nothing of the server's behaviour: nobody there, no key, no quota.
+        """The unread answer to a body, retried if the server is busy. Raises `AdapterError` for errors that show
+        nothing about the server's rules: no server, no key, no quota.
         """
         for attempt in range(self.conduct.retries + 1):
             exchange = await self.line.client.post(self.line.dialect.path, body, leave_after=leave_after)
@@ -216,7 +215,7 @@ class Probe:
         return self.line.dialect.join(exchange) if request.stream else self.line.dialect.read(exchange)
 
     async def choices(self, request: Request, *, stream: bool | None = None) -> tuple[Reply, ...]:
-        """Every choice of an answer; raises `Refused` or `Broke` when there is none to read."""
+        """Every choice of an answer. Raises `Refused` or `Broke` if none can be read."""
         replies = await self.replies(request if stream is None else request.streamed(stream))
         problem = next((reply.problem for reply in replies if reply.problem), "")
         if problem:
@@ -228,7 +227,7 @@ class Probe:
         return replies
 
     async def both(self, request: Request) -> tuple[Reply, Reply]:
-        """The same question unstreamed and streamed, at the same time."""
+        """The same request unstreamed and streamed, at the same time."""
         if self.unstreamed:
             return (whole := await self.reply(request)), whole
         whole, streamed = await together(self.reply(request, stream=False), self.reply(request, stream=True))
@@ -240,22 +239,20 @@ class Probe:
         return streamed
 
     async def alike(self, request: Request, judge: Callable[[Reply], Match]) -> tuple[Reply, Reply]:
-        """Both forms of an answer, and `weigh` them."""
+        """Both forms of an answer, which are then compared with `weigh`."""
         whole, streamed = await self.both(request)
         await self.weigh([(request, whole), (request.streamed(), streamed)], judge)
         return whole, streamed
 
     async def weighed(self, requests: Sequence[Request], judge: Callable[[Reply], Match]) -> None:
-        """Ask each way of saying the same, and `weigh` the answers."""
+        """Send each form of the same order, and `weigh` the answers."""
         replies = await together(*map(self.reply, requests))
         await self.weigh(list(zip(requests, replies, strict=True)), judge)
 
     async def weigh(self, pairs: Sequence[tuple[Request, Reply]], judge: Callable[[Reply], Match]) -> None:
-        """Whose fault is a difference? Returns when every answer is exact.
-
-        Damage is the server's. When one way of asking gives the exact answer and another does not, both are asked
-        again: if the one never comes out right and the other always, the server is suspected. Everything else is the
-        model's.
+        """Decide whose fault a difference is; returns if every answer is exact. Damage is the server's. If one form
+        gives the exact answer and another does not, both are sent again. If one is never right and the other always,
+        the server is suspected. Everything else is the model's.
         """
         found = [(request, reply, judge(reply)) for request, reply in pairs]
         for _, reply, match in found:
@@ -274,7 +271,7 @@ class Probe:
             )  # fmt: skip
 
     async def _suspect(self, odd: Request, right: Request, judge: Callable[[Reply], Match], why: str) -> None:
-        """Asks both ways again; raises `NotCalled` as soon as the model is seen to waver."""
+        """Sends both forms again. Raises `NotCalled` as soon as the model varies."""
         for request, same in ((odd, False), (right, True)):
             for _ in range(AGAIN):
                 if (judge(await self.reply(request)).kind == "exact") != same:
@@ -282,11 +279,11 @@ class Probe:
 
 
 AGAIN = 4
-"""How often an odd way and a right way of asking are repeated before the server is suspected."""
+"""How often an unusual and a right form are repeated before the server is suspected."""
 
 
 async def together(*coroutines: Coroutine[Any, Any, T]) -> tuple[T, ...]:
-    """All at once; when one fails, the others are still waited for (their connections close in order)."""
+    """All at once; if one fails, the others are still awaited (their connections close in order)."""
     done: list[Any] = await asyncio.gather(*coroutines, return_exceptions=True)
     errors = [each for each in done if isinstance(each, BaseException)]
     # What says most about the server goes first.
@@ -298,7 +295,7 @@ async def together(*coroutines: Coroutine[Any, Any, T]) -> tuple[T, ...]:
 
 
 def _reached(exchange: Exchange) -> None:
-    """An error that says nothing about the server's behaviour: no server, no key, no quota."""
+    """An error that shows nothing about the server's rules: no server, no key, no quota."""
     if exchange.trouble == "unreachable":
         raise AdapterError(
             AdapterTrouble.CONNECTION, f"cannot reach the endpoint: {exchange.said}", advice="is the server running?"

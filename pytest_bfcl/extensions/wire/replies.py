@@ -1,7 +1,7 @@
-"""What came back: the bytes as received, their server-sent events, and what an answer says in no API's words.
+"""Answers: the received bytes, their server-sent events, and the content in neutral words.
 
-Nothing here repairs anything. Event streams are taken apart as the WHATWG HTML standard (§9.2.6) says; what a server
-does differently stays visible. Reading is lenient about everything that its own check looks at.
+This module repairs nothing. Event streams are parsed by the WHATWG HTML standard (§9.2.6), and deviations stay visible.
+Reading is lenient where a separate check exists.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from typing import Any, Literal
 from pytest_bfcl.json_types import Fields, Parsed
 
 Trouble = Literal["timeout", "cut", "too_long", "unreachable"]
-"""Why an answer is not complete: silence, a connection that broke, too many bytes, no server."""
+"""Why an answer is not complete: no answer, a broken connection, too many bytes, no server."""
 
 DONE = "[DONE]"
 EVENT_LIMIT = 200_000
-"""Most events of one answer that are looked at."""
+"""Most events of one answer that are read."""
 CALLS, STOP, LENGTH = "calls", "stop", "length"
 
 
@@ -33,7 +33,7 @@ _DECODER = json.JSONDecoder(parse_constant=_refuse)
 
 
 def loads(text: str) -> Any:
-    """JSON or ``None``: hostile texts (deep nesting, giant numbers), NaN and Infinity are no JSON either."""
+    """JSON or ``None``: hostile texts (deep nesting, giant numbers), NaN and Infinity also give ``None``."""
     try:
         return _DECODER.decode(text)
     except (ValueError, RecursionError):
@@ -51,7 +51,7 @@ class Event:
 
     @property
     def parsed(self) -> Any:
-        """The data as JSON, ``None`` when it is none."""
+        """The data as JSON, ``None`` for anything else."""
         return loads(self.data)
 
 
@@ -91,7 +91,7 @@ _TROUBLES: Mapping[Trouble, str] = {
 
 @dataclass(frozen=True)
 class Exchange:
-    """One request and everything that came back. ``seconds`` until the end, ``first_s`` until the first byte."""
+    """One request and its complete answer. ``seconds`` until the end, ``first_s`` until the first byte."""
 
     path: str
     sent: bytes
@@ -106,7 +106,7 @@ class Exchange:
 
     @cached_property
     def body(self) -> Any:
-        """The answer as JSON, ``None`` when it is none."""
+        """The answer as JSON, ``None`` for anything else."""
         return loads(self.text)
 
     @cached_property
@@ -116,11 +116,11 @@ class Exchange:
 
     @cached_property
     def events(self) -> tuple[Event, ...]:
-        """The answer taken apart as an event stream."""
+        """The answer parsed as an event stream."""
         return tuple(split_events(self.received))
 
     def objects(self, typed: bool = False) -> Iterator[dict[str, Any]]:
-        """The events that are JSON objects (``typed``: those that say their type); all others are skipped."""
+        """The events that are JSON objects (``typed``: those with a type); all others are skipped."""
         for event in self.events:
             parsed = event.parsed
             if isinstance(parsed, dict) and (not typed or isinstance(parsed.get("type"), str)):
@@ -133,12 +133,12 @@ class Exchange:
 
     @property
     def says_wrong(self) -> bool:
-        """Whether a gateway's 502 hands on what the server behind it says: that the request is wrong."""
+        """Whether a gateway's 502 passes on the server's message that the request is wrong."""
         return self.status == 502 and _WRONG.search(self.text[:4_000]) is not None
 
     @property
     def refuses(self) -> bool:
-        """Whether the server says with a 4xx (a gateway: with a 502) that it does not take this request."""
+        """Whether the server refuses this request with a 4xx (a gateway: with a 502)."""
         return 400 <= self.status < 500 or self.says_wrong
 
     @property
@@ -151,7 +151,7 @@ class Exchange:
 
     @property
     def problem(self) -> str:
-        """What is wrong before the body is looked at, else an empty text."""
+        """The error before the body is read, else an empty text."""
         if self.trouble:
             return f"{_TROUBLES[self.trouble]}: {self.said}"
         return "" if self.status == 200 else f"HTTP {self.status}: {self.message}"
@@ -159,7 +159,7 @@ class Exchange:
 
 @dataclass(frozen=True)
 class Call:
-    """One call as the server gave it; ``arguments`` is what stood there, text or not."""
+    """One call from the server; ``arguments`` is unchanged, text or not."""
 
     id: Any
     name: Any
@@ -168,14 +168,14 @@ class Call:
 
     @cached_property
     def values(self) -> Fields | None:
-        """The arguments as an object, ``None`` when they are no JSON text of one."""
+        """The arguments as an object, ``None`` if they are no JSON text of one."""
         value = loads(self.arguments) if isinstance(self.arguments, str) else None
         return value if isinstance(value, dict) else None
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens as the server counts them; ``None`` where there is no whole number."""
+    """Tokens as the server counts them; ``None`` without a whole number."""
 
     input: int | None
     output: int | None
@@ -194,8 +194,8 @@ class Usage:
 class Reply:
     """An answer. ``finish`` is ``calls``, ``stop``, ``length`` or the server's own word; ``choice`` its position.
 
-    ``thoughts``: the fields (chat), items or blocks with its reasoning, as they go back. ``problem`` says why it cannot
-    be read; then nothing else means anything.
+    ``thoughts``: the fields (chat), items or blocks with its reasoning, in the form to send back. ``problem`` says why
+    it cannot be read; then other fields are meaningless.
     """
 
     exchange: Exchange
@@ -210,7 +210,7 @@ class Reply:
 
     @property
     def reasoning_in(self) -> frozenset[str]:
-        """The names under which reasoning stands."""
+        """The names of its reasoning fields."""
         return frozenset(str(each.get("type") or name) for each in self.thoughts for name in each)
 
     @property
@@ -245,12 +245,12 @@ def text_of(value: object) -> str:
 
 
 def joined_text(pieces: Iterable[str], errors: str = "surrogatepass") -> str:
-    """Pieces as one text: two halves of a surrogate pair in two deltas are one character wherever UTF-16 is joined."""
+    """Pieces as one text: half surrogate pairs in two deltas become one character."""
     return "".join(pieces).encode("utf-16", "surrogatepass").decode("utf-16", errors)
 
 
 class Reader(ABC):
-    """Reads what an API answered: every choice, or one unreadable reply that says why."""
+    """Reads an API's answer: every choice, or one unreadable reply with the reason."""
 
     nothing_whole: str
     nothing_streamed: str
@@ -262,14 +262,14 @@ class Reader(ABC):
         return found or (Reply(exchange, problem=exchange.problem or self.nothing_whole),)
 
     def join(self, exchange: Exchange) -> tuple[Reply, ...]:
-        """What a stream adds up to."""
+        """The joined result of a stream."""
         found = () if exchange.problem else self.replies_of_stream(exchange)
         return found or (Reply(exchange, problem=exchange.problem or self.nothing_streamed),)
 
     @abstractmethod
     def replies_in(self, exchange: Exchange, body: Parsed) -> tuple[Reply, ...]:
-        """The choices of an unstreamed body; none where it is no answer of this API."""
+        """The choices of an unstreamed body; none if it is no answer of this API."""
 
     @abstractmethod
     def replies_of_stream(self, exchange: Exchange) -> tuple[Reply, ...]:
-        """The choices that events add up to; none where there are none."""
+        """The choices of joined events; none without any."""

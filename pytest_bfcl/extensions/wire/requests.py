@@ -1,6 +1,6 @@
-"""The request, in no API's words: turns of a conversation, tools, switches, and orders that leave nothing to choose.
+"""The request in neutral words: turns of a conversation, tools, parameters, and orders without choices.
 
-Every argument is dictated as JSON on one line, so that any difference in what comes back needs an explanation.
+Every argument is dictated as JSON on one line, so that any difference in the answer needs an explanation.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Role = Literal["system", "developer", "user", "assistant"]
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A function that may be called. ``parameters`` is a JSON Schema, ``None`` when the field is left out."""
+    """A function that may be called. ``parameters`` is a JSON Schema, ``None`` leaves the field out."""
 
     name: str
     parameters: Fields | None = None
@@ -38,7 +38,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class ToolCalls:
-    """Calls the model made, given back as it made them, with its text and its reasoning where the server had it."""
+    """The model's calls, sent back unchanged, with its text and reasoning if there are any."""
 
     calls: tuple[Call, ...]
     text: str = ""
@@ -60,7 +60,7 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True)
 class Verbatim:
-    """What the server gave, given back unchanged: messages (chat), output items (Responses)."""
+    """The server's items, sent back unchanged: messages (chat), output items (Responses)."""
 
     items: tuple[Fields, ...]
 
@@ -86,12 +86,12 @@ class Request:
         return cls((Message("user", text),), tools, **more)
 
     def streamed(self, stream: bool = True) -> Request:
-        """The same question in the other form."""
+        """The same request in the other form."""
         return replace(self, stream=stream)
 
     @property
     def thoughtless(self) -> Request:
-        """The same conversation without the reasoning of earlier answers; itself where there is none."""
+        """The same conversation without the reasoning of earlier answers; unchanged without any."""
         if not any(isinstance(turn, ToolCalls) and turn.thoughts for turn in self.turns):
             return self
         kept = (replace(turn, thoughts=()) if isinstance(turn, ToolCalls) else turn for turn in self.turns)
@@ -102,7 +102,7 @@ class Request:
         return replace(self, turns=(*self.turns, *turns))
 
     def switches(self, limit_name: str, tool: Callable[[Tool], Parsed], named: Fields) -> Parsed:
-        """Tools, choice (``named``: that of one function), parallel calls and limit, as OpenAI's APIs have them."""
+        """Tools, choice (``named``: of one function), parallel calls and limit, in the form of OpenAI's APIs."""
         found: Parsed = {"tools": [tool(each) for each in self.tools]} if self.tools else {}
         if self.choice is not None:
             found["tool_choice"] = named if self.choice.startswith("=") else self.choice
@@ -127,7 +127,7 @@ PING = Tool("ping_server", schema({"host": {"type": "string"}}), "Asks a server 
 LOOK_UP = Tool("look_up", schema({"key": {"type": "string"}}), "Looks a key up and returns what is stored under it.")
 NOTHING = Tool("get_status", {"type": "object", "properties": {}}, "Tells the status. Takes no arguments.")
 HELLO = "Say hello to me in one short sentence."
-"""What needs no call: one that is there all the same was forced."""
+"""A request that needs no call: a call was forced."""
 WRITE = "Write exactly this and nothing else: "
 
 
@@ -137,14 +137,14 @@ def note(text: str) -> Wanted:
 
 
 def line(wanted: Wanted) -> str:
-    """A call as it is dictated."""
+    """A call in the form of an order."""
     return f"`{wanted.name}` with exactly these arguments: {json.dumps(wanted.arguments, ensure_ascii=False)}"
 
 
 def order(
     wanted: Sequence[Wanted], *, before: str = "", after: str = "", think: bool = False, repeat_result: bool = False
 ) -> str:
-    """The user's message that dictates calls, and what to write before and after them."""
+    """The user's message that dictates calls, and texts before and after them."""
     said = ["Think about it first."] if think else []
     if before:
         said.append(f"Before any call, write exactly: {json.dumps(before, ensure_ascii=False)}")
@@ -163,7 +163,7 @@ def order(
 
 
 def dictate(*wanted: Wanted, tools: Sequence[Tool] = (NOTE,), **more: Any) -> Request:
-    """One order to make calls; ``before``, ``after``, ``think``, ``repeat_result`` shape it, the rest goes to the
+    """One order to make calls; ``before``, ``after``, ``think``, ``repeat_result`` shape it, the rest is for the
     request.
     """
     shaping = {key: more.pop(key) for key in ("before", "after", "think", "repeat_result") if key in more}
@@ -177,7 +177,7 @@ def write(text: str, *, tools: Sequence[Tool] = (NOTE,), think: bool = False, **
 
 
 def message_text(request: Request) -> str:
-    """The text that an order by `write` dictates; empty when it dictates none."""
+    """The text that an order by `write` dictates; else empty."""
     turn = request.turns[-1]
     _, told, text = (
         turn.text.rpartition(WRITE) if isinstance(turn, Message) and isinstance(turn.text, str) else ("", "", "")
@@ -187,14 +187,14 @@ def message_text(request: Request) -> str:
 
 
 CODE_WORD = f"Call this function once:\n- {line(note('CODEWORD'))}\nWrite the code word you were told for CODEWORD."
-"""An order that needs a word given elsewhere."""
+"""An order that needs a word from another place."""
 
 
 def told_directly(said: str) -> Request:
-    """The same with the word given in the order itself."""
+    """The same with the word in the order itself."""
     return Request.of(f"{said}\n{CODE_WORD}", NOTE)
 
 
 def documents(tools: Sequence[Tool]) -> list[Fields]:
-    """Tools as decoders take them."""
+    """Tools in the decoders' form."""
     return [{"name": tool.name, "description": tool.description, "parameters": tool.parameters} for tool in tools]

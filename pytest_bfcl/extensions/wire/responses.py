@@ -68,7 +68,7 @@ _DELTAS = {
 
 
 def _joined(exchange: Exchange) -> tuple[list[Json], Json | None]:
-    """The output items: what ``added`` said and the deltas since; the response at the end."""
+    """The output items: from ``added`` and the deltas since; the response at the end."""
     items: dict[int, Json] = {}
     pieces: dict[tuple[int, str], list[str]] = {}
     response = None

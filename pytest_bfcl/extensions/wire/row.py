@@ -1,10 +1,8 @@
-"""Rules and what they judge: the cells of the matrix, answers in them, and every rule of ``rules.toml``.
+"""Rules and their subjects: the cells of the matrix, answers in them, and every rule of ``rules.toml``.
 
-Cells: who chooses, thinking or not, streamed or not, strict or not, how many calls are expected. Cells of one task
-share their words, so that any two of them differ in nothing but what their names say.
-
-A check asks for itself and raises unless its rule held (`NotHeld`); a row is a plain function from one answer to what
-is wrong with it.
+Cells vary the choice, thinking, streaming, strictness and the number of expected calls. Cells of one task share their
+words, so that they differ only in what their names say. A check sends its own requests and raises unless its rule is
+met (`NotHeld`). A row is a plain function from one answer to its faults.
 """
 
 from __future__ import annotations
@@ -30,7 +28,7 @@ _BOTH = (False, True)
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One way of asking; the plainest is the default."""
+    """One form of a request; the plainest is the default."""
 
     choice: Choice = "auto"
     thinking: bool = False
@@ -45,28 +43,28 @@ class Cell:
 
     @property
     def forced(self) -> bool:
-        """Whether the server has to see to it that there is a call."""
+        """Whether the server must guarantee a call."""
         return self.choice in ("required", "named")
 
     @property
     def due(self) -> int:
-        """Calls a correct answer holds."""
+        """Number of calls of a correct answer."""
         if self.choice == "none":
             return 0
         return {"one": 1, "several": 1 if self.choice == "named" else 2}.get(self.task, int(self.forced))
 
     @property
     def optional(self) -> bool:
-        """Whether a server may refuse it with a 4xx: forced calls and strict are not offered by all."""
+        """Whether a server may refuse it with a 4xx: not all offer forced calls and strict."""
         return self.choice != "auto" or self.strict
 
     @property
     def special(self) -> bool:
-        """Whether anything but the form and the task is unusual."""
+        """Whether anything besides form and task is unusual."""
         return self.choice != "auto" or self.strict or self.thinking
 
     def plainer(self) -> Iterator[Cell]:
-        """The cells that are one step plainer, and whose answers hold as much: calls, or none."""
+        """The cells that are one step plainer, with the same expectation: calls, or none."""
         if self.choice != "auto":
             yield replace(self, choice="auto")
         if self.thinking:
@@ -86,7 +84,7 @@ CELLS = tuple(Cell(*each) for each in product(get_args(Choice), _BOTH, _BOTH, _B
 
 
 def request_for(cell: Cell, first: str, second: str) -> tuple[Request, tuple[Wanted, ...]]:
-    """A cell's question about two fresh words, and the calls that are dictated and allowed."""
+    """A cell's request about two fresh words, and the dictated and allowed calls."""
     both = (note(first), Wanted(PING.name, {"host": second}))
     dictated = {"one": both[:1], "several": both}.get(cell.task, ())
     tools = tuple(_strict(tool) if cell.strict else tool for tool in (NOTE, PING))
@@ -107,8 +105,8 @@ def _strict(tool: Tool) -> Tool:
 
 @dataclass(frozen=True)
 class Judged:
-    """An answer to be judged. ``wanted``: the calls that were dictated; ``twin``: the unstreamed answer to the same
-    question, of a streamed one; ``requested_model``: the name that was asked for.
+    """An answer to be judged. ``wanted``: the dictated calls; ``twin``: the unstreamed answer to the same request, for
+    a streamed one; ``requested_model``: the requested name.
     """
 
     cell: Cell
@@ -126,11 +124,11 @@ class Judged:
 
     @property
     def refused(self) -> bool:
-        """Whether the server says with a 4xx (a gateway: with a 502) that it does not offer this, where it may."""
+        """Whether the server may and does refuse this with a 4xx (a gateway: with a 502)."""
         return self.cell.optional and self.reply.exchange.refuses
 
     def parameters(self, name: object) -> Parsed | None:
-        """The schema that was sent with the function of this name; ``None`` when there is no such function."""
+        """The sent schema of the function with this name; ``None`` without one."""
         return next((dict(tool.parameters or schema({})) for tool in self.request.tools if tool.name == name), None)
 
 
@@ -139,18 +137,17 @@ class Judged:
 Api = Literal["chat", "responses", "anthropic", "completions"]
 APIS: tuple[Api, ...] = get_args(Api)
 OPENAI: tuple[Api, ...] = ("chat", "responses")
-"""The two that have one set of checks."""
+"""The two APIs that share one set of checks."""
 Form = Literal["unstreamed", "streamed", "both"]
 Judge = Callable[[Probe], Awaitable[None]]
 Judges = Mapping[str, Judge]
-"""What judges a rule, by its name in ``rules.toml``."""
+"""The function that judges a rule, by its name in ``rules.toml``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What must be so, in one or two sentences, and where it is written (a section's name, never a made-up link).
-
-    ``messages``: where it is written for Anthropic's Messages, of a rule that other APIs have, too.
+    """A requirement in one or two sentences, and its source (a section's name, never an invented link). ``messages``:
+    the source for Anthropic's Messages, if other APIs have the rule, too.
     """
 
     text: str
@@ -158,17 +155,16 @@ class Rule:
     messages: str = ""
 
     def source(self, api: str) -> str:
-        """Where it is written for an API."""
+        """The source for an API."""
         return self.messages or self.where if api == "anthropic" else self.where
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One check: its rule, and ``judge``, which asks and raises unless the rule held.
+    """One check: its rule, and ``judge``, which sends requests and raises unless the rule is met.
 
-    ``after``: checks without which this one means nothing; when one of them is broken, this one is not judged.
-    ``optional``: a server may refuse the request here with a clean 4xx. ``alone``: nothing else runs next to it.
-    ``streamed``: it is about streams and nothing else.
+    ``after``: checks that must pass first, otherwise this one is not judged. ``optional``: a server may refuse the
+    request with a clean 4xx. ``alone``: no other check runs at the same time. ``streamed``: it is only about streams.
     """
 
     name: str
@@ -184,10 +180,8 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What is wrong with one answer; ``proof``: the bytes that show it.
-
-    ``certain``: no model could have done this. ``weighed``: a model could, so that it counts only where every plainer
-    way of asking is right, and the same is seen again and again.
+    """A fault of one answer; ``proof``: the bytes that show it. ``certain``: no model could cause it. ``weighed``: a
+    model could, so it counts only if every plainer form is right and it recurs.
     """
 
     why: str
@@ -197,10 +191,10 @@ class Finding:
 
 
 Found = Sequence[Finding] | None
-"""What a rule says of an answer: faults, none (it held), or ``None``: nothing to judge here."""
+"""A rule's result for an answer: faults, none (it was met), or ``None``: nothing to judge."""
 RowJudge = Callable[[Judged], Found]
 RowJudges = Mapping[str, RowJudge]
-"""What judges an answer, by the rule's name in ``rules.toml``."""
+"""The functions that judge answers, by the rule's name in ``rules.toml``."""
 
 
 def wrong(why: str | None, proof: bytes = b"", *, certain: bool = True, weighed: bool = False) -> list[Finding]:
@@ -227,8 +221,8 @@ def of_calls(judge: RowJudge) -> RowJudge:
 class Row:
     """One rule over every answer of the matrix that it applies to.
 
-    ``after``: rules whose findings in the same answer, or in the unstreamed answer to the same question, explain this
-    one's. ``optional``: nothing but cells that a server may refuse. ``gate``: in unusual cells the fault is the cell's.
+    ``after``: rules whose findings in the same answer, or in its unstreamed twin, explain this one's. ``optional``:
+    only cells that a server may refuse. ``gate``: in unusual cells the fault belongs to the cell.
     """
 
     name: str
@@ -242,7 +236,7 @@ class Row:
     group: str = ""
 
     def applies(self, judged: Judged) -> bool:
-        """Whether it is about answers of this API and form."""
+        """Whether it applies to answers of this API and form."""
         return judged.api in self.apis and self.form in ("both", "streamed" if judged.cell.streamed else "unstreamed")
 
 
@@ -257,7 +251,7 @@ def _book() -> Parsed:
 
 
 def checks_of(judges: Judges) -> Iterator[Check]:
-    """The checks. Those of the other APIs that Messages has, too, build on its streams as well."""
+    """The checks. Those that Messages shares with other APIs also depend on its streams."""
     for group, rules in _book()["checks"].items():
         for name, said in rules.items():
             given = _given(said)
@@ -267,7 +261,7 @@ def checks_of(judges: Judges) -> Iterator[Check]:
 
 
 def rows_of(judges: RowJudges) -> Iterator[Row]:
-    """The rows; the same."""
+    """The rows, likewise."""
     for group, rules in _book()["rows"].items():
         for name, said in rules.items():
             given = _given(said)
@@ -277,7 +271,7 @@ def rows_of(judges: RowJudges) -> Iterator[Row]:
 
 
 def _given(said: Fields) -> Parsed:
-    """What a line of ``rules.toml`` says of its rule, as both kinds take it."""
+    """The fields of a line of ``rules.toml`` that both kinds use."""
     listed = (_book()["basics"] if name == "@basics" else (name,) for name in said.get("after", ()))
     apis = (*said.get("apis", OPENAI), *(("anthropic",) if "messages" in said else ()))
     return {

@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print or write; 1 when a run holds a fault."""
+    """Print or write; 1 if a run has a fault."""
     if args.list:
         explain(args.api)
         return 0
@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def explain(api: str | None) -> None:
-    """Every check: name, APIs, rule, where it is written, what it builds on."""
+    """Every check: name, APIs, rule, source, dependencies."""
     from pytest_bfcl.extensions.wire.checks import checks_for
     from pytest_bfcl.extensions.wire.row import APIS
 
@@ -90,7 +90,7 @@ def _write_again(run: Path) -> int:
 
 
 def cut_everywhere(name: str, format_name: str | None, lines: str | None) -> int:
-    """A parser's texts in every split; 1 when a rule is broken. Raises `UsageError` where nothing is read."""
+    """A parser's texts in every split; 1 if a rule is broken. Raises `UsageError` if no format is read."""
     from pytest_bfcl.extensions.wire.cutting import examined, formats_of, writings, written_in
     from pytest_bfcl.extensions.wire.parser import target_of
     from pytest_bfcl.suggestions import instead_of
@@ -129,7 +129,7 @@ def _tell(cut: Cut) -> None:
 
 
 def _recorded(path: Path) -> Iterator[Written]:
-    """The texts of a file, with the tools they were given. Raises `UsageError`."""
+    """The texts of a file with their tools. Raises `UsageError`."""
     from pytest_bfcl.extensions.wire.cutting import Written
     from pytest_bfcl.extensions.wire.requests import Tool
     from pytest_bfcl.runs.lines import read_json_lines

@@ -1,8 +1,8 @@
-"""One recorded conversation, whatever it was recorded by, with its tools as documents in JSON Schema.
+"""One recorded conversation from any source, with its tools as documents in JSON Schema.
 
-Whether its last reply may be taken for what is right: it came to a normal end, and nothing broke it off. The rules
-are those of `pytest_bfcl.bodies`, `pytest_bfcl.endings` and `pytest_bfcl.formats.thinking`; here are the places where
-logs keep endings, and their exporters a status.
+Its last reply is used as an answer only if it ended normally. The rules are those of `pytest_bfcl.bodies`,
+`pytest_bfcl.endings` and `pytest_bfcl.formats.thinking`. This module knows where logs have endings, and exporters a
+status.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from pytest_bfcl.tools.documents import native_document
 from pytest_bfcl.transcript import Reply
 
 _ENVELOPES = ("choices", "candidates", "output", "stop_reason")
-"""What a whole body of an API has, which then says how it ended."""
+"""Fields of an API's complete body, which then has an ending."""
 _ERROR_CODES = frozenset(("2", "error", "status_code_error", "failed", "failure"))
 
 
 def response_trouble(request: Fields, response: object) -> str | None:
-    """Why a response of an API is no truth, with its field; ``None`` for a normal one and for bare messages."""
+    """Why a response of an API is no answer, with its field; ``None`` for a normal one and for bare messages."""
     if not isinstance(response, Mapping):
         return None
     for name in ("choices", "candidates"):
@@ -57,7 +57,7 @@ REFUSAL = "response: the model refused to answer, which says nothing about calls
 
 
 def is_refusal(said: object, depth: int = 5) -> bool:
-    """Whether a message or response holds the text of a refusal: a field ``refusal``, or a part of that type."""
+    """Whether a message or response has a refusal: a field ``refusal``, or a part of that type."""
     if isinstance(said, Mapping):
         text = said.get("refusal")
         return (isinstance(text, str) and bool(text)) or (depth > 0 and is_refusal(list(said.values()), depth - 1))
@@ -77,7 +77,7 @@ def may_not_call(request: Fields) -> bool:
 
 
 def word_trouble(words: object, said: Sequence[Said], field: str) -> str | None:
-    """The same for an ending that is separate from its reply, as tracers keep it; ``None`` where they kept none."""
+    """The same for an ending that tracers store separately; ``None`` if they stored none."""
     listed = [words] if isinstance(words, str) else words
     if not isinstance(listed, list) or not listed:
         return None
@@ -89,7 +89,7 @@ def word_trouble(words: object, said: Sequence[Said], field: str) -> str | None:
 
 
 def span_trouble(span: Fields, attributes: Fields) -> str | None:
-    """What a span's own status says against it."""
+    """The problem that a span's own status reports."""
     status = span.get("status")
     code = status.get("code", status.get("status_code")) if isinstance(status, Mapping) else span.get("status_code")
     if code is not None and str(code).lower() in _ERROR_CODES:
@@ -102,7 +102,7 @@ def span_trouble(span: Fields, attributes: Fields) -> str | None:
 
 
 def said_trouble(said: Said, functions: Sequence[Fields]) -> str | None:
-    """Why a reply without a call is no answer without a call: a call was left in it, or it holds thoughts only."""
+    """Why a reply without a call cannot mean "no call": it contains an unread call, or only thoughts."""
     if said.calls:
         return None
     if lost_calls(said.text, functions) is not None:
@@ -112,9 +112,8 @@ def said_trouble(said: Said, functions: Sequence[Fields]) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """``place`` is where it stands; ``tools`` are the documents that were offered, as JSON Schema has them.
-
-    ``trouble``: why its last reply may not be taken for what is right.
+    """``place`` is its position; ``tools`` are the offered documents in JSON Schema. ``trouble``: why its last reply is
+    no answer.
     """
 
     place: str
@@ -124,7 +123,7 @@ class Conversation:
 
 
 def parsed(value: object, what: str) -> Any:
-    """A value that some logs hold as JSON text. Raises `UnknownShape`."""
+    """A value that some logs have as JSON text. Raises `UnknownShape`."""
     if not isinstance(value, str):
         return value
     try:
@@ -134,7 +133,7 @@ def parsed(value: object, what: str) -> Any:
 
 
 def maybe_parsed(value: object) -> Any:
-    """The same, where a text may also be meant as one."""
+    """The same, if the value may also be a plain text."""
     if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
         try:
             return json.loads(value)
@@ -153,11 +152,11 @@ def objects(value: object, what: str) -> list[Fields]:
 
 _LISTS = ("functionDeclarations", "function_declarations")
 _FUNCTIONS = (None, "", "custom", "function")
-"""Types of tools that this side carries out; all others are a provider's own (searches, code)."""
+"""Types of tools that the caller executes; all others are a provider's own (searches, code)."""
 
 
 def documents_of(tools: object, what: str = "tools") -> tuple[Parsed, ...]:
-    """The documents of a request's tools; those a provider runs itself are left out. Raises `UnknownShape`."""
+    """The documents of a request's tools, without those that a provider runs itself. Raises `UnknownShape`."""
     if not tools:
         return ()
     found: dict[str, Parsed] = {}
@@ -183,7 +182,7 @@ def _spread(tools: list[Fields], what: str) -> Iterator[Fields]:
 
 
 def _plain(tool: Fields) -> Fields:
-    """One shape for what Bedrock nests and Google's SDK writes in its own case."""
+    """One shape for Bedrock's nested tools and for the case of Google's SDK."""
     spec = tool.get("toolSpec")
     if isinstance(spec, Mapping):
         schema = spec.get("inputSchema")
@@ -196,7 +195,7 @@ def _plain(tool: Fields) -> Fields:
 
 
 def _lower(schema: Any) -> Any:
-    """Google's words for types (``OBJECT``) and for null (``nullable``) as JSON Schema has them; nulls left out."""
+    """Google's type words (``OBJECT``) and null (``nullable``) in JSON Schema's words; nulls left out."""
     if isinstance(schema, list):
         return [_lower(each) for each in schema]
     if not isinstance(schema, Mapping):

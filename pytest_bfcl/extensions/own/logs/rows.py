@@ -1,4 +1,4 @@
-"""Rows of data sets about calls: xLAM's, and ACEBench's with the answers that lie next to them."""
+"""Rows of data sets about calls: xLAM's, and ACEBench's with the answers in a folder next to them."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _python_type(word: str) -> Parsed:
 
 
 class AceAnswers:
-    """The answers of ACEBench's files, which lie in a folder ``possible_answer`` next to the questions."""
+    """The answers of ACEBench's files, from the folder ``possible_answer`` next to the questions."""
 
     def __init__(self, path: Path) -> None:
         self._path = path.parent / ANSWERS / path.name
@@ -94,7 +94,7 @@ class AceAnswers:
 
 
 def ace_conversation(row: Fields, place: str, answers: AceAnswers) -> Conversation | None:
-    """A row of ACEBench: a conversation as one text, and the calls it ends with. Raises `UnknownShape`."""
+    """A row of ACEBench: a conversation as one text, and its final calls. Raises `UnknownShape`."""
     if not isinstance(row.get("question"), str) or not isinstance(row.get("function"), list) or "id" not in row:
         return None
     if "initial_config" in row or "involved_classes" in row:
@@ -108,7 +108,7 @@ def ace_conversation(row: Fields, place: str, answers: AceAnswers) -> Conversati
 
 
 def _turns(text: str) -> Iterator[Said]:
-    """``user:`` and ``system:`` at the beginning of lines; what follows a call is its result."""
+    """``user:`` and ``system:`` at the start of lines; text after a call is its result."""
     parts = _SPEAKER.split(text)
     if len(parts) == 1:
         yield Said("user", text.strip())
@@ -127,7 +127,7 @@ def _turns(text: str) -> Iterator[Said]:
 
 
 def _written_calls(text: str) -> tuple[ToolCall, ...]:
-    """``[name(key=value), …]``; none for words that are no calls."""
+    """``[name(key=value), …]``; none for texts without calls."""
     try:
         calls = decode_python(text) if text.startswith("[") else []
         return tuple(ToolCall(call.name, json.dumps(call.arguments)) for call in calls)
@@ -138,7 +138,7 @@ def _written_calls(text: str) -> tuple[ToolCall, ...]:
 def _expected(answer: Any, names: set[str]) -> Iterator[ToolCall]:
     """Calls of an answer: ``{name: arguments}`` or a list of them, several of one tool as ``name_1``, ``name_2``.
 
-    A text, or what is missing in a request, means that no call is expected.
+    A text, or a list of missing values, means that no call is expected.
     """
     if isinstance(answer, str):
         return

@@ -20,12 +20,12 @@ from pytest_bfcl.json_types import Fields
 from pytest_bfcl.replies import Said, UnknownShape, read_history
 
 _VERCEL_ASKS = ("doGenerate", "doStream")
-"""How operations that ask a model end; those around them repeat the same."""
+"""Endings of the names of model operations; the operations around them repeat the same messages."""
 _REPLY = ("text", "toolCalls", "object")
 
 
 def vercel(nested: Fields) -> tuple[Any, list[Said]] | None:
-    """Tools and conversation of a request to a model; ``None`` for any other span. Raises `UnknownShape`."""
+    """Tools and conversation of a model request; ``None`` for any other span. Raises `UnknownShape`."""
     own = nested.get("ai")
     if not isinstance(own, Mapping) or not str(own.get("operationId")).endswith(_VERCEL_ASKS):
         return None
@@ -50,7 +50,7 @@ def _message(message: Fields) -> Fields:
 
 
 def _part(part: Any) -> Any:
-    """A part in words that other messages have, too."""
+    """A part in the words of other messages."""
     if not isinstance(part, Mapping):
         return part
     if part.get("type") == "tool-result":
@@ -79,7 +79,7 @@ MOST_INDEXED = 10_000
 
 
 def spans_in(record: Fields) -> Iterator[Fields] | None:
-    """The spans of a line, their attributes as plain objects; ``None`` for a line without spans."""
+    """The spans of a line with their attributes as plain objects; ``None`` for a line without spans."""
     for scopes, spans in (("scopeSpans", "spans"), ("instrumentationLibrarySpans", "spans")):
         resources = record.get("resourceSpans") or record.get("resource_spans")
         if isinstance(resources, list) and any(scopes in each for each in resources if isinstance(each, Mapping)):
@@ -97,12 +97,12 @@ def spans_in(record: Fields) -> Iterator[Fields] | None:
 
 
 def _is_column(key: str, value: object) -> bool:
-    """Whether it is a column of Phoenix' table of spans."""
+    """Whether it is a column of Phoenix's table of spans."""
     return key.startswith("attributes.") and value is not None
 
 
 def _attributes(listed: object) -> dict[str, Any]:
-    """Attributes as an object; OTLP writes them as a list of key and typed value."""
+    """Attributes as an object; OTLP has a list of key and typed value."""
     if isinstance(listed, Mapping):
         return dict(listed)
     return {str(each.get("key")): _value(each.get("value")) for each in objects(listed or [], "attributes")}
@@ -126,7 +126,7 @@ def _events(span: Fields) -> Iterator[Fields]:
 
 
 def span_conversation(span: Fields, place: str) -> Conversation | None:
-    """The conversation of one span; ``None`` for spans that are no request to a model. Raises `UnknownShape`."""
+    """The conversation of one span; ``None`` for spans that are no model request. Raises `UnknownShape`."""
     attributes = span["attributes"]
     for event in span["events"]:
         if event.get("name") == "gen_ai.client.inference.operation.details":
@@ -154,11 +154,11 @@ _WORDS = (
     ("gen_ai", "response", "finish_reasons"), ("llm", "finish_reason"), ("llm", "response", "finish_reason"),
     ("gen_ai", "completion", 0, "finish_reason"), ("gen_ai", "output", "messages", -1, "finish_reason"),
 )  # fmt: skip
-"""Where spans keep how a reply ended."""
+"""Attributes in which spans have the ending of a reply."""
 
 
 def _ended(nested: Fields, events: Sequence[Fields], said: Sequence[Said]) -> str | None:
-    """What the ending that a span shows says against its reply."""
+    """The problem that a span's ending reports."""
     for path in _WORDS:
         field = ".".join(map(str, path))
         if (trouble := word_trouble(maybe_parsed(_walked(nested, *path)), said, field)) is not None:
@@ -186,7 +186,7 @@ def _walked(value: Any, *path: str | int) -> Any:
 
 
 def _nested(attributes: Fields) -> dict[str, Any]:
-    """Dotted names as objects in objects, numbers as places in lists."""
+    """Dotted names as nested objects, numbers as positions in lists."""
     root: dict[str, Any] = {}
     for name, value in attributes.items():
         holder, (*steps, last) = root, str(name).split(".")

@@ -1,1 +1,1 @@
-"""Tasks to train on: worlds, call graphs and requests made from simulators and tools, each one proved."""
+"""Tasks for training: worlds, call graphs and requests made from simulators and tools, each one proved."""

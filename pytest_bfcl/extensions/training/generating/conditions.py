@@ -1,8 +1,8 @@
-"""Conditions that a request states, each in a world where it holds and in one where it does not.
+"""Conditions that a request states, each in a world where it is met and in one where it is not.
 
-A condition is made of moves: what is tried or looked at first, what is done if the condition holds, and what else. Its
-words are settled before the world is, so that both worlds hear the same request; where a call's result follows from
-its arguments alone (sums, unit conversions), the words say which of two things is asked for instead.
+A condition consists of moves: a first look or attempt, the action if the condition is met, and the other action. Its
+words are fixed before the world, so that both worlds have the same request. If a call's result follows from its
+arguments alone (sums, unit conversions), the words name the required one of two things instead.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ ConditionKind = Literal["if_fails", "if_less", "unless", "whichever"]
 CONDITIONS: tuple[ConditionKind, ...] = get_args(ConditionKind)
 
 FRAMES: Mapping[ConditionKind, Sequence[str]] = LANGUAGE["conditions"]
-"""How a condition is said; slots are clauses of moves, but for nouns and numbers."""
+"""Sentences of a condition; slots are clauses of moves, except for nouns and numbers."""
 LOWER, HIGHER = ("lower", "smaller"), ("higher", "larger")
 CHOSEN = ("it", "that one")
-"""How the one that was chosen is meant in what is to be done with it."""
+"""References to the selected thing in the action."""
 REDRAWN = 8
-"""Calls that are drawn until one comes out as the world wants."""
+"""Attempts to draw a call with the result that the world needs."""
 APART = 4
-"""A measure and its limit are at least this number of percent apart."""
+"""Least distance of a measure from its limit, in percent."""
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """A condition in one world. ``first``: the calls due before it is known; ``act`` and ``other``: the branches."""
+    """A condition in one world. ``first``: the calls before it is known; ``act`` and ``other``: the branches."""
 
     kind: ConditionKind
     holds: bool
@@ -45,17 +45,17 @@ class Condition:
 
     @property
     def due(self) -> list[str]:
-        """All expected calls here."""
+        """All expected calls in this world."""
         return [*self.first, *(self.act if self.holds else self.other)]
 
     def told(self, turn: int) -> Parsed:
-        """What the entry records of it."""
+        """The entry's record of it."""
         return {"turn": turn, "kind": self.kind, "holds": self.holds, "first": list(self.first), "act": list(self.act),
                 "other": list(self.other)}  # fmt: skip
 
 
 def conditioned(draft: Draft, kind: ConditionKind, holds: bool) -> Condition | None:
-    """A condition of this kind in a world where it holds or not; ``None`` if there is none."""
+    """A condition of this kind in a world where it is met or not; ``None`` if there is none."""
     able = [(domain, move) for domain, move in draft.moves_of(lambda move: suits(move, kind))]
     able.sort(key=lambda each: draft.rng.random() ** (1 / each[1].weight), reverse=True)
     for domain, move in able[:6]:
@@ -126,7 +126,7 @@ def _if_less(draft: Draft, domain: Domain, move: Move, holds: bool) -> Condition
 
 
 def _unless(draft: Draft, domain: Domain, move: Move, holds: bool) -> Condition | None:
-    """``holds``: the state does not, so that something is to be done."""
+    """``holds``: the state is not as it should be, so that there is something to do."""
     state = move.state
     assert state is not None
     act, edit = _branch(draft, avoid=move), state.edit
@@ -190,7 +190,7 @@ _MAKERS = {"if_fails": _if_fails, "if_less": _if_less, "unless": _unless, "which
 
 
 def _branch(draft: Draft, avoid: Move, unlike: Step | None = None) -> Step | None:
-    """A call that works here, with values that are all said; one that changes something, where there is one."""
+    """A call that works here with values that are all in the text; preferably one that changes something."""
     tools = {avoid.tool, "cd", *((unlike.move.tool,) if unlike else ())}
     fit = list(draft.moves_of(lambda move: move.tool not in tools and not move.after))
     able = [(domain, move) for domain, move in fit if draft.simulators[domain.simulator].writes(move.tool)]

@@ -1,4 +1,4 @@
-"""A conversation while it is planned: each call is carried out, and what it returns feeds later ones."""
+"""Plans a conversation: each call is executed, and later calls use its result."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from pytest_bfcl.simulators import Simulator, create_simulator, serialise
 from pytest_bfcl.simulators.toolkit import error_text
 
 TRIES = 14
-"""Moves that are tried for one place of a turn."""
+"""Moves that are tried for one position of a turn."""
 CHAINED = 20.0
-"""How much rather a move is chosen that takes what the call before gave."""
+"""Factor for a move that uses the result of the call before."""
 FOLLOWING = 4.0
-"""How much rather a move is chosen that people mostly want after the last one of an earlier turn."""
+"""Factor for a move that usually follows the last one of an earlier turn."""
 _WANTED = 5.0
 _GIVING = 1.7
 
 
 @dataclass(slots=True)
 class Fact:
-    """A value in a result that a later call may take."""
+    """A value in a result that a later call may use."""
 
     value: Any
     gift: Gift
@@ -42,7 +42,7 @@ class Fact:
 
 @dataclass(slots=True)
 class Step:
-    """A planned call: its words with the noun phrases for its parameters, and what was drawn for it."""
+    """A planned call: its words with the noun phrases for its parameters, and its drawn values."""
 
     domain: Domain
     move: Move
@@ -70,7 +70,7 @@ class Draft:
     opened: list[str] = field(default_factory=list)
 
     def steps(self, most: int) -> list[Step]:
-        """The calls of one turn, at most this number; none where nothing fits."""
+        """The calls of one turn, at most this number; none if nothing fits."""
         found: list[Step] = []
         while len(found) < most and (step := self._step(found)) is not None:
             found.append(step)
@@ -88,7 +88,7 @@ class Draft:
         return None
 
     def _choices(self, before: Sequence[Step]) -> Iterator[tuple[Domain, Move, float]]:
-        """What may come next, and how likely it is to."""
+        """Possible next moves and their weights."""
         last = self.moves[-1] if self.moves else None
         for name in self.active:
             domain = DOMAINS[name]
@@ -112,7 +112,7 @@ class Draft:
                 yield domain, move, weight
 
     def _tried(self, domain: Domain, move: Move) -> Step | None:
-        """The move carried out, ``None`` where it does not fit or fails."""
+        """The executed move, ``None`` if it does not fit or fails."""
         meant = self._facts_for(move)
         step = self.step(domain, move, meant)
         if step is None or step.call in self.calls:
@@ -124,7 +124,7 @@ class Draft:
         return step
 
     def step(self, domain: Domain, move: Move, meant: dict[str, tuple[Fact, str]] | None = None) -> Step | None:
-        """A call of this move, not carried out; ``meant``: what earlier results are taken for."""
+        """A call of this move, not executed; ``meant``: the noun phrases for earlier results."""
         simulator, rng, meant = self.simulators[domain.simulator], self.rng, meant or {}
         arguments: dict[str, Any] = dict(move.fixed)
         phrases: dict[str, str] = {}
@@ -150,7 +150,7 @@ class Draft:
         return Step(domain, move, call_text(move.tool, arguments), phrases, drawn, arguments)
 
     def _taken(self, step: Step, result: Any, meant: dict[str, tuple[Fact, str]]) -> None:
-        """What a call that was carried out leaves for later ones."""
+        """The values of an executed call for later ones."""
         move, name = step.move, step.domain.simulator
         self.calls.append(step.call)
         self.moves.append(move)
@@ -163,7 +163,7 @@ class Draft:
         self._note(move, result, said, step.arguments)
 
     def _facts_for(self, move: Move) -> dict[str, tuple[Fact, str]]:
-        """The parameters that an earlier result is meant for, with the words for it."""
+        """The parameters that can take an earlier result, with the words for it."""
         found: dict[str, tuple[Fact, str]] = {}
         for parameter, kind in move.takes.items():
             fact = self.facts.get(kind)
@@ -180,7 +180,7 @@ class Draft:
         return kind.draw(simulator, self.rng)
 
     def _phrase(self, fact: Fact) -> str | None:
-        """How the user means an earlier result; ``None`` where that would not be clear."""
+        """The user's words for an earlier result; ``None`` if they would be unclear."""
         near = fact.call == len(self.calls) - 1
         pattern = spoken(self.rng, self.rng.choice(fact.gift.near if near else fact.gift.far))
         try:
@@ -203,7 +203,7 @@ class Draft:
     # -- conditions ----------------------------------------------------------------------------------------------
 
     def moves_of(self, suits: Callable[[Move], bool], only: Domain | None = None) -> Iterator[tuple[Domain, Move]]:
-        """Moves that may be made now."""
+        """The possible moves now."""
         for name in self.active:
             domain = DOMAINS[name]
             if only in (None, domain) and not domain.locked(self.simulators[name]):
@@ -211,17 +211,17 @@ class Draft:
                             if suits(move) and not (move.once and move in self.moves))  # fmt: skip
 
     def kept(self) -> tuple[Any, ...]:
-        """Everything as it is, for `restore`."""
+        """The whole state, for `restore`."""
         return (pickle.dumps(self.simulators), self.configs, list(self.calls), list(self.made), list(self.moves),
                 dict(self.facts), set(self.referred), {key: list(each) for key, each in self.said.items()})  # fmt: skip
 
     def restore(self, kept: tuple[Any, ...]) -> None:
-        """Everything as it was."""
+        """Restore a saved state."""
         self.simulators = pickle.loads(kept[0])
         self.configs, self.calls, self.made, self.moves, self.facts, self.referred, self.said = kept[1:]
 
     def edited(self, domain: Domain, edit: Callable[[Parsed], None]) -> bool:
-        """Change the world from the start; ``False``, and nothing changed, where what was found so far would differ."""
+        """Change the world from the start; ``False`` without any change if earlier results would differ."""
         try:
             config = copy.deepcopy(self.configs[domain.simulator])
             edit(config)
@@ -235,18 +235,18 @@ class Draft:
         return True
 
     def works(self, step: Step) -> bool:
-        """Whether a call works now; nothing changes."""
+        """Whether a call works now; changes nothing."""
         return self.looked(step) is not None
 
     def looked(self, step: Step) -> Any:
-        """What a call would give now, ``None`` for an error; nothing changes."""
+        """The result of a call now, ``None`` for an error; changes nothing."""
         kept = self.kept()
         result = self._carried_out(step.domain.simulator, step.move.tool, step.arguments)
         self.restore(kept)
         return None if result is None else result[0]
 
     def settle(self, steps: Sequence[Step]) -> None:
-        """Carry out a condition's calls; nothing they give is referred to later."""
+        """Execute a condition's calls; nothing later refers to their results."""
         for step in steps:
             self._carried_out(step.domain.simulator, step.move.tool, step.arguments)
             self.calls.append(step.call)
@@ -254,7 +254,7 @@ class Draft:
         self.facts.clear()
 
     def alternatives(self, domain: Domain, move: Move, kind: str, things: Sequence[Any]) -> list[Step] | None:
-        """The same call for each of these things, where it works for each."""
+        """The same call for each of these things, if it works for each."""
         step = self.step(domain, move)
         if step is None:
             return None
@@ -286,7 +286,7 @@ class Draft:
             )  # fmt: skip
 
     def words(self, steps: Sequence[Step], vague: str | None = None) -> str:
-        """What the user says for these calls; ``vague``: the parameter that is not said (of the only call)."""
+        """The user's words for these calls; ``vague``: the parameter whose value is missing (of the only call)."""
         rng, first = self.rng, steps[0]
         told = [dict(step.phrases) for step in steps]
         if vague is not None:
@@ -298,7 +298,7 @@ class Draft:
         return self.with_facts(said, [step.domain.simulator for step in steps])
 
     def with_facts(self, said: str, names: Sequence[str]) -> str:
-        """With what has to be known before a simulator is used for the first time."""
+        """The words with everything that must be known before a simulator's first use."""
         for name in dict.fromkeys(names):
             domain, config = DOMAINS[name], self.configs[name]
             if domain.told and name not in self.opened and not domain.locked(create_simulator(name, config)):
@@ -315,11 +315,11 @@ def _result_text(simulator: Simulator, tool: str, arguments: Parsed) -> str:
 
 
 def call_text(tool: str, arguments: Any) -> str:
-    """A call as ground truths write it."""
+    """A call in the form of ground truths."""
     return f"{tool}({', '.join(f'{name}={value!r}' for name, value in arguments.items())})"
 
 
 def phrase_of(rng: Random, kind: Kind, value: Any) -> str:
-    """How a user says a value."""
+    """A value in the user's words."""
     written = kind.show(value, rng) if kind.show else requests.value_text(value)
     return spoken(rng, rng.choice(kind.said)).format(written)

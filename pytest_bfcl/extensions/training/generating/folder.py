@@ -1,7 +1,8 @@
-"""The folder of a set: a file a category, the order from easy to hard, and what was made, proved and refused.
+"""The folder of a set: a file a category, the order from easy to hard, and the counts of tasks and refusals.
 
-Tasks are written as they are made. A journal next to them says how far each file goes, so that an interrupted set
-can be resumed. A torn line is cut off, and what is there is not made again. The journal goes when the set is whole.
+Tasks are written one by one. A journal records the valid length of each file, so that an interrupted set can be
+resumed. A damaged line is removed, and existing tasks are not made again. The journal is deleted when the set is
+complete.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
 
 RECORD = "requests.recorded.jsonl"
-"""What a model said, kept over sets: it may lie in the folder before."""
+"""A model's replies, kept for later sets: it may be in the folder already."""
 CURRICULUM = "curriculum.txt"
 MANIFEST = "generation.json"
 JOURNAL = "generation.journal"
@@ -30,7 +31,7 @@ _MEANS = ("turns", "calls", "dependencies", "depth", "tools", "difficulty")
 
 @dataclass(slots=True)
 class Tally:
-    """What was made of one kind."""
+    """The results for one kind."""
 
     proved: int = 0
     attempts: int = 0
@@ -42,7 +43,7 @@ class Tally:
     alike: int = 0
 
     def add(self, told: Parsed) -> None:
-        """One place, as in the journal."""
+        """One position, in the journal's form."""
         self.proved += 1
         self.refused.update(told["refused"])
         self.attempts += 1 + sum(told["refused"].values())
@@ -68,12 +69,12 @@ class Tally:
 
 
 class Folder:
-    """A set while it is made. Raises `UsageError` where another set, or anything else, is there already."""
+    """A set in progress. Raises `UsageError` if the folder has another set, or anything else."""
 
     def __init__(self, path: Path, recipe: Parsed) -> None:
         self.path = path
         self.done = 0
-        """Places that are there."""
+        """Existing positions."""
         self.asked: set[int] = set()
         self.tallies: dict[str, Tally] = {}
         self._ends: dict[str, int] = {}
@@ -90,7 +91,7 @@ class Folder:
             self._note({"recipe": recipe})
 
     def _go_on(self, journal: Path, recipe: Parsed) -> None:
-        """Read what was made; cut off what was torn."""
+        """Read existing tasks and remove a damaged line."""
         whole = 0
         with journal.open("rb") as lines:
             for number, line in enumerate(lines):
@@ -146,7 +147,7 @@ class Folder:
         self._journal.flush()
 
     def finish(self, told: Parsed) -> dict[str, Parsed]:
-        """Write the order and what was made; the counts of all kinds."""
+        """Write the order and the manifest; returns the counts of all kinds."""
         self.close()
         kinds = {kind: self.tallies[kind].told() for kind in sorted(self.tallies)}
         with (self.path / CURRICULUM).open("w", encoding="utf-8") as order:
@@ -159,7 +160,7 @@ class Folder:
         return kinds
 
     def _levels(self) -> Iterator[tuple[int, str]]:
-        """Difficulty and id of every task, read again: a set may be larger than memory."""
+        """Difficulty and id of every task, read again, because a set may be larger than memory."""
         with (self.path / JOURNAL).open(encoding="utf-8") as lines:
             next(lines)
             for line in lines:
@@ -177,7 +178,7 @@ def _digest(path: Path) -> str:
 
 
 def table(found: dict[str, Parsed]) -> list[str]:
-    """The counts for people."""
+    """The counts in words."""
     head = f"{'kind':<14}{'proved':>8}{'attempts':>10}{'turns':>7}{'calls':>7}{'deps':>7}{'depth':>7}  refused for"
     lines = [head]
     for kind, each in found.items():

@@ -1,4 +1,4 @@
-"""A conversation as turns: plain ones, one that cannot be done at once, or conditions in one of two worlds."""
+"""A conversation as turns: plain ones, one that cannot be completed at once, or conditions in one of two worlds."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ class Plan:
     missing: Parsed | None = None
     missed: dict[str, list[str]] = field(default_factory=dict)
     told: int = 0
-    """Moves of the draft that were spoken of."""
+    """Moves that the draft has mentioned."""
 
 
 def planned(seed: str, names: Sequence[str], shape: str, twin: int = 0) -> Parsed | None:
-    """An entry of this shape about these simulators, not proved yet; ``None`` if there is none.
+    """An unproved entry of this shape about these simulators; ``None`` if there is none.
 
-    ``twin``: 0 or 1; the worlds of the two are opposite in every condition, and their users say the same.
+    ``twin``: 0 or 1; the worlds of the two are opposite in every condition, and the requests are equal.
     """
     rng = Random(seed)
     draft, plan = _begun(rng, names, unlocked=shape in CONDITIONS), Plan()
@@ -104,7 +104,7 @@ def _conditional(draft: Draft, plan: Plan, kind: Any, holds: bool) -> bool:
 
 
 def _forgotten(draft: Draft, plan: Plan, step: Step) -> bool:
-    """A turn that lacks a value, and one that tells it; else a plain turn."""
+    """A turn that lacks a value, and one that gives it; else a plain turn."""
     vague = _forgettable(draft, step)
     _say(draft, plan, draft.words([step], vague))
     if vague is not None:
@@ -116,7 +116,7 @@ def _forgotten(draft: Draft, plan: Plan, step: Step) -> bool:
 
 
 def _held_out(draft: Draft, plan: Plan, step: Step) -> bool:
-    """A turn whose function is not there, and one that brings it; else a plain turn."""
+    """A turn whose function is missing, and one that adds it; else a plain turn."""
     tool = step.move.tool
     used = any(call.partition("(")[0] == tool for turn in plan.truth for call in turn)
     _say(draft, plan, draft.words([step]))
@@ -142,7 +142,7 @@ def _begun(rng: Random, names: Sequence[str], *, unlocked: bool) -> Draft:
 
 
 def _world(rng: Random, domain: Domain, *, unlocked: bool) -> Parsed:
-    """A world, one that asks for no login where ``unlocked``."""
+    """A world, without a required login if ``unlocked``."""
     for _ in range(30):
         config = domain.world(rng)
         if not unlocked or not domain.locked(create_simulator(domain.simulator, config)):
@@ -151,7 +151,7 @@ def _world(rng: Random, domain: Domain, *, unlocked: bool) -> Parsed:
 
 
 def _say(draft: Draft, plan: Plan, said: str, moves: Sequence[Move] | None = None) -> None:
-    """A turn of the user among sentences that ask for nothing; ``moves``: what it is about (default: as planned)."""
+    """A user's turn among sentences without a request; ``moves``: its subject (default: the planned ones)."""
     about = draft.moves[plan.told :] if moves is None else moves
     reasons = list(dict.fromkeys(each for move in about for each in move.why))
     plan.told = len(draft.moves)
@@ -169,7 +169,7 @@ def _user(said: str) -> Parsed:
 
 
 def _forgettable(draft: Draft, step: Step) -> str | None:
-    """A parameter whose value the user may forget to say: it was never said before."""
+    """A parameter whose value the user may omit: it was never mentioned before."""
     found = [
         name
         for name, (kind, value) in step.drawn.items()

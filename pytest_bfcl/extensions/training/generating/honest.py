@@ -1,7 +1,7 @@
-"""The honest policy: it reads what it is shown (request, tools, results) and nothing else, and does what is requested.
+"""The honest policy: it reads only the messages it gets (request, tools, results), and does what is requested.
 
-It knows the language of requests (moves and conditions with their words), not the entry: no ground truth, no state. A
-task that it does not solve does not go into a set, so every task can be solved by reading.
+It knows the language of requests (moves and conditions with their words), but neither ground truth nor state. A set has
+only tasks that it solves, so every task can be solved by reading.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from pytest_bfcl.extensions.training.generating.words import MANNERS
 from pytest_bfcl.simulators import simulator_class
 
 Said = Generator[tuple[str, dict[str, Any]], str, None]
-"""Calls one at a time; the result of each is sent back."""
+"""Calls one at a time; each result is sent back."""
 _DATE = r"\d{4}-\d\d-\d\d|[A-Z][a-z]+ \d+, \d{4}|\d+ [A-Z][a-z]+ \d{4}"
 _LIST = rf"{WORD}(?:, {WORD})*(?: and [@#A-Z\d]{WORD})?"
 LONGEST_SUPPLY = 240
-"""Characters of the sentences with which a user gives a forgotten value."""
+"""Most characters of the sentences with which a user gives a forgotten value."""
 _END = r"(?:\.(?=\s|$)|(?<=[.!?]\")(?=\s|$))"
-"""The end of a sentence, which a quotation may have instead."""
+"""The end of a sentence, which may also be inside a quotation."""
 
 
 class Clause(NamedTuple):
-    """A move as requested, with the words for its parameters, and its place in the text."""
+    """A requested move, with the words for its parameters, and its position in the text."""
 
     domain: Domain
     move: Move
@@ -45,7 +45,7 @@ class Clause(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """A condition as it was stated."""
+    """A condition as stated."""
 
     kind: ConditionKind
     first: Sequence[Clause]
@@ -64,7 +64,7 @@ class _Fact:
 
 
 def _slot(domain: Domain, move: Move, parameter: str) -> str:
-    """What may stand for a parameter: words for earlier results, for a forgotten value, or a value."""
+    """Possible values of a parameter: words for earlier results, for a forgotten value, or a value."""
     name = move.takes[parameter]
     kind = domain.kinds.get(name)
     meant = [each for gift in _gifts()[name] for each in (*gift.near, *gift.far) if each]
@@ -130,7 +130,7 @@ def _clauses(simulator: str) -> list[tuple[Move, re.Pattern[str]]]:
 
 @cache
 def _frames() -> list[tuple[ConditionKind, re.Pattern[str]]]:
-    """What follows the first call of a condition."""
+    """The continuation after the first call of a condition."""
     slots = {"limit": r"-?\d+", "sense": r"\w+", **dict.fromkeys(("second", "act", "other", "state", "noun"), ".+?")}
     rests = [
         (kind, re.split(r"\{[Ff]irst\}", text)[1].removesuffix(".")) for kind, texts in FRAMES.items() for text in texts
@@ -140,7 +140,7 @@ def _frames() -> list[tuple[ConditionKind, re.Pattern[str]]]:
 
 
 def read_clauses(text: str, simulators: Sequence[str]) -> list[Clause]:
-    """What a text asks for, in its order: of matches that overlap, the longer one."""
+    """The requests of a text in order; of overlapping matches the longest."""
     found = [
         Clause(DOMAINS[name], move, match.groupdict(), match.start(), match.end())
         for name in simulators for move, pattern in _clauses(name) for match in pattern.finditer(text)
@@ -153,7 +153,7 @@ def read_clauses(text: str, simulators: Sequence[str]) -> list[Clause]:
 
 
 def read_condition(text: str, simulators: Sequence[str]) -> Asked | None:
-    """The condition that a text states, if any."""
+    """The condition of a text, if any."""
     for first in read_clauses(text, simulators):
         for kind, pattern in _frames():
             match = pattern.match(text, first.end) if suits(first.move, kind) else None
@@ -180,7 +180,7 @@ def _asked(kind: ConditionKind, first: Clause, parts: Mapping[str, str], simulat
 
 
 def _whole(text: str, simulators: Sequence[str], *, last: bool) -> Clause | None:
-    """The clause that a part of a sentence is; the first of what stands last, where asides follow."""
+    """The clause in a part of a sentence; the first of the last ones, because asides come before."""
     first, _, rest = text.strip().partition(" ")
     text = rest if first.lower() in MANNERS else text.strip()
     found = read_clauses(text, simulators)
@@ -191,15 +191,15 @@ def _whole(text: str, simulators: Sequence[str], *, last: bool) -> Clause | None
 
 @dataclass(slots=True)
 class Honest:
-    """One conversation: `calls` for what the user said, given the tools that are there."""
+    """One conversation: `calls` for the user's words, given the available tools."""
 
     facts: dict[str, _Fact] = field(default_factory=dict)
     told: dict[str, str] = field(default_factory=dict)
     waiting: Clause | None = None
-    """What could not be done yet."""
+    """Requests that could not be done yet."""
 
     def calls(self, text: str, tools: Sequence[str]) -> Said:
-        """The calls for a message of the user; an empty text where functions arrived."""
+        """The calls for a user's message; its text is empty if functions arrived."""
         simulators = [name for name in DOMAINS if {*_types(name)} & {*tools}]
         self._hear(text, simulators)
         if self.waiting is not None:
@@ -291,7 +291,7 @@ class Honest:
         return found
 
     def _meant(self, name: str, words: str | None) -> Any:
-        """The earlier result, or the user's value, that words mean."""
+        """The earlier result, or the user's value, that words refer to."""
         fact = self.facts.get(name)
         if words is None:
             return fact.value if fact else self.told.get(name)
@@ -301,7 +301,7 @@ class Honest:
         return fact.value if near or any(self._far(each, fact.said, words) for each in fact.gift.far) else None
 
     def _far(self, pattern: str, said: Mapping[str, str], words: str) -> bool:
-        """Whether words mean the result of a call; how what it was about was said may be cut short."""
+        """Whether words refer to the result of a call; the phrase may be shortened."""
         match = re.fullmatch(reading(pattern, dict.fromkeys(said, ".+")), words)
         return match is not None and all(part in said[name] for name, part in match.groupdict().items())
 
@@ -312,7 +312,7 @@ class Honest:
         return None
 
     def _supplied(self, kind: Kind, word: str, text: str) -> Any:
-        """The value that a user told later, in some sentences of a message."""
+        """The value that a user gave later, in some sentences of a message."""
         ends = [0, *(found.end() for found in re.finditer(r"[.!?]\"? ", text)), len(text)]
         runs = [text[begin:end].strip() for begin, end in combinations(ends, 2) if end - begin <= LONGEST_SUPPLY]
         for told, said in product(kind.told, kind.said):

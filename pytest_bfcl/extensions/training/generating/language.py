@@ -1,7 +1,7 @@
-"""Sentences with choices, said in one of their ways and read in any: ``[look up|check] {symbol}``.
+"""Sentences with choices, written in one variant and read in all: ``[look up|check] {symbol}``.
 
-Choices do not nest. A slot ``{name}`` is filled when a sentence is said and captured when one is read. ``<check>`` is a
-choice among the synonyms that ``language.toml`` has for it, alone or within another choice.
+Choices do not nest. A slot ``{name}`` is filled when a sentence is written and captured when one is read. ``<check>``
+is a choice among the synonyms that ``language.toml`` has for it, alone or within another choice.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _ARTICLE = re.compile(r"\b([Aa]) (?=[aeio])")
 
 
 def with_synonyms(told: Any) -> Any:
-    """A table whose texts have their synonyms as choices. Raises `KeyError` for a word that has none."""
+    """A table whose texts have their synonyms as choices. Raises `KeyError` for a word without synonyms."""
     if isinstance(told, dict):
         return {name: with_synonyms(each) for name, each in told.items()}
     if isinstance(told, list):
@@ -38,7 +38,7 @@ def _choice(found: re.Match[str]) -> str:
 
 
 def spoken(rng: Random, text: str) -> str:
-    """One way to say it; slots stay."""
+    """One variant of it; slots stay."""
     return _CHOICE.sub(lambda found: rng.choice(found[1].split("|")), text)
 
 
@@ -65,7 +65,7 @@ def _fixed(text: str) -> str:
 
 
 def reading(text: str, slots: Mapping[str, str], *, named: bool = True) -> str:
-    """An expression for every way to say it; ``slots``: name → expression of what may be there."""
+    """An expression for every variant; ``slots``: name → expression of the slot's text."""
     pieces = []
     for fixed, name in _reading(text):
         slot = None if name is None else slots.get(name, "")
@@ -79,7 +79,7 @@ def capital(text: str) -> str:
 
 
 def clean(text: str) -> str:
-    """One sign at the end of a sentence, also where a quotation ends with one, and the right article."""
+    """One sign at the end of a sentence, also if a quotation ends with one, and the right article."""
     for sign in ".!?":
         text = text.replace(f'{sign}".', f'{sign}"')
     return _ARTICLE.sub(r"\1n ", text).replace("..", ".").strip()

@@ -1,4 +1,4 @@
-"""A whole set: each place is filled by its own random numbers, tried until an attempt is proved."""
+"""Makes a whole set: each position has its own random numbers and is tried until an attempt is proved."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.troubles import HarnessTrouble
 
 MOST_ATTEMPTS = 250
-"""Attempts at one place, after which the set cannot be made."""
+"""Attempts at one position after which the set cannot be made."""
 PATTERN: tuple[Shape, ...] = (
     "plain", "held_out", "if_fails", "if_fails", "missing_value", "plain", "if_less", "if_less", "held_out", "plain",
     "missing_value", "plain", "unless", "unless", "held_out", "missing_value", "whichever", "whichever", "plain",
     "missing_value",
 )  # fmt: skip
-"""What kinds follow each other; two places of a condition are twins, in opposite worlds."""
+"""The sequence of kinds; two positions of a condition are twins, in opposite worlds."""
 CHUNK = len(PATTERN)
-"""Places that a process makes at a time."""
+"""Positions that a process makes at a time."""
 AHEAD = 4
-"""Chunks for each process that are begun before the first is taken."""
+"""Chunks for each process that start before the first is taken."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """What a set is made of: simulators by name, or tools of a user (then every task is one turn)."""
+    """The sources of a set: simulators by name, or tools of a user (then every task is one turn)."""
 
     seed: int
     simulators: tuple[str, ...] = ()
@@ -52,7 +52,7 @@ class Recipe:
 
 @dataclass(slots=True)
 class Place:
-    """One place of the set: the task, the attempts it took, and why those before it were refused."""
+    """One position of the set: the task, its attempts, and why earlier ones were refused."""
 
     task: Task
     question: str
@@ -61,15 +61,15 @@ class Place:
     cheap: dict[str, bool] = field(default_factory=dict)
     """Cheap policy → whether it passes; see `.policies`."""
     twins: bool | None = None
-    """Whether the user of the opposite world says the same; ``None`` without one."""
+    """Whether the request in the opposite world is equal; ``None`` without one."""
 
 
 def filled_places(
     recipe: Recipe, first: int, count: int, processes: int, asked: set[int]
 ) -> Iterator[tuple[int, Place]]:
-    """The places from ``first`` on, with their numbers, no question twice but among twins.
+    """The positions from ``first`` on, with their numbers; no question twice except in twins.
 
-    ``asked`` holds digests of the questions so far. Raises `UsageError` where a place cannot be filled.
+    ``asked`` holds digests of the questions so far. Raises `UsageError` if a position cannot be filled.
     """
     chunks = (range(start, min(start + CHUNK, count)) for start in range(first - first % CHUNK, count, CHUNK))
     for chunk, groups in _filled(recipe, chunks, processes):
@@ -88,7 +88,7 @@ def filled_places(
 
 
 def digest_of(question: str) -> int:
-    """A question in eight bytes, so that a hundred thousand take no room."""
+    """A question's digest in eight bytes, so that a hundred thousand need little memory."""
     return int.from_bytes(blake2b(question.encode(), digest_size=8).digest(), "big")
 
 
@@ -114,12 +114,12 @@ def _filled(recipe: Recipe, chunks: Iterator[range], processes: int) -> Iterator
 
 
 def _till_the_chunk_ends() -> None:
-    """Ctrl-C reaches every process of a terminal; these end with their chunk, a second later."""
+    """Ctrl-C reaches every process of a terminal; these end after their chunk, within a second."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def fill(recipe: Recipe, numbers: range) -> list[list[Place]]:
-    """Several places, twins together."""
+    """Several positions, twins together."""
     firsts = [number for number in numbers if not _is_second_twin(recipe, number)]
     return [filled(recipe, number) for number in firsts]
 
@@ -130,9 +130,9 @@ def _is_second_twin(recipe: Recipe, number: int) -> bool:
 
 
 def filled(recipe: Recipe, number: int, first: int = 0, kind: str = "") -> list[Place]:
-    """One place, or two with twins, from this attempt on: both are proved, or neither counts.
+    """One position, or two with twins, from this attempt on: both are proved, or neither counts.
 
-    Where few simulators know no condition of a kind, both places are plain.
+    If the simulators have no condition of a kind, both are plain.
     """
     refused: Counter[tuple[str, str]] = Counter()
     kind = kind or (KIND_OF[number % len(KIND_OF)] if recipe.tools else PATTERN[number % len(PATTERN)])
@@ -152,7 +152,7 @@ def filled(recipe: Recipe, number: int, first: int = 0, kind: str = "") -> list[
 
 
 def _proved(recipe: Recipe, number: int, attempt: int, kind: str, twin: int) -> tuple[Task, str, dict[str, bool]]:
-    """A task, its question, and how cheap policies fare; raises `Unproved`."""
+    """A task, its question, and the results of cheap policies. Raises `Unproved`."""
     raw, category = _drafted(recipe, number, attempt, kind, twin)
     entry = entry_of(raw, f"{category}_made_{recipe.seed}_{number + twin}", category)
     task = task_of(raw, entry.id, category, number + twin, facts_of(recipe, entry))
@@ -170,7 +170,7 @@ def _drafted(recipe: Recipe, number: int, attempt: int, kind: str, twin: int) ->
 
 
 def facts_of(recipe: Recipe, entry: Entry) -> Facts:
-    """The facts of an entry that is proved and not near the official set. Raises `Unproved`."""
+    """The facts of a proved entry that is not similar to the official set. Raises `Unproved`."""
     facts = proved_single(entry) if recipe.tools else proved(entry)
     if recipe.official and (found := near_official(entry)):
         raise Unproved("near the official set", found)

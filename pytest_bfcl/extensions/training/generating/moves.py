@@ -1,9 +1,8 @@
-"""What tasks are made of: kinds of values, moves (one call with words for it), and domains (a simulator's moves).
+"""The material of tasks: kinds of values, moves (one call with words for it), and domains (a simulator's moves).
 
-A move's words are clauses ("cancel {order_id}") and questions ("What does {symbol} cost?"), with choices
-(`.language`); each parameter in braces is replaced by a noun phrase for its value, whether the user says the value or
-means an earlier result. Domains are tables, one file each in `domains/`; their worlds and the few rules that need code
-are functions next to them, which the tables name.
+A move's words are clauses ("cancel {order_id}") and questions ("What does {symbol} cost?"), with choices (`.language`);
+each parameter in braces is replaced by a noun phrase for its value or for an earlier result. Domains are tables, one
+file each in `domains/`; the functions next to them make worlds and have the few rules that need code.
 """
 
 from __future__ import annotations
@@ -21,26 +20,25 @@ from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.simulators import Simulator
 
 Draw = Callable[[Any, Random], object]
-"""Simulator and random numbers → a value that a user may say, ``None`` where the world has none."""
+"""Simulator and random numbers → a value that a user may name, ``None`` if the world has none."""
 Edit = Callable[[Parsed, Mapping[str, Any], Any], None]
-"""Configuration, a call's arguments, and what the call is to find or whether it is to fail: changes the first."""
+"""Configuration, a call's arguments, and its wanted result or failure: changes the configuration."""
 
 _NO_NAME = r"(?!(?:the|a|an|my|its|that|this|those|it|and|with|what)\b)"
 WORD = _NO_NAME + r'[^\s",;?:]*[^\s",;?:.!]'
 NUMBER = r"-?\d+(?:,\d{3})*(?:\.\d+)?"
 NAME = r"[A-Z][\w'.]*\w(?:\s[A-Z][\w'.]*\w)*"
 TEXT = r'[^"]+'
-"""What a value looks like where it is read: a word, a number, a name, the inside of a quotation."""
+"""The form of a value in text: a word, a number, a name, the inside of a quotation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of value that users say.
+    """A kind of value that users name.
 
-    ``said``: noun phrases with ``{}`` for the value. ``vague``: what somebody says who forgets the value; ``told``: how
-    it is supplied when it was missed, with ``{}`` for a noun phrase. ``again``: whether a value that was said before is
-    likely to be meant again (things that a conversation is about). ``form``: an expression for the value as written,
-    where it is none of the usual ones.
+    ``said``: noun phrases with ``{}`` for the value. ``vague``: the words of a user who forgets the value; ``told``:
+    those that give it later, with ``{}`` for a noun phrase. ``again``: an earlier value is likely to be used again
+    (subjects of a conversation). ``form``: an expression for the written value, if it is not a usual one.
     """
 
     draw: Draw
@@ -52,16 +50,16 @@ class Kind:
     )  # fmt: skip
     again: bool = False
     show: Callable[[Any, Random], str] | None = None
-    """How the value is written, where not as it is (dates)."""
+    """The written form of the value, if it differs (dates)."""
     form: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Gift:
-    """A value in a result: where it is, and how a user refers to it soon after (``near``) and later (``far``).
+    """A value in a result: its place, and the user's words for it soon after (``near``) and later (``far``).
 
-    Phrases may name the arguments of the call that gave it. ``about``: what a call that takes it is about as well (kind
-    → parameter of the call that gave it): a stock's price goes with that stock.
+    Phrases may name the arguments of the call that gave it. ``about``: further subjects of a call that uses it (kind →
+    parameter of the call that gave it): a stock's price belongs to that stock.
     """
 
     path: Callable[[Any], object]
@@ -74,9 +72,9 @@ class Gift:
 class Measure:
     """A number that a call finds, for conditions (less than …, whichever is lower).
 
-    ``noun``: what it is called; ``limits``: numbers to compare it with; ``edit``: sets it in a world, ``None``
-    where it follows from the arguments; ``subject``: the kind of thing it is a measure of, and where its value stands,
-    from arguments and result.
+    ``noun``: its name; ``limits``: numbers to compare it with; ``edit``: sets it in a world, ``None`` if it follows
+    from the arguments; ``subject``: the kind of the measured thing, and the place of its value, from arguments and
+    result.
     """
 
     noun: str
@@ -89,9 +87,9 @@ class Measure:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Something that holds or does not in a call's result: ``says``, with ``{value}`` of a kind (``kind``) if any.
+    """A fact that is true or not in a call's result: ``says``, with ``{value}`` of a kind (``kind``) if any.
 
-    ``holds``: from arguments, result and value. ``edit``: makes it hold or not, given the value.
+    ``holds``: from arguments, result and value. ``edit``: makes it true or false, given the value.
     """
 
     says: str
@@ -104,16 +102,16 @@ class State:
 class Move:
     """One call with words for it.
 
-    ``takes``: parameter → kind. ``fixed``: parameters whose value the words imply. ``gives``: kind → its part of
-    the result. ``once``: not twice in one conversation. ``weight``: how often it is chosen. ``after``: kinds that must
-    come from an earlier result. ``fits``: whether the arguments make sense in the simulator's state. ``measure``,
-    ``state`` and ``fails`` (makes the call fail in a world, or work) are what conditions are made of.
+    ``takes``: parameter → kind. ``fixed``: parameters whose value the words imply. ``gives``: kind → its part of the
+    result. ``once``: not twice in one conversation. ``weight``: its frequency. ``after``: kinds that must come from an
+    earlier result. ``fits``: whether the arguments make sense in the simulator's state. ``measure``, ``state`` and
+    ``fails`` (makes the call fail in a world, or work) are the parts of conditions.
     """
 
     tool: str
     say: tuple[str, ...]
     why: tuple[str, ...] = ()
-    """What may move a user to ask for it: sentences next to the request."""
+    """Reasons for the request: sentences next to it."""
     takes: Mapping[str, str] = field(default_factory=dict)
     ask: tuple[str, ...] = ()
     fixed: Mapping[str, object] = field(default_factory=dict)
@@ -123,9 +121,9 @@ class Move:
     after: frozenset[str] = frozenset()
     fits: Callable[[Any, Mapping[str, Any]], bool] | None = None
     shape: Mapping[str, str] = field(default_factory=dict)
-    """Parameters that are objects: parameter → the one key that holds the value."""
+    """Parameters that are objects: parameter → the only key, which holds the value."""
     leads: tuple[str, ...] = ()
-    """Tools that people mostly want next."""
+    """Tools that usually come next."""
     measure: Measure | None = None
     state: State | None = None
     fails: Edit | None = None
@@ -135,9 +133,9 @@ class Move:
 class Domain:
     """A simulator as a source of tasks.
 
-    ``world``: the configuration it starts from. ``scenes``: what a user may say before the first request. ``told``:
-    what has to be said before the first call, with fields of the configuration, unless the world is locked. Then the
-    move ``first`` (a login) has to come before all others.
+    ``world``: its starting configuration. ``scenes``: sentences before the first request. ``told``: sentences required
+    before the first call, with fields of the configuration, unless the world is locked. Then the move ``first`` (a
+    login) must come before all others.
     """
 
     simulator: str
@@ -148,17 +146,17 @@ class Domain:
     told: tuple[str, ...] = ()
     first: Move | None = None
     open_once: str = ""
-    """The attribute of a simulator that is empty until the login; none where there is no login."""
+    """The attribute of a simulator that is empty before the login; none without a login."""
     tells: str = ""
     """The kind of the value in ``told``."""
 
     def locked(self, simulator: Simulator) -> bool:
-        """Whether the login is still to come."""
+        """Whether the login has not happened yet."""
         return bool(self.open_once) and not getattr(simulator, self.open_once)
 
     @property
     def all_moves(self) -> tuple[Move, ...]:
-        """The login too."""
+        """Moves including the login."""
         return (*self.moves, self.first) if self.first else self.moves
 
 
@@ -169,7 +167,7 @@ _ROUGH = (0.25, 0.4, 0.5, 0.75, 0.9)
 
 
 def domain_of(table: str, simulator: str, world: Callable[[Random], Parsed], rules: Rules) -> Domain:
-    """The domain that ``domains/TABLE.toml`` reports on."""
+    """The domain of ``domains/TABLE.toml``."""
     text = Path(__file__).with_name("domains").joinpath(f"{table}.toml").read_text(encoding="utf-8")
     told = with_synonyms(tomllib.loads(text))
     first = [_move(each, rules) for each in told["moves"] if each.pop("first", False)]
@@ -192,7 +190,7 @@ def _kind(told: Parsed, rules: Rules) -> Kind:
 
 
 def _draw(told: Any, rules: Rules) -> Draw:
-    """A rule by name, or one of the usual ways: ``one_of``, ``whole``, ``amount``, ``attribute``, ``words``."""
+    """A rule by name, or a usual one: ``one_of``, ``whole``, ``amount``, ``attribute``, ``words``."""
     match told:
         case None:
             return lambda simulator, rng: None
@@ -248,7 +246,7 @@ def _measure(told: Parsed, rules: Rules) -> Measure:
 
 
 def _state(told: Parsed, rules: Rules) -> State:
-    """What holds: a rule, that the value is in a list, that something equals another, or that there is anything."""
+    """A fact: a rule, the value is in a list, something equals another, or something exists."""
     edit, kind = rules[told["edit"]] if "edit" in told else None, told.get("kind")
     if "holds" in told:
         return State(told["says"], rules[told["holds"]], edit, kind)
@@ -262,7 +260,7 @@ def _state(told: Parsed, rules: Rules) -> State:
 
 
 def _path(told: str, rules: Rules) -> Callable[[Any], Any]:
-    """A rule by name, or where in a result a value stands: keys and places with dots between."""
+    """A rule by name, or the place of a value in a result: keys and positions separated by dots."""
     if told in rules:
         return rules[told]
     steps = [int(each) if each.isdigit() else each for each in told.split(".")]

@@ -1,4 +1,4 @@
-"""An entry with given calls, one message of them a turn: as the conversation engine holds it, or only to be judged."""
+"""An entry with given calls, one message of them a turn: held by the conversation engine, or only judged."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SETTINGS, _SPEAKER = Settings(), _Speaker()
 
 
 def spoken(entry: Entry, turns: Sequence[Sequence[str]]) -> Transcript:
-    """These calls as a transcript to be judged: nothing is carried out and no message is made."""
+    """These calls as a transcript to judge: nothing is executed and no message is made."""
     made = [Turn(steps=[Step(reply_with_calls(_calls(entry, texts), entry, "fc"))] if texts else []) for texts in turns]
     return Transcript(entry.id, entry.category, mode="fc", underscore_names=True, turns=made)
 

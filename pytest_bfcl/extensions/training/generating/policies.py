@@ -1,6 +1,6 @@
-"""What policies get for a task: the honest one, which reads, and cheap ones, which must not pass.
+"""Results of policies for a task: the honest one, which reads, and cheap ones, which must not pass.
 
-A policy passes where its verdict and its grade are both 1.0.
+A policy passes if verdict and grade are both 1.0.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _DONE = Reply(text="That is done.", finish_reason="stop")
 
 
 def solved(entry: Entry) -> bool:
-    """Whether the honest policy passes, played by the conversation engine; it sees messages and tools only."""
+    """Whether the honest policy passes, played by the conversation engine; it sees only messages and tools."""
     episode, policy, seen = Episode(entry, partial=True, texts=Texts.own()), Honest(), 0
     going = policy.calls("", ())
     while not episode.done:
@@ -49,7 +49,7 @@ def solved(entry: Entry) -> bool:
 
 
 def cheap(entry: Entry) -> dict[str, bool]:
-    """Cheap policy → whether it passes; those that only do the expected are left out."""
+    """Cheap policy → whether it passes; policies that only make the expected calls are left out."""
     truth: Turns = [list(calls) for calls in entry.possible_answer or ()]
     told: Parsed = (entry.model_extra or {}).get("generated") or {}
     found: dict[str, bool] = {}
@@ -67,7 +67,8 @@ def passes(entry: Entry, turns: Sequence[Sequence[str]]) -> bool:
 
 
 def _branch(name: str) -> Callable[[Entry, Turns, Parsed], Turns | None]:
-    """Always the one branch, looked at or not as the condition wants; of a thing that may fail, only that branch."""
+    """Always the same branch, with or without the look that the condition needs; after a possible failure only that
+    branch."""
 
     def changed(entry: Entry, truth: Turns, told: Parsed) -> Turns | None:
         turns = [list(calls) for calls in truth]
@@ -83,14 +84,14 @@ def _branch(name: str) -> Callable[[Entry, Turns, Parsed], Turns | None]:
 
 
 def _wait(entry: Entry, truth: Turns, told: Parsed) -> Turns | None:
-    """No call where something is left open, and none after it."""
+    """No call where something is open, and none after it."""
     open_turns = {each["turn"] for each in told.get("conditions") or ()}
     open_turns |= {turn + 1 for turn, calls in enumerate(truth) if not calls}
     return [[] if turn in open_turns else calls for turn, calls in enumerate(truth)] if open_turns else None
 
 
 def _act(entry: Entry, truth: Turns, told: Parsed) -> Turns | None:
-    """The first branch always; a guess for a value that was not said, a call of what is not there."""
+    """Always the first branch; a guess for a missing value, a call of a missing function."""
     turns = _branch("act")(entry, truth, told) or [list(calls) for calls in truth]
     for turn, calls in enumerate(truth[:-1]):
         if not calls:
@@ -109,12 +110,12 @@ def _guessed(text: str, told: Parsed) -> str:
 
 
 def _early(entry: Entry, truth: Turns, told: Parsed) -> Turns | None:
-    """Every turn's calls a turn before they are asked for."""
+    """Every turn's calls one turn early."""
     return [[*truth[0], *(truth[1] if len(truth) > 1 else ())], *truth[2:], []]
 
 
 def _reads(entry: Entry, truth: Turns, told: Parsed) -> Turns | None:
-    """Everything that can be read without arguments, before anything else."""
+    """Every read without arguments, before anything else."""
     simulators = executor_of(entry).simulators.values()
     named = [str(document["name"]) for document in entry.function if not (document["parameters"].get("required") or ())]
     reads = [f"{name}()" for name in named for each in simulators if each.offers(name) and not each.writes(name)]

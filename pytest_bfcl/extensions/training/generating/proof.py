@@ -1,6 +1,6 @@
-"""The proof of a task: its way works, nothing less does, every value can be read, nothing else does the same.
+"""The proof of a task: its calls pass, fewer calls fail, every value can be read, no other way gives the same.
 
-It looks at the entry alone and knows nothing of how it was made, so an entry of any origin can be proved.
+It uses only the entry, so an entry of any origin can be proved.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Unproved(Exception):
-    """Why an entry is refused: a short ``reason``, and what shows it."""
+    """Why an entry is refused: a short ``reason`` and the evidence."""
 
     def __init__(self, reason: str, told: str = "") -> None:
         super().__init__(f"{reason}: {told}" if told else reason)
@@ -38,7 +38,8 @@ class Unproved(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What the proof found of a task.
+    """The findings of the proof. ``turns``: turns with words of the user; ``dependencies``: arguments that only an
+    earlier result has; ``depth``: calls of the longest chain of these.
 
     ``turns``: turns in which the user says something; ``dependencies``: arguments that only an earlier result has;
     ``depth``: calls of the longest chain of these.
@@ -52,7 +53,7 @@ class Facts:
 
 
 def proved(entry: Entry) -> Facts:
-    """The facts of a multi-turn entry that holds. Raises `Unproved` with what is wrong with any other."""
+    """The facts of a proved multi-turn entry. Raises `Unproved` with the problem."""
     truth = entry.possible_answer or []
     if not any(truth):
         raise Unproved("nothing to do", "no turn expects a call")
@@ -74,7 +75,7 @@ def _passes(entry: Entry, truth: Sequence[Sequence[str]]) -> None:
 
 
 def _nothing_less(entry: Entry, truth: Sequence[Sequence[str]]) -> None:
-    """Neither doing nothing nor leaving out one call may pass."""
+    """No calls, or one call fewer, must not pass."""
     shorter: list[tuple[str, list[Sequence[str]]]] = [("doing nothing", [[] for _ in truth])]
     for turn, calls in enumerate(truth):
         for place, call in enumerate(calls):
@@ -86,7 +87,7 @@ def _nothing_less(entry: Entry, truth: Sequence[Sequence[str]]) -> None:
 
 
 def _reachable(entry: Entry, truth: Sequence[Sequence[str]]) -> Facts:
-    """Every value of every call was said, returned or documented before it is needed."""
+    """Every value of every call was named, returned or documented before its use."""
     executor, heard = executor_of(entry), Heard()
     documents = {str(document["name"]): document for document in entry.all_functions}
     arrival = {str(doc["name"]): turn for turn, docs in entry.missed_function.items() for doc in docs}
@@ -119,7 +120,7 @@ def _reachable(entry: Entry, truth: Sequence[Sequence[str]]) -> Facts:
 
 
 def _still_missing(entry: Entry, truth: Sequence[Sequence[str]], turn: int, heard: Heard) -> None:
-    """In a turn that waits for a value, that value must not be known already."""
+    """In a turn that waits for a value, that value must be unknown."""
     if truth[turn] or entry.category != "multi_turn_miss_param" or turn + 1 >= len(truth):
         return
     documents = {str(document["name"]): document for document in entry.all_functions}
@@ -137,12 +138,12 @@ def _told(entry: Entry) -> list[Any]:
 
 
 def _attempts(entry: Entry) -> set[str]:
-    """Expected calls that fail: the request asks to try them."""
+    """Expected calls that fail, because the request asks to try them."""
     return {str(call) for each in _told(entry) if each["kind"] == "if_fails" for call in each["first"]}
 
 
 def _conditions(entry: Entry, truth: Sequence[Sequence[str]]) -> None:
-    """Conditions have the calls of their worlds, and come out both ways; an attempt fails where it is said to."""
+    """Conditions have the calls of their worlds and occur in both outcomes; an attempt fails where it should."""
     told = _told(entry)
     if told and len({bool(each["holds"]) for each in told}) < 2:
         raise Unproved("one world only", "every condition comes out the same")
@@ -167,7 +168,7 @@ def _states(executor: CallExecutor) -> dict[str, Any]:
 
 
 def _unique(entry: Entry, truth: Sequence[Sequence[str]]) -> None:
-    """No other way from the values at hand leads to the same and is judged otherwise."""
+    """No other sequence from the known values gives the same result and is judged differently."""
     simulators = executor_of(entry).simulators
     values: list[Any] = []
     for number, texts in enumerate(truth):
@@ -192,7 +193,7 @@ def _unique(entry: Entry, truth: Sequence[Sequence[str]]) -> None:
 
 
 def _at_hand(calls: Sequence[GivenCall], before: Sequence[Any]) -> list[Any]:
-    """Values of these calls and of earlier ones, the newest first."""
+    """Values of these calls and of earlier ones, newest first."""
     fresh = [each for call in calls for value in call.arguments.values() for each in parts(value)]
     return list({repr(each): each for each in [*fresh, *before]}.values())
 
@@ -216,7 +217,7 @@ def _benchmark() -> Benchmark:
 
 
 def why_unchecked() -> str | None:
-    """Why tasks cannot be compared with the official set here; ``None`` where they can."""
+    """Why tasks cannot be compared with the official set here; else ``None``."""
     from pytest_bfcl.extras import require
     from pytest_bfcl.session.evaluation import open_data
 
@@ -229,7 +230,7 @@ def why_unchecked() -> str | None:
 
 
 def near_official(entry: Entry) -> str | None:
-    """The official entry whose question or calls this one has, and how alike they are."""
+    """The official entry with the same question or calls, and the similarity."""
     from pytest_bfcl.extensions.training.contamination_report import GRAVE
     from pytest_bfcl.extensions.training.training_rows import Row
 

@@ -1,7 +1,7 @@
-"""Where a value of a call could have been read: in the user's words, in an earlier result, in the tool's document.
+"""Where a value of a call could be read: in the user's words, in an earlier result, in the tool's document.
 
-Stricter than the audit's pool (`pytest_bfcl.extensions.lab.auditing.literals`), which asks whether an official value is
-hopeless: a value that a task asks for must be there unchanged.
+Stricter than the audit's pool (`pytest_bfcl.extensions.lab.auditing.literals`), which only finds hopeless official
+values: a value of a task must appear unchanged.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _FEWEST = 4
 
 
 class Heard:
-    """What has been said and returned so far."""
+    """All texts and results so far."""
 
     def __init__(self) -> None:
         self._said: list[str] = []
@@ -59,11 +59,11 @@ class Heard:
         self._numbers.update(value for word, value in _DEGREES.items() if word in text.lower())
 
     def result(self, number: int, text: str) -> None:
-        """The result of a call, which is the call of this number."""
+        """The result of the call with this number."""
         self._results.append((number, value_of(text)))
 
     def source(self, value: Any, schema: Fields) -> tuple[Source, int] | None:
-        """Where a value comes from, with the number of the call that gave it; ``None``: from nowhere.
+        """The source of a value, with the number of its call; ``None`` without one.
 
         ``schema`` is the parameter's in the function document.
         """
@@ -101,14 +101,14 @@ class Heard:
 
 
 def choices(schema: Fields) -> dict[str, str]:
-    """The values that a parameter's description names, each with what is said of it."""
+    """The values that a parameter's description names, each with its explanation."""
     told = {str(each): "" for each in schema.get("enum") or ()}
     told |= {name: gloss for name, gloss in _CHOICE.findall(str(schema.get("description") or "")) if " " not in name}
     return told
 
 
 def _is_choice(value: Any, schema: Fields, said: set[str]) -> Source | None:
-    """Whether a value is one that the document names, and the user's words tell it from the others."""
+    """Whether the document names the value, and the user's words distinguish it from the others."""
     named = choices(schema)
     if isinstance(value, list) and value and all(str(each) in named for each in value):
         if len(value) == len(named) and said & _EVERY:
@@ -124,7 +124,7 @@ def _is_choice(value: Any, schema: Fields, said: set[str]) -> Source | None:
 
 
 def value_of(text: str) -> Any:
-    """A result text as the value it shows: JSON, else what Python writes, else the text."""
+    """A result text as its value: JSON, else Python's notation, else the text."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
@@ -136,7 +136,7 @@ def value_of(text: str) -> Any:
 
 
 def parts(value: Any) -> Iterator[Any]:
-    """A value and everything in it, keys left out."""
+    """A value and everything in it, without keys."""
     yield value
     if isinstance(value, Mapping):
         for each in value.values():
@@ -147,7 +147,7 @@ def parts(value: Any) -> Iterator[Any]:
 
 
 def _same(value: Any, found: Any) -> bool:
-    """Whether a part of a result is the value, or a text that shows it."""
+    """Whether a part of a result is the value, or a text with it."""
     if isinstance(value, bool) or isinstance(found, bool):
         return False
     if isinstance(value, int | float):
@@ -162,5 +162,5 @@ def _same(value: Any, found: Any) -> bool:
 
 
 def _stands(value: str, text: str) -> bool:
-    """Whether a text contains another as whole words, with its capitals; not as a part of a file's name."""
+    """Whether a text contains another as whole words with the same case, and not inside a file's name."""
     return re.search(rf"(?<!\w)(?<!\w[.-]){re.escape(value)}(?!\w)(?![.-]\w)", text) is not None

@@ -1,4 +1,4 @@
-"""From clauses to what a user says: joining, openings, courtesy, asides."""
+"""Makes a user's words from clauses: joining, openings, courtesy, asides."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from pytest_bfcl.extensions.training.generating.words import MANNERS, aside, fil
 
 _SAID = LANGUAGE["requests"]
 ASIDES, REASONS, MANNERED = (3, 4), (1, 1, 2), 0.5
-"""Sentences in a turn that ask for nothing: who reads has to find the request among them."""
+"""Sentences in a turn without a request: a reader must find the request among them."""
 
 
 def request(rng: Random, clauses: Sequence[str], question: str | None = None) -> str:
-    """One turn of a user: up to three clauses, or a question with what is to be done after it."""
+    """One turn of a user: up to three clauses, or a question with a following action."""
     if question is not None:
         if not clauses:
             return question
@@ -35,13 +35,13 @@ def _filled(rng: Random, text: str, clauses: Sequence[str], **more: str) -> str:
 
 
 def clause(rng: Random, say: Sequence[str], phrases: Mapping[str, str]) -> str:
-    """One way to ask for a call, now and then with the manner in which it is to be done."""
+    """One wording of a request, sometimes with the manner of the action."""
     said = spoken(rng, rng.choice(say)).format(**phrases)
     return f"{rng.choice(MANNERS)} {said}" if rng.random() < MANNERED else said
 
 
 def among_asides(rng: Random, said: str, reasons: Sequence[str] = ()) -> str:
-    """A request among sentences that ask for nothing; some of them are reasons for it."""
+    """A request among sentences without one; some of them are reasons for it."""
     told = [filled(rng, each) for each in rng.sample(reasons, min(len(reasons), rng.choice(REASONS)))]
     told += [aside(rng) for _ in range(rng.choice(ASIDES))]
     rng.shuffle(told)
@@ -50,7 +50,7 @@ def among_asides(rng: Random, said: str, reasons: Sequence[str] = ()) -> str:
 
 
 def after(rng: Random, said: str) -> str:
-    """A later turn: with or without a word that takes up the conversation."""
+    """A later turn, with or without a word that continues the conversation."""
     return clean(spoken(rng, with_fillers(rng, rng.choice(_SAID["next"]))) + said)
 
 

@@ -1,4 +1,4 @@
-"""Requests in a model's words: recorded, and taken only where the task is proved with them as it was before."""
+"""Requests rephrased by a model: recorded, and used only if the task is proved with them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.settings import Settings
 
 LONGEST = 1_500
-"""Characters of one message in a model's words."""
+"""Most characters of one rephrased message."""
 _ASKED = (
     "Say what a user says to an assistant in other words, as a person would type it. Each message stays a message of "
     "its own and asks for the same things in the same order. Keep every name, number, date, code and everything in "
@@ -33,7 +33,7 @@ _ASKED = (
 
 @dataclass(slots=True)
 class Reworded:
-    """The tasks, and how many are in the model's words."""
+    """The tasks, and how many are rephrased."""
 
     tasks: list[Task]
     taken: int = 0
@@ -41,10 +41,8 @@ class Reworded:
 
 
 def reworded(tasks: Sequence[Task], model: str, settings: Settings, record: Path, recipe: Recipe) -> Reworded:
-    """The tasks in a model's words where these hold, in their own where not.
-
-    Replies are recorded in ``record`` the moment they arrive and never asked for again. Raises `UsageError` for a
-    damaged record, `AdapterError` where the model cannot be used.
+    """The tasks, rephrased where the proof succeeds. Replies are recorded in ``record`` on arrival and never requested
+    again. Raises `UsageError` for a damaged record, `AdapterError` if the model cannot be used.
     """
     prompts = {task.number: _prompt(task) for task in tasks}
     known = _recorded(record)
@@ -137,7 +135,7 @@ def _messages(reply: str) -> list[str] | None:
 
 
 def _with(task: Task, said: Sequence[str], recipe: Recipe) -> Task | None:
-    """The task with these messages, if it is proved with them, the same things depending on each other."""
+    """The task with these messages, if it is proved with them and has the same dependencies."""
     raw, entry_id, category = _parts(task)
     spoken = [turn for turn in raw["question"] if turn]
     if len(spoken) != len(said):

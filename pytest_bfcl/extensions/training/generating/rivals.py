@@ -1,4 +1,4 @@
-"""Other ways to where a turn leads: short call sequences from the values at hand, tried on copies of the simulators."""
+"""Other ways to a turn's result: short call sequences with known values, tried on copies of the simulators."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST_SPELLINGS = 8
 MOST_WAYS = 60
 """Calls that are tried in one place of a turn."""
 PAIRED = 2
-"""Of turns with this number of writing calls, both are replaced together too."""
+"""For turns with this number of writing calls, pairs of calls are also replaced together."""
 
 _WORDS: Mapping[str, Any] = {
     "string": str, "integer": int, "float": (int, float), "boolean": bool, "array": list, "dict": dict,
@@ -38,20 +38,20 @@ class GivenCall(NamedTuple):
 
 
 class World:
-    """Simulators at one moment; every use of them acts on copies of those that the calls reach."""
+    """Simulators at one moment; uses are made on copies of those that the calls reach."""
 
     def __init__(self, simulators: Mapping[str, Simulator]) -> None:
         self._simulators = simulators
         self._kept: dict[str, tuple[bytes, dict[str, Any]]] = {}
 
     def after(self, calls: Sequence[GivenCall]) -> tuple[dict[str, Simulator], list[str]]:
-        """The simulators as they are when the calls were carried out, and the results."""
+        """The simulators after the calls, and the results."""
         reached = {name for name, simulator in self._simulators.items() if any(simulator.offers(c.tool) for c in calls)}
         simulators = {n: self._copy(n, each) if n in reached else each for n, each in self._simulators.items()}
         return simulators, [carried_out(simulators, call) for call in calls]
 
     def _copy(self, name: str, simulator: Simulator) -> Simulator:
-        """Random numbers are copied by their state: unpickling one costs more than all the rest."""
+        """Copy random numbers by their state, because unpickling them is the slowest part."""
         if name not in self._kept:
             drawn = {key: each.getstate() for key, each in vars(simulator).items() if isinstance(each, Random)}
             rest = {key: each for key, each in vars(simulator).items() if key not in drawn}
@@ -77,7 +77,7 @@ def carried_out(simulators: Mapping[str, Simulator], call: GivenCall) -> str:
 
 
 class Turn:
-    """A turn before it is played: the simulators, its tools, the values at hand, and the expected calls."""
+    """A turn before it is played: the simulators, its tools, the known values, and the expected calls."""
 
     def __init__(
         self,
@@ -101,7 +101,7 @@ class Turn:
         return owner is None or owner.writes(tool)
 
     def rival(self) -> str | None:
-        """Another way that does the same and is not accepted; ``None`` where there is none."""
+        """Another way with the same effect that is not accepted; ``None`` without one."""
         places = [place for place, writes in enumerate(self._writes) if writes]
         offered = list(self._candidates(writing=True)) if places else []
         for place in places:
@@ -133,7 +133,7 @@ class Turn:
         return bool(missing_results(self._results, [*results, *more])) and _state(ended) == self._state
 
     def _other_reading(self) -> str | None:
-        """A reading call whose result says the same as that of an expected reading call, in other words."""
+        """A reading call with the same result as an expected reading call, in other words."""
         for place, (call, result) in enumerate(zip(self._calls, self._results, strict=True)):
             told = () if self._writes[place] else leaves(result)
             if told:
@@ -145,7 +145,7 @@ class Turn:
         return None
 
     def substitute(self) -> str | None:
-        """A call of another tool that leads to the same, for calls that cannot be made yet."""
+        """A call of another tool with the same effect, for calls that cannot be made yet."""
         held, wrote = {call.tool for call in self._calls}, any(self._writes)
         for other in self._candidates(writing=wrote):
             if other.tool in held:
@@ -161,7 +161,7 @@ class Turn:
         return None
 
     def _candidates(self, *, writing: bool, beside: str | None = None) -> Iterator[GivenCall]:
-        """Calls with the values at hand; ``beside``: only of the simulator that has this tool."""
+        """Calls with the known values; ``beside``: only of the simulator with this tool."""
         owner = self._owner.get(beside) if beside else None
         for document in self._tools:
             name = str(document["name"])
@@ -176,7 +176,7 @@ class Turn:
             yield GivenCall(str(document["name"]), dict(zip(required, values, strict=True)))
 
     def _fitting(self, schema: Fields) -> Iterator[Any]:
-        """Values for a parameter: what the document names, else what is at hand, the newest first."""
+        """Values for a parameter: those in the document, else the known ones, newest first."""
         word = str(schema.get("type"))
         named = list(choices(schema)) if word == "string" else []
         yield from (True, False) if word == "boolean" else named
@@ -202,7 +202,7 @@ def _state(simulators: Mapping[str, Simulator]) -> dict[str, Any]:
 
 
 def leaves(result: str) -> list[str]:
-    """What a result says, whatever it calls it; empty for errors and for yes and no."""
+    """The values of a result, without their names; empty for errors and for yes and no."""
     if is_error(result):
         return []
     found = parts(value_of(result))

@@ -1,4 +1,4 @@
-"""Single-turn tasks from tools of any kind: values that fit the schemas, and requests made of the tools' own words."""
+"""Single-turn tasks from tools of any kind: values that fit the schemas, and requests in the tools' own words."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from pytest_bfcl.transcript import Reply
 KIND_OF = (
     "simple", "multiple", "simple", "parallel", "multiple", "simple", "irrelevance", "multiple", "parallel", "multiple",
 )  # fmt: skip
-"""What kinds follow each other; a set of one tool has only those that one tool allows."""
+"""The sequence of kinds; a set of one tool has only those that one tool allows."""
 CATEGORY = {"simple": "simple_python", "multiple": "multiple", "parallel": "parallel", "irrelevance": "irrelevance"}
 MOST_OFFERED = 5
 OPTIONAL = 0.5
-"""How often an optional parameter is asked for."""
+"""Probability of an optional parameter."""
 _VERBS = {
     "gets": "get", "returns": "get", "fetches": "fetch", "tells": "tell me", "searches": "search", "finds": "find",
     "lists": "list", "shows": "show me", "retrieves": "retrieve", "calculates": "calculate", "computes": "compute",
@@ -44,7 +44,7 @@ _PLAIN = frozenset(each.split()[0] for each in _VERBS.values()) | {
 
 
 def drafted(rng: Random, tools: Sequence[FunctionDoc], kind: str) -> tuple[Parsed, str]:
-    """An entry of a kind and its category. Raises `Unproved` where the tools do not allow it."""
+    """An entry of a kind and its category. Raises `Unproved` if the tools do not allow it."""
     kind = kind if len(tools) > 1 else {"multiple": "simple", "irrelevance": "simple"}.get(kind, kind)
     called = rng.choice(tools)
     others = [tool for tool in tools if tool is not called]
@@ -81,7 +81,7 @@ def _call(rng: Random, tool: FunctionDoc) -> dict[str, Any]:
 
 
 def _accepted(tool: FunctionDoc, given: Fields) -> dict[str, list[Any]]:
-    """Acceptable values: those in the request, or the default, or nothing, where the request has none."""
+    """Acceptable values: those in the request, or, without any, the default or nothing."""
     found: dict[str, list[Any]] = {}
     for name, schema in (tool["parameters"].get("properties") or {}).items():
         if name in given:
@@ -104,7 +104,7 @@ def _request(rng: Random, tool: FunctionDoc, calls: Sequence[Fields]) -> str:
 
 
 def _clause(tool: FunctionDoc) -> str:
-    """What the tool does, as something to ask for."""
+    """The tool's purpose as a request."""
     text = re.split(r"(?<=[^.])\.(?:\s|$)|\n|;", str(tool.get("description") or "").strip())[0].strip().rstrip(".")
     first, _, rest = text.partition(" ")
     verb = _VERBS.get(first.lower()) or (first.lower() if first.lower() in _PLAIN else None)
@@ -146,7 +146,7 @@ def words_of(name: str) -> list[str]:
 
 
 def proved_single(entry: Entry) -> Facts:
-    """The facts of a single-turn entry that holds. Raises `Unproved` with what is wrong with any other."""
+    """The facts of a proved single-turn entry. Raises `Unproved` with the problem."""
     heard = Heard()
     heard.say(str(entry.question[0][0]["content"]))
     calls = entry.possible_answer or []
@@ -172,12 +172,12 @@ def proved_single(entry: Entry) -> Facts:
 
 
 def _plain(value: Any) -> Any:
-    """An object's values without the lists of what is acceptable."""
+    """An object's values without the lists of acceptable ones."""
     return {key: each[0] for key, each in value.items()} if isinstance(value, dict) else value
 
 
 def _one_tool(entry: Entry, called: Sequence[str]) -> None:
-    """The request must say more of the expected tool than of any other that is offered; nothing fits if none is."""
+    """The request must fit the expected tool better than any other offered one; without one nothing may fit."""
     asked = words(str(entry.question[0][0]["content"]))
     shares = {str(tool["name"]): _share(tool, asked) for tool in entry.function}
     best = max(shares.values(), default=0.0)

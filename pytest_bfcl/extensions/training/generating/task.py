@@ -1,4 +1,4 @@
-"""A task that holds: the line of its file, what the proof found, and how hard it is."""
+"""A proved task: its line, the findings of the proof, and its difficulty."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from pytest_bfcl.simulators import documents_of
 from pytest_bfcl.simulators.toolkit import copied
 
 DEPENDENCY, SPECIAL, CALL = 2, 3, 1
-"""What an argument from an earlier result, a turn that cannot be done at once, and a call add to a difficulty."""
+"""Difficulty of an argument from an earlier result, a turn that cannot be completed at once, and a call."""
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """``number``: its place in the set; ``difficulty``: larger is harder, see `difficulty_of`."""
+    """``number``: its position in the set; ``difficulty``: larger is harder, see `difficulty_of`."""
 
     number: int
     category: str
@@ -43,7 +43,7 @@ def _documents(name: str) -> list[Parsed]:
 
 
 def entry_of(raw: Mapping[str, Any], entry_id: str, category: str) -> Entry:
-    """The entry as the loader would read it. Raises `HarnessError` for one that is none."""
+    """The entry as the loader reads it. Raises `HarnessError` for an invalid one."""
     return build_entry(
         copied({"id": entry_id, **raw}), entry_id, CATEGORIES[category], texts=Texts.own(),
         documents=lambda name: copied(_documents(name)), official=False, source="generated",
@@ -60,11 +60,12 @@ def task_of(raw: Mapping[str, Any], entry_id: str, category: str, number: int, f
 
 
 def difficulty_of(facts: Facts, kind: str) -> int:
-    """Calls, arguments that only a result has, the longest chain of these, and a turn that cannot be done at once."""
+    """From calls, arguments that only a result has, the longest chain of these, and a turn that cannot be completed at
+    once."""
     special = kind not in ("plain", "simple", "multiple")
     return CALL * facts.calls + DEPENDENCY * facts.dependencies + facts.depth - 1 + SPECIAL * special
 
 
 def seed_of(seed: int, number: int, attempt: int) -> str:
-    """The seed of one attempt at one task: the same wherever and whenever it is made."""
+    """The seed of one attempt at one task: the same on every machine and at any time."""
     return f"pytest-bfcl new tasks 2/{seed}/{number}/{attempt}"

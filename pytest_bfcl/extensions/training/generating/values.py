@@ -1,4 +1,4 @@
-"""A value for a parameter of any tool: by its schema, else by what its name and description say."""
+"""A value for a parameter of any tool: by its schema, else by the words of its name and description."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _BY_WORD: tuple[tuple[tuple[str, ...], Callable[[Random], str]], ...] = (
 
 
 def value_for(rng: Random, name: str, schema: Fields, depth: int = 0) -> Any:
-    """A value that fits the schema (benchmark or JSON Schema words); ``None`` where none is known."""
+    """A value that fits the schema (benchmark or JSON Schema words); ``None`` if none is known."""
     if schema.get("enum"):
         return rng.choice(list(schema["enum"]))
     if isinstance(schema.get("examples"), list) and schema["examples"]:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 SUMMARY = "generate training tasks with proved answers"
 ALL = "all"
 EVERY_S = 5.0
-"""Seconds between two words on how far it is."""
+"""Seconds between two progress messages."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -105,7 +105,7 @@ def _batches(places: Iterator[tuple[int, Place]], size: int) -> Iterator[list[Pl
 
 
 class _Progress:
-    """How far it is and how fast, now and then."""
+    """Progress and rate, at intervals."""
 
     def __init__(self, total: int, done: int) -> None:
         self._total, self._first = total, done
@@ -121,7 +121,7 @@ class _Progress:
 
 
 class _Words:
-    """Requests in a model's words, batch by batch, where one is named."""
+    """Requests rephrased by a model, batch by batch, if one is named."""
 
     def __init__(self, args: argparse.Namespace, recipe: Recipe) -> None:
         self._args, self._recipe = args, recipe

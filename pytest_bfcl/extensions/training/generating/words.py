@@ -1,4 +1,4 @@
-"""Words that worlds and requests are filled with; all of our own."""
+"""Our own words for worlds and requests."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ PEOPLE: list[str] = _WORDS["people"].split()
 FAMILIES: list[str] = _WORDS["families"].split()
 HANDLES = [f"{a}_{b}" for a in _WORDS["handles_first"].split() for b in _WORDS["handles_second"].split()]
 TOPICS: dict[str, str] = _WORDS["topics"]
-"""A theme → words that its files, messages and posts are about."""
+"""A theme → words for its files, messages and posts."""
 DAYS: list[str] = _WORDS["days"].split()
 _NOUNS = sorted({word for words in TOPICS.values() for word in words.split()})
 _LIKE, _DID, _PLACES, _ADVERBS, _ADJECTIVES = (
     _WORDS[each].split() for each in ("like", "did", "places", "adverbs", "adjectives")
 )
 MANNERS: list[str] = _WORDS["manners"].split()
-"""How something is to be done."""
+"""Manners of an action."""
 _TIMES = [*DAYS, *_WORDS["times"].split()]
 
 
@@ -52,17 +52,17 @@ def title(rng: Random, theme: str) -> str:
 
 
 def aside(rng: Random) -> str:
-    """A sentence that asks for nothing."""
+    """A sentence without a request."""
     return filled(rng, rng.choice(_WORDS["asides"]))
 
 
 def filled(rng: Random, pattern: str) -> str:
-    """A sentence with choices and slots, said."""
+    """A sentence with its choices and slots filled."""
     return capital(_filled(rng, pattern, _NOUNS))
 
 
 def with_fillers(rng: Random, pattern: str) -> str:
-    """A sentence with its adverbs and adjectives, each of them another one, and a name; other slots stay."""
+    """A sentence with different adverbs, adjectives and a name; other slots stay."""
     while "{ad" in pattern:
         pattern = pattern.replace("{adv}", rng.choice(_ADVERBS), 1).replace("{adj}", rng.choice(_ADJECTIVES), 1)
     return pattern.replace("{who}", rng.choice(PEOPLE))

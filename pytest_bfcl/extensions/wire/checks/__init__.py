@@ -1,4 +1,4 @@
-"""Every check: the rules of the matrix, then those with their own requests."""
+"""Every check: the rules of the matrix, then checks with their own requests."""
 
 from __future__ import annotations
 

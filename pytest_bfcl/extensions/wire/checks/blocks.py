@@ -1,4 +1,4 @@
-"""Anthropic's Messages: checks with their own requests: thinking given back, results as blocks, stops, refusals."""
+"""Checks of Anthropic's Messages with their own requests: returned thinking, results as blocks, stops, refusals."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from pytest_bfcl.extensions.wire.requests import LOOK_UP, Request, dictate, orde
 from pytest_bfcl.extensions.wire.row import Judge, Judges
 
 BUDGET = 1024
-"""The smallest budget for thinking that the API takes."""
+"""The smallest budget for thinking that the API accepts."""
 
 
 async def _reply_to(probe: Probe, body: Json, *, refusable: bool = True) -> Reply:
-    """The answer to a body as it is; a 4xx may be `Refused`, everything else that cannot be read is a fault."""
+    """The unread answer to a body; a 4xx may be `Refused`, any other unreadable answer is a fault."""
     exchange = await probe.send(body)
     reply = probe.line.dialect.read(exchange)[0]
     if reply.problem:
@@ -53,7 +53,7 @@ async def _thinking_back(probe: Probe) -> None:
 
 
 def _like_a_result(make: Callable[[Reply, str], list[Json]]) -> Judge:
-    """A user's message with a result in another form, next to the plain one."""
+    """A user's message with a result in another form, compared with the plain one."""
 
     async def judge(probe: Probe) -> None:
         request, reply, word = await begun(probe)
@@ -72,7 +72,7 @@ def _like_a_result(make: Callable[[Reply, str], list[Json]]) -> Judge:
 
 
 async def _paused(probe: Probe) -> None:
-    """After pause_turn the conversation goes back as it is: its last message is the assistant's."""
+    """After pause_turn the unchanged conversation goes back: its last message is the assistant's."""
     await called(probe)
     request = write("Paused and continued.")
     body = probe.line.body(request)

@@ -1,7 +1,7 @@
-"""Calls that were dictated arrive: how many and who decides, any values, many tools, unusual names and schemas.
+"""Dictated calls arrive: their number, the choice, any values, many tools, unusual names and schemas.
 
-``dictated.json`` has the values and schemas that are data: texts (``{}`` becomes a fresh word), values of other types
-with their properties, parameters of tools with arguments that fit them.
+``dictated.json`` has values and schemas: texts (``{}`` becomes a fresh word), values of other types with their
+properties, parameters of tools with fitting arguments.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def _dictated(kind: str) -> Json:
 
 
 def forms(request: Request, **more: object) -> list[Request]:
-    """The question in both forms, changed in this way."""
+    """The request in both forms with this change."""
     return [replace(request, stream=stream, **more) for stream in (False, True)]  # type: ignore[arg-type]
 
 
@@ -52,7 +52,7 @@ def forms(request: Request, **more: object) -> list[Request]:
 
 
 def parallel(count: int) -> Judge:
-    """As many calls of different functions in one answer."""
+    """This number of calls of different functions in one answer."""
 
     async def judge(probe: Probe) -> None:
         wanted = [Wanted(tool.name, {next(iter((tool.parameters or {})["properties"])): probe.word()}) for tool in FIVE]
@@ -123,7 +123,7 @@ async def _required_lists(probe: Probe) -> None:
 
 
 async def called(probe: Probe, *, stream: bool = False) -> Reply:
-    """An answer to one dictated call that holds at least one call."""
+    """An answer to one dictated call that has at least one call."""
     reply = await probe.reply(dictate(note(probe.word())), stream=stream)
     if not reply.calls:
         raise NotCalled("the model did not call", reply)
@@ -131,7 +131,7 @@ async def called(probe: Probe, *, stream: bool = False) -> Reply:
 
 
 async def thoughts(probe: Probe) -> tuple[Fields, ...]:
-    """The reasoning of a call, asked once: an endpoint may refuse calls in a history that have none."""
+    """The reasoning of a call, requested once: an endpoint may refuse calls without any in a history."""
 
     async def ask() -> tuple[Fields, ...]:
         (reply, *_) = await probe.replies(dictate(note(probe.word())))
@@ -149,7 +149,7 @@ async def _each(probe: Probe, asked: Sequence[Wanted]) -> None:
 
 
 def texts(templates: Sequence[str]) -> Judge:
-    """Each text, with a fresh word in place of ``{}``, is one dictated argument."""
+    """Each text, with a fresh word for ``{}``, is one dictated argument."""
 
     async def judge(probe: Probe) -> None:
         await _each(probe, [note(template.replace("{}", probe.word())) for template in templates])
@@ -158,7 +158,7 @@ def texts(templates: Sequence[str]) -> Judge:
 
 
 async def _marks(probe: Probe) -> None:
-    """The marks of the model's own format in a text; of an unknown model's name those of the most models."""
+    """The signs of the model's own format in a text; for an unknown model those of most models."""
     family = family_of(probe.line.model)
     marks = dict.fromkeys((*(family.signs if family is not None else ()), *MARKS))
     await _each(probe, [note(f"{probe.word()} {mark} end") for mark in marks])
@@ -168,7 +168,7 @@ MARKS = ("</tool_call>", "<tool_call>", "[TOOL_CALLS]", "</parameter>", "</funct
 
 
 def values(properties: Fields, arguments: Fields) -> Judge:
-    """Arguments of other types, dictated together with a fresh word."""
+    """Arguments of other types, dictated with a fresh word."""
     tool = Tool("set_values", schema({"label": TEXT, **properties}), "Sets values.")
 
     async def judge(probe: Probe) -> None:
@@ -201,7 +201,7 @@ async def _surrogates(probe: Probe) -> None:
 
 
 async def _whole_characters(probe: Probe, text: str) -> None:
-    """The text arrives, and no event holds half a character: neither half a code point's bytes nor half a pair."""
+    """The text arrives, and no event has half a character: neither half of a code point's bytes nor half a pair."""
     exchange: Exchange = (await probe.dictated(dictate(note(text)), [note(text)])).exchange
     for event in exchange.events:
         try:
@@ -216,7 +216,7 @@ async def _whole_characters(probe: Probe, text: str) -> None:
 
 
 def one_of(count: int) -> Judge:
-    """A call of the last tool among ``count``, next to the same with that tool alone."""
+    """A call of the last tool of ``count``, compared with the same call of that tool alone."""
 
     async def judge(probe: Probe) -> None:
         tools = [Tool(f"action_{n:03}", schema({"text": TEXT}), f"Carries out action {n}.") for n in range(count)]
@@ -231,7 +231,7 @@ SAID = "Sets something up."
 
 
 async def asked_for_less(probe: Probe, tool: Tool, arguments: Fields, *others: Tool) -> None:
-    """A dictated call of a tool, next to the same under a schema that asks for nothing."""
+    """A dictated call of a tool, compared with the same under a schema without conditions."""
     wanted = Wanted(tool.name, arguments)
     plain = Tool(tool.name, schema({key: {} for key in arguments}), SAID)
     requests = [
@@ -243,7 +243,7 @@ async def asked_for_less(probe: Probe, tool: Tool, arguments: Fields, *others: T
 def tool(
     parameters: Json | None, arguments: Json, *, name: str = "set_up", key: str | None = "label", said: str = SAID
 ) -> Judge:
-    """A dictated call of a tool with this schema; ``key`` gets a fresh word."""
+    """A dictated call of a tool with this schema; ``key`` has a fresh word."""
 
     async def judge(probe: Probe) -> None:
         given = {**arguments, **({key: probe.word()} if key else {})}
@@ -260,7 +260,7 @@ NAMES = {
     "name_case": "saveHTTPFile",
     "name_64": "save_" + "a_very_long_name_" * 3 + "12345678",
 }
-"""Check → a tool's name that is unusual but allowed."""
+"""Check → an unusual but allowed name of a tool."""
 
 JUDGES: Judges = {
     "calls_one": parallel(1),

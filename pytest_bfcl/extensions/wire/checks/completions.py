@@ -1,4 +1,4 @@
-"""Text completions: the object, its stream, its end, and what else a prompt may ask for. Logprobs may be missing."""
+"""Text completions: the object, its stream, its end, and further parameters of a prompt. Logprobs may be missing."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ async def _stream_usage(probe: Probe) -> None:
 
 
 async def _stream_text(probe: Probe) -> None:
-    """The same text streamed, where the model says the same unstreamed every time."""
+    """The streamed text is equal, if the model repeats its unstreamed one every time."""
     wholes = await together(*(completed(probe) for _ in range(3)))
     if len({reply.text for reply in wholes}) > 1:
         raise NotCalled("the model answers now so, now otherwise", wholes[0])

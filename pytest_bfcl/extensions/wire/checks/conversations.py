@@ -1,7 +1,7 @@
-"""Conversations: results in every allowed form, ids taken back, twenty steps, roles, and what a client sends back.
+"""Conversations: results in every allowed form, returned ids, twenty steps, roles, and parts that clients return.
 
-A client sends back the server's own message, text and reasoning next to calls, messages in parts; of the Responses API
-also instructions, answers that follow another, and reasoning that only travels.
+A client returns the server's own message, text and reasoning next to calls, and messages in parts. With the Responses
+API it also sends instructions, answers that follow another, and encrypted reasoning.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def look_up(key: str) -> Wanted:
 
 
 async def made(probe: Probe, *keys: str, **how: Any) -> tuple[Request, Reply]:
-    """A conversation whose first answer made exactly the dictated calls."""
+    """A conversation whose first answer has exactly the dictated calls."""
     wanted = [look_up(key) for key in keys]
     request = dictate(*wanted, tools=(LOOK_UP,), repeat_result=True, **how)
     reply = await probe.reply(request)
@@ -49,13 +49,13 @@ async def made(probe: Probe, *keys: str, **how: Any) -> tuple[Request, Reply]:
 
 
 async def begun(probe: Probe) -> tuple[Request, Reply, str]:
-    """One call was made; a fresh word for its result."""
+    """There is one call; a fresh word for its result."""
     request, reply = await made(probe, probe.word())
     return request, reply, probe.word()
 
 
 def says(*words: str) -> Callable[[Reply], Match]:
-    """The answer's text holds these words in this order."""
+    """The answer's text has these words in this order."""
     pattern = re.compile(".*".join(map(re.escape, words)), re.DOTALL)
 
     def judge(reply: Reply) -> Match:
@@ -71,7 +71,7 @@ def returned(request: Request, reply: Reply, *contents: str | Sequence[str], rev
 
 
 def value(word: str) -> str:
-    """A result that the model has to repeat."""
+    """A result that the model must repeat."""
     return f"the value is {word}"
 
 
@@ -94,7 +94,7 @@ async def _kept(probe: Probe) -> None:
 
 
 def like_a_string(make: Callable[[str], str | Sequence[str]]) -> Judge:
-    """A result in another form, next to the same as one short text."""
+    """A result in another form, compared with the same as one short text."""
 
     async def judge(probe: Probe) -> None:
         request, reply, word = await begun(probe)
@@ -221,7 +221,7 @@ async def _ids_unique(probe: Probe) -> None:
 
 
 def told_apart(apart: Callable[[str], Request]) -> Judge:
-    """A code word as ``apart`` gives it, next to the same in the order itself."""
+    """A code word in the form of ``apart``, compared with the same in the order itself."""
 
     async def judge(probe: Probe) -> None:
         word = probe.word()

@@ -1,4 +1,4 @@
-"""Why an answer ended, what it cost, the parameters that change an answer; and requests that are wrong.
+"""Endings, cost, parameters that change an answer, and wrong requests.
 
 A wrong request gets a 4xx that names the fault, never a 5xx and never silence.
 """
@@ -29,7 +29,7 @@ from pytest_bfcl.extensions.wire.row import Judge, Judges
 from pytest_bfcl.json_types import Fields, Parsed
 
 Body = Callable[[Probe, tuple[Fields, ...]], Any]
-"""A wrong request; the reasoning that calls in its history need."""
+"""A wrong request, with the reasoning that calls in its history need."""
 
 
 async def _usage_grows(probe: Probe) -> None:
@@ -47,7 +47,7 @@ CUT_AT = 24
 
 
 def cut(*, stream: bool, name: str | None = None) -> Judge:
-    """A call too long for the limit of tokens; ``name``: the parameter that limits, the API's own by default."""
+    """A call too long for the token limit; ``name``: the limiting parameter, the API's own by default."""
 
     async def judge(probe: Probe) -> None:
         await called(probe, stream=stream)
@@ -132,7 +132,7 @@ async def _logprobs(probe: Probe) -> None:
 
 RANDOM = "Write one random number of four digits and nothing else."
 SAME_SEED = 3
-"""How often the same question is sent with the same seed."""
+"""How often the same request is sent with the same seed."""
 
 
 async def _seed(probe: Probe) -> None:
@@ -150,7 +150,7 @@ async def _seed(probe: Probe) -> None:
 
 
 def refused(body: Body, *words: str, or_answered: bool = False) -> Judge:
-    """A 4xx whose message has one of the words; ``or_answered``: taking the request is allowed too."""
+    """A 4xx whose message has one of the words; ``or_answered``: accepting the request is also allowed."""
 
     async def judge(probe: Probe) -> None:
         exchange = await probe.send(body(probe, await thoughts(probe)))
@@ -166,7 +166,7 @@ def refused(body: Body, *words: str, or_answered: bool = False) -> Judge:
 
 
 def fault(exchange: Exchange) -> None:
-    """Silence, a broken connection and a 5xx are no answers to a client's mistake."""
+    """No answer, a broken connection and a 5xx are no answers to a client's mistake."""
     if exchange.trouble:
         raise Broke(f"no answer: {exchange.said or exchange.trouble}", exchange)
     if exchange.status >= 500 and not exchange.says_wrong:  # that it is no 4xx is the rule `error_form`'s matter
@@ -174,7 +174,7 @@ def fault(exchange: Exchange) -> None:
 
 
 def error_object(exchange: Exchange, *, typed: bool = False) -> None:
-    """The body of an error is an object with the error's message; ``typed``: and its type, as Messages has it."""
+    """The body of an error is an object with the error's message; ``typed``: and its type, as in Messages."""
     body = exchange.body if isinstance(exchange.body, dict) else {}
     error = body.get("error")
     fields = ("message", "type") if typed else ("message",)
@@ -185,7 +185,7 @@ def error_object(exchange: Exchange, *, typed: bool = False) -> None:
 
 
 def history(*turns: Any) -> Body:
-    """A conversation whose calls have such reasoning as the model's own have."""
+    """A conversation whose calls have the model's own reasoning."""
 
     def made(probe: Probe, thought: tuple[Fields, ...]) -> Any:
         said = (replace(turn, thoughts=thought) if isinstance(turn, ToolCalls) else turn for turn in turns)

@@ -1,7 +1,7 @@
-"""Many at once, clients that go away, and figures next to the checks.
+"""Many requests at once, clients that disconnect, and measures besides the checks.
 
-Figures: do arguments satisfy the schema, and is there a call exactly when expected? The same requests are sent
-unstreamed and streamed, so that a difference between the two is the server's.
+Measures: do arguments satisfy the schema, and is there a call exactly when expected? The same requests are sent
+unstreamed and streamed, so that a difference is the server's.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ async def _crosstalk(probe: Probe) -> None:
 async def _under_load(
     probe: Probe, many: Sequence[tuple[Request, list[Wanted]]], odd: Sequence[int], shown: Reply
 ) -> None:
-    """Are odd answers the server's, or does the model waver? All at once again, and the odd ones one after another."""
+    """Are unusual answers the server's, or does the model vary? Sends all at once again, and the unusual ones one by
+    one."""
     alone = [compare(many[n][1], await probe.reply(many[n][0])).kind for n in [*odd[:8]] * 3]
     if set(alone) != {"exact"}:
         raise NotCalled("the model answers now so, now otherwise", shown)
@@ -65,7 +66,8 @@ CHANCE = 0.01
 
 
 def by_chance(failures: int, at_once: int, alone: int) -> float:
-    """Probability that all failures are among those asked at once, if it made no difference (Fisher's exact test)."""
+    """Probability that all failures are among concurrent requests if concurrency has no effect (Fisher's exact
+    test)."""
     return comb(at_once, failures) / comb(at_once + alone, failures)
 
 
@@ -132,7 +134,7 @@ DUE = (
     "Which amount is 1000 of the currency JPY in USD? Convert it.",
     "Set an alarm for 6:45 in the morning.",
 )
-"""Requests that need a call, with everything the call needs."""
+"""Requests that need a call, with all its values."""
 NOT_DUE = (
     "Name three colours.",
     "Who wrote the play Hamlet?",
@@ -143,7 +145,7 @@ NOT_DUE = (
     "Is a whale a fish?",
     "Spell the word rhythm backwards.",
 )
-"""Questions that no tool here helps with."""
+"""Requests for which no tool helps."""
 
 
 async def _measures(probe: Probe) -> None:
@@ -155,7 +157,7 @@ async def _measures(probe: Probe) -> None:
 
 
 def calling(due: Sequence[Reply], idle: Sequence[Reply]) -> dict[str, float | None]:
-    """Precision, recall and F1 of the decision to call; ``None`` for shares of nothing, and a mean with one."""
+    """Precision, recall and F1 of the decision to call; ``None`` for shares of nothing, and their mean."""
     hits = sum(bool(reply.calls) for reply in due)
     wrong = sum(bool(reply.calls) for reply in idle)
     precision = hits / (hits + wrong) if hits + wrong else None
@@ -165,7 +167,7 @@ def calling(due: Sequence[Reply], idle: Sequence[Reply]) -> dict[str, float | No
 
 
 def fitting(replies: Sequence[Reply]) -> float | None:
-    """Share of calls whose arguments satisfy the schema of the tool they name; ``None`` without calls."""
+    """Share of calls whose arguments satisfy their tool's schema; ``None`` without calls."""
     calls = [call for reply in replies for call in reply.calls]
     return sum(fits(call.name, call.values) for call in calls) / len(calls) if calls else None
 

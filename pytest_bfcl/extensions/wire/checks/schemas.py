@@ -1,8 +1,7 @@
-"""Generated schemas: whatever a schema says, a call that was dictated and fits it arrives.
+"""Generated schemas: a dictated call arrives under any schema that it fits.
 
-A schema has what every dialect of tool schemas has in common: the keywords that JSON Schema 2020-12 has and that tools
-of OpenAI and Anthropic may use. It is made around its value, so that the right call is known. Needs the package
-hypothesis (extra ``wire``).
+Schemas use keywords of JSON Schema 2020-12 that tools of OpenAI and Anthropic may have. A schema is made around its
+value, so that the right call is known. Needs the package hypothesis (extra ``wire``).
 """
 
 from __future__ import annotations
@@ -31,9 +30,9 @@ Pair = tuple[Parsed, Any]
 """A schema and a value that is valid under it."""
 NAME = "set_up"
 SUSPECTS = 3
-"""Schemas that went wrong and are weighed, before the model is called weak."""
+"""Failing schemas that are examined before the model is called weak."""
 SHRINKING = 100
-"""Most schemas that are asked for a smaller one that fails."""
+"""Most schemas that are tried for a smaller failing one."""
 
 
 async def _schemas(probe: Probe) -> None:
@@ -64,7 +63,7 @@ async def _schemas(probe: Probe) -> None:
 
 
 async def _is_right(probe: Probe, pair: Pair) -> bool:
-    """Whether both forms of the answer hold the call."""
+    """Whether both forms of the answer have the call."""
     parameters, arguments = pair
     wanted = Wanted(NAME, arguments)
     requests = forms(dictate(wanted, tools=[Tool(NAME, parameters, SAID)]))
@@ -74,7 +73,7 @@ async def _is_right(probe: Probe, pair: Pair) -> bool:
 
 
 async def _weigh(probe: Probe, pair: Pair) -> None:
-    """Raises unless the call arrives; the server is blamed when it does under a schema that asks for nothing."""
+    """Raises unless the call arrives; it is the server's fault if the call arrives under an open schema."""
     parameters, arguments = pair
     await asked_for_less(probe, Tool(NAME, parameters, SAID), arguments)
 
@@ -145,8 +144,8 @@ def tasks() -> SearchStrategy[Pair]:
 class _Parts:
     """One schema while it is drawn; simple choices come first, so that a failure shrinks towards them.
 
-    Everything is drawn bit by bit: hypothesis mixes numbers and texts of the loaded modules into what it draws, so that
-    a seed would give other schemas on another day.
+    Everything is drawn bit by bit, because hypothesis mixes numbers and texts of loaded modules into its draws, and a
+    seed would not be repeatable.
     """
 
     def __init__(self, draw: DrawFn) -> None:
@@ -268,7 +267,7 @@ class _Parts:
 
 
 def drawn(count: int, seed: str, fails: Callable[[Pair], bool]) -> Pair | None:
-    """Draw ``count`` pairs and ask of each; the smallest pair that fails, ``None`` when none does."""
+    """Draw ``count`` pairs and check each; the smallest failing pair, ``None`` without any."""
     from hypothesis import HealthCheck, Phase, find, settings
     from hypothesis.errors import HypothesisDeprecationWarning, NoSuchExample
 

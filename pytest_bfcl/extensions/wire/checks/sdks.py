@@ -1,6 +1,6 @@
-"""Official SDKs as second readers: the bytes of an exchange, once recorded, are fed to them and to ours.
+"""Official SDKs as second readers: they and our reader get the same recorded bytes of an exchange.
 
-Where they find something else, one of three is wrong: the server, our reader, or the SDK. Both readings are shown.
+If the readings differ, the server, our reader or the SDK is wrong. Both readings are shown.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SHOWN = 200
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a reader finds: calls as (id, name, arguments parsed, or the text that is no JSON), text, end."""
+    """A reader's result: calls as (id, name, parsed arguments, or the text that is no JSON), text, end."""
 
     calls: tuple[tuple[Any, Any, Any], ...]
     text: str
@@ -41,13 +41,13 @@ class Reading:
 
 
 def own_reading(reply: Reply) -> Reading:
-    """What our reader found."""
+    """The result of our reader."""
     calls = tuple((call.id, call.name, _values(call.arguments)) for call in reply.calls)
     return Reading(calls, reply.text, reply.finish)
 
 
 def differs(reply: Reply, api: str) -> str:
-    """How the SDK of an API reads an answer's bytes otherwise; empty where it reads the same."""
+    """The SDK's different reading of an answer's bytes; empty if equal."""
     sdk, read = READERS[api]
     ours = own_reading(reply)
     try:
@@ -66,7 +66,7 @@ def version(sdk: str) -> str:
 
 
 def _client(exchange: Exchange, sdk: str) -> Any:
-    """Answers everything with the recorded bytes, in the HTTP library that the SDK is built on."""
+    """Returns the recorded bytes for every request, in the HTTP library of the SDK."""
     from importlib.metadata import requires
 
     built_on = "httpx2" if any(each.startswith("httpx2") for each in requires(sdk) or ()) else "httpx"
@@ -160,7 +160,7 @@ READERS: Mapping[str, tuple[str, Callable[[Exchange, bool], Reading]]] = {
     "completions": ("openai", _completions),
     "anthropic": ("anthropic", _messages),
 }
-"""API → the SDK's distribution, and how it reads."""
+"""API → the SDK's distribution, and its reader."""
 
 
 async def _same(probe: Probe) -> None:

@@ -1,6 +1,6 @@
-"""Every rule that an answer is judged by: ``rules.toml`` says what it is, a function of its name judges.
+"""Every rule for answers: ``rules.toml`` describes it, a function with its name judges.
 
-To add one: a line there, and a function from `Judged` to findings in the ``JUDGES`` of the module of its subject.
+To add one, write a line there, and a function from `Judged` to findings in the ``JUDGES`` of its module.
 """
 
 from __future__ import annotations

@@ -86,7 +86,7 @@ def _counts(usage: object, *names: str) -> Iterator[str]:
 
 @readable
 def _words(judged: Judged) -> Found:
-    """A reason to stop that the API has."""
+    """A stop reason that the API has."""
     finish = judged.reply.finish
     return wrong("" if finish in ENDS.values() else f"stop_reason is {finish!r:.80}")
 
@@ -162,7 +162,7 @@ def _deltas(found: list[Json]) -> Iterator[str]:
 
 
 def _inputs(found: list[Json]) -> Iterator[str]:
-    """Calls start with their id, name and an empty input, which their deltas join to."""
+    """Calls start with their id, name and an empty input; their deltas join to the input."""
     pieces: dict[object, list[str]] = {}
     for event in found:
         block, delta, index = event.get("content_block"), event.get("delta"), event.get("index")

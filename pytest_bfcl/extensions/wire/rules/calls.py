@@ -1,7 +1,7 @@
-"""What an answer holds: its calls and their arguments, the text next to them, reasoning apart from both; how it ended.
+"""Rules about an answer's content: calls and arguments, text, separate reasoning, and the ending.
 
-Calls are there, named as offered, with the arguments that were dictated and the schema allows. Nothing of a call, a
-text or reasoning is in another's place.
+Calls exist, with offered names and the dictated arguments, which the schema allows. Calls, text and reasoning never
+contain parts of each other.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def _merged(reply: Reply) -> str:
 
 @whole
 def _dictated(judged: Judged) -> Found:
-    """The arguments of the dictated calls, where the calls are there."""
+    """The arguments of the dictated calls, if the calls exist."""
     match = judged.match
     if not judged.wanted or len(judged.reply.calls) != len(judged.wanted):
         return None
@@ -93,7 +93,7 @@ def _parse(judged: Judged) -> Found:
 
 @whole
 def _schema(judged: Judged) -> Found:
-    """What the schemas that were sent have against the arguments; under ``strict`` the server promised to keep them."""
+    """Violations of the sent schemas by the arguments; with ``strict`` the server promised to obey them."""
     pairs = [(call.values, judged.parameters(call.name)) for call in judged.reply.calls]
     found = [argument_problem(schema, values) for values, schema in pairs if values is not None and schema is not None]
     if not found:

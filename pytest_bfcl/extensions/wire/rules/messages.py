@@ -1,4 +1,4 @@
-"""An answer as an object: its fields, as the reference lists them; what streams of all APIs have in common."""
+"""Rules about an answer as an object: its fields by the reference, and the streams of all APIs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def is_time(value: object) -> bool:
 
 
 def odd_fields(what: str, body: Fields, **fields: object) -> Iterator[str]:
-    """The fields of an object that are not as they have to be; ``fields``: the value of each, or what shows it."""
+    """The invalid fields of an object; ``fields``: the value of each, or its evidence."""
     for name, right in fields.items():
         found = body.get(name)
         if callable(right):
@@ -28,12 +28,12 @@ def odd_fields(what: str, body: Fields, **fields: object) -> Iterator[str]:
 
 
 def first_odd(said: Callable[..., Iterator[str]], *given: Any) -> list[Finding]:
-    """The first of the things that are wrong."""
+    """The first fault."""
     return wrong(next(said(*given), None))
 
 
 def event_stream(exchange: Exchange, *, done: bool = True) -> list[Finding]:
-    """What is no event stream; ``done``: of OpenAI's APIs, others have types in their data and no ``[DONE]``."""
+    """Why it is no event stream; ``done``: of OpenAI's APIs; others have types in their data and no ``[DONE]``."""
     if exchange.kind != "text/event-stream":
         return wrong(f"the content type is {exchange.content_type!r:.80}, not text/event-stream")
     for event in exchange.events:
@@ -56,7 +56,7 @@ def ends_with_done(exchange: Exchange) -> list[Finding]:
 
 
 def json_answer(exchange: Exchange) -> list[Finding]:
-    """An answer that does not say that it is JSON."""
+    """An answer without the content type of JSON."""
     said = "" if exchange.kind == "application/json" else f"the content type is {exchange.kind!r:.80}"
     return wrong(said, exchange.kind.encode())
 
@@ -98,7 +98,7 @@ def _message_fields(message: Fields) -> Iterator[str]:
 
 
 def response_fields(body: Fields) -> Iterator[str]:
-    """What a response object lacks."""
+    """The missing parts of a response object."""
     yield from odd_fields("", body, id=is_text, created_at=is_time, model=is_text, object="response")
     if body.get("status") == "completed" and body.get("incomplete_details") is not None:
         yield "status is completed, and incomplete_details says otherwise"
@@ -116,7 +116,7 @@ def _is_part(part: object) -> bool:
 
 
 def final(judged: Judged) -> Fields:
-    """The response object of an answer, streamed or not; empty when there is none."""
+    """The response object of an answer, streamed or not; empty without one."""
     exchange = judged.reply.exchange
     if not judged.cell.streamed:
         return exchange.body if isinstance(exchange.body, dict) else {}
@@ -158,7 +158,7 @@ def _served_model(judged: Judged) -> Found:
 
 
 def _same_model(asked: str, told: str) -> bool:
-    """Whether a served name may be the request: a dated version, a path's last part, another case, a tag."""
+    """Whether a served name may be the requested one: a dated version, a path's last part, another case, a tag."""
     one, two = (name.lower().replace("\\", "/").rstrip("/").rsplit("/", 1)[-1] for name in (asked, told))
     return one.startswith(two) or two.startswith(one) or one.split(":")[0] == two.split(":")[0]
 

@@ -1,4 +1,4 @@
-"""OpenAI's APIs streamed: chunks and deltas of chat completions, items and events of Responses.
+"""Rules about OpenAI's streams: chunks and deltas of chat completions, items and events of Responses.
 
 Chat: the events, the chunks in them, the deltas of calls. Responses: items announced, filled and finished, and the same
 answer at the end.
@@ -52,7 +52,7 @@ def _chunk_form(judged: Judged) -> Found:
 
 
 def _preface(chunk: Json) -> bool:
-    """Whether a chunk is no part of the answer: gateways report the result of prompt filters there."""
+    """Whether a chunk is no part of the answer: gateways report prompt filters in such chunks."""
     return not chunk.get("choices") and not chunk.get("usage") and not chunk.get("id")
 
 
@@ -85,7 +85,7 @@ Deltas = list[tuple[int, Json]]
 
 
 def deltas(facts: Callable[[Deltas], str | None]) -> RowJudge:
-    """A rule about the call deltas of a stream: ``facts`` says what is wrong with them."""
+    """A rule about the call deltas of a stream: ``facts`` gives their faults."""
 
     def judge(judged: Judged) -> Found:
         found = list(call_deltas(judged.reply.exchange))
@@ -249,12 +249,12 @@ def _call_ids(found: list[Json]) -> str | None:
 
 
 def _place(event: Json) -> tuple[Any, Any]:
-    """Item and part that an event is about."""
+    """Item and part of an event."""
     return event.get("output_index"), event.get("content_index")
 
 
 def _joined(what: str, value: str) -> Facts:
-    """The deltas of a kind join to what its done event says, once for each place."""
+    """The deltas of a kind join to the text of their done event, once for each place."""
 
     def facts(found: list[Json]) -> str | None:
         joined: dict[Any, str] = {}

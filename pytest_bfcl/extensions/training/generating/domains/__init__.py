@@ -1,4 +1,4 @@
-"""The simulators that tasks are made of, each with its worlds, moves and words."""
+"""The simulators for tasks, each with its worlds, moves and words."""
 
 from pytest_bfcl.extensions.training.generating.domains import (
     broker,

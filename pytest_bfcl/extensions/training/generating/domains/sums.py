@@ -1,4 +1,4 @@
-"""MathAPI: sums over what others found. It has no state, so it is rarely alone in a task."""
+"""MathAPI: sums over other calls' results. It has no state, so it is rarely alone in a task."""
 
 from __future__ import annotations
 
