@@ -124,6 +124,16 @@ $(VERL)/.installed: pyproject.toml
 	$(VERL)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --target $(VERL)/interactions "verl==0.7.1"
 	@touch $@
 
+# SkyRL's trainer without vLLM and flash-attn, which want a GPU; 0.4 wants Python 3.12.
+SKYRL    ?= .venv-skyrl
+$(SKYRL)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(SKYRL)
+	$(SKYRL)/bin/python -m pip install --quiet --disable-pip-version-check "torch==2.13.0"
+	$(SKYRL)/bin/python -m pip install --quiet --disable-pip-version-check -e . "skyrl==0.3.0" "skyrl-gym==0.4.0" \
+	    accelerate fastapi func_timeout hydra-core jaxtyping loguru polars ray s3fs tensorboard tensordict torchdata \
+	    uvicorn wandb
+	@touch $@
+
 # Ray, for the slow tier, beside this package.
 RAY ?= .venv-ray
 $(RAY)/.installed: pyproject.toml constraints.txt
@@ -145,24 +155,26 @@ $(NEIGHBOURS)/.installed: pyproject.toml constraints.txt
 EXPORTS ?= .venv-exports
 $(EXPORTS)/.installed:
 	$(PYTHON) -m venv $(EXPORTS)
-	$(EXPORTS)/bin/python -m pip install --quiet --disable-pip-version-check inspect-ai opentelemetry-proto jsonschema "lm-eval[api]" wandb -e .
+	$(EXPORTS)/bin/python -m pip install --quiet --disable-pip-version-check inspect-ai openai opentelemetry-proto jsonschema "lm-eval[api]" wandb -e .
 	$(EXPORTS)/bin/python -m pip download --quiet --disable-pip-version-check --no-deps --python-version 3.12 \
 	    --only-binary :all: --dest $(EXPORTS) every-eval-ever
 	@touch $@
 
-# EvalScope, which another harness's dependencies would not suit.
+# EvalScope, which another harness's dependencies would not suit, and pydantic-evals.
 HARNESSES ?= .venv-harnesses
 $(HARNESSES)/.installed:
 	$(PYTHON) -m venv $(HARNESSES)
-	$(HARNESSES)/bin/python -m pip install --quiet --disable-pip-version-check evalscope -e .
+	$(HARNESSES)/bin/python -m pip install --quiet --disable-pip-version-check evalscope pydantic-evals openai -e .
 	@touch $@
 
-# lighteval calls models by litellm, whose cache and whose calls with tools need packages of their own.
+# lighteval calls models by litellm, whose cache and whose calls with tools need packages of their own; later releases of
+# litellm lack the cache that it names. The lower bounds keep pip from trying every release for minutes.
 LIGHTEVAL ?= .venv-lighteval
 $(LIGHTEVAL)/.installed:
 	$(PYTHON) -m venv $(LIGHTEVAL)
 	$(LIGHTEVAL)/bin/python -m pip install --quiet --disable-pip-version-check "torch==2.13.0"
-	$(LIGHTEVAL)/bin/python -m pip install --quiet --disable-pip-version-check "lighteval==0.13.0" litellm diskcache mcp -e .
+	$(LIGHTEVAL)/bin/python -m pip install --quiet --disable-pip-version-check "lighteval==0.13.0" "litellm<1.90" diskcache mcp \
+	    "inspect-ai>=0.3.280" "datasets>=4.5" "transformers>=5" -e .
 	@touch $@
 
 # OpenCompass pins httpx and tree-sitter below ours: it is installed without its dependencies, beside those it imports.
@@ -193,11 +205,11 @@ parity: $(STAMP) $(PARITY)/.installed
 	PARITY_PYTHON=$(abspath $(PARITY))/bin/python PARITY_MINUTES=$(PARITY_MINUTES) $(BIN)/python -m tests.parity
 
 # The long tests; heavy neighbours live in a Python of their own.
-slow: $(STAMP) $(HEAVY)/.installed $(AGENTS)/.installed $(TRAINERS)/.installed $(OPENENV)/.installed $(VERL)/.installed $(RAY)/.installed $(NEIGHBOURS)/.installed $(EXPORTS)/.installed $(HARNESSES)/.installed $(LIGHTEVAL)/.installed $(OPENCOMPASS)/.installed $(PARITY)/.installed
+slow: $(STAMP) $(HEAVY)/.installed $(AGENTS)/.installed $(TRAINERS)/.installed $(OPENENV)/.installed $(VERL)/.installed $(SKYRL)/.installed $(RAY)/.installed $(NEIGHBOURS)/.installed $(EXPORTS)/.installed $(HARNESSES)/.installed $(LIGHTEVAL)/.installed $(OPENCOMPASS)/.installed $(PARITY)/.installed
 	PARITY_PYTHON=$(abspath $(PARITY))/bin/python BFCL_ENGINES=$(abspath $(HEAVY))/bin/python BFCL_AGENTS=$(abspath $(AGENTS))/bin/python BFCL_RAY=$(abspath $(RAY))/bin/python \
 	  BFCL_EXPORTS=$(abspath $(EXPORTS))/bin/python BFCL_WANDB=$(abspath $(EXPORTS))/bin/python BFCL_EVERY_EVAL_EVER=$$(ls $(abspath $(EXPORTS))/*.whl) \
-	  BFCL_HARNESSES=inspect_task=$(abspath $(EXPORTS))/bin/python,lm_eval_play=$(abspath $(EXPORTS))/bin/python,evalscope_play=$(abspath $(HARNESSES))/bin/python,lighteval_play=$(abspath $(LIGHTEVAL))/bin/python,opencompass_play=$(abspath $(OPENCOMPASS))/bin/python LITELLM_LOCAL_MODEL_COST_MAP=True EVALSCOPE_API_KEY=none \
-	  BFCL_TRAINERS=$(abspath $(OPENENV))/bin/python:$(abspath $(TRAINERS))/bin/python:$(abspath $(VERL))/bin/python BFCL_VERL_INTERACTIONS=$(abspath $(VERL))/interactions \
+	  BFCL_HARNESSES=inspect_task=$(abspath $(EXPORTS))/bin/python,lm_eval_play=$(abspath $(EXPORTS))/bin/python,evalscope_play=$(abspath $(HARNESSES))/bin/python,lighteval_play=$(abspath $(LIGHTEVAL))/bin/python,opencompass_play=$(abspath $(OPENCOMPASS))/bin/python,pydantic_evals_play=$(abspath $(HARNESSES))/bin/python LITELLM_LOCAL_MODEL_COST_MAP=True EVALSCOPE_API_KEY=none \
+	  BFCL_TRAINERS=$(abspath $(OPENENV))/bin/python:$(abspath $(TRAINERS))/bin/python:$(abspath $(VERL))/bin/python:$(abspath $(SKYRL))/bin/python BFCL_VERL_INTERACTIONS=$(abspath $(VERL))/interactions \
 	  $(BIN)/python -m pytest -q -n auto --dist worksteal -m "slow or official or not slow"
 	PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 $(NEIGHBOURS)/bin/python -m pytest -q -p no:cacheprovider -p pytest_asyncio.plugin \
 	  -m "slow or not slow" tests/plugin/test_neighbours.py
@@ -242,4 +254,4 @@ prices: $(STAMP)
 	$(BIN)/python scripts/prices.py
 
 clean:
-	rm -rf $(VENV) $(HEAVY) $(AGENTS) $(RAY) $(TRAINERS) $(OPENENV) $(VERL) $(NEIGHBOURS) $(EXPORTS) $(HARNESSES) $(LIGHTEVAL) $(OPENCOMPASS) $(PARITY) build dist .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(HEAVY) $(AGENTS) $(RAY) $(TRAINERS) $(OPENENV) $(VERL) $(SKYRL) $(NEIGHBOURS) $(EXPORTS) $(HARNESSES) $(LIGHTEVAL) $(OPENCOMPASS) $(PARITY) build dist .pytest_cache .mypy_cache .ruff_cache

@@ -33,6 +33,8 @@ DOORS: dict[str, tuple[str, tuple[str, ...], dict[str, str]]] = {
     "verl": ("`…verl`, `.verl_loop`, `.verl_interaction` ([verl](#verl))", ("verl", "transformers", "torch"), {
         "verl_reads_our_rows_and_rewards_them": "its data set reads our rows, its reward manager rewards them",
         "verls_agent_loop_plays_episodes": "its agent loop plays episodes with a tiny tokenizer",
+        "verl_takes_three_steps_through_its_agent_loop": "three steps of GRPO with its agent loop, advantages and FSDP "
+        "worker, in one process and with sampling by transformers",
         "verls_interactions_play_episodes": "the interactions of 0.7.1 play every bundled entry",
         "every_example_runs[verl_rows.py]": "",
     }),
@@ -40,8 +42,10 @@ DOORS: dict[str, tuple[str, tuple[str, ...], dict[str, str]]] = {
         "verifiers_evaluates_a_right_server": "its own evaluation against a server",
         "every_example_runs[verifiers_evaluation.py]": "",
     }),
-    "SkyRL": ("`…skyrl` ([SkyRL](#skyrl))", ("skyrl-gym",), {
+    "SkyRL": ("`…skyrl` ([SkyRL](#skyrl))", ("skyrl", "skyrl-gym", "transformers", "torch"), {
         "skyrl_gym_plays_everything": "every bundled entry in its environment", "every_example_runs[skyrl_env.py]": "",
+        "skyrl_takes_two_steps_through_its_generator": "two steps of GRPO with its data set, generator, trainer and "
+        "policy worker, in one process and with sampling by transformers",
     }),
     "OpenEnv": ("`…openenv` ([OpenEnv](#openenv))", ("openenv",), {
         "openenv_serves_everything_and_bears_strangers": "every bundled entry over HTTP and sockets, hostile clients",

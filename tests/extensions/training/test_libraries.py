@@ -1,8 +1,8 @@
 """Trainers' adapters with the trainers themselves (slow).
 
-``BFCL_TRAINERS`` names a Python with OpenEnv, one with TRL, verifiers and SkyRL-gym, and one with verl, separated as
-on a path. ``BFCL_VERL_INTERACTIONS`` is a folder with a verl that still has interactions (0.7). ``make slow`` installs
-them.
+``BFCL_TRAINERS`` names a Python with OpenEnv, one with TRL, verifiers and SkyRL-gym, one with verl, and one with SkyRL,
+separated as on a path. ``BFCL_VERL_INTERACTIONS`` is a folder with a verl that still has interactions (0.7).
+``make slow`` installs them.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import json
 import os
 import subprocess
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +51,7 @@ def told(module: str, program: list[str], folder: Path, path: str = "") -> Any:
 
 def library(name: str, folder: Path, *arguments: str, module: str = "", path: str = "") -> Any:
     program = ["-m", f"tests.extensions.training.libraries.run_{name}", *arguments]
-    return told(module or {"skyrl": "skyrl_gym"}.get(name, name), program, folder, path)
+    return told(module or name, program, folder, path)
 
 
 @pytest.fixture(scope="module")
@@ -123,7 +124,7 @@ def test_verifiers_evaluates_a_right_server(tmp_path: Path) -> None:
 
 
 def test_skyrl_gym_plays_everything(tmp_path: Path) -> None:
-    found = library("skyrl", tmp_path)
+    found = library("skyrl", tmp_path, module="skyrl_gym")
     assert found["poor"] == []
     assert found["entries"] > 200
     low, high = found["hostile"]
@@ -158,6 +159,30 @@ def test_verls_agent_loop_plays_episodes(tiny: Path, tmp_path: Path) -> None:
     assert any(each["turns"] > 6 for each in found["whole"])
     assert all(each["length"] <= 40 for each in found["short"])
     assert {each["reward"] for each in found["short"] if each["id"].startswith("multi_turn")} == {0.0}
+
+
+def learnt(likely: list[list[float]]) -> bool:
+    """Whether each step made the right replies likelier, and in all more than the others."""
+    right, others = zip(*likely, strict=True)
+    rises = all(before < after for before, after in pairwise(right))
+    return rises and right[-1] - right[0] > others[-1] - others[0]
+
+
+def test_verl_takes_three_steps_through_its_agent_loop(tiny: Path, tmp_path: Path) -> None:
+    """Each pair of rollouts has a right one, of a call and of a conversation with several turns."""
+    found = library("verl_training", tmp_path, str(tiny), module="verl")
+    assert [step["rewards"] for step in found["steps"]] == [[1.0, 0.0, 1.0, 0.0]] * 3
+    assert max(found["steps"][0]["turns"]) > 6
+    assert found["moved"]
+    assert learnt([step["likely"] for step in found["steps"]])
+
+
+def test_skyrl_takes_two_steps_through_its_generator(tiny: Path, tmp_path: Path) -> None:
+    """As above, in SkyRL's own loop of training."""
+    found = library("skyrl_training", tmp_path, str(tiny), module="skyrl")
+    assert found["rewards"] == found["verdicts"] == [0.5, 0.5]
+    assert found["moved"]
+    assert learnt(found["likely"])
 
 
 def test_verls_interactions_play_episodes(tmp_path: Path) -> None:
