@@ -67,9 +67,10 @@ class Endpoint:
         listed = partial(
             secrets_of, key=self._key, url=self.url, headers=settings.headers, parameters=settings.parameters
         )
-        added = _environments_secrets(self.url)
+        added = [secret for outside in _environment(self.url) for secret in url_secrets(outside)]
         self.secrets = (*listed(), *added)
         self.secrets_in_replies = (*listed(in_replies=True), *added)
+        self._proxy: str | None = None
         self._session: aiohttp.ClientSession | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -103,7 +104,9 @@ class Endpoint:
         started = time.perf_counter()
         try:
             # A redirect is an answer like any other: following it would resend the key to another place.
-            async with session.post(self.address(path), data=content, allow_redirects=False) as response:
+            async with session.post(
+                self.address(path), data=content, allow_redirects=False, proxy=self._proxy
+            ) as response:
                 events = joiner if response.status == 200 else None
                 if events is not None and response.content_type == "text/event-stream":
                     return self._discreet(await _streamed(response, events, started))
@@ -142,7 +145,7 @@ class Endpoint:
         content = None if body is None else json.dumps(body).encode()
         try:
             async with self.connected().request(
-                method, address, data=content, allow_redirects=False, timeout=total
+                method, address, data=content, allow_redirects=False, timeout=total, proxy=self._proxy
             ) as response:
                 data = await _bounded(response)
             return discreet(json.loads(data), self.secrets) if response.status == 200 else None
@@ -191,7 +194,10 @@ class Endpoint:
         headers = {"content-type": "application/json", "accept": "application/json"}
         if self.settings.stream:
             headers["accept"] += ", text/event-stream"
-        basic = _basic(self.url)
+        # Looked up once: the library would read environment and ``.netrc`` in a thread, for every request.
+        proxy, login = _environment(self.url)
+        self._proxy = proxy or None
+        basic = _basic(self.url) or (None if self._key else _basic(login))
         if basic or (self._key and self._key_header == "authorization"):
             headers["authorization"] = basic or f"Bearer {self._key}"
         elif self._key:
@@ -205,7 +211,6 @@ class Endpoint:
             headers=headers,
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=min(seconds, 30.0), sock_read=seconds),
             cookie_jar=aiohttp.DummyCookieJar(),
-            trust_env=not is_local(self.url),  # proxies from the environment, never for local servers
         )
 
     def _transport_error(self, error: Exception) -> AdapterError:
@@ -300,19 +305,23 @@ def is_local(url: str) -> bool:
     return address.is_loopback or address.is_private
 
 
-def _environments_secrets(url: str) -> tuple[str, ...]:
-    """The HTTP library's additions for addresses that are not local: proxies, and ``.netrc``."""
-    if is_local(url):
-        return ()
-    import netrc
-    from urllib.request import getproxies
+def _environment(url: str) -> tuple[str, str]:
+    """The proxy for an address that is not local, and a URL with user and password that ``.netrc`` has for it.
 
-    found = [secret for proxy in getproxies().values() for secret in url_secrets(proxy)]
+    Empty where there is none.
+    """
+    if is_local(url):
+        return "", ""
+    import netrc
+    from urllib.request import getproxies, proxy_bypass
+
+    parts, login = urlsplit(url), ""
+    host = parts.hostname or ""
+    proxy = "" if proxy_bypass(host) else getproxies().get(parts.scheme, "")
     with contextlib.suppress(OSError, netrc.NetrcParseError):
-        entry = netrc.netrc(os.environ.get("NETRC")).authenticators(urlsplit(url).hostname or "")
-        user, _, password = entry or ("", None, "")
-        found += url_secrets(f"http://{quote(user, safe='')}:{quote(password or '', safe='')}@h")
-    return tuple(found)
+        if entry := netrc.netrc(os.environ.get("NETRC")).authenticators(host):
+            login = f"http://{quote(entry[0], safe='')}:{quote(entry[2] or '', safe='')}@h"
+    return proxy, login
 
 
 def is_openai(url: str) -> bool:

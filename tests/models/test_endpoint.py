@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+from base64 import b64encode
 from types import SimpleNamespace
 from typing import Any
 
@@ -72,7 +73,6 @@ def test_connections(monkeypatch: pytest.MonkeyPatch) -> None:
         timeout = session.timeout
         assert (timeout.total, timeout.sock_connect, timeout.sock_read) == (None, 30.0, 50.0)
         assert session.trust_env is False
-    assert sent(made("http://example.org"))[1].trust_env is True
     assert sent(made(settings=Settings(timeout_s=5.0)))[1].timeout.sock_connect == 5.0
     server = made()
     first, second = sent(server)[1], sent(server)[1]  # in a loop of its own each
@@ -187,18 +187,48 @@ def test_bodies_are_bounded(monkeypatch: pytest.MonkeyPatch, size: int, refused:
         assert asyncio.run(module._bounded(response)) == b"x" * 10
 
 
-def test_secrets_of_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+def test_the_environment_is_read_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     netrc = tmp_path / "netrc"
     netrc.write_text("machine h.example login someone password hidden-word-1\n")
     monkeypatch.setenv("NETRC", str(netrc))
     monkeypatch.setenv("https_proxy", "http://me:proxy-word-1@proxy:1")
-    found = " ".join(module._environments_secrets("https://h.example/v1"))
-    assert "hidden-word-1" in found
-    assert "proxy-word-1" in found
-    assert "hidden-word-1" not in " ".join(module._environments_secrets("https://other.example"))
-    assert module._environments_secrets("http://localhost:1") == ()
+    login = {"authorization": "Basic " + b64encode(b"someone:hidden-word-1").decode()}
+    for url, key, headers, secrets in (
+        ("https://h.example/v1", "", login, ("hidden-word-1", "proxy-word-1")),
+        ("https://h.example/v1", SECRET, {"authorization": f"Bearer {SECRET}"}, (SECRET, "hidden-word-1")),
+        ("https://other.example", "", {}, ("proxy-word-1",)),
+        ("http://localhost:1", "", {}, ()),
+    ):
+        server = made(url, key)
+        assert sent(server)[0] == JSON | headers
+        assert server._proxy == ("http://me:proxy-word-1@proxy:1" if url.startswith("https") else None)
+        told = " ".join(server.secrets)
+        assert all(secret in told for secret in secrets)
+        assert ("hidden-word-1" in told) == ("hidden-word-1" in secrets)
+    monkeypatch.setenv("no_proxy", "h.example")
     netrc.write_text("nonsense")
-    assert "proxy-word-1" in " ".join(module._environments_secrets("https://h.example/v1"))
+    server = made("https://h.example/v1")
+    assert (sent(server)[0], server._proxy) == (JSON, None)
+
+
+@pytest.mark.parametrize("path", ["chat/completions", "models"])
+def test_requests_go_through_the_proxy_of_the_environment(monkeypatch: pytest.MonkeyPatch, path: str) -> None:
+    asked: list[str] = []
+
+    async def proxy(request: web.Request) -> web.Response:
+        asked.append(str(request.url))
+        return web.json_response({"data": []})
+
+    async def ask() -> Any:
+        async with serving(proxy) as url:
+            monkeypatch.setenv("http_proxy", url)
+            server = made("http://nowhere.example/v1")
+            found = await server.get(path) if path == "models" else (await server.post(path, b"{}")).status
+            await server.aclose()
+            return found
+
+    assert asyncio.run(ask()) == ({"data": []} if path == "models" else 200)
+    assert asked == [f"http://nowhere.example/v1/{path}"]
 
 
 class Kept:
