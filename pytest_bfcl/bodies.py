@@ -29,6 +29,7 @@ PARTS = frozenset(("text", "output_text", "thinking", "redacted_thinking", "reas
 """Parts of a chat message's content that have text for the user."""
 CALL_PARTS = frozenset(("tool_use", "tool_call", "tool-call", "function_call", "functioncall"))
 """Parts of a chat message's content that are calls, as gateways to other APIs return them."""
+_CHAT_PARTS = PARTS | CALL_PARTS
 BLOCKS = frozenset(("text", "thinking", "redacted_thinking", "tool_use"))
 """Blocks of Anthropic's messages that have content."""
 ITEMS = frozenset(("message", "reasoning", "function_call"))
@@ -89,6 +90,9 @@ def chat_trouble(body: Fields, choice: Fields, message: Fields | None) -> Troubl
     message = message or {}
     calls = [each for each in _listed(message.get("tool_calls")) if isinstance(each, Mapping)]
     error = _first(*(place_trouble(each) for each in (body, choice, message)), *map(_item_trouble, calls))
+    if choice.keys() <= _USUAL and message.keys() <= _USUAL:  # as of nearly every reply
+        error = error or _role_trouble(message)
+        return _of_kinds(error, list(_kinds(_listed(message.get("content")))), _CHAT_PARTS)
     details = choice.get("finish_details")
     for native in (choice.get("native_finish_reason"), details.get("type") if isinstance(details, Mapping) else None):
         if error is None and (_BROKEN.search(_word(native)) or _word(native) in _UNFINISHED):
@@ -96,7 +100,7 @@ def chat_trouble(body: Fields, choice: Fields, message: Fields | None) -> Troubl
     error = error or _role_trouble(message) or _unread_calls(message)
     unspoken = next((name for name in _UNSPOKEN if message.get(name)), None)
     kinds = [*_kinds(_listed(message.get("content"))), *filter(None, [unspoken])]
-    return _of_kinds(error, kinds, PARTS | CALL_PARTS)
+    return _of_kinds(error, kinds, _CHAT_PARTS)
 
 
 def lasting_trouble(event: Fields, choice: Fields) -> str | None:

@@ -125,7 +125,7 @@ def parse_line(line: bytes) -> Any:
     The fast parser refuses a few texts that Python's accepts (lone surrogates); then Python's decides.
     """
     try:
-        return from_json(line)
+        return from_json(line, cache_strings="keys")
     except ValueError:
         return json.loads(line)
 

@@ -102,7 +102,8 @@ class Verification:
         changes = [c for c in self.corrections.get(entry_id, ()) if c.of_answer or not answers_only]
         if not changes:
             return question, answer
-        lines = {"question": copy.deepcopy(question), "answer": copy.deepcopy(answer)}
+        changed = question if answers_only else copy.deepcopy(question)
+        lines = {"question": changed, "answer": copy.deepcopy(answer)}
         for change in changes:
             apply(change, lines)
         return lines["question"] or {}, lines["answer"]

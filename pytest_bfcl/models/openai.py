@@ -200,7 +200,7 @@ class OpenAIModel:
             fault = self._fault(error.status, error.text, answer.headers, tools_sent=tools_sent)
             return error.as_ending(fault)
         reply = self.api.read(body)
-        return replace(reply, first_token_s=answer.first_token_s)
+        return reply if answer.first_token_s is None else replace(reply, first_token_s=answer.first_token_s)
 
     def _fault(
         self, status: int, text: str, headers: Mapping[str, str] | None = None, *, tools_sent: bool

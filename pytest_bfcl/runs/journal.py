@@ -85,7 +85,7 @@ class RequestDelta(NamedTuple):
     kept: int
     messages: Sequence[Fields]
     functions_sha256: str
-    parts: Mapping[str, Fields | Sequence[Fields]]
+    parts: Mapping[str, bytes]
 
 
 class Requests:
@@ -100,7 +100,7 @@ class Requests:
         self._seen: list[Fields] = []
         self._messages = hashlib.sha256()
         self._documents: tuple[Fields, ...] = ()
-        self._functions = _NO_DOCUMENTS
+        self._functions, self._functions_text = _NO_DOCUMENTS, b"[]"
         self._told: list[Fields] = []
         self.replies: list[tuple[Reply, int, int]] = []
         """The replies so far, with turn and step: they become history. The caller appends."""
@@ -125,11 +125,12 @@ class Requests:
         if len(functions) != len(self._documents) or any(map(is_not, self._documents, functions)):
             # Most of a request's bytes: as they stand in the data, whose hash the run keeps, by the quickest writer.
             self._documents = tuple(functions)
-            self._functions = hashlib.sha256(json_line_of_parsed(functions)).digest()
+            line = json_line_of_parsed(functions)
+            self._functions, self._functions_text = hashlib.sha256(line).digest(), line[:-1]
 
     def delta(self, messages: Sequence[Fields], functions: Sequence[Fields]) -> RequestDelta:
         """The difference of this request from those of earlier calls of this method."""
-        parts: dict[str, Fields | Sequence[Fields]] = {}
+        parts: dict[str, bytes] = {}
         kept = 0
         for old, new in zip(self._told, messages, strict=False):
             if old is not new:
@@ -147,10 +148,10 @@ class Requests:
             if functions is not self._offered:
                 self._offer(functions)
             digest = self._functions.hex()
-            parts[digest] = functions
+            parts[digest] = self._functions_text
         return RequestDelta(self._started_at, kept, told, digest, parts)
 
-    def _by_reference(self, message: Fields, parts: dict[str, Fields | Sequence[Fields]]) -> Fields:
+    def _by_reference(self, message: Fields, parts: dict[str, bytes]) -> Fields:
         if self._passed < len(self.replies) and message.get("role") == "assistant":
             for number in range(self._passed, len(self.replies)):
                 reply, turn, step = self.replies[number]
@@ -160,8 +161,9 @@ class Requests:
         content = message.get("content")
         if type(content) is not str or len(content) < LONG:
             return message
-        digest = hashlib.sha256(_canonical(message)).hexdigest()
-        parts[digest] = message
+        line = _canonical(message)
+        digest = hashlib.sha256(line).hexdigest()
+        parts[digest] = line[:-1]
         return {"sha256": digest}
 
 
@@ -242,11 +244,9 @@ def _check_reply(values: object) -> None:
             raise TypeError(f"reply.tool_calls has {shortened_json(call)}, not a call")
 
 
-def journal_line(
-    key: ReplyKey, reply: Reply, delta: RequestDelta | None = None, written: Container[str] = ()
-) -> Parsed:
-    """The journal line of one reply; ``written``: digests of parts that earlier lines have."""
-    line: Parsed = {
+def journal_line(key: ReplyKey, reply: Reply, delta: RequestDelta | None = None, written: Container[str] = ()) -> bytes:
+    """The journal line of one reply with its newline; ``written``: digests of parts that earlier lines have."""
+    head: Parsed = {
         "model": key.model,
         "mode": key.mode,
         "id": key.entry_id,
@@ -255,15 +255,18 @@ def journal_line(
         "step": key.step,
         "request_sha256": key.request_sha256,
     }
+    tail: Parsed = {}
+    parts = b""
     if delta is not None:
-        line["started_at"], line["kept"] = delta.started_at, delta.kept
+        head["started_at"], head["kept"] = delta.started_at, delta.kept
         if new := list(filterfalse(written.__contains__, delta.parts)):
-            line["new"], line["parts"] = new, list(map(delta.parts.__getitem__, new))
+            head["new"] = new
+            parts = b',"parts":[' + b",".join(map(delta.parts.__getitem__, new)) + b"]"
         if delta.functions_sha256:
-            line["functions_sha256"] = delta.functions_sha256
-        line["messages"] = delta.messages
-    line["reply"] = reply_to_dict(reply)
-    return line
+            tail["functions_sha256"] = delta.functions_sha256
+        tail["messages"] = delta.messages
+    tail["reply"] = reply_to_dict(reply)
+    return json_line_of_parsed(head)[:-2] + parts + b"," + json_line_of_parsed(tail)[1:]
 
 
 def read_journal_line(line: Fields) -> tuple[ReplyKey, Reply]:
@@ -322,7 +325,7 @@ class Journal:
         if self._writer is None:
             self._writer, self._own = LineAppender(self.path), self._number(self.path)
         line = journal_line(key, reply, delta, self._parts)
-        offset, length = self._writer.append_bytes(json_line_of_parsed(line))
+        offset, length = self._writer.append_bytes(line)
         self._index[hash(key)] = (self._own, offset, length)
         if delta is not None:
             self._parts.update(delta.parts)

@@ -199,11 +199,16 @@ def _properties(properties: Fields, depth: int) -> Parsed:
     return {name: _property(schema, depth) for name, schema in properties.items()}
 
 
+_NESTING = frozenset(("properties", "items"))
+
+
 def _property(schema: Any, depth: int) -> Parsed:
     if depth > _DEPTH_LIMIT or not (type(schema) is dict or isinstance(schema, Mapping)):
         return {"type": "string"}
     word = schema.get("type")
     kind = _json_type(word)
+    if word == kind and kind in _SCALARS and type(schema) is dict and _NESTING.isdisjoint(schema):
+        return schema  # nothing to change
     result: Parsed = {**schema}
     for key, value in schema.items():
         if type(value) is str:

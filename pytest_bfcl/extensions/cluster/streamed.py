@@ -15,7 +15,7 @@ from pytest_bfcl.conversation.journal import HeldSnapshots
 from pytest_bfcl.extensions.cluster.messages import Answered, Event, Memory, Recorded, Spent, pieces
 from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.runs.journal import journal_line, read_journal_line
-from pytest_bfcl.runs.lines import json_line, parse_object
+from pytest_bfcl.runs.lines import parse_object
 from pytest_bfcl.session.earlier import base_of, done_key
 from pytest_bfcl.session.outside import Store
 from pytest_bfcl.troubles import HarnessTrouble
@@ -89,7 +89,7 @@ class StreamedJournal:
     def record(self, key: ReplyKey, reply: Reply, delta: RequestDelta | None = None) -> None:
         """Send a reply with its request."""
         known_as = done_key(key.entry_id, key.model, key.repeat, self._twice)
-        self._outbox.put(Answered(known_as, json_line(journal_line(key, reply, delta, self._parts))))
+        self._outbox.put(Answered(known_as, journal_line(key, reply, delta, self._parts)))
         if delta is not None:
             self._parts.update(delta.parts)
 

@@ -26,7 +26,6 @@ from pytest_bfcl.extensions.cluster.store import RunStore, twice_of
 from pytest_bfcl.extensions.cluster.units import SUSPICIOUS, Backlog, Unit, units_of
 from pytest_bfcl.models import parse_spec
 from pytest_bfcl.runs.journal import ReplyKey, journal_line
-from pytest_bfcl.runs.lines import json_line
 from pytest_bfcl.session.contender import Contender
 from pytest_bfcl.session.earlier import DoneKey, EarlierParts, plan_trials
 from pytest_bfcl.session.evaluation import open_data
@@ -128,7 +127,7 @@ def test_concurrency_is_divided(concurrency: int, size: int, shares: list[int]) 
 
 def line_for(trial: Trial, text: str) -> bytes:
     key = ReplyKey(trial.contender.identity.model, "fc", trial.entry_id, trial.repeat, 0, 0, "0" * 64)
-    return json_line(journal_line(key, Reply(text=text)))
+    return journal_line(key, Reply(text=text))
 
 
 def test_the_store_hands_back_every_reply_of_trials_without_a_line(tmp_path: Path) -> None:
