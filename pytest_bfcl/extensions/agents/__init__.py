@@ -1,4 +1,4 @@
-"""Doors through which a whole agent plays an entry: Python callables, an MCP server, plain messages."""
+"""Whole agents that play an entry: Python callables, an MCP server, plain messages."""
 
 from pytest_bfcl.extensions.agents.episode import AgentEntry
 from pytest_bfcl.extensions.agents.factories import AgentModel, AgentProvider, as_agent

@@ -1,6 +1,5 @@
-"""One entry as an agent's author sees it: the user's turns as they come, tools, and where to say what was answered.
-
-Also what every agent is to a run, and the exceptions by which libraries say that the model was wrong.
+"""One entry for an agent's author: the user's turns, tools, and a place for the answers. Also the base of every agent
+contender, and the exceptions by which libraries report the model's mistakes.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ class Agent:
         self.spec = spec
 
     async def generate(self, request: Request) -> Reply:
-        """Agents answer no single requests. Raises `AdapterError`."""
+        """Agents do not answer single requests. Raises `AdapterError`."""
         raise AdapterError(
             AdapterTrouble.FIXTURE, f"{self.spec} is an agent: it plays whole entries and answers no single request"
         )
@@ -52,16 +51,17 @@ _RAISED = frozenset(
         ("haystack", "ToolInvocationError"), ("llama_index", "MaxIterationsError"),
     }
 )  # fmt: skip
-"""Package and class of what common libraries raise for a model's mistake, by their documentation and by trial."""
+"""Package and class of exceptions that common libraries raise for a model's mistake, by their documentation and
+tests."""
 _TEXTS = re.compile(r"(?i)max iterations of \d+ reached|tool\b.{0,80}\bnot found\b|unknown tool\b|no tool named")
-"""What others say it by, in exceptions of any kind."""
+"""Texts of exceptions of any kind that report a model's mistake."""
 _NAMED = re.compile(
     r"(?i)\b(?:tool|function)(?: name)?:? ['\"`]?([A-Za-z_][\w.-]{0,63})['\"`]?(?= not found|$|[\s.,;:])"
 )
 
 
 def mistake_of(error: BaseException) -> str | None:
-    """What the model did wrong, in the library's words; ``None`` for an error that is the agent's own."""
+    """The model's mistake in the library's words; ``None`` for an error of the agent itself."""
     chain = list(_chain(error))
     # Broken JSON is the model's where a tool's arguments are read, not where the agent reads its own answer.
     in_a_tool = any(re.search(r"(?i)\btool\b", str(each)[:200]) for each in chain)
@@ -74,7 +74,7 @@ def mistake_of(error: BaseException) -> str | None:
 
 
 def unknown_tool_in(mistake: str) -> str | None:
-    """The tool that was called and is not there, if that is what the library complained of."""
+    """The missing tool that was called, if that is the library's error."""
     if not re.search(r"(?i)not found|unknown tool|no tool named|unknown function", mistake):
         return None
     found = _NAMED.search(mistake)
@@ -82,7 +82,7 @@ def unknown_tool_in(mistake: str) -> str | None:
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    """An error with what caused it and, of groups, all that is in it."""
+    """An error with its causes and, for groups, all errors inside."""
     seen: set[int] = set()
     left = [error]
     while left:
@@ -96,10 +96,9 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 
 class AgentEntry:
-    """What an agent's factory gets; it lives in the event loop that made it, sync tools may be called from any thread.
-
-    The factory returns a function that takes the user's next message and returns what the agent said, or it is itself
-    an ``async def`` that goes through `turns`.
+    """The argument of an agent's factory. It belongs to the event loop that made it; sync tools may be called from any
+    thread. The factory returns a function from the user's message to the agent's answer, or is an ``async def`` that
+    loops over `turns`.
     """
 
     def __init__(self, conversation: PlayedConversation) -> None:
@@ -125,7 +124,7 @@ class AgentEntry:
 
     @property
     def instructions(self) -> str:
-        """The entry's system message; empty where it has none."""
+        """The entry's system message; empty without one."""
         told = self._conversation.messages or self._first()
         return "\n\n".join(str(each.get("content") or "") for each in told if each["role"] == "system")
 
@@ -139,7 +138,7 @@ class AgentEntry:
         return self._conversation.messages
 
     async def turns(self) -> AsyncIterator[str]:
-        """The user's messages, one a turn, each when the turn before is over."""
+        """The user's messages, one a turn, each after the turn before has ended."""
         while (text := self.next_turn()) is not None:
             yield text
 
@@ -160,7 +159,7 @@ class AgentEntry:
 
     @property
     def tools(self) -> list[Tool]:
-        """The tools offered now, as ``async def`` functions; some entries offer more in a later turn."""
+        """The offered tools, as ``async def`` functions; some entries add more in a later turn."""
         return [async_tool(schema, self.call) for schema in self._conversation.tools]
 
     @property
@@ -174,7 +173,7 @@ class AgentEntry:
         return self._conversation.tools
 
     async def call(self, name: str, arguments: Fields) -> str:
-        """The result of one call as text; calls made side by side are one step."""
+        """The result of one call as text; concurrent calls form one step."""
         checked = _checked(arguments)
         if asyncio.get_running_loop() is self._loop:
             return await self._conversation.call(name, checked)
@@ -204,11 +203,11 @@ class AgentEntry:
     # -- what came of it -----------------------------------------------------------------------------------------
 
     def tell(self, *, input_tokens: int | None = None, output_tokens: int | None = None) -> None:
-        """Tokens of one request, for agents whose results do not report them; added up over the turn."""
+        """Tokens of one request, for agents whose results do not report them; summed over the turn."""
         self._told.append((input_tokens, output_tokens))
 
     def answer(self, result: object = "") -> None:
-        """End the turn with what the agent said: text, or what its library's run returned."""
+        """End the turn with the agent's answer: text, or the result of its library's run."""
         try:
             reply = final_reply(result)
         except UnknownShape as error:
@@ -219,9 +218,8 @@ class AgentEntry:
         self._conversation.end_turn(self._with_tokens(reply))
 
     async def mistake(self, text: str) -> None:
-        """End the turn with a mistake of the model, in the words of the library that raised for it.
-
-        A call of a tool that is not there is a call, as a bare model's is; other mistakes are the turn's last words.
+        """End the turn with a mistake of the model, in the words of the library's exception. A call of a missing tool
+        counts as a call, as for a bare model; other mistakes become the turn's last message.
         """
         if (name := unknown_tool_in(text)) is not None:
             await self.call(name, {})
@@ -244,6 +242,6 @@ class AgentEntry:
 
 
 def _checked(arguments: Fields) -> Parsed:
-    """Arguments as JSON holds them, whatever objects a library made of them."""
+    """Arguments as JSON values, from a library's objects of any kind."""
     found: Parsed = plain(arguments)
     return found

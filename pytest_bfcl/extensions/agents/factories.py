@@ -32,14 +32,14 @@ Factory = Callable[[AgentEntry], Any]
 
 
 class AgentModel(Agent):
-    """An agent's factory as a contender: its conversations are played, not asked for reply by reply."""
+    """An agent's factory as a contender: it plays whole conversations."""
 
     def __init__(self, factory: Factory, spec: str) -> None:
         super().__init__(spec if spec.endswith("@fc") else f"{spec}@fc")
         self._factory = factory
 
     async def play(self, conversation: PlayedConversation) -> None:
-        """Let a fresh agent play; raises `AdapterError` ``fixture`` for whatever it raises."""
+        """Let a new agent play. Raises `AdapterError` ``fixture`` for its exceptions."""
         episode = AgentEntry(conversation)
         task = asyncio.current_task()
         try:
@@ -87,7 +87,7 @@ class AgentModel(Agent):
 
 
 async def _opened(player: Any, stack: AsyncExitStack) -> Any:
-    """What a factory gave, entered if it is a context manager; what can be closed is closed after the entry."""
+    """The result of a factory, entered if it is a context manager; closed after the entry if possible."""
     if hasattr(player, "__aenter__") and hasattr(player, "__aexit__"):
         return await stack.enter_async_context(player)
     if hasattr(player, "__enter__") and hasattr(player, "__exit__"):
@@ -99,7 +99,7 @@ async def _opened(player: Any, stack: AsyncExitStack) -> Any:
 
 
 def as_agent(factory: Factory, name: str | None = None) -> AgentModel:
-    """An agent's factory as what a ``model`` fixture returns; ``name`` is how results call it.
+    """An agent's factory as the value of a ``model`` fixture; ``name`` is its name in results.
 
     ``factory`` gets an `AgentEntry` and returns a function (sync or async) from the user's message to the agent's
     answer; an ``async def`` factory may go through ``episode.turns()`` itself and return nothing.
@@ -113,7 +113,7 @@ class AgentProvider:
     """The agent that ``agent:package.module:factory`` names, in separate processes, or at ``agent:http://…``."""
 
     def __call__(self, spec: ModelSpec, settings: Settings, mode: Mode) -> AgentModel | PooledAgent | PostedAgent:
-        """Raises `UsageError` when there is none."""
+        """Raises `UsageError` if there is none."""
         self.check(spec, settings)
         text = spec.with_mode("fc").text
         if _is_address(spec):
@@ -129,7 +129,7 @@ class AgentProvider:
         return AgentModel(found, text)
 
     def check(self, spec: ModelSpec, settings: Settings) -> None:
-        """Raise `UsageError` for prompting mode, and what `_place` refuses; nothing of the module is run."""
+        """Raise `UsageError` for prompting mode, and for the errors of `_place`; nothing of the module runs."""
         if spec.mode == "prompt" or settings.mode == "prompt":
             raise UsageError(f"{spec.base} is an agent: its tools are functions, there is no prompting mode for it")
         if not _is_address(spec):
@@ -141,7 +141,7 @@ def _is_address(spec: ModelSpec) -> bool:
 
 
 def _place(spec: ModelSpec) -> tuple[str, str]:
-    """Module and factory. Raises `UsageError` for a spec that names none, or a module that is not there."""
+    """Module and factory. Raises `UsageError` for a spec without them, or a missing module."""
     module, colon, name = spec.name.rpartition(":")
     if not colon or not module or not name:
         raise UsageError(f"cannot read {spec.text!r}: write agent:package.module:factory")
@@ -176,7 +176,7 @@ def _name_of(factory: object) -> str:
 
 
 def _remedy(error: BaseException) -> str:
-    """What to do about an agent's exception: its place in the user's code, else what a factory is given."""
+    """Advice for an agent's exception: its place in the user's code, else the argument of a factory."""
     if place := place_of(error):
         return f"correct {place}, then resume the run"
     return "a factory takes one argument, the entry, and returns a function that takes the user's message"
@@ -187,7 +187,7 @@ def _first_line(error: BaseException) -> str:
 
 
 async def _called(function: Callable[[str], Any], message: str) -> Any:
-    """The function's result; a plain function runs in a thread, because its loop would hold up all others."""
+    """The function's result; a plain function runs in a thread, because it would block the loop."""
     inner = function.func if isinstance(function, functools.partial) else function
     if inspect.iscoroutinefunction(inner) or inspect.iscoroutinefunction(type(inner).__call__):
         return await function(message)
@@ -196,7 +196,7 @@ async def _called(function: Callable[[str], Any], message: str) -> Any:
 
 
 async def _in_thread(function: Callable[[], Any]) -> Any:
-    """Its own daemon thread: an agent that never returns must not keep the process from ending."""
+    """A separate daemon thread, because an agent that never returns must not keep the process alive."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[Any] = loop.create_future()
     context = contextvars.copy_context()

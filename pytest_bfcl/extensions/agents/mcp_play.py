@@ -1,4 +1,4 @@
-"""An entry, or one simulator, behind an MCP server that any MCP client may play, with the memory and pages it needs."""
+"""An entry, or one simulator, as an MCP server for any MCP client, with its memory and pages."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ NEXT_TOOL: Parsed = {
 
 
 class Guest:
-    """The client that plays over MCP, as results name it."""
+    """The name in results of the client that plays over MCP."""
 
     spec = "mcp:guest@fc"
     mode: Mode = "fc"
     underscore_names = True
 
     async def generate(self, request: Request) -> Reply:
-        """A guest is never asked."""
+        """Raises: a client gets no single requests."""
         raise NotImplementedError
 
     async def aclose(self) -> None:
@@ -61,10 +61,10 @@ class Guest:
 
 
 class EntryTable:
-    """One entry to be played over MCP: its tools, its user's turns, its verdict.
+    """One entry to play over MCP: its tools, its user's turns, its verdict.
 
-    ``snapshots`` hold the memory that a memory entry begins with, and keep what a write stage leaves; ``search`` is the
-    provider behind the web tools. Raises `HarnessError` when the entry needs one that is not there.
+    ``snapshots`` have the first memory of a memory entry, and store that of a write stage; ``search`` is the provider
+    of the web tools. Raises `HarnessError` if a needed one is missing.
     """
 
     def __init__(
@@ -84,11 +84,11 @@ class EntryTable:
 
     @property
     def over(self) -> asyncio.Event:
-        """Set when the last turn is over."""
+        """Set after the last turn has ended."""
         return self._conversation.over
 
     def server(self, *, turn_tool: bool = False) -> Server[Any]:
-        """The server; the user's messages come by the prompt `NEXT`, with ``turn_tool`` by a tool of that name too."""
+        """The server; the prompt `NEXT` gives the user's messages, and with ``turn_tool`` also a tool of that name."""
         require_sdk()
         from mcp import types
 
@@ -121,18 +121,18 @@ class EntryTable:
         return self._begin()
 
     def finish(self) -> Transcript:
-        """The conversation as far as it went: the open turn ends without words, what was not begun stays out."""
+        """The conversation so far: an open turn ends without words, later turns are left out."""
         self._conversation.end_turn(Reply(text=""))
         self.over.set()
         return self._conversation.transcript
 
     @property
     def is_complete(self) -> bool:
-        """Whether all of the user's turns were begun."""
+        """Whether all turns of the user have begun."""
         return len(self._conversation.transcript.turns) == self._conversation.all_turns
 
     def verdict(self, rules: str = "official") -> tuple[Verdict, str]:
-        """Verdict and its text for people, with what differs in the state."""
+        """Verdict and its text, with the differences of the state."""
         from pytest_bfcl.checkers.judge import judge
         from pytest_bfcl.explaining.terminal import failure_text
 
@@ -174,7 +174,7 @@ def simulator_server(name: str, config: Fields | None = None) -> tuple[Server[An
 
 
 async def serve_stdio(server: Server[Any]) -> None:
-    """Serve one client over standard input and output until it goes."""
+    """Serve one client over standard input and output until it disconnects."""
     from mcp.server.stdio import stdio_server
 
     async with stdio_server() as (reading, writing):
@@ -202,8 +202,8 @@ SNAPSHOTS = "snapshots"
 class EntryWorld:
     """Snapshots and search provider of one entry; close it, or use it as a context.
 
-    ``memory`` is a folder of the user's, or a run whose write stages went before. Raises `UsageError` when the entry
-    cannot be played with what there is.
+    ``memory`` is a user's folder, or a run with the write stages. Raises `UsageError` if the entry cannot be played
+    with them.
     """
 
     def __init__(self, entry: Entry, data: DataSet, settings: Settings, memory: str | None = None) -> None:
@@ -250,7 +250,7 @@ class EntryWorld:
 
 
 def _folder(memory: Path) -> Path:
-    """A folder of snapshots; of a run that of its only model. Raises `UsageError` for a run of several."""
+    """A folder of snapshots; for a run that of its only model. Raises `UsageError` for a run of several models."""
     kept = memory / SNAPSHOTS
     if not kept.is_dir():
         return memory

@@ -37,11 +37,11 @@ class LoopbackServer:
 
     @property
     def url(self) -> str:
-        """Where clients connect."""
+        """The address for clients."""
         return f"http://{HOST}:{self._port}/mcp"
 
     async def start(self) -> None:
-        """Begin to listen; on return requests are answered. Raises `OSError` when the port is taken."""
+        """Begin to listen; on return requests are answered. Raises `OSError` if the port is in use."""
         import uvicorn
         from mcp.server.transport_security import TransportSecuritySettings
 
@@ -76,7 +76,7 @@ class LoopbackServer:
 
 
 def _server(config: uvicorn.Config) -> uvicorn.Server:
-    """uvicorn without its handlers of signals: those belong to the process's owner."""
+    """uvicorn without its signal handlers, which belong to the process."""
     import contextlib
 
     import uvicorn
@@ -90,7 +90,7 @@ def _server(config: uvicorn.Config) -> uvicorn.Server:
 
 
 Schemas = Callable[[], Sequence[Fields]]
-"""The tools offered now, in OpenAI's shape."""
+"""The offered tools, in OpenAI's shape."""
 CallTool = Callable[[str, Fields], Awaitable[str]]
 MISSING = f"this needs the SDK of MCP, version 2: {install_command('mcp')}"
 
@@ -105,7 +105,8 @@ def require_sdk() -> None:
 
 
 def tool_server(name: str, schemas: Schemas, call: CallTool, *, instructions: str | None = None) -> Server[Any]:
-    """A server that lists the tools of ``schemas`` and carries calls out with ``call``.
+    """A server that lists the tools of ``schemas`` and executes calls with ``call``. Raises `UsageError` if the SDK is
+    not installed.
 
     Raises `UsageError` when the SDK is not installed.
     """

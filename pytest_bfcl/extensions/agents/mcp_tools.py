@@ -18,7 +18,7 @@ from pytest_bfcl.tools.json_schema import FunctionDoc
 TIMEOUT_S = 60.0
 MAX_PAGES = 100
 WORKDIR = "{workdir}"
-"""What stands for a trial's own directory in commands."""
+"""The placeholder of a trial's directory in commands."""
 _VARIABLE = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL | re.ASCII)
 MISSING = f"tools of an MCP server need its SDK, version 2: {install_command('mcp')}"
 
@@ -27,7 +27,7 @@ def documents_of_server(where: str, *, timeout_s: float = TIMEOUT_S) -> list[Fun
     """Documents of the tools a server lists.
 
     ``where`` is the URL of a streamable-HTTP server, or the command of a stdio server (split as a shell would, but
-    started without one). Raises `UsageError` when the SDK is missing, the server does not answer in time, or lists
+    started without one). Raises `UsageError` if the SDK is missing, the server does not answer in time, or lists
     nothing.
     """
     try:
@@ -44,7 +44,8 @@ def documents_of_server(where: str, *, timeout_s: float = TIMEOUT_S) -> list[Fun
 
 
 async def list_tools(server: Any) -> list[FunctionDoc]:
-    """Documents of the tools of anything the SDK's client connects to (a URL, a command, a server in this process)."""
+    """Documents of the tools of anything that the SDK's client can connect to (a URL, a command, a server in this
+    process)."""
     from mcp import Client
 
     async with Client(server) as client:
@@ -52,12 +53,12 @@ async def list_tools(server: Any) -> list[FunctionDoc]:
 
 
 async def documents_of_client(client: Any) -> list[FunctionDoc]:
-    """The same for a client that is connected. Raises `UsageError` when there are none."""
+    """The same for a connected client. Raises `UsageError` without tools."""
     return [document_of(tool) for tool in await listed_tools(client)]
 
 
 async def listed_tools(client: Any) -> list[Any]:
-    """The tools a server lists, as the SDK gives them. Raises `UsageError` when there are none."""
+    """The tools of a server, as the SDK returns them. Raises `UsageError` without any."""
     tools: list[Any] = []
     cursor: str | None = None
     for _ in range(MAX_PAGES):
@@ -80,7 +81,7 @@ def document_of(tool: Any) -> FunctionDoc:
 
 
 def server_at(where: str, places: Mapping[str, str] | None = None) -> Any:
-    """What the SDK's client connects to for a URL or a command (see `command_words`). Raises `UsageError`."""
+    """The connection target of the SDK's client for a URL or a command (see `command_words`). Raises `UsageError`."""
     try:
         from mcp import StdioServerParameters
     except ImportError:
@@ -92,9 +93,9 @@ def server_at(where: str, places: Mapping[str, str] | None = None) -> Any:
 
 
 def command_words(text: str, places: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
-    """The words of a command, and the variables set in front of it as in a shell: ``NAME=VALUE command …``.
+    """The words of a command, and the variables before it as in a shell: ``NAME=VALUE command …``.
 
-    ``places``: mark → what stands for it in every word, whatever characters it has. Raises `UsageError`.
+    ``places``: placeholder → its value in every word, with any characters. Raises `UsageError`.
     """
     try:
         words = shlex.split(text)
@@ -121,7 +122,7 @@ def public_address(where: str) -> str:
 
 
 def _program(where: str) -> str:
-    """The first word of a command that is no variable: those may hold keys."""
+    """The first word of a command that is no variable, as variables may contain keys."""
     try:
         return command_words(where, {})[0][0]
     except UsageError:
@@ -129,9 +130,9 @@ def _program(where: str) -> str:
 
 
 def runnable(where: str) -> str:
-    """The server as one word of a command line that a person can run; what may be a key is there as a variable.
+    """The server as one word of a command line that a user can run; possible keys become variables.
 
-    Kept are the program, flags, and words that are places (with a slash or a dot) or are not in the place of a flag.
+    The program, flags, paths (words with a slash or a dot) and words that are no value of a flag stay.
     """
     if where.startswith(("http://", "https://")):
         return shlex.quote(public_address(where))
@@ -153,7 +154,7 @@ def _variable(flag: str) -> str:
 
 
 def said_by(error: BaseException) -> str:
-    """What an error says; of a group of them the first one."""
+    """The text of an error; for a group that of the first one."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     if isinstance(error, OSError) and error.strerror:

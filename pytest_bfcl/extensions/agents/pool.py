@@ -1,7 +1,7 @@
 """Agents in their own processes: a pool of workers, each plays one entry at a time.
 
-An agent that blocks its event loop, exits, takes all memory or leaks descriptors harms its own process only. The parent
-keeps time, ends what does not end, and takes a fresh one.
+An agent that blocks its event loop, exits, uses all memory or leaks descriptors harms only its own process. The parent
+measures time, ends processes over the limit, and starts new ones.
 """
 
 from __future__ import annotations
@@ -54,18 +54,18 @@ class PooledAgent(Agent):
             self._free.append(_Worker(name).started())
 
     def fresh(self) -> PooledAgent:
-        """The same agent with no process yet: it plays its first entry alone."""
+        """The same agent without a process: it plays its first entry alone."""
         return PooledAgent(self._name, self.spec, 0)
 
     @asynccontextmanager
     async def room(self) -> AsyncIterator[None]:
-        """While a process is available; waiting for it is not the agent's time."""
+        """Wait until a process is free; this time does not count as the agent's."""
         self._room = self._room or asyncio.Semaphore(max(1, self._workers))
         async with self._room:
             yield
 
     async def play(self, conversation: PlayedConversation) -> None:
-        """Let the agent play; raises `AdapterError` ``fixture`` for what it raises, and when its process ends."""
+        """Let the agent play. Raises `AdapterError` ``fixture`` for its exceptions, and if its process ends."""
         worker = self._free.pop() if self._free else await asyncio.to_thread(_Worker(self._name).started)
         kept = False
         conversation.transcript.extra[PLAYED_BEFORE] = worker.played
@@ -91,7 +91,7 @@ class _Worker:
         self.played = 0
 
     def started(self) -> _Worker:
-        """The process, once the agent is imported there. Raises `UsageError` when it cannot be, or does not come."""
+        """The process, once it has imported the agent. Raises `UsageError` if that fails or takes too long."""
         places = [*map(str, sys.path), str(Path(__file__).resolve().parents[2])]
         try:
             self._process = subprocess.Popen(
@@ -130,7 +130,7 @@ class _Worker:
         return clean(hide(last, environment_secrets()))[:300]
 
     async def play(self, conversation: PlayedConversation) -> bool:
-        """Whether the process can play on. Raises `AdapterError`."""
+        """Whether the process can continue. Raises `AdapterError`."""
         self.played += 1
         loop = asyncio.get_running_loop()
         wake = asyncio.Event()
@@ -208,9 +208,8 @@ def _answered(conversation: PlayedConversation, message: Parsed) -> Parsed:
 
 
 def _read(stream: IO[str], lines: queue.SimpleQueue[Parsed | None], arrived: collections.deque[Any]) -> None:
-    """Every line of a process, and ``None`` at its end, or where a line is none of ours.
-
-    The process has the credentials of the environment; what it shows of them stays here.
+    """Every line of a process, and ``None`` at its end or for an invalid line. The process has the environment's
+    credentials; they are removed from its output.
     """
     secrets = environment_secrets()
     with contextlib.suppress(OSError, ValueError, RecursionError):
@@ -231,7 +230,7 @@ def _wake(arrived: collections.deque[Any]) -> None:
 
 
 def _drain(stream: IO[str], said: collections.deque[str]) -> None:
-    """What the agent prints is read away, so that it never waits; the last lines are kept."""
+    """Read the agent's output, so that it never blocks; the last lines are stored."""
     with contextlib.suppress(OSError, ValueError):
         while text := stream.readline(2_000):
             said.append(text)

@@ -1,10 +1,10 @@
-"""Agents in any language: ``--model agent:http://…``, one POST a turn of the user, answered when the turn is over.
+"""Agents in any language: ``--model agent:http://…``, one POST a turn of the user, answered at the turn's end.
 
 The request: ``{"episode", "entry_id", "category", "turn", "message", "instructions", "messages", "tools",
 "call_url"}``, tools in OpenAI's shape. While it answers, the agent may POST ``{"name", "arguments"}`` to ``call_url``
 (this machine's loopback address, for this episode only), which gives ``{"result": text}``. The answer: ``{"text"}``,
-what it says at the end of the turn, with ``{"calls": [{"name", "arguments"}]}`` for an agent that makes no requests:
-they are carried out in order, as one step; ``input_tokens`` and ``output_tokens`` are kept.
+its message at the end of the turn. An agent that sends no requests adds ``{"calls": [{"name", "arguments"}]}``, which
+are executed in order, as one step. ``input_tokens`` and ``output_tokens`` are stored.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ LONGEST = 4_000_000
 
 
 class PostedAgent(Agent):
-    """An agent behind an address, as a contender; ``limit_s`` is what one turn may take."""
+    """An agent at an address, as a contender; ``limit_s`` is the limit of one turn."""
 
     def __init__(self, url: str, spec: str, limit_s: float) -> None:
         super().__init__(spec)
@@ -46,7 +46,7 @@ class PostedAgent(Agent):
         self._starting = asyncio.Lock()
 
     async def play(self, conversation: PlayedConversation) -> None:
-        """Post every turn; raises `AdapterError` for an agent that does not answer, or answers something else."""
+        """Post every turn. Raises `AdapterError` for an agent without a valid answer."""
         await self._start()
         name = secrets.token_urlsafe(24)
         episode = self._episodes[name] = AgentEntry(conversation)

@@ -1,7 +1,7 @@
-"""The tools of a user's own MCP server as the world of one conversation: its own session for every trial.
+"""The tools of a user's own MCP server as the world of one conversation, with a new session for every trial.
 
-What must be true of the server's state is asked for here, and kept in the transcript, so that a verdict needs no
-server."""
+The expected parts of the server's state are read here and stored in the transcript, so that a verdict needs no server.
+"""
 
 from __future__ import annotations
 
@@ -39,11 +39,10 @@ if TYPE_CHECKING:
 async def served_entry(
     entry: Entry, settings: Settings, *, as_listed: bool = False
 ) -> AsyncIterator[tuple[Entry, ServedWorld]]:
-    """The entry with the documents its server lists, and the world its calls act on.
+    """The entry with its server's documents, and the world of its calls.
 
-    ``as_listed``: under the names the server gives them, which not every notation can write.
-
-    Raises `HarnessError` (kind ``mcp``) for a server that is not named, does not start, does not answer.
+    ``as_listed``: with the server's own names, which not every notation can write. Raises `HarnessError` (kind ``mcp``)
+    for a server that is not named, does not start or does not answer.
     """
     name = str(entry.mcp)
     where = settings.mcp.get(name)
@@ -68,7 +67,7 @@ async def served_entry(
 
 
 def _refuse_unknown(entry: Entry, documents: list[Parsed]) -> None:
-    """Raise `HarnessError` (kind ``data``) for an expectation about a tool or parameter that the server has not."""
+    """Raise `HarnessError` (kind ``data``) for an expectation about an unknown tool or parameter."""
     tools = {str(doc["name"]): doc["parameters"] for doc in documents}
     for number, each in enumerate(entry.expect):
         if told := next(unknown_names(each, tools), None):
@@ -77,7 +76,7 @@ def _refuse_unknown(entry: Entry, documents: list[Parsed]) -> None:
 
 @asynccontextmanager
 async def _surrounded(workdir: Workdir, name: str, settings: Settings) -> AsyncIterator[None]:
-    """Between the commands of the user's around each trial; a server that has no such command has nothing around it."""
+    """The user's commands before and after each trial; without such commands nothing happens."""
     before, after = settings.mcp_setup.get(name), settings.mcp_teardown.get(name)
     try:
         if before is not None:
@@ -89,7 +88,7 @@ async def _surrounded(workdir: Workdir, name: str, settings: Settings) -> AsyncI
 
 
 def _offered(entry: Entry, documents: list[Parsed], server: McpSession) -> list[Parsed]:
-    """The server's tools; where the entry names some itself, those, as it describes them."""
+    """The server's tools; if the entry names some itself, those with its descriptions."""
     known = {portable_name(doc["name"]): doc["name"] for doc in documents}
     missing = next((doc["name"] for doc in entry.function if portable_name(str(doc["name"])) not in known), None)
     if missing is not None:
@@ -117,7 +116,7 @@ class ServedWorld(World):
         self._told_before: dict[str, Any] = {}
 
     async def begin(self) -> None:
-        """Remember the state that the conversation begins with, to tell in the end what else it changed."""
+        """Store the state at the start of the conversation, to compare it at the end."""
         self._before = await self._snapshot()
         self.facts = self._server.facts(tuple(self._before))
         for each, look in self._looks:
@@ -129,23 +128,23 @@ class ServedWorld(World):
         return await asyncio.to_thread(self._workdir.snapshot, [look for _, look in self._looks])
 
     async def listed(self) -> list[Parsed]:
-        """The documents of the tools as the server lists them now."""
+        """The present documents of the server's tools."""
         documents, self._names = await self._server.documents(as_listed=self._as_listed)
         documents = [self._workdir.with_short_paths(each) for each in documents]
         self._schemas = {said: doc["parameters"] for said, doc in zip(self._names, documents, strict=True)}
         return documents
 
     async def new_functions(self) -> list[Parsed] | None:
-        """The server's tools where they may be others than before; the entry's own choice of them stays."""
+        """The server's tools if they may have changed; the entry's own selection stays."""
         return await self.listed() if self._server.may_change and not self.entry.function else None
 
     def keep_in(self, transcript: Transcript) -> None:
-        """Where to keep what the server shows of its state."""
+        """Where to store the server's reported state."""
         self._transcript = transcript
         transcript.extra[SERVED_BY] = {"server": str(self.entry.mcp), **self.facts.summary()}
 
     async def execute(self, call_text: str) -> str:
-        """The result of one call as the model sees it. Raises `HarnessError` when the server is gone."""
+        """The result of one call as the model sees it. Raises `HarnessError` if the server is gone."""
         await self._observe_before(len(self._transcript.turns) - 1)
         self._calls += 1
         if self._calls > MOST_CALLS or self._shown > MOST_SHOWN:
@@ -170,7 +169,7 @@ class ServedWorld(World):
         return result
 
     def execute_now(self, call_text: str) -> str:
-        """A request to a server needs waiting."""
+        """Raises: a request to a server needs waiting."""
         raise AdapterError(
             AdapterTrouble.FIXTURE,
             "a tool of an MCP server was called in the event loop's own thread, which cannot wait for it",
@@ -178,7 +177,7 @@ class ServedWorld(World):
         )
 
     async def finish(self) -> None:
-        """Request every expected part of the state, and keep the answers in the transcript."""
+        """Read every expected part of the state, and store the answers in the transcript."""
         await self._observe_before(len(self.entry.question) + 1)
         observed: list[Any] = []
         for number, each in enumerate(self.entry.expect):
@@ -189,7 +188,7 @@ class ServedWorld(World):
             await self._compare()
 
     async def _compare(self) -> None:
-        """Keep which places of the state changed that no expectation looks at, and a digest of the whole."""
+        """Store the changed places of the state that no expectation names, and a digest of the whole."""
         looks = [look for _, look in self._looks]
         files = await self._snapshot()
         told = {subject: (await self._tellings(self._about(subject)[0][1]))[0] for subject in self._told_before}
@@ -208,7 +207,7 @@ class ServedWorld(World):
         return [(each, look) for each, look in self._looks if _subject(look) == subject]
 
     async def _observe_before(self, turn: int) -> None:
-        """Of turns before this one: nothing has been called since they ended."""
+        """For turns before this one: nothing was called since they ended."""
         for number, each in enumerate(self.entry.expect):
             for place, one in enumerate(each.alternatives):
                 due = len(self.entry.question) - 1 if one.turn is None else one.turn
@@ -216,9 +215,8 @@ class ServedWorld(World):
                     self._observed[number, place] = await self._state_at(one, one.looked_at)
 
     async def _state_at(self, each: Expectation, state: State) -> Any:
-        """The value of the state there, as JSON: of structured content and text what the expectation meant.
-
-        What is not there is reported as an object with `ABSENT` alone.
+        """The value of the state at a place, as JSON: structured content or text, whichever the expectation means. A
+        missing value is an object with `ABSENT` alone.
         """
         told = await self._tellings(state)
         found = [at_path(value, state.path) if value != {ABSENT: True} else (None, False) for value in told]
@@ -226,7 +224,7 @@ class ServedWorld(World):
         return value if there else {ABSENT: True}
 
     async def _tellings(self, state: State) -> list[Any]:
-        """The state there, in each of its forms."""
+        """The state at a place, in each of its forms."""
         workdir = self._workdir
         if state.call is not None:
             asked = state.call, workdir.real(state.arguments), "asked by an expectation"
@@ -238,5 +236,5 @@ class ServedWorld(World):
 
 
 def _subject(look: State) -> str:
-    """The request, whatever place in it is looked at."""
+    """The request, without the place in its answer."""
     return look.model_copy(update={"path": None}).subject_text

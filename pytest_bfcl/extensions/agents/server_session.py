@@ -1,6 +1,6 @@
-"""A session with a user's own MCP server: tools under names every notation can write, calls, resources, its trouble.
+"""A session with a user's own MCP server: tools with writable names, calls, resources, errors.
 
-A command is started for each session and ended with it; the connection is opened again.
+A command runs for one session; an address gets a new connection.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ if TYPE_CHECKING:
     from mcp import Client
 
 MOST_READ = 1_000_000
-"""Characters of one answer about the state that are kept."""
+"""Characters of one answer about the state that are stored."""
 _SENDABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 _LOST = frozenset((-32000, -32001))
-"""Codes the SDK gives a closed connection and a timeout; all others are the server's own answers."""
+"""The SDK's codes of a closed connection and a timeout; all others are the server's own answers."""
 
 
 @asynccontextmanager
 async def mcp_session(
     subject: str, name: str, where: str, timeout_s: float, places: Mapping[str, str] | None = None
 ) -> AsyncIterator[McpSession]:
-    """Its own session with the server at ``where``, a command or an address.
+    """A new session with the server at ``where``, a command or an address.
 
-    ``subject`` (an entry's id) and ``name`` say in messages whose server it is; ``places`` what stands for marks in
-    the command. Raises `HarnessError` (kind ``mcp``)
-    for a server that does not start or does not answer within ``timeout_s``, and later for one that is gone.
+    Messages name ``subject`` (an entry's id) and ``name``; ``places`` has the values of placeholders in the command.
+    Raises `HarnessError` (kind ``mcp``) for a server that does not start or does not answer within ``timeout_s``, and
+    later for one that is gone.
     """
     trouble: Exception | None = None
     stack = AsyncExitStack()
@@ -106,18 +106,19 @@ class McpSession:
 
     @property
     def may_change(self) -> bool:
-        """Whether the list of tools may be another one by now: the server has said so, or that it will."""
+        """Whether the list of tools may have changed: the server has reported it, or may."""
         told, self._changed = self._changed, False
         tools = getattr(self.client.server_capabilities, "tools", None)
         return told or bool(getattr(tools, "list_changed", None))
 
     async def hear(self, message: Any) -> None:
-        """What the server says unasked."""
+        """Handle the server's notifications."""
         if getattr(message, "method", "") == "notifications/tools/list_changed":
             self._changed = True
 
     async def call(self, name: str, arguments: Fields, purpose: str = "", *, refusable: bool = False) -> Any:
-        """The SDK's result of a call; with a ``purpose`` an error of the tool is trouble, unless ``refusable``."""
+        """The SDK's result of a call; with a ``purpose`` a tool's error is an infrastructure error, unless
+        ``refusable``."""
         from mcp.shared.exceptions import MCPError
 
         try:
@@ -136,15 +137,15 @@ class McpSession:
         return result
 
     def _discreet(self, result: Any) -> Any:
-        """A result, or a tool, without what the server was started with: it may print its environment."""
+        """A result, or a tool, without the credentials of the server's start, because it may print its environment."""
         if not self._secrets:
             return result
         return type(result).model_validate(discreet(result.model_dump(by_alias=True), self._secrets))
 
     async def values(self, name: str, arguments: Fields, purpose: str) -> list[Any]:
-        """The result of a call as JSON: its structured content, if there is any, its text read as JSON, and as it is.
+        """The result of a call as JSON: its structured content, if any, its text parsed as JSON, and unchanged.
 
-        An error of the tool describes the state too: the file that should be there is not.
+        A tool's error also describes the state, for instance a missing file.
         """
         result = await self.call(name, arguments, purpose, refusable=True)
         value, plain = result.structured_content, text_of(result)
@@ -166,7 +167,7 @@ class McpSession:
         return _parsed(hide("\n".join(str(getattr(part, "text", "")) for part in found.contents), self._secrets))
 
     def trouble(self, what: str) -> HarnessError:
-        """Trouble of the server, with the last thing it said on standard error."""
+        """An error of the server, with its last line on standard error."""
         return _trouble(f"{self._subject}: MCP server {self._name!r}: {what}", self._errors, secrets=self._secrets)
 
 
@@ -216,7 +217,7 @@ async def _connected(
 
 
 def text_of(result: Any) -> str:
-    """The text of a call's result, or its structured content where there is none; other parts are named."""
+    """The text of a call's result, or its structured content without text; other parts are named."""
     if not result.content and result.structured_content is not None:
         return json.dumps(result.structured_content, ensure_ascii=False)
     return "\n".join(map(_part_text, result.content))

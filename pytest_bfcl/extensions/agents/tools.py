@@ -1,4 +1,4 @@
-"""An entry's tools as Python functions: name, signature, docstring and JSON Schema as agent libraries read them."""
+"""An entry's tools as Python functions with name, signature, docstring and JSON Schema for agent libraries."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _TYPES: dict[str, Any] = {
 
 
 class Tool(Protocol):
-    """A plain Python function (``async def`` or not) that makes one call, with what libraries want to know of it.
+    """A plain Python function (``async def`` or not) that makes one call, with the attributes that libraries read.
 
     ``__signature__``, ``__annotations__`` and a Google-style ``__doc__`` are set. The function takes keyword arguments
-    and returns the result as text; mistakes in the arguments come back as text too.
+    and returns the result as text; mistakes in the arguments also return text.
     """
 
     __name__: str
@@ -26,7 +26,7 @@ class Tool(Protocol):
     name: str
     description: str
     parameters: Parsed
-    """JSON Schema of the arguments, as bare models get it."""
+    """JSON Schema of the arguments, as for bare models."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The result of the call as text."""
@@ -79,13 +79,13 @@ class _Binder:
         return found if name in self.required else found | None
 
     def arguments(self, args: tuple[Any, ...], kwargs: Parsed) -> Parsed:
-        """By name; an optional one that is ``None`` was left out: libraries fill in the signature's defaults."""
+        """Arguments by name; an optional one with ``None`` counts as omitted, because libraries fill in defaults."""
         given = dict(zip(self.signature.parameters, args, strict=False)) | kwargs
         return {name: value for name, value in given.items() if value is not None or name in self.required}
 
 
 def annotation_of(schema: Fields) -> Any:
-    """The Python type of a JSON Schema, as near as annotations can say it."""
+    """The Python type of a JSON Schema, as close as annotations allow."""
     choices = schema.get("enum")
     if isinstance(choices, list) and choices and all(isinstance(each, str | int | bool) for each in choices):
         return Literal[tuple(choices)]

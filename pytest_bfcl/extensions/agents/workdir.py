@@ -1,7 +1,6 @@
-"""The directory of one trial on a user's MCP server: made with it, filled for it, removed after it.
-
-A command says ``{workdir}`` where it is. The model, the entry and the record call it ``/workdir``, in every trial and
-on every machine alike. Texts that go to the server get the real place, texts that come from it the short one.
+"""The directory of one trial on a user's MCP server: created and filled before it, removed after it. A command has
+``{workdir}`` for its path. Model, entry and record use ``/workdir``, in every trial and on every machine. Texts for the
+server get the real path, texts from it the short one.
 """
 
 from __future__ import annotations
@@ -27,14 +26,14 @@ from pytest_bfcl.plain_text import clean
 from pytest_bfcl.troubles import HarnessTrouble
 
 MOST_COPIED = 256 * 2**20
-"""Bytes of templates that one trial gets a copy of."""
+"""Largest size of the templates copied for one trial, in bytes."""
 MOST_READ = 1_000_000
 MOST_FILES = 5_000
-"""Bytes of a file, and paths, that an expectation looks at."""
+"""Largest file, and most paths, that an expectation reads."""
 
 
 class Workdir:
-    """One directory; ``subject`` (an entry's id) says in messages whose it is."""
+    """One directory; messages name ``subject`` (an entry's id)."""
 
     def __init__(self, subject: str, path: Path) -> None:
         self._subject = subject
@@ -42,13 +41,13 @@ class Workdir:
         self._names = list(dict.fromkeys((str(path), path.as_posix())))
 
     def command(self, text: str) -> tuple[list[str], dict[str, str]]:
-        """Words of a command with the real place in them, and the variables it sets in front (``NAME=VALUE cmd``)."""
+        """Words of a command with the real path, and the variables before it (``NAME=VALUE cmd``)."""
         from pytest_bfcl.extensions.agents.mcp_tools import WORKDIR, command_words
 
         return command_words(text, {WORKDIR: str(self.path)})
 
     def real(self, value: Any) -> Any:
-        """JSON with the real place for the short one in every text."""
+        """JSON with the short path replaced by the real one in every text."""
         if isinstance(value, str):
             return value.replace(SHOWN_WORKDIR, str(self.path))
         if isinstance(value, list):
@@ -56,7 +55,7 @@ class Workdir:
         return {key: self.real(each) for key, each in value.items()} if isinstance(value, dict) else value
 
     def with_short_paths(self, value: Any) -> Any:
-        """JSON with the short place for the real one in every text."""
+        """JSON with the real path replaced by the short one in every text."""
         if isinstance(value, str):
             for name in self._names:
                 value = value.replace(name, SHOWN_WORKDIR)
@@ -66,9 +65,8 @@ class Workdir:
         return {key: self.with_short_paths(each) for key, each in value.items()} if isinstance(value, dict) else value
 
     def fill(self, files: Mapping[str, str | TemplateCopy], folder: Path | None) -> None:
-        """Write an entry's files; templates are copied from ``folder``, where the entry's file lies.
-
-        Raises `HarnessError` (kind ``data``) for a template that is not there, outside the folder, or too large.
+        """Write an entry's files; templates are copied from ``folder``, which has the entry's file. Raises
+        `HarnessError` (kind ``data``) for a template that is missing, outside the folder, or too large.
         """
         left = MOST_COPIED
         for name, content in files.items():
@@ -96,9 +94,8 @@ class Workdir:
         return HarnessError(HarnessTrouble.DATA, f"{self._subject}: {what}")
 
     def read(self, state: State) -> Any:
-        """The content of a file, of the files of a pattern, or of a database; what is not there as ``{ABSENT: True}``.
-
-        Links that a server made are not followed out of the directory.
+        """The content of a file, of the files of a pattern, or of a database; a missing one is ``{ABSENT: True}``.
+        Links out of the directory are not followed.
         """
         if state.files is not None:
             found = (each for each in sorted(self.path.glob(state.files)) if each.is_file() and self._is_inside(each))
@@ -120,9 +117,8 @@ class Workdir:
         return path.resolve().is_relative_to(self.path.resolve())
 
     def snapshot(self, looks: Sequence[State]) -> dict[str, str]:
-        """Digest of every file, links by where they lead, and of the tables of databases that ``looks`` ask.
-
-        Folders whose names begin with a dot are a server's own book-keeping.
+        """Digest of every file, of links by target, and of the tables in ``looks``. Folders whose names begin with a
+        dot are the server's own data and left out.
         """
         found: dict[str, str] = {}
         for folder, folders, files in os.walk(self.path):
@@ -145,7 +141,7 @@ class Workdir:
         return {name: short_digest(repr(rows)) for name, rows in all_tables(path).items()}
 
     async def run(self, command: str, what: str, timeout_s: float) -> None:
-        """Run a command of the user's here. Raises `HarnessError` (kind ``mcp``) when it fails or takes too long."""
+        """Run a user's command here. Raises `HarnessError` (kind ``mcp``) if it fails or takes too long."""
         words, variables = self.command(command)
         try:
             process = await asyncio.create_subprocess_exec(
@@ -183,7 +179,7 @@ async def opened_workdir(subject: str) -> AsyncIterator[Workdir]:
 
 
 def _copy(source: Path, target: Path, limit: int) -> int:
-    """Copy a template; the bytes, or more than ``limit`` where it ends early."""
+    """Copy a template; returns its bytes, or more than ``limit`` if it stops early."""
     total = 0
     for name, path in template_parts(source):
         place = target / name if name else target
@@ -204,7 +200,7 @@ def _copy(source: Path, target: Path, limit: int) -> int:
 
 
 def _kill(process: asyncio.subprocess.Process) -> None:
-    """The command with all it started."""
+    """End the command with all its child processes."""
     with contextlib.suppress(ProcessLookupError):
         if hasattr(os, "killpg"):
             import signal

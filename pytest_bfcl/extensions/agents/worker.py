@@ -1,7 +1,7 @@
-"""An agent's process: it plays one entry after another, its tools and turns are its parent's, a JSON line each.
+"""An agent's process: it plays one entry after another and exchanges JSON lines with its parent about tools and turns.
 
-Started by `agents.pool` as ``python -c …``. What the agent prints goes to standard error; the channel is a copy
-of what standard input and output were. When the channel ends, the process ends, whatever the agent is doing.
+Started by `agents.pool` as ``python -c …``. The agent's output goes to standard error; the channel is a copy of the
+original standard input and output. When the channel ends, the process ends at once.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ MOST_MEMORY = 4 * 2**30
 MOST_FILES = 1024
 MOMENT_S = 2.0
 MOST_ENTRIES = 200
-"""Entries after which a new process replaces the old one: what an agent leaks ends with it."""
+"""Entries after which a new process replaces the old one, so that leaks end with it."""
 
 
 def main(name: str) -> None:
-    """Serve plays of the agent ``module:factory`` until the parent hangs up."""
+    """Play entries with the agent ``module:factory`` until the parent closes the channel."""
     channel = _Channel()
     _limit()
     try:
@@ -50,7 +50,7 @@ def main(name: str) -> None:
 
 
 def factory_of(name: str) -> Any:
-    """The function that ``module:factory`` names; raises whatever importing it raises."""
+    """The function of ``module:factory``; raises any error of its import."""
     from importlib import import_module
 
     here = os.getcwd()
@@ -66,7 +66,7 @@ def factory_of(name: str) -> Any:
 
 
 async def _play(factory: Any, name: str, channel: _Channel, asked: Parsed) -> tuple[str, str] | None:
-    """What the agent raised and what to do, each in a line; ``None`` for an agent that played to its end."""
+    """The agent's exception and the advice, each in a line; ``None`` for an agent that played to its end."""
     from pytest_bfcl.extensions.agents.factories import AgentModel
     from pytest_bfcl.failures import BenchmarkError
 
@@ -82,7 +82,7 @@ async def _play(factory: Any, name: str, channel: _Channel, asked: Parsed) -> tu
 
 
 async def _end_tasks() -> None:
-    """Cancel what an entry left running; it has a moment to end."""
+    """Cancel tasks that an entry left running; they get a short time to end."""
     left = asyncio.all_tasks() - {asyncio.current_task()}
     for task in left:
         task.cancel()
@@ -91,7 +91,7 @@ async def _end_tasks() -> None:
 
 
 class _Channel:
-    """Lines to and from the parent. Answers are waited for by number, from any thread."""
+    """Lines to and from the parent. Answers are matched by number, from any thread."""
 
     def __init__(self) -> None:
         self._in = os.fdopen(os.dup(0), "r", encoding="utf-8", newline="\n")
@@ -113,7 +113,7 @@ class _Channel:
             self._out.flush()
 
     def answer_to(self, **message: Any) -> Future[Any]:
-        """The answer to come."""
+        """The pending answer."""
         with self._lock:
             self._number += 1
             number = self._number
@@ -144,7 +144,7 @@ class _Channel:
 
 
 class RemoteConversation:
-    """What `AgentEntry` needs of a conversation, held by the parent."""
+    """The parts of a conversation that `AgentEntry` needs; the parent holds it."""
 
     def __init__(self, channel: _Channel, asked: Parsed) -> None:
         self.entry = SimpleNamespace(**asked)
@@ -158,7 +158,7 @@ class RemoteConversation:
 
     @property
     def tools(self) -> list[Parsed]:
-        """The tools offered now."""
+        """The offered tools."""
         return list(self._answer_to("tools"))
 
     def opening(self) -> list[Message]:
@@ -171,13 +171,13 @@ class RemoteConversation:
         return found
 
     def end_turn(self, reply: Reply) -> None:
-        """The agent's words."""
+        """The agent's message."""
         from pytest_bfcl.runs.journal import reply_to_dict
 
         self._answer_to("end_turn", reply=reply_to_dict(reply))
 
     async def call(self, name: str, arguments: Fields) -> str:
-        """The result of one call; calls of tasks that run side by side go out together, as one step."""
+        """The result of one call; calls of concurrent tasks are sent together, as one step."""
         answered: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._pending.append(({"name": name, "arguments": dict(arguments)}, answered))
         if len(self._pending) == 1:
@@ -206,7 +206,7 @@ class RemoteConversation:
 
 
 def is_worn(entries: int) -> bool:
-    """Whether this process should be replaced: it played long enough, or half of its descriptors are in use."""
+    """Whether this process should be replaced: after enough entries, or with half of its descriptors in use."""
     if entries >= MOST_ENTRIES:
         return True
     with contextlib.suppress(ImportError, OSError, ValueError):

@@ -1,4 +1,4 @@
-"""Many runs: ranked in one table, compared with each other, and why their entries failed."""
+"""Many runs: ranked in one table, compared with each other, and over time."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Changed entries with what is known of both answers: reasons in words, pages, the two side by side.
+"""Changed entries with the facts of both answers: reasons in words, pages, both answers side by side.
 
-Lines come from the two measurements, entries from the data that was measured, pages from the run directories. What is
-missing is left out: a score file has no line of an entry that passed, a run may have no report.
+Lines come from the two measurements, entries from their data, pages from the run directories. Missing parts are left
+out: a score file has no lines of passed entries, a run may have no report.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.scoring.measurements import Measurement
 
 Source = Callable[[str], "Entry | None"]
-"""An entry by its id, ``None`` where the data is not here."""
+"""An entry by its id, ``None`` if the data is missing."""
 
 Lines = Mapping[tuple[str, int], Fields]
 """Entry id and repeat → result line."""
@@ -38,19 +38,18 @@ PASSED = "passed"
 
 
 class Places(Protocol):
-    """Where the pages of entries are, for links: text of a page's own making, safe as it is."""
+    """The addresses of entries' pages, for links; the text is safe."""
 
     def page(self, side: int, record: Fields) -> str:
-        """Of a line before (0) or after (1); empty for none."""
+        """The address of a line before (0) or after (1); else empty."""
 
     def beside(self, change: Change) -> str:
-        """Of both answers side by side; empty for none."""
+        """The address of both answers side by side; else empty."""
 
 
 class Opened(NamedTuple):
-    """A changed entry as a page shows it.
-
-    ``pair``: both answers side by side, unless there are too many to show; ``beside``: where they are instead.
+    """A changed entry for a page. ``pair``: both answers side by side, unless there are too many; ``beside``: their
+    address instead.
     """
 
     change: Change
@@ -71,8 +70,8 @@ class Opened(NamedTuple):
 class Changed:
     """The changed entries of one comparison, with both sides' lines.
 
-    ``rules`` are those of the verdicts compared; ``folders`` the run directories, where there are any. ``places`` says
-    where pages lie that are no files in these.
+    ``rules`` are those of the verdicts compared; ``folders`` the run directories, where there are any. ``places`` gives
+    the addresses of pages that are no files in these.
     """
 
     comparison: Comparison
@@ -84,7 +83,7 @@ class Changed:
 
     @classmethod
     def of(cls, comparison: Comparison, before: Measurement, after: Measurement, rules: str = "official") -> Changed:
-        """With the lines read from the measurements; one stands for both where models of one run are compared."""
+        """With the lines read from the measurements; for models of one run both sides share one measurement."""
         ids = {change.id for change in (*comparison.improved, *comparison.regressed)}
         return cls(
             comparison,
@@ -95,16 +94,15 @@ class Changed:
         )
 
     def words(self, change: Change) -> str:
-        """Why the answer that failed did, in one sentence; the reason itself where no line shows more."""
+        """Why the failed answer failed, in one sentence; the reason itself without a line."""
         lines = self.before if change.improved else self.after
         record = lines.get((change.id, change.repeat))
         failed = change.before if change.improved else change.after
         return (headline(record) if record is not None else "") or str(failed or "")
 
     def causes(self) -> list[tuple[str, int, int]]:
-        """What a reply did, entries that fail so now and passed before, entries that failed so before and pass now.
-
-        What moved the score most comes first; changes without a line (score files) are left out.
+        """What a reply did, entries that fail with it now and passed before, and the reverse. The largest effect on the
+        score comes first; changes without a line (score files) are left out.
         """
         counts: dict[str, list[int]] = {}
         sides = ((self.comparison.regressed, self.after), (self.comparison.improved, self.before))
@@ -136,7 +134,7 @@ class Changed:
             )
 
     def _entry(self, entry_id: str, find: Source) -> Entry | None:
-        """The entry, with its corrected answer where the verdicts are by that."""
+        """The entry, with its corrected answer if the verdicts use it."""
         found = find(entry_id)
         corrected = found.verified if found is not None and self.rules == "verified" else None
         return found if corrected is None or isinstance(corrected, str) else corrected
@@ -171,7 +169,7 @@ def _lines(measurement: Measurement, model: str, ids: set[str], rules: str) -> d
 
 
 def _under(line: Fields, rules: str) -> Fields:
-    """A line whose outcome is that of the rules; details of another verdict are left out."""
+    """A line with the outcome of the rules; details of another verdict are removed."""
     outcome, reason = line.get("outcome"), line.get("reason")
     if rules == "verified" and "verified_outcome" in line:
         outcome, reason = line["verified_outcome"], VERIFIED
@@ -186,13 +184,13 @@ def _under(line: Fields, rules: str) -> Fields:
 
 
 def _bare(change: Change, model: str, reason: str | None) -> Fields:
-    """What is known of an answer without a line."""
+    """The known facts of an answer without a line."""
     outcome = PASSED if reason is None else "failed"
     return {"id": change.id, "category": change.category, "model": model, "outcome": outcome, "reason": reason}
 
 
 def _link(folder: Path | None, record: Fields | None, page: Path | None) -> str:
-    """A relative link to an entry's page; empty when there is none."""
+    """A relative link to an entry's page; else empty."""
     if folder is None or record is None or page is None:
         return ""
     model = str(record.get("model") or "")

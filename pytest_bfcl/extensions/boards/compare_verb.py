@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the comparisons, write the files asked for."""
+    """Print the comparisons and write the requested files."""
     from pytest_bfcl.extensions.boards.comparison_text import print_comparison
 
     if not 0 <= args.margin <= 100:
@@ -78,7 +78,7 @@ def _print_causes(compared: Compared, data: str) -> None:
 
 
 class Compared(NamedTuple):
-    """A comparison and what was compared."""
+    """A comparison and its two sides."""
 
     comparison: Comparison
     before: Measurement
@@ -137,7 +137,7 @@ def _write_files(args: argparse.Namespace, compared: list[Compared], margin: flo
 
 
 def _entries(args: argparse.Namespace, compared: list[Compared]) -> Source:
-    """Where the page finds questions and expected answers; the result names what it cannot show."""
+    """The page's source of questions and expected answers; missing parts are named."""
     from pytest_bfcl.reporting.sources import questions
     from pytest_bfcl.rescoring import open_data
 

@@ -1,4 +1,4 @@
-"""Comparisons of two models for people: on a terminal, as Markdown, and as a page with both answers side by side."""
+"""Comparisons of two models on a terminal, as Markdown, and as a page with both answers side by side."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ TOLD = 10
 
 
 def title(comparison: Comparison) -> str:
-    """Who is set against whom; with the runs when the models have one name."""
+    """The two models; with their runs if they have one name."""
     before = comparison.before or comparison.before_run
     after = comparison.after or comparison.after_run
     if before == after:
@@ -68,12 +68,12 @@ def counts(comparison: Comparison) -> str:
 
 
 def p_text(value: float) -> str:
-    """A p-value as people read it."""
+    """A p-value in words."""
     return "<0.0001" if value < 0.0001 else f"{value:.4f}"
 
 
 def kind(row: Row) -> str:
-    """``overall``, ``category`` or ``group``: how the row is set."""
+    """``overall``, ``category`` or ``group``: the style of the row."""
     return "overall" if row.name == "overall" else "category" if row.name in CATEGORIES else "group"
 
 
@@ -94,7 +94,7 @@ def row_cells(row: Row) -> tuple[str, ...]:
 
 
 def table_rows(comparison: Comparison) -> list[Row]:
-    """Overall, groups of more than one category, categories; a group that only repeats another row is left out."""
+    """Overall, groups of several categories, categories; a group equal to another row is left out."""
     rows = list((comparison.rows or comparison.apart).values())
     groups = [row for row in comparison.distinct(rows) if row.name not in CATEGORIES and len(row.categories) > 1]
     return [*groups, *(row for row in rows if row.name in CATEGORIES)]
@@ -107,7 +107,7 @@ def tag_lines(comparison: Comparison) -> list[tuple[str, str, int]]:
 
 
 def direction(row: Row) -> Literal["up", "down", ""]:
-    """Which way a row's interval says the accuracy went; empty where it may be neither."""
+    """The direction that a row's interval shows; empty if it includes zero."""
     return "down" if row.interval95[1] < 0 else "up" if row.interval95[0] > 0 else ""
 
 
@@ -115,7 +115,7 @@ def direction(row: Row) -> Literal["up", "down", ""]:
 
 
 def print_comparison(comparison: Comparison, margin: float = 0.0) -> None:
-    """Table, verdict, entries that regressed, tags that moved."""
+    """Table, verdict, regressed entries, changed tags."""
     printer = Printer()
     printer.line(title(comparison), "bold")
     for note in comparison.notes:
@@ -149,7 +149,8 @@ def _lists(comparison: Comparison) -> Iterator[tuple[str, list[Change]]]:
 
 
 def comparison_markdown(found: Sequence[Changed], margin: float = 0.0, *, most: int | None = None) -> str:
-    """All comparisons as GitHub Markdown, the first changes of each with words; ends in a newline.
+    """All comparisons as GitHub Markdown, with the first changes of each explained; ends in a newline. ``most``:
+    entries that each list names; ``None``: all.
 
     ``most``: entries that each list names; all where it is ``None``.
     """
@@ -191,12 +192,12 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 TEMPLATE = "comparison.html.jinja"
 USAGE = ("cost", "latency mean", "95th percentile", "tokens in", "tokens out")
 MOST_OPENED = 400
-"""Changes of one comparison that a page shows side by side; the rest are listed with their links."""
+"""Changes of one comparison that a page shows side by side; others are listed with their links."""
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """One comparison as the template wants it; ``pairs``: reasons before and after, and how many entries moved so."""
+    """One comparison for the template; ``pairs``: reasons before and after, and the number of entries."""
 
     title: str
     verdict: str
@@ -211,9 +212,9 @@ class Section:
     pairs: Sequence[tuple[str, str, int]]
     left_out: int
     causes: Sequence[tuple[str, int, int]] = ()
-    """Cause, entries that fail for it now and passed before, entries that failed for it before and pass now."""
+    """Cause, entries that fail for it now and passed before, and the reverse."""
     usage: Sequence[tuple[str, tuple[str, ...]]] = ()
-    """``before`` and ``after`` with texts in the order of `USAGE`, where the runs tell."""
+    """``before`` and ``after`` with texts in the order of `USAGE`, if the runs report them."""
 
     @property
     def categories(self) -> list[tuple[str, int]]:
@@ -229,7 +230,7 @@ def comparison_html(found: Sequence[Changed], entry: Source, margin: float = 0.0
 def comparison_values(
     found: Sequence[Changed], entry: Source, margin: float = 0.0, *, page: Path | None = None, most: int = MOST_OPENED
 ) -> Parsed:
-    """What `TEMPLATE` makes the page of; of each comparison ``most`` changes are shown side by side."""
+    """The values of the page's `TEMPLATE`; of each comparison ``most`` changes are shown side by side."""
     sections = [_section(each, entry, margin, page, most) for each in found]
     return {"sections": sections, "head": HEAD, "usage_head": USAGE}
 
@@ -260,7 +261,7 @@ def _section(changed: Changed, entry: Source, margin: float, page: Path | None, 
 
 
 def _usage(changed: Changed) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """What both sides' runs cost, from their summaries."""
+    """The cost of both runs, from their summaries."""
     found = changed.comparison
     sides = zip(("before", "after"), changed.folders, (found.before, found.after), strict=True)
     for label, folder, name in sides:

@@ -1,4 +1,4 @@
-"""Who is on a leaderboard: the models of runs, each with its counts, its verdicts and its row of the CSV files."""
+"""The models on a leaderboard, each with its counts, its verdicts and its row of the CSV files."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Infos = Mapping[str, ModelInfo]
 
 @dataclass(frozen=True, slots=True)
 class Contestant:
-    """One model of one run: its counts, its row of the leaderboard files, and what the run says of itself."""
+    """One model of one run: its counts, its row of the leaderboard files, and facts of the run."""
 
     key: str
     info: ModelInfo
@@ -39,7 +39,7 @@ class Contestant:
     machine_cost: float | None = None
     rules: str = "official"
     verdicts: Mapping[str, Verdicts] = field(default_factory=dict)
-    """Rule set → the verdict on every entry; verified ones only where a run has them."""
+    """Rule set → the verdict on every entry; verified ones only if a run has them."""
 
     @property
     def headline(self) -> dict[str, Tally]:
@@ -53,7 +53,7 @@ class Contestant:
 
     @property
     def cost(self) -> float | None:
-        """USD: what was recorded, else what the machine cost, else from the prices of the model information."""
+        """USD: as recorded, else by the machine's cost, else by the prices of the model information."""
         if self.tally.priced:
             return self.tally.cost
         if self.machine_cost is not None:
@@ -66,7 +66,7 @@ class Contestant:
 def contestants(
     run: RunDirectory, infos: Infos, *, official: bool = False, only: Container[str] | None = None
 ) -> list[Contestant]:
-    """The models of one run; ``only``: by these entries alone."""
+    """The models of one run; ``only``: only these entries."""
 
     def records() -> Iterator[ResultLine]:
         return (each for each in plain_records(run) if only is None or each["id"] in only)
@@ -109,7 +109,7 @@ def contestants(
 
 
 def with_distinct_names(found: list[Contestant]) -> list[Contestant]:
-    """Models that appear in several runs get the run's name behind theirs."""
+    """Models in several runs get the run's name after theirs."""
     counts = Counter(each.info.name for each in found)
     told = []
     for each in found:

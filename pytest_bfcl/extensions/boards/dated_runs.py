@@ -1,6 +1,5 @@
-"""Dated runs as a history: read from their directories, written as text, as CSV and as its own page.
-
-Runs that measured something else stay in the history; lines end there (`history`), and the result names it.
+"""Dated runs as a history: read from their directories, written as text, as CSV and as a page. Runs of another test
+stay in the history; lines end there (`history`), and a note names the change.
 """
 
 from __future__ import annotations
@@ -35,11 +34,11 @@ FIELDS = ("date", "label", "version", "model", "name", "kind", "value", "low", "
 HEAD = ("score", "first", "before", "last", "95 % interval", "change", "course")
 BLOCKS = "▁▂▃▄▅▆▇█"
 SHOWN = 40
-"""Runs of a course on a terminal, the last ones."""
+"""Most recent runs shown on a terminal."""
 
 
 class ReadRun(NamedTuple):
-    """One run directory with what a history takes from it."""
+    """One run directory with the parts that a history uses."""
 
     path: Path
     fingerprint: Fingerprint
@@ -47,13 +46,13 @@ class ReadRun(NamedTuple):
 
     @property
     def label(self) -> str:
-        """What the run is called: its folder's name."""
+        """The name of the run: its folder's name."""
         return self.path.name
 
 
 @dataclass(frozen=True, slots=True)
 class Histories:
-    """Model → its dated runs and their lines; ``notes``: what a reader must know."""
+    """Model → its dated runs and their lines; ``notes`` for the reader."""
 
     runs: tuple[ReadRun, ...]
     models: dict[str, tuple[list[DatedRun], list[HistoryLine]]]
@@ -61,11 +60,9 @@ class Histories:
 
 
 def read_histories(paths: Iterable[Path], *, allow_missing: bool = False) -> Histories:
-    """The histories of run directories, whatever their order; damaged and unfinished ones are left out and named.
-
-    Models keep their names; runs of a single model each are one line whatever the names (checkpoints). Figures are
-    those a run's summary was written with; ``allow_missing`` takes unfinished runs and gaps as they are. Raises
-    `UsageError` when no run is left.
+    """The histories of run directories in any order; damaged and unfinished ones are left out and named. Models keep
+    their names; runs of a single model each form one line with any names (checkpoints). Figures are those of the
+    summaries; ``allow_missing`` accepts unfinished runs and gaps. Raises `UsageError` if no run is left.
     """
     found: list[ReadRun] = []
     left_out: list[str] = []
@@ -83,7 +80,7 @@ def read_histories(paths: Iterable[Path], *, allow_missing: bool = False) -> His
 
 
 def histories_of(runs: Iterable[ReadRun], *, checkpoints: bool = False) -> Histories:
-    """The histories of runs; ``checkpoints``: all are one line, whatever the names of their models."""
+    """The histories of runs; ``checkpoints``: all are one line, with any names."""
     found = sorted(runs, key=lambda run: (run.fingerprint.started_at, run.label))
     tests, notes = _tests(found)
     names = list(dict.fromkeys(name for run in found for name in run.summary["models"]))
@@ -100,7 +97,7 @@ def histories_of(runs: Iterable[ReadRun], *, checkpoints: bool = False) -> Histo
 
 
 def _tests(found: Sequence[ReadRun]) -> tuple[list[int], list[str]]:
-    """The number of each run's test, and a note where it is not that of the run before."""
+    """The number of each run's test, and a note where it changes."""
     known: list[Fingerprint] = []
     numbers: list[int] = []
     notes: list[str] = []
@@ -145,7 +142,7 @@ def _read(path: Path, allow_missing: bool) -> ReadRun:
 
 
 def print_histories(found: Histories) -> None:
-    """A table a model: first, last, the change to the run before, and the course in one line."""
+    """A table a model: first value, last, the last change, and all values as a line of blocks."""
     printer = Printer()
     ends = " to ".join(f"{run.fingerprint.started_at[:10]} ({run.label})" for run in (found.runs[0], found.runs[-1]))
     printer.line(clean(f"{len(found.runs)} runs, {ends}"), "bold")
@@ -175,7 +172,7 @@ def _cells(line: HistoryLine) -> tuple[str, ...]:
 
 
 def course(values: Sequence[float]) -> str:
-    """Values as blocks of eight heights, between their smallest and their largest."""
+    """Values as blocks of eight heights, between their minimum and maximum."""
     low, high = min(values), max(values)
     if high - low < 1e-9:
         return BLOCKS[3] * len(values)
@@ -186,7 +183,7 @@ def course(values: Sequence[float]) -> str:
 
 
 def histories_csv(found: Histories) -> str:
-    """A row a point; labels are no formulas."""
+    """A row a point; labels cannot be formulas."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(FIELDS)
@@ -213,7 +210,7 @@ def histories_html(found: Histories) -> str:
 
 
 def histories_values(found: Histories) -> Parsed:
-    """What `TEMPLATE` makes the page of; the model with most runs first."""
+    """The values of the page's `TEMPLATE`; the model with most runs first."""
     models = [(name, history_charts(lines), runs) for name, (runs, lines) in found.models.items()]
     models.sort(key=lambda model: -len(model[2]))
     return {"models": models, "notes": found.notes, "count": len(found.runs)}

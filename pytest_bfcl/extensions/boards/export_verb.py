@@ -70,7 +70,7 @@ def _is_run(path: Path) -> bool:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Export and list what was written; 1 when lines could not be judged."""
+    """Export and list the written files; 1 if lines could not be judged."""
     from pytest_bfcl.cli import tell_left_out
     from pytest_bfcl.extensions.boards.official_csv import write_csvs
     from pytest_bfcl.extensions.boards.standings import Standings
@@ -113,13 +113,13 @@ def run(args: argparse.Namespace) -> int:
 
 
 NOTES = "NOT_COMPARABLE.txt"
-"""Next to CSV files whose numbers are no leaderboard scores: why."""
+"""The note next to CSV files whose numbers are no leaderboard scores."""
 
 
 def _refuse_same_names(sources: Sequence[_Source], names: Mapping[str, str]) -> None:
-    """Raise `UsageError` where two sources have the same category of one model: a file has one row for both.
+    """Raise `UsageError` if two sources have the same category of one model: a file has one row for both.
 
-    A folder of scores only fills up what was not judged again, as the reference has it.
+    A folder of scores only adds categories that were not judged again, as in the reference.
     """
     from pytest_bfcl.extensions.boards.standings import Standings
 
@@ -150,7 +150,7 @@ _OTHER_FORMATS = {
     "html": "pytest-bfcl export report RUN",
     "huggingface": "hf-eval-results",
 }
-"""Formats that are not exporters: where to find them."""
+"""Other words that users try as formats, and where to find them."""
 
 
 def _formats() -> str:
@@ -185,7 +185,7 @@ def _write_format(args: argparse.Namespace) -> int:
 
 
 def _write_table(args: argparse.Namespace) -> int:
-    """One flat table of all runs; 1 when lines had to be left out."""
+    """One flat table of all runs; 1 if lines were left out."""
     from pytest_bfcl.cli import tell_left_out
     from pytest_bfcl.extensions.boards.flat_table import Source, write_table
 
@@ -212,7 +212,7 @@ def _write_table(args: argparse.Namespace) -> int:
 
 
 class _Source:
-    """One thing to export."""
+    """One source to export."""
 
     def __init__(self, path: Path, data: str | None, names: Names = "auto", decoder: str | None = None) -> None:
         from pytest_bfcl.scoring.measurements import is_score_folder
@@ -250,7 +250,7 @@ class _Source:
         return (line for line in found if not transforms or not is_transformed(str(line.get("id")), transforms))
 
     def _official_entries(self) -> DataSet | None:
-        """The data that proves the spelling of names, for folders in the official layout only."""
+        """The data that shows the spelling of names, for folders in the official layout only."""
         if _is_run(self.path) or not self.path.is_dir():
             return None
         try:
@@ -269,7 +269,7 @@ class _Source:
 
     @property
     def dataset(self) -> DataSet | None:
-        """The data whose questions belong to these answers; ``None`` when it is not found."""
+        """The data with these answers' entries; ``None`` if it is not found."""
         if not self._opened:
             self._opened = True
             self._dataset = self._open()
@@ -310,11 +310,11 @@ class _Source:
         standings.add(_renamed(self.lines(), names), state=self._state())
 
     def _state(self) -> str:
-        """How the run ended; answers from elsewhere say nothing of that."""
+        """How the run ended; other sources have no end."""
         return _opened(self.path).fingerprint.state if _is_run(self.path) else "finished"
 
     def part(self) -> str:
-        """What keeps a run's CSV files from being the leaderboard's, in words; empty where nothing does."""
+        """Why a run's CSV files are no leaderboard scores, in words; else empty."""
         if not _is_run(self.path):
             return ""
         found = published_comparability(_opened(self.path).fingerprint)
@@ -348,7 +348,7 @@ def _renamed(lines: Iterable[Line], names: Mapping[str, str]) -> Iterator[Line]:
 
 
 def _names(texts: list[str], models: list[str]) -> dict[str, str]:
-    """Model → registered name; `UsageError` for a name that could mean several models, or none."""
+    """Model → registered name. Raises `UsageError` for a name that could mean several models, or none."""
     from pytest_bfcl.runs.snapshots import folder_name
 
     known = list(dict.fromkeys(models))
@@ -385,7 +385,7 @@ def _infos(args: argparse.Namespace, sources: list[_Source], names: Mapping[str,
 
 
 def judged_lines(lines: Iterable[Line], dataset: Any, unjudged: list[str]) -> Iterator[Line]:
-    """Lines with an outcome as they are, all others with the verdict of the official rules.
+    """Lines with an outcome unchanged, all others with the verdict of the official rules.
 
     ``dataset`` is called when the first line needs it. Lines that cannot be judged are left out and listed in
     ``unjudged``; write stages are never judged.

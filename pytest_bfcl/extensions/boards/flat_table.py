@@ -1,7 +1,7 @@
 """Runs as one flat table, a row for every entry and request, as Parquet or CSV (docs/contracts.md, "Tables").
 
-Data frames and databases read it as it is; ``results.jsonl`` is nested. Rows stream: a run of any size takes little
-memory.
+Data frames and databases read it directly, unlike the nested ``results.jsonl``. Rows stream, so a run of any size needs
+little memory.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ Kind = Literal["text", "int", "float"]
 BATCH = 2_000
 """Rows of one row group."""
 LONGEST_CELL = 32_000
-"""Characters of a CSV cell: spreadsheets take no more. Parquet has the whole text."""
+"""Most characters of a CSV cell, the limit of spreadsheets. Parquet has the whole text."""
 LARGEST = 2**53
 
 
 class Column(NamedTuple):
-    """A column and what is in it."""
+    """A column and its content."""
 
     name: str
     kind: Kind
@@ -95,7 +95,7 @@ _STEP_FIELDS = {
 
 
 class Source(NamedTuple):
-    """A run's lines, what it is called, and what it measured, where that is known."""
+    """A run's lines, its name, and what it measured, if known."""
 
     label: str
     lines: Iterable[Fields]
@@ -159,7 +159,7 @@ def _text(value: object) -> str | None:
 
 
 def _number(value: object) -> float | None:
-    """A number that any program takes; nothing for others (a line may hold what it holds)."""
+    """A number for any program; none for other values."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < LARGEST:
         return None
     return float(value) if math.isfinite(value) else None
@@ -201,7 +201,7 @@ def write_table(path: Path, sources: Iterable[Source]) -> int:
 
 
 def _write_csv(path: Path, rows: Iterable[Row]) -> int:
-    """Texts as cells that no spreadsheet takes for a formula, on one line each, at most `LONGEST_CELL` characters."""
+    """Texts as cells that no spreadsheet reads as a formula, on one line each, at most `LONGEST_CELL` characters."""
     count = 0
     with path.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")

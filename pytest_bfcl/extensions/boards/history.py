@@ -1,9 +1,7 @@
-"""How a model's scores went over dated runs: a line for each category and group, with intervals and version labels.
+"""A model's scores over dated runs: a line for each category and group, with intervals and version labels.
 
-Lines lead from run to run as long as both measured the same thing (`DatedRun.test`).
-
-As charts (geometry for ``history.html.jinja``, in plain numbers): one small chart a line. Runs stand side by side in
-the order of their dates, equally far apart, since nightly jobs have gaps and what matters is the order.
+A line joins consecutive runs of the same test (`DatedRun.test`). Charts (geometry for ``history.html.jinja``, in plain
+numbers) show one line each. Runs have equal distances in the order of their dates, because nightly jobs have gaps.
 """
 
 from __future__ import annotations
@@ -24,8 +22,8 @@ OVERALL = "overall"
 class Point:
     """One run on one line: when it began (ISO 8601), its label, a fraction and its 95 % interval.
 
-    ``place`` counts the runs of the history; ``joined`` says that the run just before has the score, too, and measured
-    the same thing.
+    ``place`` is the run's number in the history; ``joined``: the run before has the score, too, and measured the same
+    test.
     """
 
     date: str
@@ -40,7 +38,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class HistoryLine:
-    """One category, group or the overall value over the runs, in the order of their dates."""
+    """One category, group or the overall score over the runs, in the order of their dates."""
 
     name: str
     kind: str
@@ -48,13 +46,13 @@ class HistoryLine:
 
     @property
     def change(self) -> float:
-        """The last value minus the first that a line leads from: values of other tests are no change."""
+        """The last value minus the first of the same test."""
         begin = next(n for n in reversed(range(len(self.points))) if n == 0 or not self.points[n].joined)
         return self.points[-1].value - self.points[begin].value
 
     @property
     def outside(self) -> bool:
-        """Whether the last value lies outside the interval of the one before it, on the same test."""
+        """Whether the last value is outside the interval of the one before it, on the same test."""
         if len(self.points) < 2 or not self.points[-1].joined:
             return False
         interval = self.points[-2].interval
@@ -65,7 +63,7 @@ class HistoryLine:
 class DatedRun:
     """One run of a model: when, under which label, by which version, and its part of ``summary.json``.
 
-    ``test`` numbers what was measured: runs of one number measured the same thing.
+    ``test``: runs with an equal number measured the same test.
     """
 
     date: str
@@ -76,7 +74,7 @@ class DatedRun:
 
 
 def history(runs: Iterable[DatedRun]) -> list[HistoryLine]:
-    """The lines of one model's runs: overall, groups, categories; what a run did not ask leaves a gap."""
+    """The lines of one model's runs: overall, groups, categories; a missing score is a gap."""
     ordered = sorted(runs, key=lambda run: (run.date, run.label))
     lines: dict[tuple[str, str], list[Point]] = {}
     for place, run in enumerate(ordered):
@@ -113,7 +111,7 @@ LEFT, RIGHT, TOP, BOTTOM = 34.0, 8.0, 8.0, 18.0
 
 @dataclass(frozen=True, slots=True)
 class Dot:
-    """One run on a chart, and what is known of it."""
+    """One run on a chart, with its facts."""
 
     x: float
     y: float

@@ -1,8 +1,8 @@
 """Many runs in one page of tables, and the six leaderboard files.
 
-Runs of different data or rules are not ranked together, and models only where their score is over the same categories:
-each set of categories has its own table. What claims no score (stopped, too many errors, nothing of the overall)
-stands unranked, with what is missing. The reference's arithmetic (missing is zero) is there on request.
+Runs of different data or rules are not ranked together. Models are ranked if their scores cover the same categories:
+each set of categories has its own table. Models without a claimed score (stopped, too many errors, no part of the
+overall) are listed unranked with the reason. The reference's arithmetic (missing is zero) is available on request.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """Models with a score over the same categories, best first; ``basis`` says in words what the score is."""
+    """Models with a score over the same categories, best first; ``basis`` describes the score in words."""
 
     title: str
     basis: str
@@ -90,10 +90,9 @@ def write_leaderboard(
 ) -> list[Path]:
     """Write ``index.html`` and the six CSV files into ``out``; returns the paths, the page first.
 
-    ``board`` is a published table to show with it. ``tell`` takes the ranking in words, line by line. ``official`` uses
-    the reference's arithmetic: errors are answers, categories not run count as zero. Raises `UsageError` when there are
-    no runs, or they measured different things; `IncompleteError` when lines of their results are damaged or gone and
-    not ``allow_missing``.
+    ``board`` is a published table to show with it. ``tell`` receives the ranking in words, line by line. ``official``
+    uses the reference's arithmetic: errors are answers, missing categories count as zero. Raises `UsageError` without
+    runs, or for runs of different tests; `IncompleteError` for damaged or missing lines unless ``allow_missing``.
     """
     opened = [run if isinstance(run, RunDirectory) else RunDirectory.open(run) for run in runs]
     if not opened:
@@ -127,7 +126,7 @@ def write_leaderboard(
 
 
 def _linked(board: Board, found: Sequence[Contestant], out: Path) -> Board:
-    """The board with links to the runs' own reports, as they lie seen from ``out``."""
+    """The board with links to the runs' own reports, relative to ``out``."""
     reports = {each.info.name: each.run / "index.html" for each in found}
     linked = []
     for place in board.places:
@@ -151,9 +150,9 @@ def beside_board(board: PublishedBoard, found: Sequence[Contestant], runs: Seque
 
 
 def comparable_notes(runs: Sequence[RunDirectory], *, shared: bool = False) -> list[str]:
-    """What a reader of the ranking must know. Raises `UsageError` where runs cannot be ranked.
+    """Notes for readers of the ranking. Raises `UsageError` if runs cannot be ranked.
 
-    ``shared``: runs of other entries are accepted, and ranked over those that all have.
+    ``shared``: runs of other entries are ranked over their common entries.
     """
     first, notes = runs[0], []
     for run in runs[1:]:
@@ -170,7 +169,7 @@ def comparable_notes(runs: Sequence[RunDirectory], *, shared: bool = False) -> l
 
 
 def _shared_ids(runs: Sequence[RunDirectory]) -> frozenset[str]:
-    """Entries that every model of every run has a verdict on. Raises `UsageError` where there are none."""
+    """Entries with a verdict of every model of every run. Raises `UsageError` without any."""
     judged: dict[tuple[Path, str], set[str]] = {}
     for run in runs:
         for record in run.records():
@@ -186,7 +185,7 @@ NEEDED = tuple(dict.fromkeys(aggregate.categories_in(aggregate.OVERALL)))
 
 
 def boards(found: Sequence[Contestant], *, official: bool = False) -> list[Board]:
-    """A table for each set of categories, the largest first, then what is not ranked."""
+    """A table for each set of categories, the largest first, then the unranked models."""
     if official:
         places, basis = rank(found, official=True)
         return [Board("Ranking", basis, tuple(places))]
@@ -215,7 +214,8 @@ def boards(found: Sequence[Contestant], *, official: bool = False) -> list[Board
 
 
 def _trusted(board: Board, group: Sequence[Contestant], had: Sequence[str]) -> Board:
-    """The board with the intervals of ranks, what decides between neighbours, and reversals between rule sets."""
+    """The board with the intervals of ranks, the deciding entries between neighbours, and reversals between rule
+    sets."""
     if len(group) < 2:
         return board
     by_name = {each.info.name: each for each in group}
@@ -243,11 +243,11 @@ def _score_of(verdicts: Verdicts, weigh: Callable[[Mapping[str, int]], Mapping[s
 
 
 DECIDING = 8
-"""Entries named of those that decide between two neighbours."""
+"""Deciding entries that are named between two neighbours."""
 
 
 def ranking_lines(board: Board) -> Iterable[str]:
-    """The ranking in words: ranks with their intervals, ties, what decides, reversals."""
+    """The ranking in words: ranks with their intervals, ties, deciding entries, reversals."""
     if board.ranking is None:
         return
     for place in board.places:
@@ -280,7 +280,7 @@ def reversal_line(found: Reversals) -> str:
 
 
 def _why_unranked(each: Contestant, had: Sequence[str]) -> str:
-    """Why a model's score is not claimed; empty when it is."""
+    """Why a model's score is not claimed; else empty."""
     if not had:
         ran = ", ".join(each.headline) or "nothing"
         return f"none of the overall's categories was run (it has {ran})"
@@ -290,7 +290,7 @@ def _why_unranked(each: Contestant, had: Sequence[str]) -> str:
 
 
 def rank(found: Sequence[Contestant], *, official: bool = False) -> tuple[list[Place], str]:
-    """The board, best first, and in words what the score is."""
+    """The board, best first, and a description of the score."""
     needed = NEEDED
     shared = [name for name in needed if found and all(name in each.headline for each in found)]
     if official:
@@ -386,7 +386,7 @@ def board_values(
     *,
     official: bool = False,
 ) -> Parsed:
-    """What `TEMPLATE` makes the page of; ``first`` is one of the runs, which all measured the same."""
+    """The values of the page's `TEMPLATE`; ``first`` is any of the runs, which all measured the same test."""
     from pytest_bfcl.reporting import overview
 
     fingerprint = first.fingerprint.to_dict()
@@ -438,7 +438,7 @@ def _plots(places: Sequence[Place]) -> Iterable[tuple[Scatter | None, list[str]]
 
 
 def _absent(places: Sequence[Place], wheel: Sequence[Contestant]) -> Iterable[str]:
-    """Which models which chart leaves out."""
+    """Which models are missing in which chart."""
     for (_, title, _), (plot, names) in zip(PLOTS, _plots(places), strict=True):
         if plot is not None and names:
             yield f"{title}: without {', '.join(names)} (not measured, or no score)"

@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the board and say where it is."""
+    """Write the board and print its place."""
     from pytest_bfcl.cli import tell_left_out
     from pytest_bfcl.extensions.boards.leaderboard_page import write_leaderboard
     from pytest_bfcl.extensions.boards.published import read_board
@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _history(args: argparse.Namespace) -> int:
-    """The runs over time; those that cannot be read are named and left out."""
+    """The runs over time; unreadable ones are named and left out."""
     from pytest_bfcl.extensions.boards.dated_runs import print_histories, read_histories, write_histories
     from pytest_bfcl.runs.merge import find_runs
 

@@ -1,7 +1,7 @@
 """The six leaderboard files (scoring spec §6).
 
-``official=True`` writes them as the reference does, byte for byte: no quoting, categories not run counted as zero.
-Otherwise the columns are the same, but fields are quoted where needed and a value with a category missing is ``N/A``.
+``official=True`` writes them byte for byte like the reference: no quoting, missing categories count as zero. Otherwise
+the columns are equal, fields are quoted if needed, and a value with a missing category is ``N/A``.
 """
 
 from __future__ import annotations
@@ -28,18 +28,16 @@ from pytest_bfcl.scoring.model_info import ModelInfo
 from pytest_bfcl.scoring.tally import CONFIGURATIONS, FormatScores
 
 FORMULA_SIGNS = ("=", "+", "-", "@", "\t", "\uff1d", "\uff0b", "\uff0d", "\uff20")
-"""What spreadsheets take for the beginning of a formula, full-width forms included."""
+"""Characters that begin a formula in spreadsheets, full-width forms included."""
 NOT_AVAILABLE = "N/A"
 SERVER_USD_PER_HOUR = 23.92
-"""Hourly price of the eight-GPU server the reference assumes for models without a price."""
+"""Hourly price of the eight-GPU server that the reference assumes for models without a price."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelRow:
-    """One model's numbers. ``usage`` is ``None`` when nothing was evaluated in this run (scores read from files).
-
-    ``unclaimed`` says why no score is claimed for it: outside the reference's arithmetic it then has no rank and no
-    overall.
+    """One model's numbers. ``usage`` is ``None`` for scores read from files. ``unclaimed`` says why no score is
+    claimed; outside the reference's arithmetic it then has no rank and no overall score.
     """
 
     info: ModelInfo
@@ -52,7 +50,7 @@ class ModelRow:
 
     @property
     def title(self) -> str:
-        """The model's name, marked where it was trained on what it is scored by."""
+        """The model's name, marked if it was trained on the scored entries."""
         return (
             f"{self.info.name} [trained on {self.trained_on} of these entries]" if self.trained_on else self.info.name
         )
@@ -84,7 +82,8 @@ class Table:
         self.always_ranked = always_ranked
 
     def rows(self, models: Iterable[ModelRow]) -> list[list[str]]:
-        """Header and rows as texts; ties keep the order of ``models``. Only the reference ranks what has no score."""
+        """Header and rows as texts; ties keep the order of ``models``. Only the reference ranks models without a
+        score."""
         ranked = sorted(models, key=lambda row: _descending(self._sorted_by(row)))
         header = ["Rank", *(name for name, _ in self.columns)]
         rows = [header]
@@ -98,7 +97,7 @@ class Table:
 
 
 def as_text(cell: str) -> str:
-    """A cell somebody wrote, so that no spreadsheet reads it as a formula, nor a line break in it as a row."""
+    """A cell with a foreign text, which no spreadsheet reads as a formula, and whose line breaks are no rows."""
     line = " ".join(re.split(r"[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+", cell))
     return f"'{line}" if line.lstrip(" ").startswith(FORMULA_SIGNS) else line
 
@@ -125,7 +124,7 @@ def _delta(row: ModelRow) -> float | None:
 
 
 class _Values:
-    """Cells of formulas: ``full`` shows N/A when a category is missing, ``always`` is never N/A in official mode."""
+    """Cells of formulas: ``full`` is N/A if a category is missing, ``always`` is never N/A in official mode."""
 
     def __init__(self, official: bool) -> None:
         self.official = official
@@ -153,7 +152,7 @@ class _Values:
         return show
 
     def cost(self, row: ModelRow) -> str:
-        """By given prices; only the reference's own layout has a price that it assumes for a server."""
+        """By given prices; only the reference's own layout assumes a price for a server."""
         if row.usage is None:
             return NOT_AVAILABLE
         info = row.info
@@ -320,12 +319,12 @@ def rounded_percentile(value: float | None) -> float | None:
 
 
 def with_zeros(scores: Mapping[str, CategoryScore], sizes: Mapping[str, int] | None = None) -> dict[str, CategoryScore]:
-    """The reference's reading: a category without a score counts as 0 with its full size."""
+    """The reference's reading: a missing category counts as 0 with its full size."""
     sizes = sizes or {name: row.official_size for name, row in CATEGORIES.items()}
     return {name: scores.get(name) or CategoryScore(0.0, sizes[name]) for name in GROUPS["all_scoring"]}
 
 
 def official_value(term: Term, scores: Mapping[str, CategoryScore], sizes: Mapping[str, int] | None = None) -> float:
-    """The formula with the reference's arithmetic, categories not run counted as zero."""
+    """The formula with the reference's arithmetic; missing categories count as zero."""
     found = formulas.value(term, with_zeros(scores, sizes))
     return 0.0 if found is None else found

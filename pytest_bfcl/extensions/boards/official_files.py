@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class ResultFiles:
-    """Result lines by model and category, sorted and written at the end as the reference does."""
+    """Result lines by model and category, sorted and written at the end like the reference."""
 
     def __init__(self, root: Path, dataset: DataSet | None = None) -> None:
         self.root = root
@@ -53,13 +53,13 @@ class ResultFiles:
 
 
 def category_folder(category: str) -> Path:
-    """The group folder of a category; categories outside the layout get their own folder name."""
+    """The group folder of a category; categories outside the layout get a folder of their own name."""
     row = CATEGORIES.get(category)
     return Path(row.folder if row is not None and row.folder else category)
 
 
 def find_entry(dataset: DataSet | None, entry_id: str) -> Entry | None:
-    """The entry, when a data set was given and has it."""
+    """The entry, if a data set is given and has it."""
     if dataset is None:
         return None
     ref = dataset.find(entry_id)
@@ -67,7 +67,7 @@ def find_entry(dataset: DataSet | None, entry_id: str) -> Entry | None:
 
 
 def official_line(line: Fields, entry: Entry | None = None) -> Parsed:
-    """A replay or result line as the reference writes it, fields in its order (scoring spec §2)."""
+    """A replay or result line in the reference's form, with its order of fields (scoring spec §2)."""
     kept = line.get("official") or {}
     error = error_text(line)
     if error is not None:
@@ -118,7 +118,7 @@ def _any_reasoning(reasoning: object) -> bool:
 
 
 def inference_log(line: Fields, entry: Entry | None = None) -> list[Parsed]:
-    """A log of the conversation: per turn the user's messages and each step's reply and results."""
+    """A log of the conversation: the user's messages of each turn, and each step's reply and results."""
     log = []
     results = line.get("tool_results") or []
     for number, steps in enumerate(line.get("output") or []):
@@ -181,10 +181,10 @@ class _Pending:
 
 
 def official_valid(line: Fields) -> bool:
-    """Whether the reference counts a line as right; it does not look at how a reply ended (docs/fidelity.md, (d)).
+    """Whether the reference counts a line as right; it ignores how a reply ended (docs/fidelity.md, (d)).
 
-    An error is an answer without a call to it: right where no call was due, else wrong. So is, in lines of earlier
-    releases, a reply without content.
+    It reads an error as an answer without a call: right where no call was expected, else wrong. In lines of earlier
+    releases it reads a reply without content in the same way.
     """
     outcome = line.get("official_outcome") or line.get("outcome")
     reason = line.get("official_reason") if "official_outcome" in line else line.get("reason")
@@ -217,7 +217,7 @@ def score_header(category: str, verdicts: list[tuple[str | None, bool]]) -> Pars
 
 
 def failed_line(line: Fields, category: str, model: str, entry: Entry | None) -> Parsed:
-    """A failed entry as the reference lists it; texts of errors are ours."""
+    """A failed entry in the reference's form; texts of errors are ours."""
     row = CATEGORIES[category]
     head = {"id": line["id"], "model_name": model, "test_category": category, "valid": False}
     if row.checker in ("state", "answer"):
@@ -271,7 +271,7 @@ def _conversation_fields(line: Fields, entry: Entry | None) -> Parsed:
 
 
 def official_reason(line: Fields) -> str:
-    """The official reason; for our errors the one the reference gives to a failed generation."""
+    """The official reason; for our errors the reference's reason for a failed generation."""
     outcome = line.get("official_outcome") or line.get("outcome")
     if outcome == "error":
         checker = CATEGORIES[str(line["category"])].checker
@@ -319,9 +319,9 @@ def export_official(
     """Write a run (or any source of replay lines) as ``out/result`` and, where it has verdicts, ``out/score``.
 
     ``dataset`` supplies questions and answers for the lines of failed entries; ``names``: model → the name it is
-    registered under at the reference; ``lines`` replace those read from ``run``. Returns the files written. Repeats
-    beyond the first and skipped entries have no place in the layout and are left out; so are damaged memory snapshots,
-    which ``on_damaged`` receives.
+    registered under at the reference; ``lines`` replace those read from ``run``. Returns the files written. The layout
+    has no place for further repeats and skipped entries, which are left out. So are damaged memory snapshots, which
+    ``on_damaged`` receives.
     """
     names = names or {}
     results = ResultFiles(out / "result", dataset)
@@ -342,7 +342,7 @@ def export_official(
 
 
 def _copy_snapshots(run: Path, out: Path, folders: Mapping[str, Path], on_damaged: OnDamaged | None) -> list[Path]:
-    """Memory snapshots go where the reference keeps them."""
+    """Copy memory snapshots to the reference's place."""
     written = []
     for model, folder in folders.items():
         source = run / "snapshots" / folder_name(model)

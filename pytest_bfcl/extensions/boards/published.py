@@ -1,8 +1,7 @@
-"""Rows of a published ``data_overall.csv`` next to a run's own: not measured here, each with the distance to it.
+"""Rows of a published ``data_overall.csv`` next to a run's own: not measured here, with their distances.
 
-The file is the user's. It has one accuracy a column and no entries (scoring spec §6). So a row's own variance is that
-of independent entries times the run's design effect, and a distance is that of two separate sets. It is wider than it
-would be, were the same entries known of both.
+The file is the user's. It has one accuracy a column and no entries (scoring spec §6). So a row's variance is that of
+independent entries times the run's design effect, and a distance is unpaired, with a wider interval than a paired one.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.runs.summary_types import Summary
 
 MOST_LACKING = 0.02
-"""Share of a category's entries that may lack a verdict (`--bfcl-max-errors`): beyond it a column was not run whole."""
+"""Share of a category's entries that may lack a verdict (`--bfcl-max-errors`); above it a column is incomplete."""
 MOST_BYTES = 2_000_000
 MOST_ROWS = 2_000
 MOST_NAME = 120
@@ -85,7 +84,7 @@ class Row:
     columns: Mapping[str, float]
 
     def score(self, columns: Sequence[str]) -> tuple[float, Spread] | None:
-        """The overall's formula over these columns, and its variance; ``None`` where one has no number."""
+        """The overall formula over these columns, and its variance; ``None`` if one has no number."""
         if any(name not in self.columns for name in columns):
             return None
         accuracies = {part: self.columns[name] for name in columns for part in COLUMNS[name]}
@@ -98,7 +97,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class PublishedBoard:
-    """A published table; ``version`` and ``date`` as its name has them, else as its columns and the file do."""
+    """A published table; ``version`` and ``date`` from its name, else from its columns and the file."""
 
     path: Path
     version: str
@@ -108,12 +107,12 @@ class PublishedBoard:
 
     @property
     def description(self) -> str:
-        """What it is, for people."""
+        """Its description."""
         known = f"{self.version}, {self.date}, {self.sha256[:8]}"
         return f"{self.path.name} ({known}), {len(self.rows)} models, not measured here"
 
     def keep(self, run: Path) -> None:
-        """Copy the table to a run, with the time of the file; one that was kept before goes."""
+        """Copy the table to a run, with the time of the file; it replaces an earlier one."""
         folder = run / FOLDER
         if folder.is_dir():
             for kept_before in folder.glob("*.csv"):
@@ -123,11 +122,11 @@ class PublishedBoard:
 
     @property
     def data_version(self) -> str:
-        """The release of the data, where the name has it; a version of the leaderboard says nothing of it."""
+        """The data's release from the name; a version of the leaderboard does not show it."""
         return self.version if re.fullmatch(_RELEASE, self.version) else ""
 
     def beside(self, runs: Iterable[tuple[Fingerprint, Counts]]) -> Shown:
-        """The models of runs next to the table, each run by its own fingerprint; none of a run that it refuses."""
+        """The models of runs next to the table, each run by its own fingerprint; refused runs have none."""
         placed: list[Comparison] = []
         marks: list[str] = []
         refused = False
@@ -141,7 +140,7 @@ class PublishedBoard:
         return Shown(self, tuple(placed), tuple(marks), refused)
 
     def tell(self, summary: Summary, lines: Iterable[ResultLine]) -> None:
-        """Say of each model of a run where it would stand (`pytest_bfcl.session.closing.Board`)."""
+        """Add each model's place to the summary (`pytest_bfcl.session.closing.Board`)."""
         run, counts = Fingerprint.from_dict(dict(summary["fingerprint"])), counts_of(lines)
         for name in counts.keys() & summary["models"].keys():
             shown = self.beside([(run, {name: counts[name]})])
@@ -150,7 +149,7 @@ class PublishedBoard:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A table with the models next to it; ``marks``: what sets a run apart from it, or keeps it out, a line each."""
+    """A table with the models next to it; ``marks``: differences of runs from it, or reasons against, a line each."""
 
     board: PublishedBoard
     comparisons: tuple[Comparison, ...]
@@ -158,14 +157,14 @@ class Shown:
     refused: bool
 
     def lines(self) -> Iterator[str]:
-        """In words: where each model would stand, then the marks."""
+        """In words: each model's place, then the marks."""
         yield from (f"{each.model} {each.sentence}" for each in self.comparisons)
         if not self.comparisons and not self.refused:
             yield f"not shown beside {self.board.description}: no column was run whole"
         yield from (f"published leaderboard: {mark}" for mark in self.marks)
 
     def checked(self) -> Shown:
-        """Itself. Raises `UsageError` where it refuses a run."""
+        """Itself. Raises `UsageError` if it refuses a run."""
         if not self.refused:
             return self
         told = "\n".join(f"  {mark}" for mark in self.marks)
@@ -177,7 +176,7 @@ ADVICE = "run whole categories of --bfcl-data official by the official settings,
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """A published row next to one model: its score over the model's columns, the model's minus it, with interval."""
+    """A published row compared with one model: its score over the model's columns, and the difference with interval."""
 
     row: Row
     score: float
@@ -209,7 +208,7 @@ class Comparison:
 
     @property
     def sentence(self) -> str:
-        """In a sentence: between which rows the model would stand, and how many are within the noise."""
+        """In a sentence: the neighbouring rows, and how many are within the noise."""
         above = [each for each in self.rows if each.score > self.score]
         below = [each for each in self.rows if each.score <= self.score]
         near = [
@@ -228,7 +227,7 @@ def _row_text(each: Beside) -> str:
 
 
 def read_board(path: Path) -> PublishedBoard:
-    """A published table. Raises `UsageError` for what is none."""
+    """A published table. Raises `UsageError` for any other file."""
     try:
         if path.stat().st_size > MOST_BYTES:
             raise UsageError(f"{path} is larger than {MOST_BYTES:,} bytes: a published data_overall.csv is not")
@@ -252,20 +251,20 @@ def read_board(path: Path) -> PublishedBoard:
 
 
 def named(path: Path, run: Fingerprint) -> PublishedBoard:
-    """The table for a run that is about to begin. Raises `UsageError` where it refuses what the run will measure."""
+    """The table for a run that is about to start. Raises `UsageError` if it refuses the run."""
     board = read_board(path)
     board.beside([(run, {each.model: {} for each in run.models})]).checked()
     return board
 
 
 def kept(run: Path) -> PublishedBoard | None:
-    """The table that a run keeps next to its results. Raises `UsageError` where it is damaged."""
+    """The table stored with a run. Raises `UsageError` if it is damaged."""
     found = sorted((run / FOLDER).glob("*.csv"))
     return read_board(found[0]) if found else None
 
 
 def compared(board: PublishedBoard, model: str, tallies: Mapping[str, Tally]) -> Comparison | None:
-    """A model's official counts by category next to the table; ``None`` where no column was run whole."""
+    """A model's official counts by category for the table; ``None`` if no column is complete."""
     had = {name for name in NEEDED & tallies.keys() if _is_whole(name, tallies[name])}
     columns = tuple(name for name, parts in COLUMNS.items() if had.issuperset(parts))
     scores = {
@@ -302,7 +301,7 @@ def counts_of(records: Iterable[Fields]) -> Counts:
 def _beside(
     board: PublishedBoard, columns: Sequence[str], score: float, spread: Spread, design: float
 ) -> Iterator[Beside]:
-    """``design``: how much larger the run's own variance is than that of independent entries; a row's is, too."""
+    """``design``: the factor of the run's own variance over that of independent entries; also used for rows."""
     for row in board.rows:
         found = row.score(columns)
         if found is None:

@@ -30,7 +30,7 @@ MOST_MODELS = 6
 
 
 class Line(NamedTuple):
-    """A published row, or a measured model among them (``row`` ``None``); ``distances`` as many as there are models."""
+    """A published row, or a measured model (``row`` ``None``); ``distances``: one for each model."""
 
     name: str
     score: float
@@ -48,7 +48,7 @@ class Table(NamedTuple):
 
 
 def published_values(shown: Shown) -> Parsed:
-    """``description``, ``marks`` and ``tables``: one for each set of columns that models were run on."""
+    """``description``, ``marks`` and ``tables``: one for each set of the models' columns."""
     groups: dict[tuple[str, ...], list[Comparison]] = {}
     for each in sorted(shown.comparisons, key=lambda each: -each.score):
         groups.setdefault(each.columns, []).append(each)
@@ -71,7 +71,7 @@ def _table(group: Sequence[Comparison]) -> Table:
 
 
 def published(run: RunDirectory, lines: Sequence[Fields]) -> Section | None:
-    """The section of a run that keeps a table. Raises `UsageError` where it is damaged."""
+    """The section of a run with a table. Raises `UsageError` if it is damaged."""
     board = kept(run.path)
     return None if board is None else section_of(board, run)
 

@@ -1,10 +1,10 @@
-"""How far a ranking is to be trusted: intervals of ranks, ties, what decides between neighbours, reversals.
+"""How certain a ranking is: intervals of ranks, ties, deciding entries between neighbours, reversals.
 
 Every pair of models is compared entry by entry with the clusters and degrees of freedom of `paired_spread`. A model's
-rank is certain up to the models that are not separated from it. Its interval runs from one more than those clearly
-better to those not clearly worse (M. Mogstad, J. P. Romano, A. Shaikh, D. Wilhelm, Inference for Ranks, Review of
-Economic Studies 91, 2024), with Holm's correction for the comparisons of one model, so that it holds the true rank in
-95 % of cases.
+rank is certain except for models that are not separated from it. Its interval goes from one more than the clearly
+better ones to the number of not clearly worse ones (M. Mogstad, J. P. Romano, A. Shaikh, D. Wilhelm, Inference for
+Ranks, Review of Economic Studies 91, 2024), with Holm's correction for the comparisons of one model, so that it
+contains the true rank in 95 % of cases.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ Weigh = Callable[[Mapping[str, int]], Mapping[str, float]]
 
 SIGNIFICANT = 0.05
 MOST = 40
-"""Models whose pairs are all compared; with more, only neighbours are."""
+"""Most models for which all pairs are compared; with more, only neighbours are."""
 _VERDICTS = ("passed", "failed")
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two models over the entries both were judged on; the difference is the first's score minus the second's.
+    """Two models over their common judged entries; the difference is the first's score minus the second's.
 
-    ``only_first`` and ``only_second``: entries that one passes and the other does not, those that weigh most first.
+    ``only_first`` and ``only_second``: entries that only one passes, largest weight first.
     """
 
     first: str
@@ -51,7 +51,7 @@ class Pair:
 class Ranking:
     """Models in the order of their scores, the rank interval of each, and neighbours compared.
 
-    ``ranks`` is empty where there are more than `MOST` models.
+    ``ranks`` is empty for more than `MOST` models.
     """
 
     order: tuple[str, ...]
@@ -61,7 +61,7 @@ class Ranking:
 
 @dataclass(frozen=True, slots=True)
 class Reversals:
-    """Pairs of models whose order under one rule set is not that under the next; ``pairs`` were looked at."""
+    """Pairs of models in another order under the next rule set; ``pairs``: the number compared."""
 
     before: str
     after: str
@@ -70,7 +70,7 @@ class Reversals:
 
 
 def ranking(models: Mapping[str, Verdicts], order: Sequence[str], weigh: Weigh) -> Ranking:
-    """The ranking of ``order`` (best first) with what is certain of it; ``weigh`` gives the score's weights."""
+    """The ranking of ``order`` (best first) with its certainty; ``weigh`` gives the score's weights."""
     wanted = list(combinations(order, 2)) if len(order) <= MOST else list(pairwise(order))
     pairs = {(a, b): compared(a, models[a], b, models[b], weigh) for a, b in wanted}
     ranks = {name: _rank_interval(name, order, pairs) for name in order} if len(order) <= MOST else {}
@@ -119,7 +119,7 @@ def _rank_interval(name: str, order: Sequence[str], pairs: Mapping[tuple[str, st
 
 
 def reversals(scores: Mapping[str, Mapping[str, float]]) -> list[Reversals]:
-    """Rule set → model → score: the pairs whose order changes from each rule set to the next; equal scores do not."""
+    """Rule set → model → score: the pairs whose order changes from each rule set to the next; ties do not count."""
     found = []
     for (before, old), (after, new) in pairwise(scores.items()):
         shared = sorted(old.keys() & new.keys(), key=lambda name: (-old[name], name))

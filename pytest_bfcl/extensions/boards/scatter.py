@@ -12,7 +12,7 @@ from pytest_bfcl.reporting.rendering import percent
 
 @dataclass(frozen=True, slots=True)
 class Dot:
-    """One model in a scatter plot: place, whisker ends, where its name stands."""
+    """One model in a scatter plot: position, whisker ends, position of its name."""
 
     x: float
     y: float
@@ -27,7 +27,7 @@ class Dot:
 
 @dataclass(frozen=True, slots=True)
 class Scatter:
-    """Score against a cost: dots, and ticks as (place, text)."""
+    """Score by cost: dots, and ticks as (position, text)."""
 
     title: str
     x_label: str
@@ -83,7 +83,7 @@ def scatter(
 
 
 def _apart(dots: list[Dot]) -> list[Dot]:
-    """Labels moved down until none lies on another."""
+    """Labels moved down until none covers another."""
     placed: list[Dot] = []
     for dot in sorted(dots, key=lambda each: each.y):
         y = dot.label_y

@@ -1,4 +1,4 @@
-"""Stored runs as a verification takes them: the conducts of one model, and what must not be compared.
+"""Stored runs for a verification: the conducts of one model, and refused comparisons.
 
 `ServedGate` is the gate ``--bfcl-verify``: whether every model of a run is served as in the references.
 """
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from pytest_bfcl.runs.summary_types import Summary
 
 Find = Callable[[str], "Entry | None"]
-"""The entry of an id, ``None`` where the data is not found."""
+"""The entry of an id, ``None`` if the data is not found."""
 
 
 def nowhere(entry_id: str) -> None:
-    """No data available: the calls of lines that do not give their form are not looked at."""
+    """No data available: calls of lines without a stored form are not checked."""
     return
 
 
@@ -47,14 +47,14 @@ class ServedRun:
 
     @property
     def label(self) -> str:
-        """The run as it was named."""
+        """The run as named."""
         return self.measurement.label
 
 
 def conducts_of(records: Iterable[ResultLine], find: Find = nowhere) -> Iterator[Conduct]:
     """The conducts of lines with a request; the write stages of memory entries are left out.
 
-    ``find`` is asked for the tools of lines that do not give the form of their calls.
+    ``find`` gives the tools for lines without a stored form of calls.
     """
     from pytest_bfcl.checkers.json_calls import call_form, native_calls
 
@@ -79,7 +79,7 @@ class _Every:
 def open_served(text: str, find_in: Callable[[Measurement], Find]) -> ServedRun:
     """One model of ``PATH`` or ``PATH#MODEL``: a run directory or a file of result lines.
 
-    ``find_in`` says where the entries of a measurement are. Raises `UsageError` for several models, or none.
+    ``find_in`` finds the entries of a measurement. Raises `UsageError` for several models, or none.
     """
     measurement = open_measurement(text)
     models = list(measurement.models())
@@ -93,7 +93,7 @@ def open_served(text: str, find_in: Callable[[Measurement], Find]) -> ServedRun:
 
 
 def verify_runs(served: ServedRun, references: Sequence[ServedRun], margin: float = MARGIN) -> Verification:
-    """`verify` of opened runs. Raises `UsageError` where they must not be compared: other data, or the run itself."""
+    """`verify` of opened runs. Raises `UsageError` for runs that are not comparable: other data, or the run itself."""
     notes: list[str] = []
     for reference in references:
         if _is_itself(served, reference):
@@ -151,7 +151,7 @@ class ServedGate:
         return found
 
     def unreachable(self, ids: Collection[str]) -> str | None:
-        """Why a server that does all the same could not be called so over these entries."""
+        """Why these entries cannot show that an equal server is equal."""
         runs = [{name: done for name, done in each.run.items() if name in ids} for each in self.references]
         if not any(runs):
             return f"{self.references[0].label} has answers to none of the {len(ids):,} selected entries"

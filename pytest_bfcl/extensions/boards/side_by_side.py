@@ -1,7 +1,7 @@
-"""One entry, several answers, side by side: request, expected, what each called, the resulting state.
+"""One entry with several answers side by side: request, expected calls, each answer's calls, the resulting state.
 
-Turn by turn. Turns of a multi-turn entry are played again on fresh simulators, so that also those after the deciding
-one tell what is wrong; nothing else is carried out. Pages lay it out with ``side_by_side.html.jinja``.
+Turns of a multi-turn entry are replayed on new simulators, so that those after the deciding one also show their
+problems; nothing else is executed. The template is ``side_by_side.html.jinja``.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ MAX_REQUEST = 2_000
 MAX_TURNS = 40
 MAX_CALLS = 30
 MAX_STATE = 20
-"""What a page shows of a turn; the entry's own page has the rest."""
+"""The part of a turn on a page; the entry's own page has the rest."""
 
 
 class Answer(NamedTuple):
-    """One answer to an entry: its result line, what the reader calls it, its page and how often it was right."""
+    """One answer to an entry: its result line, its label, its page and how often it was right."""
 
     label: str
     record: Fields
@@ -43,7 +43,7 @@ class Answer(NamedTuple):
 
 
 class Head(NamedTuple):
-    """An answer as a whole: outcome, and why in words."""
+    """An answer as a whole: its outcome and the reason in words."""
 
     label: str
     model: str
@@ -57,7 +57,7 @@ class Head(NamedTuple):
 
 
 class CallLine(NamedTuple):
-    """One call: what is wrong with it, its result where that helps; ``alone``: no other answer made it in this turn."""
+    """One call: its problem, its result if that helps; ``alone``: no other answer has it in this turn."""
 
     text: str
     mark: str
@@ -66,7 +66,7 @@ class CallLine(NamedTuple):
 
 
 class Part(NamedTuple):
-    """An answer in one turn. ``right`` is ``None`` where turns are not judged one by one."""
+    """An answer in one turn. ``right`` is ``None`` if turns are not judged separately."""
 
     label: str
     calls: tuple[CallLine, ...]
@@ -79,7 +79,7 @@ class Part(NamedTuple):
 
 
 class TurnRow(NamedTuple):
-    """One turn: the request, what was expected, each answer's part; ``differs`` when they called other things."""
+    """One turn: the request, the expected calls, each answer's part; ``differs`` if their calls differ."""
 
     number: int
     request: str
@@ -98,7 +98,7 @@ class SideBySide(NamedTuple):
 
 
 def side_by_side(entry: Entry | None, answers: Sequence[Answer]) -> SideBySide:
-    """The answers to one entry next to each other; without ``entry`` from what the result lines themselves tell."""
+    """The answers to one entry side by side; without ``entry`` from the result lines alone."""
     played = [_Played(entry, answer) for answer in answers]
     count = max((each.length for each in played), default=0)
     turns = tuple(_turn(entry, played, number) for number in range(min(count, MAX_TURNS)))
@@ -126,7 +126,7 @@ def _line(call: ShownCall, others: Sequence[Counter[str]]) -> CallLine:
 
 
 def _expected(entry: Entry | None, number: int, turns: int) -> tuple[str, ...]:
-    """What a turn expects; an answer in words, and single calls, belong to the last one."""
+    """The expected calls of a turn; an answer in words, and single calls, belong to the last one."""
     if entry is None:
         return ()
     if entry.row.checker == "state":
@@ -137,7 +137,7 @@ def _expected(entry: Entry | None, number: int, turns: int) -> tuple[str, ...]:
 
 
 class _Played:
-    """An answer with everything that is shown of it, worked out once."""
+    """An answer with everything that is shown, computed once."""
 
     def __init__(self, entry: Entry | None, answer: Answer) -> None:
         self.answer = answer
@@ -174,7 +174,7 @@ class _Played:
         return words[-1][:MAX_REQUEST] if words else ""
 
     def calls(self, number: int) -> list[ShownCall]:
-        """The calls of a turn, marked where the turn is wrong."""
+        """The calls of a turn, marked if the turn is wrong."""
         if self.replayed is not None and self.entry is not None and number < len(self.replayed.turns):
             wrong = self.replayed.wrong_in(number)
             if wrong is not None:
@@ -198,7 +198,7 @@ class _Played:
         return self.entry is not None and self.entry.row.checker == "state"
 
     def _judged(self, number: int) -> tuple[bool | None, str, str, tuple[StateRow, ...]]:
-        """Whether a turn is right, what is wrong in it, and what of the state differs in which system."""
+        """Whether a turn is right, its problem, and the differences of the state by system."""
         if self.replayed is None:
             broken = number < len(self.views) and self.views[number].broken
             return (False, "", self.why.owner, self.why.state) if broken else (None, "", "", ())
@@ -218,7 +218,7 @@ class _Played:
         return cut(clean(words[-1]), WIDTH) if words else ""
 
     def _facts(self) -> tuple[tuple[str, str], ...]:
-        """Of a single turn: the arguments that are wrong, and what else the verdict shows."""
+        """For a single turn: the wrong arguments, and further parts of the verdict."""
         marked = [(row.label, f"{row.called or '–'} ✗ {row.mark}") for row in self.why.rows if row.mark]
         return (*islice(marked, MAX_STATE), *islice(self.why.facts, MAX_STATE))
 
@@ -237,7 +237,7 @@ def _transcript(record: Fields) -> Transcript | None:
 
 
 def _replayed(entry: Entry | None, transcript: Transcript | None) -> StateRecord | None:
-    """A conversation played again; ``None`` where turns have no state, or the data cannot be used."""
+    """A replayed conversation; ``None`` if turns have no state, or the data cannot be used."""
     if entry is None or transcript is None or entry.row.checker != "state" or not transcript.turns:
         return None
     try:

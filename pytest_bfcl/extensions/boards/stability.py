@@ -1,4 +1,4 @@
-"""Many runs of one model: what always passes, what never does, what flips, and what difference chance makes."""
+"""Many runs of one model: entries that always pass, never pass, or flip, and differences by chance."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ STATES: tuple[State, ...] = ("always", "flaky", "never")
 VERDICTS = ("passed", "failed")
 FEWEST_RUNS = 2
 FOLDS = 40
-"""Times a smoke set is drawn again to see how far it is off on runs it has not seen."""
+"""How often a smoke set is drawn again to measure its error on unseen runs."""
 
 
 @dataclass(frozen=True, slots=True)
 class EntryRecord:
-    """One entry in all runs: passed or not, in the runs' order; only entries judged in every run."""
+    """One entry in all runs: passed or not, in the order of runs; only entries judged in every run."""
 
     id: str
     category: str
@@ -59,9 +59,9 @@ class CategoryStability:
 
 @dataclass(frozen=True, slots=True)
 class Stability:
-    """The runs compared: labels, every entry, every category, and how many entries some run did not judge.
+    """The compared runs: labels, every entry, every category, and entries that some run did not judge.
 
-    ``notes``: what the runs do not share, as `repeat_notes` shows it.
+    ``notes``: differences of the runs, from `repeat_notes`.
     """
 
     runs: tuple[str, ...]
@@ -93,7 +93,7 @@ class Stability:
 
 
 def stability(runs: Mapping[str, Mapping[Key, Judged]], notes: Iterable[str] = ()) -> Stability:
-    """What repeated runs of one model say; repeats of one run count as runs. Raises `UsageError` below two runs."""
+    """The stability of one model over repeated runs; repeats of one run count as runs."""
     tries: dict[str, Mapping[str, Judged]] = {}
     for label, verdicts in runs.items():
         repeats = sorted({repeat for _, repeat in verdicts})
@@ -115,7 +115,8 @@ def stability(runs: Mapping[str, Mapping[Key, Judged]], notes: Iterable[str] = (
 
 
 def repeat_notes(runs: Sequence[tuple[str, str, Fingerprint | None]]) -> list[str]:
-    """What has to be printed with runs (label, model, what it measured) of one model on one test.
+    """Notes to print with runs (label, model, fingerprint) of one model on one test. Raises `UsageError` for other
+    runs.
 
     Raises `UsageError` where they are not.
     """
@@ -164,8 +165,8 @@ def _category(name: str, entries: Sequence[EntryRecord]) -> CategoryStability:
 def flip_interval(category: str, flips: Tally) -> Interval:
     """The interval of a flip rate.
 
-    The pairs of runs share runs, so that what few clusters say of its variance is skewed. Where they say more than
-    independent questions would, they count as they are, with a quantile wider by G ⁄ (G − 1) (bounds by simulation).
+    The pairs of runs share runs, so the variance from few clusters is skewed. If it is larger than for independent
+    entries, it is used with a quantile wider by G ⁄ (G − 1) (bounds by simulation).
     """
     known = category_interval(category, flips)
     if known is None:
@@ -183,11 +184,11 @@ def flip_interval(category: str, flips: Tally) -> Interval:
 def noise_floor(passed: Sequence[Sequence[int]], sizes: Sequence[int]) -> float:
     """The difference of two of these runs' accuracies that chance alone exceeds in 5 % of pairs.
 
-    ``passed``: of each cluster, how many of its ``sizes`` entries passed in each run. A cluster goes up or down as a
-    whole, runs alike but for chance. The variance is that of its sums between runs, with one flip more, so that runs
-    without any disagreement have a floor too. The pair looked at is among the runs that tell the variance, so that its
-    difference over its standard error has not Student's distribution but the one bounded by √ν (Thompson's τ;
-    W. R. Thompson, Annals of Mathematical Statistics 6, 1935), ν being clusters, weighted by size, × (runs − 1).
+    ``passed``: of each cluster, how many of its ``sizes`` entries passed in each run. A cluster changes as a whole, and
+    runs differ by chance only. The variance is that of its sums between runs, with one more flip, so that runs without
+    disagreement also have a floor. The compared pair is among the runs that estimate the variance. So its difference
+    over its standard error does not have Student's distribution but the one bounded by √ν (Thompson's τ; W. R.
+    Thompson, Annals of Mathematical Statistics 6, 1935), ν being clusters, weighted by size, × (runs − 1).
     """
     entries, runs = sum(sizes), len(passed[0])
     squares = 0.0
@@ -204,9 +205,9 @@ def noise_floor(passed: Sequence[Sequence[int]], sizes: Sequence[int]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class SmokeSet:
-    """Entries whose weighted accuracy predicts the accuracy over all; ``error``: root mean square on runs held out.
+    """Entries whose weighted accuracy predicts the accuracy over all; ``error``: root mean square on held-out runs.
 
-    ``held_out`` is the number of predictions behind ``error``; 0 where there were too few runs to hold one out.
+    ``held_out`` is the number of predictions behind ``error``; 0 if there were too few runs.
     """
 
     ids: tuple[str, ...]
@@ -261,7 +262,7 @@ def _drawn(
 def _predicted(
     drawn: Iterable[tuple[_Stratum, list[EntryRecord]]], entries: Sequence[EntryRecord], runs: Sequence[int], held: int
 ) -> float:
-    """The accuracy of a run over all entries, from what it did on the drawn ones and what the others did on all."""
+    """The accuracy of a run over all entries, from its drawn ones and the others' results on all."""
     picked = [entry for _, members in drawn for entry in members]
     moved = [entry.passed[held] - sum(entry.passed[run] for run in runs) / len(runs) for entry in picked]
     before = sum(sum(entry.passed[run] for run in runs) / len(runs) for entry in entries) / len(entries)

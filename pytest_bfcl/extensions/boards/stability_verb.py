@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the table, write the files asked for."""
+    """Print the table and write the requested files."""
     from pytest_bfcl.extensions.boards.stability import repeat_notes, smoke_set, stability
 
     if args.smoke_out is not None and args.smoke is None:
@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 class _Run:
-    """One run of one model: its verdicts, and what it measured."""
+    """One run of one model: its verdicts, and its fingerprint."""
 
     def __init__(self, text: str, args: argparse.Namespace) -> None:
         from pytest_bfcl.rescoring import open_data
@@ -81,7 +81,7 @@ class _Run:
 
 
 def _never(found: Stability, runs: list[_Run], args: argparse.Namespace) -> str:
-    """The entries that never pass: ids, or the file of expected failures of these models on this data."""
+    """The entries that never pass: ids, or a file of expected failures of these models on this data."""
     ids = found.ids("never")
     if args.never is None or args.never.suffix != ".json":
         return "".join(f"{entry_id}\n" for entry_id in ids)
@@ -133,7 +133,7 @@ def row_cells(row: CategoryStability) -> tuple[str, ...]:
 
 
 def smoke_text(smoke: SmokeSet) -> str:
-    """What the chosen entries are worth."""
+    """The value of the selected entries."""
     return (
         f"smoke set of {len(smoke.ids)} entries: predicts the accuracy over all entries within "
         f"{100 * smoke.error:.1f} points (root mean square over {smoke.held_out} predictions of runs held out)"
@@ -141,7 +141,7 @@ def smoke_text(smoke: SmokeSet) -> str:
 
 
 def print_stability(found: Stability, smoke: SmokeSet | None = None) -> None:
-    """Table, what was left out, the smoke set's worth."""
+    """Table, left-out entries, the smoke set's error."""
     printer = Printer()
     printer.line(f"{len(found.runs)} runs: {', '.join(found.runs)}")
     for note in found.notes:
@@ -162,7 +162,7 @@ def stability_html(found: Stability, smoke: SmokeSet | None = None) -> str:
 def stability_values(
     found: Stability, smoke: SmokeSet | None = None, link: Callable[[str], str] | None = None
 ) -> Parsed:
-    """What `TEMPLATE` makes the page of; ``link`` gives the address of an entry's page."""
+    """The values of the page's `TEMPLATE`; ``link`` gives the address of an entry's page."""
     return {
         "found": found,
         "head": HEAD,

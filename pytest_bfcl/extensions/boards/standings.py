@@ -28,7 +28,7 @@ class _Category:
     errors: int = 0
     skipped: int = 0
     state: str = "finished"
-    """That of the run it comes from."""
+    """The state of its run."""
     usage: Usage = field(default_factory=Usage)
     formats: FormatScores = field(default_factory=FormatScores)
     file: ScoreFile | None = None
@@ -49,11 +49,11 @@ class _Category:
 class Standings:
     """Collects models from several runs.
 
-    A category measured again, in a later run, replaces the earlier one; official score files only fill what no run has,
-    without cost and latency (scoring spec §7). ``official`` counts errors the way the reference does (wrong, but right
-    where no call was due), takes the official verdicts and the first repeat; otherwise errors are left out and the
-    run's headline verdicts count. Write stages, skipped entries and retired categories never count. No score is claimed
-    (``ModelRow.unclaimed``) for what stopped early, skipped entries or ended in too many errors.
+    A category of a later run replaces the earlier one; official score files only add categories that no run has,
+    without cost and latency (scoring spec §7). ``official`` counts errors like the reference (wrong, but right where no
+    call was expected), with the official verdicts and the first repeat; otherwise errors are left out and the run's
+    headline verdicts count. Write stages, skipped entries and retired categories never count. No score is claimed
+    (``ModelRow.unclaimed``) for a run that stopped early, skipped entries or had too many errors.
     """
 
     def __init__(self, *, official: bool = False) -> None:
@@ -62,7 +62,7 @@ class Standings:
         self._models: dict[str, dict[str, _Category]] = {}
 
     def add(self, records: Iterable[ResultLine | ReplayLine], *, state: str = "finished") -> None:
-        """The records of one run; ``state`` is its own, where it has one."""
+        """The records of one run; ``state`` is its own, if it has one."""
         found: dict[str, dict[str, _Category]] = {}
         for record in records:
             category = str(record.get("category"))
@@ -111,7 +111,7 @@ class Standings:
 
 _OUTCOMES = ("passed", "failed", "error", "skipped")
 MAX_ERRORS_PCT = 2.0
-"""As ``--bfcl-max-errors``: beyond it no score is claimed."""
+"""Like ``--bfcl-max-errors``: above it no score is claimed."""
 
 
 def _row(info: ModelInfo, categories: Mapping[str, _Category]) -> ModelRow:
@@ -128,7 +128,7 @@ def _row(info: ModelInfo, categories: Mapping[str, _Category]) -> ModelRow:
 
 
 def _why_unclaimed(categories: Mapping[str, _Category]) -> str:
-    """Why no score is claimed for what was run; empty when it is."""
+    """Why no score is claimed; else empty."""
     if any(found.state != "finished" for found in categories.values()):
         return "the run did not come to its end"
     errors = sum(found.errors for found in categories.values())

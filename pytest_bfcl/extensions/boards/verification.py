@@ -1,9 +1,9 @@
-"""Does this server serve the model as another does? One run against reference runs of the same model, entry by entry.
+"""Does this server serve the model like another one? Compares one run with reference runs, entry by entry.
 
-Every measure is a yes or no of an entry, so that pairs of the same entry are compared: what both get wrong says nothing
-of the server. Each has two figures, and the verdict follows from them. One is an interval that holds for all measures
-together at 1 - `CHANCE` (a server differs where one excludes zero). The other is the largest loss that 95 % leave
-possible (a server is the same where each is below its margin).
+Every measure is a yes or no of an entry, and pairs of the same entry are compared, so that common failures do not
+count. Each measure has two figures, from which the verdict follows. One is an interval for all measures together at 1 -
+`CHANCE`: a server differs if one excludes zero. The other is the largest possible loss at 95 %: a server is the same if
+each is below its margin.
 """
 
 from __future__ import annotations
@@ -33,13 +33,12 @@ from pytest_bfcl.scoring.statistics import (
 CHANCE = 0.01
 """How often all measures together may call two equal servers different."""
 MARGIN = 0.03
-"""A loss of this number of entries (a fraction) has to be ruled out before a server counts as equal to the
-reference."""
+"""The loss (a fraction) that must be ruled out before a server counts as equal to the reference."""
 HARD_MARGIN = 0.005
-"""The same for `HARD` faults, which a server makes and not a model."""
+"""The same for `HARD` faults, which servers make and models do not."""
 HARD = frozenset(("unknown", "broken", "invalid", "lost"))
 ONE_SIDED = 0.05
-"""How often a server that loses the margin may be called the same."""
+"""How often a server with a loss of the margin may be called the same."""
 
 Verdict = Literal["same", "other", "unknown"]
 Worse = Literal["more", "less", "either"]
@@ -48,7 +47,7 @@ EXIT_CODES: Mapping[Verdict, int] = {"same": 0, "other": 1, "unknown": 3}
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """One yes or no of an entry; ``None`` where it is not known. ``worse``: which direction speaks against a server.
+    """One yes or no of an entry; ``None`` if unknown. ``worse``: the direction that is bad for a server.
 
     ``words`` complete "entries that …"
     """
@@ -82,14 +81,12 @@ MEASURES = (
 
 
 SILENT = frozenset(("completed", "STOP"))
-"""Words of Responses and Gemini that end a reply with calls and one without alike."""
+"""Words of Responses and Gemini for both replies with calls and without."""
 
 
 def _finish_measures(runs: Iterable[Run]) -> list[Measure]:
-    """A measure for each class of endings, where reference and served run report them.
-
-    Classes, not words: the same ending has another word over another API. Where one of the runs speaks an API that has
-    one word for both, whether a reply ended with calls is not compared.
+    """A measure for each class of endings that both runs report. Classes, because the same ending has another word in
+    another API. If one run's API has one word for replies with and without calls, these are not compared.
     """
     words = [{word for found in run.values() for each in found for word in each.finish} for run in runs]
     if not all(words):
@@ -115,7 +112,7 @@ def _ends_with(kind: str, kinds: Mapping[str, str]) -> Callable[[Conduct], bool 
 
 
 Run = Mapping[str, Sequence[Conduct]]
-"""Entry id → what was done, once for each repeat."""
+"""Entry id → conducts, one for each repeat."""
 
 
 def by_entry(conducts: Iterable[Conduct]) -> dict[str, list[Conduct]]:
@@ -128,11 +125,11 @@ def by_entry(conducts: Iterable[Conduct]) -> dict[str, list[Conduct]]:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One measure compared: shares of entries (fractions), their difference and what chance makes of it.
+    """One compared measure: shares of entries (fractions), their difference and its uncertainty.
 
     ``interval99`` holds for all rows together. ``floor``: a difference that two runs of the reference's own server
-    exceed once in twenty; no interval is narrower. ``error``: what the difference is to be taken with, to 95 % on one
-    side. ``margin``: the loss that has to be ruled out.
+    exceed once in twenty; no interval is narrower. ``error``: the one-sided 95 % error of the difference. ``margin``:
+    the loss to rule out.
     """
 
     measure: Measure
@@ -147,17 +144,17 @@ class Row:
 
     @property
     def loss(self) -> float:
-        """How much speaks against the served model; at most 0 where nothing does."""
+        """The loss of the served model; at most 0 without one."""
         return {"more": self.difference, "less": -self.difference, "either": abs(self.difference)}[self.measure.worse]
 
     @property
     def is_other(self) -> bool:
-        """Whether the interval excludes zero, and the difference speaks against the served model."""
+        """Whether the interval excludes zero, against the served model."""
         return self.loss > 0 and not self._holds_zero
 
     @property
     def is_better(self) -> bool:
-        """Whether the interval excludes zero, and the difference speaks for the served model."""
+        """Whether the interval excludes zero, in favour of the served model."""
         return self.loss < 0 and not self._holds_zero
 
     @property
@@ -166,7 +163,7 @@ class Row:
 
     @property
     def worst(self) -> float:
-        """The largest loss that is possible, to 95 %."""
+        """The largest possible loss, at 95 %."""
         return self.loss + self.error
 
     @property
@@ -176,12 +173,12 @@ class Row:
 
     @property
     def least(self) -> int:
-        """Entries from which the margin would be ruled out where nothing differs: then intervals shrink with them."""
+        """Entries with which the margin would be ruled out if nothing differs: then intervals shrink in proportion."""
         return math.floor((self.entries + 2) * self.error / self.margin) - 1  # two pairs are added: `PairTally`
 
     @property
     def needed(self) -> int:
-        """Entries from which the margin would be ruled out, or this loss found."""
+        """Entries with which the margin would be ruled out, or this loss found."""
         if self.loss < self.margin / 2:
             return math.ceil(self.entries * (self.error / (self.margin - max(self.loss, 0.0))) ** 2)
         half = (self.interval99[1] - self.interval99[0]) / 2
@@ -190,7 +187,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Trigger:
-    """Decisions to call against the reference's: precision, recall and F1 are ``None`` where nothing was divided."""
+    """Decisions to call compared with the reference's: precision, recall and F1 are ``None`` for a division by zero."""
 
     both: int = 0
     only_served: int = 0
@@ -199,12 +196,12 @@ class Trigger:
 
     @property
     def precision(self) -> float | None:
-        """Of the calls that were made, the share the reference made, too."""
+        """The share of its calls that the reference also has."""
         return _share(self.both, self.both + self.only_served)
 
     @property
     def recall(self) -> float | None:
-        """Of the calls the reference made, the share that was made."""
+        """The share of the reference's calls that it also has."""
         return _share(self.both, self.both + self.only_reference)
 
     @property
@@ -219,7 +216,7 @@ def _share(count: float, total: float) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One run by itself: counts, and the medians of seconds and output tokens of an entry."""
+    """One run alone: counts, and the medians of seconds and output tokens of an entry."""
 
     label: str
     tally: ConductTally
@@ -230,7 +227,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """A served run against reference runs. ``repeated``: the noise floor is measured on several reference runs."""
+    """A served run compared with reference runs. ``repeated``: several reference runs measure the noise floor."""
 
     served: Side
     reference: Side
@@ -243,7 +240,7 @@ class Verification:
 
     @property
     def others(self) -> list[Row]:
-        """What is served otherwise, the largest loss first."""
+        """The differing measures, the largest loss first."""
         return sorted((row for row in self.rows if row.is_other), key=lambda row: -row.loss)
 
     @property
@@ -255,7 +252,7 @@ class Verification:
 
     @property
     def more(self) -> int:
-        """Requests that are missing for a verdict, by what is known now."""
+        """Missing requests for a verdict, by present knowledge."""
         return max(1, max((row.needed for row in self.rows if not row.is_same), default=0) - self.entries)
 
     @property
@@ -275,7 +272,7 @@ class Verification:
 
     @property
     def noise(self) -> str:
-        """Where the noise floor is from."""
+        """The source of the noise floor."""
         if self.repeated > 1:
             return f"noise floor measured between {self.repeated} runs of the reference"
         return (
@@ -329,7 +326,7 @@ def verify(
     margin: float = MARGIN,
     notes: Sequence[str] = (),
 ) -> Verification:
-    """Hold one run against one or several runs of the reference. Raises `UsageError` without a shared entry."""
+    """Compare one run with one or several reference runs. Raises `UsageError` without a common entry."""
     shared = [entry_id for entry_id in served if any(entry_id in run for run in references)]
     if not shared:
         raise UsageError(f"{labels[0]} and {labels[1]} share no entry: nothing can be compared")
@@ -368,7 +365,7 @@ def _pairs(served: Run, references: Sequence[Run]) -> Iterable[tuple[Conduct, Co
 
 
 class _Counted(NamedTuple):
-    """One measure over all pairs: how often it is so of the reference and of the served run."""
+    """One measure over all pairs: how often it is true for the reference and for the served run."""
 
     measure: Measure
     tally: PairTally
@@ -377,7 +374,7 @@ class _Counted(NamedTuple):
 
 
 def _counted(measure: Measure, served: Run, references: Sequence[Run]) -> _Counted | None:
-    """``None`` where a measure is known of no pair, or is never so; that a hard fault never was is a finding."""
+    """``None`` if a measure is unknown for all pairs, or never true; a hard fault that never occurs is a result."""
     tally = PairTally()
     yes = [0, 0]
     for first, second in _pairs(served, references):
@@ -413,9 +410,8 @@ def _row(found: _Counted, references: Sequence[Run], tail: float, margin: float)
 
 
 def requests_needed(reference: Run, margin: float = MARGIN) -> int:
-    """Entries after which an equal server would be called the same, by what the reference did; an upper estimate.
-
-    Two answers to an entry are taken as independent, which they are not: fewer may do.
+    """Entries after which an equal server would be called the same, from the reference's results. An upper estimate,
+    because it treats two answers to an entry as independent.
     """
     used = _repeats(reference)
     quantile, most = student_point(math.inf, ONE_SIDED / 2), 0
@@ -430,7 +426,7 @@ def requests_needed(reference: Run, margin: float = MARGIN) -> int:
 
 
 def _floor(measure: Measure, references: Sequence[Run], spread: Spread) -> float:
-    """What two runs of one server differ by, from the reference's own runs where there are several."""
+    """The difference of two runs of one server, from several reference runs if given."""
     if len(references) < 2:
         return spread.half_width
     sums: dict[str, list[int]] = {}
@@ -448,7 +444,7 @@ def _floor(measure: Measure, references: Sequence[Run], spread: Spread) -> float
 
 
 def trigger_of(served: Run, references: Sequence[Run]) -> Trigger:
-    """Decisions to call of all pairs that were judged on both sides."""
+    """Decisions to call in all pairs that were judged on both sides."""
     count = [0, 0, 0, 0]
     for before, after in _pairs(served, references):
         if before.passed is not None and after.passed is not None:

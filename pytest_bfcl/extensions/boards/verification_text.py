@@ -1,4 +1,4 @@
-"""A verification and the table of providers for people: on a terminal and as a page."""
+"""A verification and the table of providers, on a terminal and as a page."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def row_cells(row: Row) -> tuple[str, ...]:
 
 
 def fact_lines(found: Verification) -> Iterator[str]:
-    """The other figures: calls, decisions to call, time and tokens, where the noise floor is from."""
+    """The other figures: calls, decisions to call, time and tokens, the source of the noise floor."""
     for side in (found.reference, found.served):
         medians = f"{_figure(side.latency_s, 's')}, {_figure(side.output_tokens, 'tokens out')}"
         yield f"{side.label}: {_calls(side)}; median {medians}"
@@ -90,7 +90,7 @@ def print_verification(found: Verification) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """One run of the table; ``found`` if there is a reference to compare with."""
+    """One run of the table; ``found`` if there is a reference."""
 
     side: Side
     found: Verification | None = None
@@ -134,7 +134,7 @@ class Provider:
 
 
 def table_rows(providers: Sequence[Provider]) -> list[tuple[str, ...]]:
-    """Lines of the table, the best provider first; equal ones share a rank."""
+    """Lines of the table, the best provider first; ties share a rank."""
     ordered = sorted(providers, key=lambda each: each.order)
     orders = [each.order for each in ordered]
     return [each.cells(1 + orders.index(each.order)) for each in ordered]

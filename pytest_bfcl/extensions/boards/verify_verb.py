@@ -50,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Ask where a model is named, print verdicts or the table, write the files asked for."""
+    """Run the named model, print verdicts or the table, write the requested files."""
     from pytest_bfcl.extensions.boards.served_runs import open_served
     from pytest_bfcl.extensions.boards.verification import EXIT_CODES
 
@@ -72,12 +72,12 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _models(args: argparse.Namespace) -> list[str]:
-    """The models to ask."""
+    """The models to run."""
     return list(getattr(args, "bfcl_model", None) or ())
 
 
 def _refuse(args: argparse.Namespace) -> None:
-    """Raise `UsageError` for what says nothing together."""
+    """Raise `UsageError` for options without effect together."""
     models = _models(args)
     if not 0 < args.margin <= 100:
         raise UsageError("--margin: percentage points above 0, at most 100")
@@ -94,7 +94,7 @@ def _refuse(args: argparse.Namespace) -> None:
 
 
 def _entries(measurement: Measurement) -> Find:
-    """Where the entries of a run are, for calls of lines that do not give their form."""
+    """Where the entries of a run are, for lines without a stored form of calls."""
     from pytest_bfcl.reporting.sources import questions
 
     known = measurement.fingerprint
@@ -102,7 +102,7 @@ def _entries(measurement: Measurement) -> Find:
 
 
 def _tell_needed(args: argparse.Namespace, reference: ServedRun) -> None:
-    """How many requests would do, before any is sent."""
+    """How many requests are enough, before any is sent."""
     from pytest_bfcl.extensions.boards.verification import requests_needed
 
     needed, had = requests_needed(reference.run, args.margin / 100), len(reference.run)
@@ -111,7 +111,7 @@ def _tell_needed(args: argparse.Namespace, reference: ServedRun) -> None:
 
 
 def _ask(args: argparse.Namespace, reference: ServedRun) -> int:
-    """Send the reference's requests to the model, unless options say what; returns the run's exit code."""
+    """Send the reference's requests to the model, unless options change them; returns the run's exit code."""
     from pytest_bfcl.cli import run as run_verb
     from pytest_bfcl.runs.directory import default_path
 

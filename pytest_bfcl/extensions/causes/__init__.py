@@ -1,1 +1,1 @@
-"""Why entries failed: what differs from the calls due and recurs, proved by undoing it (docs/causes.md)."""
+"""Why entries failed: recurring differences from the expected calls, proved by undoing them (docs/causes.md)."""

@@ -1,4 +1,4 @@
-"""Differences within the arguments of one call: names, values, and what stands inside a value."""
+"""Differences within the arguments of one call: names, values, and parts of values."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from pytest_bfcl.extensions.causes.relations import Relation, of_texts
 from pytest_bfcl.extensions.causes.values import same, unequal
 
 _A_WORD = 40
-"""Characters of a text that another one may stand for, wherever it is expected."""
+"""Characters up to which a text may replace another one anywhere."""
 _A_QUESTION = 20
-"""Characters from which on a value that is in the question is a piece of it."""
+"""Characters from which a value inside the question is a piece of it."""
 
 
 def of_arguments(case: Case, due: Due, given: dict[str, Any], at: At, here: Features) -> Iterator[Place]:
@@ -73,7 +73,7 @@ def of_arguments(case: Case, due: Due, given: dict[str, Any], at: At, here: Feat
 def _renamed(
     absent: list[str], strange: list[str], due: Due, given: dict[str, Any], order: list[str]
 ) -> dict[str, str]:
-    """Missing argument → the name it was given under: one that is like it, or that has its value."""
+    """Missing argument → the name under which it was given: a similar one, or one with its value."""
     found: dict[str, str] = {}
     for related in (True, False):
         for key in absent:
@@ -105,7 +105,7 @@ def _key_relations(said: str, due: str, order: list[str]) -> list[Relation]:
 
 
 def _of_value(case: Case, due: Due, key: str, said: Any, said_key: str, at: At, about: Features) -> Iterator[Place]:
-    """The places within one value: each text, number or truth of it."""
+    """The places within one value: each text, number or truth value."""
     right = due.said[key]
     accepted = due.accepted.get(key) or [right]
     exact = case.entry.row.checker == "state" or case.entry.language != "python"  # there texts hold code
@@ -178,5 +178,5 @@ def _short(value: Any) -> str:
 
 
 def why_at(level: str, relations: Sequence[Relation]) -> Why:
-    """Relations as causes at a level of the call; a few are the same cause at names, arguments and values."""
+    """Relations as causes at a level of the call; a few are the same cause for names, arguments and values."""
     return tuple((each.key if each.key in KINDS else f"{level}_{each.key}", each.told) for each in relations)

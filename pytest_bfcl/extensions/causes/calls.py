@@ -1,4 +1,4 @@
-"""Differences between the calls of a turn and those due: which is which, names, raw arguments, number, order."""
+"""Differences between a turn's calls and the expected ones: pairing, names, raw arguments, number, order."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _Read = tuple[Relation | None, dict[str, Any] | None, str]
 
 
 def of_calls(case: Case, turn: Turn, number: int, about: Features, gap: Gap | None = None) -> Iterator[Place]:
-    """The places of a turn in which calls were made; ``gap`` is what texts of arguments lack all over the run."""
+    """The places of a turn with calls; ``gap`` is the piece that texts of arguments lack in the whole run."""
     places = [(s, i, call) for s, step in enumerate(turn.steps) for i, call in enumerate(step)]
     readable = [_readable(case, call) for _, _, call in places]
     places = [(s, i, replace(call, name=name)) for (s, i, call), (_, _, name) in zip(places, readable, strict=True)]
@@ -85,7 +85,7 @@ def of_calls(case: Case, turn: Turn, number: int, about: Features, gap: Gap | No
 
 
 def _wrapper(case: Case, call: Made, due: Due, given: dict[str, Any] | None) -> str | None:
-    """The one key that contains all arguments; next to it may be what no function has."""
+    """The only key with all arguments; unknown ones may be next to it."""
     known = {*due.accepted, *case.properties(due.name)}
     if not given or known & given.keys():
         return None
@@ -99,19 +99,19 @@ def _wrapper(case: Case, call: Made, due: Due, given: dict[str, Any] | None) -> 
 
 
 def _accepts(due: Due, given: dict[str, Any]) -> bool:
-    """Whether arguments could be those that were due."""
+    """Whether arguments could be the expected ones."""
     return all(any(same(value, each) for each in due.accepted.get(key, ())) for key, value in given.items())
 
 
 def _inside(value: object) -> dict[str, Any] | None:
-    """The object a value is, or is the JSON of."""
+    """The object that a value is, or whose JSON it is."""
     if isinstance(value, str) and value[:1] == "{":
         return mended(json.dumps(value))[1]
     return dict(value) if isinstance(value, dict) else None
 
 
 def _readable(case: Case, call: Made) -> _Read:
-    """What is wrong with the text of a call's arguments, the arguments, and the name."""
+    """The problem of a call's argument text, the arguments, and the name."""
     name, parenthesis, inside = call.name.partition("(")
     if parenthesis and not call.given and name in case.wires and inside.strip(") "):
         found = mended(inside.strip().removesuffix(")"))[1]
@@ -123,7 +123,7 @@ def _readable(case: Case, call: Made) -> _Read:
 
 
 def _positional(case: Case, call: Made, due: Due) -> dict[str, Any] | None:
-    """Arguments that are a list, alone or under a name no function has, by the order of the parameters."""
+    """Arguments that are a list, alone or under an unknown name, in the order of the parameters."""
     order = list(case.properties(due.name) or due.said)
     values: object = None
     if call.given is None:
@@ -145,17 +145,17 @@ def _positional(case: Case, call: Made, due: Due) -> dict[str, Any] | None:
 
 
 Gap = tuple[int, int]
-"""First character and length of a piece that is lost."""
+"""First character and length of a lost piece."""
 
 
 def lacks(raw: str, due: dict[str, Any], gap: Gap) -> bool:
-    """Whether a text of arguments is the due one without a piece."""
+    """Whether a text of arguments is the expected one without a piece."""
     begin, length = gap
     return any(raw == text[:begin] + text[begin + length :] and raw != text for text in written(due))
 
 
 def joined_calls(case: Case, made: list[Made]) -> list[Due]:
-    """The calls of a reply of which several came as one: names, or texts of arguments, behind each other."""
+    """The calls of a reply in which several arrived as one: joined names or texts of arguments."""
     each_call = [objects_in(call.raw) if call.given is None else [call.given] for call in made]
     objects = [each for found in each_call for each in found]
     names = [name for call in made for name in _split(call.name, list(case.wires))]
@@ -171,12 +171,12 @@ def joined_calls(case: Case, made: list[Made]) -> list[Due]:
 
 
 def is_earlier(case: Case, call: Made, number: int) -> bool:
-    """Whether a call was due in a turn before."""
+    """Whether a call was expected in a turn before."""
     return any(call.name == due.name and call.given == due.said for turn in case.turns[:number] for due in turn.due)
 
 
 def _split(name: str, offered: list[str]) -> list[str]:
-    """The offered names that a name is made of; the name where it is not."""
+    """The offered names that form a name; else the name."""
     if name in offered or len(name) > MOST:
         return [name]
     for each in offered:
@@ -187,7 +187,7 @@ def _split(name: str, offered: list[str]) -> list[str]:
 
 
 def _unflattened(due: Due, given: dict[str, Any] | None) -> dict[str, Any] | None:
-    """Arguments ``a.b``, or ``b`` alone, put back into the objects they belong to; ``None`` where there are none."""
+    """Arguments ``a.b``, or ``b`` alone, put back into their objects; ``None`` without any."""
     if given is None:
         return None
     nested = [key for key, value in due.said.items() if isinstance(value, dict) and key not in given]
@@ -206,7 +206,7 @@ def _unflattened(due: Due, given: dict[str, Any] | None) -> dict[str, Any] | Non
 
 
 def calls_inside(case: Case, made: list[Made]) -> tuple[str, list[Due]] | None:
-    """Calls that are the arguments of another one, which was never offered."""
+    """Calls that are the arguments of another call, which was never offered."""
     if not made or any(call.name in case.wires or call.given is None for call in made):
         return None
     found: list[Due] = []
@@ -228,7 +228,7 @@ def calls_inside(case: Case, made: list[Made]) -> tuple[str, list[Due]] | None:
 
 
 def strange_call(case: Case, made: list[Made], due: list[Due]) -> str:
-    """The one name of calls that were never offered and have nothing of those due; empty elsewhere."""
+    """The only name of calls that were never offered and share nothing with the expected ones; else empty."""
     names = {call.name for call in made}
     known = {key for each in due for key in (*each.accepted, *case.properties(each.name))}
     told = next(iter(names), "")
@@ -242,12 +242,12 @@ def strange_call(case: Case, made: list[Made], due: list[Due]) -> str:
 
 
 def _offered(case: Case, name: str) -> str:
-    """The offered name that a name is, or ends with; empty for none."""
+    """The offered name that a name equals or ends with; else empty."""
     return next((each for each in (name, name.rpartition(".")[2]) if each in case.wires), "")
 
 
 def _aligned(case: Case, made: list[tuple[str, dict[str, Any] | None]], due: list[Due]) -> dict[int, int]:
-    """Index of a call made → index of the one due that it stands for; calls beyond those are left out."""
+    """Index of a call → index of its expected call; further calls are left out."""
     scored = []
     same_names = sorted(name for name, _ in made) == sorted(each.name for each in due)
     for m, (name, given) in enumerate(made):
@@ -284,7 +284,7 @@ def _counts(
     pairs: dict[int, int],
     readable: list[_Read],
 ) -> Iterator[Place]:
-    """Calls that are missing, and calls that nothing asks for."""
+    """Missing calls, and calls without an expected one."""
     due, left = turn.due, [d for d in range(len(turn.due)) if d not in pairs.values()]
     over = [n for n in range(len(places)) if n not in pairs]
     here = {**about, "due": len(due), "made": len(places)}
@@ -345,7 +345,7 @@ def _missing(kept: list[int], due: int) -> Iterator[tuple[str, str]]:
 
 
 def _merged(due: list[Due], left: list[int], pairs: dict[int, int], readable: list[_Read]) -> list[Due]:
-    """The calls due, where those left are in lists of one that was made; empty elsewhere."""
+    """The expected calls, if the remaining ones are in lists of one call; else empty."""
     for n, d in pairs.items():
         same_name = [each for each in due if each.name == due[d].name]
         given = readable[n][1] or {}
@@ -362,7 +362,7 @@ def _name_relation(said: str, due: str) -> bool:
 
 
 def _name(case: Case, call: Made, due: Due, at: At, here: Features) -> Place:
-    """A function's name: the due one, or how it came from that."""
+    """A function's name: the expected one, or its relation to that."""
     about = {**here, "changes": ""}
     if call.name == due.name:
         return Place("name", "", about)

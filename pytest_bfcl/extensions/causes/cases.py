@@ -1,4 +1,4 @@
-"""A judged line with its entry: what came and what was expected, call by call; the same judged again when changed."""
+"""A judged line with its entry: actual and expected calls, call by call, and a new judgement after changes."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from pytest_bfcl.syntax.python_syntax import exact_text
 from pytest_bfcl.transcript import Call, Reply, Step, ToolCall, Transcript, wire_name
 
 COMPARED = ("ast", "irrelevance", "relevance", "state")
-"""Checkers whose entries say which calls were due."""
+"""Checkers whose entries name the expected calls."""
 MOST_CALLS = 200
-"""Calls of one turn that are looked at."""
+"""Calls of one turn that are examined."""
 
 
 @dataclass
 class Made:
-    """A call as it was made; ``given`` are its arguments, ``None`` where ``raw`` is no JSON object."""
+    """An actual call; ``given`` are its arguments, ``None`` if ``raw`` is no JSON object."""
 
     name: str
     given: dict[str, Any] | None
@@ -41,7 +41,8 @@ class Made:
 
 @dataclass
 class Due:
-    """A call that was due, by the name it has on the wire.
+    """An expected call, by its sent name. ``accepted``: parameter → right values; ``optional``: parameters that may be
+    omitted.
 
     ``accepted``: parameter → values any of which is right; ``optional``: those that may be left out. ``said`` is one
     right call in the notation of the entry's language.
@@ -55,7 +56,7 @@ class Due:
 
 @dataclass
 class Turn:
-    """Steps of one turn, each with its calls, and what was due in it."""
+    """Steps of one turn, each with its calls, and the expected calls."""
 
     steps: list[list[Made]]
     due: list[Due]
@@ -70,17 +71,17 @@ class Case:
     transcript: Transcript
     passed: bool
     order: int = 0
-    """Its place among the run's lines."""
+    """Its position among the run's lines."""
 
     @cached_property
     def wires(self) -> dict[str, Fields]:
-        """Name on the wire → document of every function the entry offers."""
+        """Sent name → document of every function that the entry offers."""
         spelled = wire_name if self.transcript.underscore_names else str
         return {spelled(str(each.get("name"))): each for each in self.entry.all_functions}
 
     @cached_property
     def turns(self) -> list[Turn]:
-        """What came and what was expected, turn by turn."""
+        """Actual and expected calls, turn by turn."""
         fill_calls(self.entry, self.transcript)
         count = len(self.entry.question) if self.entry.row.checker == "state" else 1
         said = self.transcript.turns
@@ -91,7 +92,7 @@ class Case:
 
     @cached_property
     def asked(self) -> str:
-        """All that the entry's messages say."""
+        """All text of the entry's messages."""
         return " ".join(str(each.get("content")) for turn in self.entry.question for each in turn)
 
     def due(self, turn: int) -> list[Due]:
@@ -127,7 +128,7 @@ class Case:
         return found
 
     def on_wire(self, name: str) -> str:
-        """A documented name as it went over the wire."""
+        """A documented name in its sent form."""
         return wire_name(name) if self.transcript.underscore_names else name
 
     def schema(self, name: str) -> Fields:
@@ -141,14 +142,14 @@ class Case:
         return found if isinstance(found, Mapping) else {}
 
     def draft(self) -> list[Turn]:
-        """A copy of the turns to change."""
+        """A copy of the turns for changes."""
         return [
             Turn([[replace(call, given=copy.deepcopy(call.given)) for call in step] for step in t.steps], t.due)
             for t in self.turns
         ]
 
     def passes(self, draft: list[Turn]) -> bool:
-        """Whether the changed calls are right, under the rules of the line."""
+        """Whether the changed calls are right under the line's rules."""
         told = self.transcript
         native = told.mode == "fc" and told.decoder is None and not told.decoded
         turns = []
@@ -185,7 +186,7 @@ def _turn(steps: list[Step]) -> Any:
 
 
 def _made(transcript: Transcript, step: Step) -> list[Made]:
-    """The calls of a step: native ones as they came, others as they were read."""
+    """The calls of a step: native ones unchanged, others as read."""
     if step.reply.tool_calls and not transcript.decoded:
         return _calls_of(step.reply)
     found = []
@@ -241,7 +242,7 @@ def _resolved(value: Any) -> Any:
 
 @dataclass
 class Cases:
-    """The judged lines of one model whose entries are available; ``missing`` counts the others."""
+    """The judged lines of one model with available entries; ``missing`` counts the others."""
 
     found: list[Case] = field(default_factory=list)
     missing: int = 0

@@ -1,4 +1,4 @@
-"""The causes by name (``catalog.toml``): whose fault each is, what happened, how much has to agree, what to try."""
+"""The causes by name (``catalog.toml``): whose fault each is, what happened, how often it must agree, what to try."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from typing import Literal, NamedTuple
 
 Whose = Literal["server", "template", "parser", "model", "data", "unknown"]
 Strength = Literal["sure", "habit", "loose"]
-"""``sure``: a trace that nothing else leaves, named wherever it recurs. ``habit``: also made by mistake, named where it
-is the rule. ``loose``: what any mistake looks like, named only where it is confined to one kind of place."""
+"""``sure``: a unique trace, named whenever it recurs. ``habit``: also made by mistake, named if it is the rule.
+``loose``: like any mistake, named only if it is confined to one kind of place."""
 
 
 class Kind(NamedTuple):
-    """A kind of cause. ``title`` may hold ``{told}``, the parameter; ``next`` is a key of `NEXT`."""
+    """A kind of cause. ``title`` may contain ``{told}``, the parameter; ``next`` is a key of `NEXT`."""
 
     whose: Whose
     title: str
     strength: Strength = "sure"
     next: str = "again"
     told: Literal["if one", "apart", "only one"] = "if one"
-    """Of the parameter: given where nearly all have the same; another one is another cause, and those that stand for
-    themselves are one that changes; another one is another cause always."""
+    """Use of the parameter: named if nearly all are equal; or each value is a cause, and single ones are one changing
+    cause; or each value is always a cause."""
 
 
 _TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 KINDS: Mapping[str, Kind] = {name: Kind(**row) for name, row in _TABLE["kinds"].items()}
 NEXT: Mapping[str, tuple[str, ...]] = {name: tuple(options) for name, options in _TABLE["next"].items()}
-"""What to change, the first that the run did not have already."""
+"""The possible changes; the first that the run did not have is advised."""

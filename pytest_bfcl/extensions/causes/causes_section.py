@@ -27,7 +27,7 @@ def causes(run: RunDirectory, lines: Sequence[Fields]) -> Section | None:
 
 
 def _shown(path: Path) -> str:
-    """The path as it is typed from here; its name where it lies elsewhere."""
+    """The path to type from here; its name if it is elsewhere."""
     try:
         return path.resolve().relative_to(Path.cwd()).as_posix()
     except (ValueError, OSError):

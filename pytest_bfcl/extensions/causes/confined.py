@@ -1,4 +1,4 @@
-"""Where a cause is: the places at which it could be seen, and what those that show it have in common."""
+"""Where a cause occurs: the places where it could be seen, and what the affected ones have in common."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from pytest_bfcl.extensions.causes.places import Found, Place
 from pytest_bfcl.extensions.causes.relations import ENCODINGS
 
 INSIDE, OUTSIDE, COVERED = 0.8, 0.1, 0.9
-"""Share of places with the difference within, share outside, and share of all differences that lie within."""
+"""Limits: the share of places inside with the difference, the share outside, the share of all differences inside."""
 LEAST_INSIDE, LEAST_OUTSIDE, BEYOND = 3, 5, 0.15
 MOSTLY = 0.7
-"""Of conversations against single turns: a share that lets conversations go wrong in such a way by themselves."""
+"""The same for conversations compared with single turns, where conversations may fail alone."""
 CHOSEN, SELDOM, BY_ACCIDENT = 0.95, 0.1, 1e-6
-"""A habit that is not always there: the share of differences inside, the least share of places inside with one, and
-the chance that this number falls there by accident."""
+"""Limits of an occasional habit: the share of differences inside, the least share of places inside with one, and the
+chance of this number by accident."""
 _PARTS = frozenset(("first", "last", "nth", "optional", "required", "kind", "enum", "type", "beyond ASCII", "empty"))
 _WORDS = {
     "category": "in the category {value}",
@@ -82,11 +82,11 @@ _COUNTED = frozenset(
 
 
 _LENGTHS = frozenset(("characters", "question", "words", "length", "turn", "order"))
-"""A threshold on these can always be found: enough must lie beyond it (`BEYOND` of all places)."""
+"""Features with a threshold, which can always be found: a share (`BEYOND`) of all places must be beyond it."""
 
 
 class Where(NamedTuple):
-    """A feature that confines a cause: equal to ``value``, or above it (``more``), or up to it."""
+    """A feature that confines a cause: equal to ``value``, above it (``more``), or up to it."""
 
     feature: str
     value: Any
@@ -109,9 +109,9 @@ class Where(NamedTuple):
 
 
 def confined(exposed: Sequence[tuple[Found, Place]], shown: set[int], *, chosen: bool = False) -> Where | None:
-    """The feature that all differences share and hardly another place; ``None`` where they are all over.
+    """The feature that all differences share and hardly any other place; ``None`` if they are everywhere.
 
-    ``chosen``: also a feature of parts of calls that differences keep to, though not every such place has one.
+    ``chosen``: also a feature of parts of calls that all differences have, even if not every such place differs.
     """
     rows = [(place.features, id(place) in shown) for _, place in exposed]
     total = sum(hit for _, hit in rows)

@@ -1,4 +1,4 @@
-"""Why a run lost what it lost, and why a score fell: proved causes, what is left unexplained, what to try next."""
+"""Why a run lost entries, and why a score fell: proved causes, unexplained entries, what to try next."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 EXAMPLES = 2
 MOST_LINES = 6_000
-"""Lines that are looked at for causes; a run of more has them among the first."""
+"""Most lines that are searched for causes, from the start of a run."""
 UNEXPLAINED = "unexplained"
 
 Find = Callable[[str], "Entry | None"]
@@ -34,7 +34,8 @@ Trial = tuple[str, str, int]
 
 
 class Named(NamedTuple):
-    """One row of a diagnosis: a cause, or what no cause explains.
+    """One row of a diagnosis: a cause, or the unexplained entries. ``name`` selects it on the command line; ``proof``
+    is the result of undoing it.
 
     ``name`` picks it on the command line; ``proof`` is what undoing it showed.
     """
@@ -59,23 +60,23 @@ class Named(NamedTuple):
 
 @dataclass
 class Diagnosis:
-    """One model's run by causes; `rows` holds those that occur, what is unexplained last.
+    """One model's run by causes; `rows` has those that occur, unexplained entries last.
 
-    ``why_not`` says why nothing could be undone and judged again, where that is so.
+    ``why_not`` is the reason if nothing could be undone and judged again.
     """
 
     model: str
     judged: int = 0
     passed: int = 0
     keys: dict[Trial, str] = field(default_factory=dict)
-    """Trial → name of its row, empty for passed ones; unexplained ones by what they did."""
+    """Trial → name of its row, empty for passed ones; unexplained ones by their kind of failure."""
     rows: list[Named] = field(default_factory=list)
     titles: dict[str, str] = field(default_factory=dict)
     why_not: str = ""
     asked: bool = False
-    """Whether the run has the settings that a new request needs."""
+    """Whether the run has the settings for new requests."""
     one_of_several: bool = False
-    """Whether the run has other models, too."""
+    """Whether the run has several models."""
 
     @property
     def failed(self) -> int:
@@ -83,7 +84,7 @@ class Diagnosis:
         return self.judged - self.passed
 
     def lines(self, run: str = "RUN") -> Iterator[str]:
-        """For a terminal: one line a cause, then its examples and what to try."""
+        """For a terminal: one line a cause, then its examples and the advice."""
         yield f"{clean(self.model)}: {self.failed} of {self.judged} entries failed"
         for row in self.rows:
             yield clean(
@@ -140,7 +141,7 @@ class Diagnosis:
 
 
 class Change(NamedTuple):
-    """What a cause has to do with a score that changed; all numbers in shares of the entries judged in both."""
+    """A cause's part in a changed score; all numbers are shares of the entries judged in both runs."""
 
     title: str
     before: int
@@ -152,17 +153,17 @@ class Change(NamedTuple):
 
     @property
     def beyond_chance(self) -> bool:
-        """Whether the interval leaves zero out."""
+        """Whether the interval excludes zero."""
         return self.interval95[0] > 0 or self.interval95[1] < 0
 
 
 def diagnose(
     lines: Iterable[Fields], find: Find | None = None, *, why_not: str = "", asked: Iterable[ModelFingerprint] = ()
 ) -> list[Diagnosis]:
-    """The models of a run, in the order of their first lines; lines that were not judged say nothing.
+    """The models of a run, in the order of their first lines; unjudged lines are ignored.
 
-    ``find`` gives entries: without it nothing is undone (``why_not`` says why), and every failure is unexplained.
-    ``asked`` has the settings of the models, so that what is advised is something else.
+    ``find`` gives entries: without it nothing is undone (see ``why_not``), and every failure is unexplained. ``asked``
+    has the settings of the models, so that the advice differs from them.
     """
     held: dict[str, list[Fields]] = defaultdict(list)
     for line in lines:
@@ -225,7 +226,7 @@ def _proof(cause: Cause) -> str:
 
 
 def _advice(kind: str, asked: ModelFingerprint | None, told: str = "") -> str:
-    """What to change: the first thing that the run did not have."""
+    """What to change: the first advice that the run did not have."""
     options = NEXT[kind]
     if asked is None:
         return options[-1]
@@ -248,7 +249,7 @@ def _advice(kind: str, asked: ModelFingerprint | None, told: str = "") -> str:
 
 
 def _decoder(notation: str) -> str | None:
-    """The decoder of that name, where there is one."""
+    """The decoder of that name, if there is one."""
     try:
         return find_decoder(notation).name
     except UsageError:
@@ -260,7 +261,7 @@ def _plain(value: object) -> str:
 
 
 def changes(before: Diagnosis, after: Diagnosis) -> list[Change]:
-    """Causes of failures in either run over the entries judged in both, the one that costs most first."""
+    """Causes of failures in either run over the entries judged in both, the largest loss first."""
     shared = [key for key in before.keys if key in after.keys]
     titles = {**before.titles, **after.titles}
     found = []
@@ -301,7 +302,7 @@ def change_lines(before: Diagnosis, after: Diagnosis) -> Iterator[str]:
 
 
 def answer(before: Diagnosis, after: Diagnosis) -> str:
-    """One sentence: by how much the score changed, and what that is made of."""
+    """One sentence: the change of the score and its parts."""
     shared = [key for key in before.keys if key in after.keys]
     moved = sum((not after.keys[key]) - (not before.keys[key]) for key in shared)
     points = 100 * moved / len(shared)

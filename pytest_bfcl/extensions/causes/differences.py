@@ -1,6 +1,5 @@
-"""What a conversation's calls lack to be the ones that were due: differences at every place where one could be.
-
-A place without a difference counts, too: only against those can be said that something happens to all of them.
+"""Differences between a conversation's calls and the expected ones, at every possible place. Places without a
+difference count as well, because only they show whether all of a kind are affected.
 """
 
 from __future__ import annotations
@@ -34,9 +33,9 @@ ERROR = re.compile(
 """Words of servers and proxies, not of models."""
 REPEATED = re.compile(r"(\S.{0,39}?)\1{6,}.{0,40}$", re.S)
 MOST_OF_PIECE = 400
-"""Characters of a text that are looked at for a piece that it repeats."""
+"""Characters of a text that are searched for a repeated piece."""
 LEAST_LETTERS, LEAST_SIGNS, LEAST_WORDS, FOREIGN = 20, 6, 3, 0.8
-"""A text counts as reworded from this many letters and words on, if this share of them occurs nowhere else."""
+"""Least letters and words of a reworded text, and the share of them that occurs nowhere else."""
 _ENDINGS = {
     reasons.REPLY_LENGTH.name: "length",
     reasons.REPLY_FILTERED.name: "filtered",
@@ -45,11 +44,12 @@ _ENDINGS = {
 
 
 LEAST_MIXED, MIXED = 5, 0.05
-"""Entries, and share of them, with replies to other requests before a server counts as mixed up."""
+"""Least number and share of entries with replies to other requests before a server counts as mixing them up."""
 
 
 class Elsewhere:
-    """What other requests of a run are about: the names they offer, the calls that answer them, their words.
+    """The content of a run's other requests: offered names, answering calls, words. ``gap`` is the piece that most
+    broken argument texts lack, if it is the same.
 
     ``gap`` is the piece that texts of arguments lack, where most broken ones lack the same.
     """
@@ -76,7 +76,7 @@ class Elsewhere:
         return {word for text in texts for word in _words_of(text)}
 
     def is_foreign(self, text: str, case: Case) -> bool:
-        """Whether a text has hardly a word of any question or tool of the run."""
+        """Whether a text has hardly any word of the run's questions and tools."""
         words = _words_of(text[:MOST])
         letters, script = sum(map(str.isalpha, text)), script_of(text)
         least = LEAST_LETTERS if script == "LATIN" else LEAST_SIGNS
@@ -86,7 +86,7 @@ class Elsewhere:
         return script != "LATIN" or (len(words) >= LEAST_WORDS and strange >= FOREIGN * len(words))
 
     def has(self, case: Case, turn: Turn) -> bool:
-        """Whether calls of a turn, wrong here, are those of another request, in a run where that recurs.
+        """Whether wrong calls of a turn belong to another request, in a run where that recurs.
 
         A damaged name may be one that another entry offers, and a mistake the answer to a question that is much alike.
         """
@@ -104,7 +104,7 @@ class Elsewhere:
 
 
 def _answer(calls: Iterable[tuple[str, object]]) -> str | None:
-    """Calls as one text to compare; ``None`` where too little is said in them to be known again."""
+    """Calls as one text to compare; ``None`` if they are too short to be recognised."""
     told = list(calls)
     said = json.dumps(told, sort_keys=True, default=str)
     return said if sum(len(str(given)) for _, given in told) >= _KNOWN_AGAIN else None
@@ -116,11 +116,11 @@ def _question(case: Case, turn: int) -> str:
 
 
 _KNOWN_AGAIN = 20
-"""Characters of arguments from which on the same calls are no accident."""
+"""Characters of arguments from which equal calls are no accident."""
 
 
 def places_of(case: Case, elsewhere: Elsewhere) -> Found:
-    """Every place of a case. Nothing a model wrote makes it raise."""
+    """Every place of a case. Never raises for a model's text."""
     found = Found(case, _features(case))
     ending = _ENDINGS.get(str(case.line.get("reason")))
     due_words = case.entry.row.checker == "irrelevance"
@@ -165,7 +165,7 @@ def places_of(case: Case, elsewhere: Elsewhere) -> Found:
 
 
 def _last_turn(case: Case) -> int:
-    """The turn a conversation was broken off in: the last that was begun."""
+    """The turn in which a conversation was cut off: the last that had begun."""
     return max(0, min(len(case.transcript.turns), len(case.turns)) - 1)
 
 
@@ -198,14 +198,14 @@ def _tool(case: Case, turn: Turn) -> int:
 
 
 def _earlier(case: Case, made: list[Made], number: int) -> list[str]:
-    """Kinds of a turn that makes the calls of an earlier one: of the first, of the one before."""
+    """Kinds of a turn with the calls of an earlier one: of the first, of the one before."""
     said = [(call.name, call.given) for call in made]
     kinds = (("turn_late", number - 1), ("restarted", 0))
     return [key for key, n in kinds if said and said == [(due.name, due.said) for due in case.turns[n].due]]
 
 
 def _of_due(case: Case, turn: Turn) -> Features:
-    """What the functions have that a turn needs."""
+    """The properties of the functions that a turn needs."""
     parameters = [case.properties(due.name) for due in turn.due]
     kinds = {str(each.get("type")) for one in parameters for each in one.values() if isinstance(each, dict)}
     return {
@@ -218,7 +218,7 @@ def _of_due(case: Case, turn: Turn) -> Features:
 
 
 def _is_late(case: Case, turn: Turn) -> bool:
-    """Whether a turn needs a tool of the later half of those offered."""
+    """Whether a turn needs a tool in the later half of the offered ones."""
     return _tool(case, turn) >= max(1, len(case.wires) // 2)
 
 
@@ -231,7 +231,7 @@ def _words_of(text: str) -> list[str]:
 
 
 def _gap(cases: Sequence[Case]) -> Gap | None:
-    """What most broken texts of arguments of a run lack, where it is always the same place."""
+    """The piece that most broken argument texts of a run lack, if it is always at the same place."""
     found: Counter[Gap] = Counter()
     broken = 0
     for case in cases:
@@ -251,7 +251,7 @@ def _gap(cases: Sequence[Case]) -> Gap | None:
 
 
 def _no_call(case: Case, turn: Turn, number: int, elsewhere: Elsewhere) -> tuple[str, str, Fix]:
-    """What the reply has in place of a call, and how to put the call there."""
+    """The reply's content in place of a call, and how to put the call there."""
     steps = case.transcript.turns[number].steps if number < len(case.transcript.turns) else []
     text = " ".join(step.reply.text or "" for step in steps).strip()
     thoughts = " ".join(step.reply.reasoning or "" for step in steps).strip()

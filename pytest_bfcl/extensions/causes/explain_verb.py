@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the diagnosis, or the ids of one cause, or ask them again."""
+    """Print the diagnosis, or the ids of one cause, or send its entries again."""
     from pytest_bfcl.cli import write_file
     from pytest_bfcl.extensions.causes.of_runs import of_path, only_one
 

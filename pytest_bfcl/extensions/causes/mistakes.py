@@ -1,6 +1,6 @@
 """What one failed reply did, in words: predicates over the facts and the verdict of its line, without its entry.
 
-A description and no cause: it is shown where nothing that recurs explains an entry, and where runs are compared.
+These are descriptions, not causes. They appear for entries without a recurring cause, and in comparisons of runs.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ Rule = Callable[[Fields, Fields], str | None]
 
 
 def mistake_of(line: Fields) -> str:
-    """What a failed line did; ``other`` words only where the line says nothing more."""
+    """What a failed line did; ``other`` words only if the line has nothing more specific."""
     facts = line.get("facts")
     told: Fields = facts if isinstance(facts, Mapping) else {}
     return next((found for rule in _RULES if (found := rule(line, told)) is not None), "another mistake")
@@ -35,7 +35,7 @@ def _by_reason(line: Fields, facts: Fields) -> str | None:
 
 
 def _by_calls(line: Fields, facts: Fields) -> str | None:
-    """What is wrong with the calls themselves."""
+    """The problem of the calls themselves."""
     if facts.get("broken"):
         return "wrote arguments that are no JSON"
     if facts.get("unknown"):
@@ -44,7 +44,7 @@ def _by_calls(line: Fields, facts: Fields) -> str | None:
 
 
 def _by_words(line: Fields, facts: Fields) -> str | None:
-    """What the reply has in place of a call."""
+    """The reply's content in place of a call."""
     if not facts.get("due", 1):
         return None
     return {

@@ -1,4 +1,4 @@
-"""Diagnoses of what lies on disk: run directories, files of result lines, files of replies without verdicts."""
+"""Diagnoses of files: run directories, result lines, replies without verdicts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def of_run(run: RunDirectory, lines: Iterable[Fields], data: str = "auto") -> list[Diagnosis]:
-    """The diagnoses of an open run with these lines; ``data`` is where they are from, unless the run says it."""
+    """The diagnoses of an open run with these lines; ``data`` is their data, unless the run names it."""
     find, why_not = finder(run.fingerprint) if data == "auto" else (_find_in(open_data(data)), "")
     return diagnose(lines, find, why_not=why_not, asked=run.fingerprint.models)
 
@@ -27,7 +27,7 @@ def of_run(run: RunDirectory, lines: Iterable[Fields], data: str = "auto") -> li
 def of_path(text: str, data: str = "auto") -> list[Diagnosis]:
     """The diagnoses of ``PATH`` or ``PATH#MODEL``: a run directory, result lines, or recorded replies, judged here.
 
-    ``data`` names the set of lines without a run. Raises `UsageError` where nothing is judged.
+    ``data`` names the set of lines without a run. Raises `UsageError` without judged lines.
     """
     from pytest_bfcl.runs.directory import RunDirectory, is_run, no_run
     from pytest_bfcl.runs.results import read_results
@@ -49,7 +49,7 @@ def of_path(text: str, data: str = "auto") -> list[Diagnosis]:
 
 
 def only_one(found: list[Diagnosis], text: str) -> Diagnosis:
-    """The one diagnosis of ``text``. Raises `UsageError` for several models."""
+    """The only diagnosis of ``text``. Raises `UsageError` for several models."""
     if len(found) > 1:
         known = ", ".join(each.model for each in found)
         raise UsageError(f"{text} has several models: name one as PATH#MODEL ({known})")

@@ -1,4 +1,4 @@
-"""Places where a difference could be, the fixes of differences, and all places of a case."""
+"""Places of possible differences, the fixes of differences, and all places of a case."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ Why = tuple[tuple[str, str], ...]
 At = tuple[int, int, int]
 """Turn, step and number of a call."""
 _ORDER = ("raw", "value", "key", "extra", "name", "count", "reply", "undue")
-"""Fixes are made in this order: values by the names they had."""
+"""Order of fixes: values are fixed under their old names."""
 
 
 @dataclass
 class Place:
-    """A place where a difference could be: ``level`` of the call's parts, ``kind`` of what is there."""
+    """A place of a possible difference: ``level`` of the call's parts, ``kind`` of the part."""
 
     level: str
     kind: str
     features: Features
     candidates: tuple[tuple[str, str], ...] = ()
-    """Causes it may be of, each with its parameter, the most telling first."""
+    """Possible causes, each with its parameter, the most specific first."""
     fix: Fix | None = None
     at: At = (0, 0, 0)
     due: Any = None
     adds: bool = False
-    """Whether the fix adds calls: then it is made last, as places of calls change."""
+    """Whether the fix adds calls: then it is made last, because positions of calls change."""
 
     @property
     def differs(self) -> bool:
-        """Whether something is wrong here."""
+        """Whether there is a difference."""
         return self.fix is not None
 
     @property
@@ -55,7 +55,7 @@ class Found:
 
     @property
     def differences(self) -> list[Place]:
-        """Those where something is wrong."""
+        """The places with a difference."""
         return [each for each in self.places if each.differs]
 
 
@@ -89,7 +89,7 @@ def set_value(at: At, path: tuple[Any, ...], value: Any) -> Fix:
 
 
 def rename(at: At, said: str, due: str) -> Fix:
-    """Give an argument the name it was due under."""
+    """Give an argument its expected name."""
 
     def fix(draft: list[Turn]) -> None:
         given = call_at(draft, at).given
@@ -100,7 +100,7 @@ def rename(at: At, said: str, due: str) -> Fix:
 
 
 def remove(at: At, key: str) -> Fix:
-    """Take an argument away."""
+    """Remove an argument."""
 
     def fix(draft: list[Turn]) -> None:
         (call_at(draft, at).given or {}).pop(key, None)
@@ -109,7 +109,7 @@ def remove(at: At, key: str) -> Fix:
 
 
 def drop(at: At) -> Fix:
-    """Take a call away."""
+    """Remove a call."""
 
     def fix(draft: list[Turn]) -> None:
         call_at(draft, at).gone = True
@@ -118,7 +118,7 @@ def drop(at: At) -> Fix:
 
 
 def put_right(at: At, due: Due) -> Fix:
-    """Make a call the one that was due."""
+    """Replace a call by the expected one."""
 
     def fix(draft: list[Turn]) -> None:
         call = call_at(draft, at)
@@ -128,7 +128,7 @@ def put_right(at: At, due: Due) -> Fix:
 
 
 def add(turn: int, step: int, due: list[Due], missing: list[int], kept: dict[int, tuple[int, int]]) -> Fix:
-    """Put missing calls before the next expected one."""
+    """Insert missing calls before the next expected one."""
 
     def fix(draft: list[Turn]) -> None:
         steps = draft[turn].steps
@@ -141,7 +141,7 @@ def add(turn: int, step: int, due: list[Due], missing: list[int], kept: dict[int
 
 
 def in_order(turn: int, due: list[Due]) -> Fix:
-    """The calls of a turn in the order they were due."""
+    """The calls of a turn in the expected order."""
 
     def fix(draft: list[Turn]) -> None:
         steps = draft[turn].steps
@@ -157,7 +157,7 @@ def in_order(turn: int, due: list[Due]) -> Fix:
 
 
 def restore(turn: int, due: list[Due]) -> Fix:
-    """Put the calls of a turn as they were due in place of the output."""
+    """Replace the output by the expected calls of a turn."""
 
     def fix(draft: list[Turn]) -> None:
         steps = draft[turn].steps
@@ -171,7 +171,7 @@ def restore(turn: int, due: list[Due]) -> Fix:
 
 
 def drop_all(turn: int) -> Fix:
-    """Take all calls of a turn away."""
+    """Remove all calls of a turn."""
 
     def fix(draft: list[Turn]) -> None:
         for step in draft[turn].steps:

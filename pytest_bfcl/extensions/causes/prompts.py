@@ -1,7 +1,7 @@
-"""What of a prompt reaches the model: prompt tokens of every request against the lengths of what was sent.
+"""Which parts of a prompt reach the model: prompt tokens of every request compared with the sent lengths.
 
-A part of the prompt whose length prompt tokens do not follow, while they follow the others, was not in it. Least
-squares over all requests of a run; needs lines that tell ``input_tokens``.
+If prompt tokens follow the lengths of other parts but not of one, that part was lost. Least squares over all requests
+of a run; needs lines with ``input_tokens``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pytest_bfcl.tools.schemas import compile_tools
 
 LEAST_REQUESTS = 30
 LOST = 0.3
-"""A part counts as lost where its tokens a character are below this share of the other parts', with 95 % confidence."""
+"""A part counts as lost if its tokens a character are below this share of the other parts', with 95 % confidence."""
 OF_TOOLS = (
     "question", "system prompt", "first tool", "other tools", "descriptions of the first tool",
     "descriptions of other tools", "parts of the first tool", "parts of other tools",
@@ -25,14 +25,14 @@ OF_TOOLS = (
 OF_PROMPTS = ("question", "system prompt")
 OF_TURNS = ("question", "earlier turns", "results")
 _A_MESSAGE, _A_CALL = 30, 60
-"""Characters around a message and a call, roughly."""
+"""Approximate characters around a message and a call."""
 
 Row = tuple[list[float], float]
 """Lengths of the parts of a request (characters), and its prompt tokens."""
 
 
 class Lost(NamedTuple):
-    """A part of the prompt that prompt tokens do not follow: tokens a character, and those of the other parts."""
+    """A lost part of the prompt: its tokens a character, and those of the other parts."""
 
     part: str
     tokens: float
@@ -45,10 +45,8 @@ class Lost(NamedTuple):
 
 
 def lost_parts(cases: Iterable[Case]) -> dict[str, Lost]:
-    """Parts that did not reach the model, by name.
-
-    Tools are looked at in first requests of single-turn entries, turns within each conversation. In prompting the
-    system prompt holds the tools.
+    """Lost parts by name. Tools are tested in first requests of single-turn entries, turns within each conversation. In
+    prompting mode the system prompt has the tools.
     """
     tools: list[Row] = []
     prompts: list[Row] = []
@@ -90,7 +88,7 @@ def _told(part: str) -> bool:
 
 
 def _demeaned(rows: list[Row]) -> list[Row]:
-    """Requests of one conversation, each against their mean: what all of them hold counts for nothing."""
+    """Requests of one conversation, each relative to their mean, so that common parts do not count."""
     if len(rows) < 2:
         return []
     means = [sum(row[0][n] for row in rows) / len(rows) for n in range(len(rows[0][0]))]
@@ -114,13 +112,13 @@ def _requests(case: Case) -> Iterator[Row]:
 
 
 def _tools(functions: Sequence[Fields]) -> list[int]:
-    """Of the first tool, and of the others: characters of names, then of descriptions, then the number of parts."""
+    """For the first tool, and for the others: characters of names, then of descriptions, then the number of parts."""
     sizes = [_sizes(each) for each in compile_tools(functions)]
     return [sum(size[n] for size in some) for n in range(3) for some in (sizes[:1], sizes[1:])]
 
 
 def _sizes(value: Any) -> tuple[int, int, int]:
-    """Characters of names and of descriptions in a tool, and its parts: brackets and words of JSON Schema are these."""
+    """Characters of names and of descriptions in a tool, and its number of brackets and keywords of JSON Schema."""
     names = texts = parts = 0
     pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, each in pairs:
@@ -140,7 +138,7 @@ _SCHEMA = frozenset(("type", "function", "name", "parameters", "properties", "re
 
 
 def _fitted(rows: list[list[float]], values: list[float]) -> list[tuple[float, float]] | None:
-    """Least squares: each coefficient with its standard error; ``None`` where the parts cannot be distinguished."""
+    """Least squares: each coefficient with its standard error; ``None`` if the parts cannot be separated."""
     width = len(rows[0])
     scale = [max(abs(row[n]) for row in rows) or 1.0 for n in range(width)]
     scaled = [[row[n] / scale[n] for n in range(width)] for row in rows]
@@ -158,7 +156,7 @@ def _fitted(rows: list[list[float]], values: list[float]) -> list[tuple[float, f
 
 
 def _inverse(matrix: list[list[float]]) -> list[list[float]] | None:
-    """Gauss and Jordan, with pivots; ``None`` for a matrix that has hardly an inverse."""
+    """Gauss-Jordan elimination with pivots; ``None`` for a matrix that is almost singular."""
     size = len(matrix)
     rows = [[*row, *(float(i == j) for j in range(size))] for i, row in enumerate(matrix)]
     for i in range(size):

@@ -1,4 +1,4 @@
-"""What is wrong with a text of arguments that is no JSON object, and the object that is in it."""
+"""The fault of an argument text that is no JSON object, and the object in it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _REPAIRS: tuple[tuple[str, str, Callable[[str], Any]], ...] = (
 
 
 def mended(raw: str) -> tuple[Relation, Object | None]:
-    """What is wrong with such a text, and the object in it, ``None`` where it cannot be known. Bounded in length."""
+    """The fault of such a text, and the object in it, ``None`` if it is unknown. Limited in length."""
     raw = raw[: 10 * MOST]
     if not raw.strip():
         return Relation("json_empty"), None
@@ -51,7 +51,7 @@ def mended(raw: str) -> tuple[Relation, Object | None]:
 
 
 def _in_a_part(raw: str) -> tuple[Relation, Object | None] | None:
-    """An object with something before or behind it, or the beginning of one."""
+    """An object with text before or after it, or the beginning of one."""
     if (found := _object(_leading, raw)) is not None:
         rest = raw.lstrip()[len(_first(raw)) :].strip()
         following = _object(_leading, rest)
@@ -63,12 +63,12 @@ def _in_a_part(raw: str) -> tuple[Relation, Object | None] | None:
 
 
 def written(arguments: Object) -> list[str]:
-    """Arguments as the usual libraries write them."""
+    """Arguments as common libraries write them."""
     return [json.dumps(arguments, ensure_ascii=False, separators=each) for each in ((", ", ": "), (",", ":"))]
 
 
 def lost_piece(raw: str, due: Object) -> tuple[int, int] | None:
-    """First character and length of the piece that a text of arguments lacks to be the due one; at 0: its beginning."""
+    """First character and length of the piece that an argument text lacks; at 0: its beginning."""
     for whole in written(due):
         length = len(whole) - len(raw)
         if length > 0:
@@ -79,7 +79,7 @@ def lost_piece(raw: str, due: Object) -> tuple[int, int] | None:
 
 
 def objects_in(raw: str) -> list[Object]:
-    """The JSON objects of a text that holds nothing but these, one behind the other; empty elsewhere."""
+    """The JSON objects of a text with nothing but consecutive objects; else empty."""
     found: list[Object] = []
     rest = raw[: 10 * MOST].strip()
     while rest and len(found) < MOST:
@@ -92,7 +92,7 @@ def objects_in(raw: str) -> list[Object]:
 
 
 def doubled_names(raw: str) -> Object | None:
-    """The arguments with the first value of every name, where a name occurs twice there; ``None`` elsewhere."""
+    """The arguments with the first value of every repeated name; ``None`` without one."""
     twice: list[str] = []
 
     def first(pairs: list[tuple[str, Any]]) -> Object:
@@ -159,7 +159,7 @@ def _first(raw: str) -> str:
 
 
 def _assigned(raw: str) -> Any:
-    """``a=1, b="x"``: arguments as a Python call has them."""
+    """``a=1, b="x"``: arguments in the form of a Python call."""
     import ast
 
     from pytest_bfcl.python_text import parse_expression
@@ -171,7 +171,7 @@ def _assigned(raw: str) -> Any:
 
 
 def _closed(raw: str) -> str | None:
-    """A beginning of a JSON object with what is open closed; ``None`` where it is no beginning of one."""
+    """A beginning of a JSON object, with open parts closed; ``None`` for other texts."""
     if not raw.lstrip().startswith("{"):
         return None
     opened: list[str] = []

@@ -1,4 +1,4 @@
-"""The entries of one cause, sent again: data, address and settings of the run, with what the user changes."""
+"""Sends the entries of one cause again: data, address and settings of the run, with the user's changes."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from pytest_bfcl.runs.fingerprint import Fingerprint, ModelFingerprint
 
 _SETTINGS = ("temperature", "max_tokens")
-"""Parameters with their own option; all others go by ``--param``."""
+"""Parameters with their own option; all others use ``--param``."""
 
 
 def recheck(args: argparse.Namespace, known: Diagnosis) -> int:
-    """Ask the entries again and say how many are right now; returns the exit code of the run.
+    """Send the entries again and print how many are right now; returns the exit code of the run.
 
-    Raises `UsageError` where the run names no cause so, or cannot be sent again.
+    Raises `UsageError` if the run has no such cause, or cannot be sent again.
     """
     from pytest_bfcl.cli.run import run
     from pytest_bfcl.extensions.causes.of_runs import of_path
@@ -60,7 +60,7 @@ def _say_what_came(row: Named, found: list[Diagnosis]) -> None:
 
 
 def _free(folder: Path, name: str) -> Path:
-    """A run directory next to the run that is not there yet."""
+    """A new run directory next to the run."""
     for number in range(1, 1000):
         path = folder.with_name(f"{folder.name}-{name}" + (f"-{number}" if number > 1 else ""))
         if not path.exists():
@@ -71,7 +71,7 @@ def _free(folder: Path, name: str) -> Path:
 def _arguments(
     args: argparse.Namespace, measured: Fingerprint, model: ModelFingerprint, ids: Path
 ) -> argparse.Namespace:
-    """The arguments of `pytest-bfcl run`: those of the run, with those given now in their place."""
+    """The arguments of `pytest-bfcl run`: those of the run, overridden by the given ones."""
     from pytest_bfcl.cli.run import add_arguments
 
     parser = argparse.ArgumentParser()
@@ -88,7 +88,7 @@ def _arguments(
 
 
 def _of_run(measured: Fingerprint, model: ModelFingerprint, given: dict[str, object]) -> Iterator[str]:
-    """The settings of the run, as options. Raises `UsageError` for what its files do not keep."""
+    """The settings of the run as options. Raises `UsageError` for settings that its files do not have."""
     provider = model.model.partition(":")[0]
     if provider in ("replay", "oracle", "scripted"):
         raise UsageError(f"{model.model} answers from a file and cannot be sent again; name a model with --model")

@@ -1,7 +1,8 @@
-"""How a text became another: the reply compared with the expected text, as named relations.
+"""How a text differs from the expected text, as named relations.
 
-A relation is what a server, a parser or a habit does to everything alike: a prefix, another style, a cut. Each has a
-parameter (``functions_``, ``camel case``), so that those of a whole run can be counted. Nothing here knows of calls.
+A relation is a systematic effect of a server, a parser or a habit: a prefix, another style, a cut. Each has a parameter
+(``functions_``, ``camel case``), so that equal ones in a whole run can be counted. This module knows only texts, not
+calls.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 MOST = 2_000
-"""Characters of a text that are looked at."""
+"""Characters of a text that are compared."""
 TOKEN = re.compile(r"<\|?/?[\w:. -]{1,40}\|?>|\[/?(?:INST|TOOL_CALLS?|AVAILABLE_TOOLS)\]|<<?/?SYS>?>|▁|Ġ|Ċ")
 """Pieces of chat templates and markup."""
 ASCII_LOST = "letters beyond ASCII are lost"
@@ -31,7 +32,7 @@ _MONTHS = {
 
 
 class Relation(NamedTuple):
-    """``key`` is the cause's, without its level; ``told`` the parameter, as people read it."""
+    """``key`` is the cause's, without its level; ``told`` the parameter in words."""
 
     key: str
     told: str = ""
@@ -39,7 +40,7 @@ class Relation(NamedTuple):
 
 @lru_cache(maxsize=10_000)  # a run says the same names again and again
 def of_texts(said: str, due: str) -> tuple[Relation, ...]:
-    """How a text may have come from the one that was due, the most telling first; empty where nothing is known."""
+    """Relations of a text to the expected one, the most specific first; empty if none is known."""
     said, due = said[:MOST], due[:MOST]
     if said == due or not said or not due:
         return ()
@@ -52,7 +53,7 @@ def plain(text: str) -> str:
 
 
 def style_of(text: str, due: str) -> str:
-    """How the words of a text are written: ``camel case``, ``upper case`` …"""
+    """The style of a text's words: ``camel case``, ``upper case`` …"""
     if text == due[:1].upper() + due[1:]:
         return "capitals at the beginning" if re.search(r"[\W_]", text) else "Pascal case"
     if text.casefold() == due.casefold():
@@ -68,7 +69,7 @@ def style_of(text: str, due: str) -> str:
 
 
 def script_of(text: str) -> str:
-    """The script most letters of a text are of, as Unicode names it: ``LATIN``, ``CYRILLIC``, ``CJK`` …"""
+    """The script of most letters in a text, with Unicode's name: ``LATIN``, ``CYRILLIC``, ``CJK`` …"""
     counts: dict[str, int] = {}
     for each in text[:MOST]:
         if each.isalpha():
@@ -78,7 +79,7 @@ def script_of(text: str) -> str:
 
 
 def _undone(undo: Callable[[str], str], told: str, key: str = "encoding") -> Callable[[str, str], Relation | None]:
-    """A text that an inverse function turns back."""
+    """A text that an inverse function restores."""
 
     def rule(said: str, due: str) -> Relation | None:
         try:
@@ -116,7 +117,7 @@ ENCODINGS: tuple[tuple[str, str, Callable[[str], str]], ...] = (
     ("letters of full width", "", lambda said: unicodedata.normalize("NFKC", said)),
     (ASCII_LOST, r"[^\x00-\x7f]", lambda said: said),
 )
-"""Name of an encoding, the characters that show it (any, where empty), and what turns it back."""
+"""Name of an encoding, its typical characters (any, if empty), and its inverse."""
 
 
 def _ascii_lost(said: str, due: str) -> Relation | None:
@@ -163,7 +164,7 @@ def _affixed(said: str, due: str) -> Relation | None:
 
 
 def _constant(text: str) -> str:
-    """An affix without the number that makes each one another."""
+    """An affix without the number that makes each one different."""
     return re.sub(r"(?<![a-z])[0-9a-f]{6,}(?![a-z])|\d{2,}", "N", text)[:60]
 
 
@@ -225,11 +226,11 @@ def _zeros(said: str, due: str) -> Relation | None:
 
 
 _MASK = re.compile(r"[*#•█■]+|[xX]{3,}|\[[A-Z][A-Z_ 0-9]*\]|<[A-Z][A-Z_ 0-9]*>|\{\{?\w+\}?\}")
-"""What is in place of something that must not be read."""
+"""Replacements of hidden content."""
 
 
 def masked(said: str, due: str) -> Relation | None:
-    """A text with something in place of what must not be read."""
+    """A text with a replacement for hidden content."""
     found = [mask for mask in _MASK.findall(said) if mask not in due]
     if not found:
         return None
@@ -242,7 +243,7 @@ _PIECES = re.compile(r"[^\W\d_]+|\d+|[\W_]")
 
 
 def _replaced(said: str, due: str) -> Relation | None:
-    """One word or sign of a text is another, wherever it is."""
+    """One word or sign of a text is replaced everywhere."""
     one, other = whole, due_whole = _PIECES.findall(said), _PIECES.findall(due)
     while one and other and one[-1] == other[-1]:
         one, other = one[:-1], other[:-1]

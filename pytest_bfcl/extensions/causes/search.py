@@ -1,7 +1,7 @@
-"""Causes of a run's failures: differences that recur, each undone and judged again.
+"""Causes of a run's failures: recurring differences, each undone and judged again.
 
-A cause is named where a difference recurs as its kind demands (`catalog`) and where the entries are right once it is
-undone. What nothing undone makes right stays unexplained.
+A cause is named if a difference recurs as its kind requires (`catalog`) and the entries are right after it is undone.
+Entries that no undoing makes right stay unexplained.
 """
 
 from __future__ import annotations
@@ -20,41 +20,39 @@ from pytest_bfcl.extensions.causes.places import Found, Place
 from pytest_bfcl.extensions.causes.prompts import Lost, lost_parts
 
 _WORDS = ("words", "asked", "refused", "empty", "undue")
-"""Kinds of whole replies that another cause may lead to."""
+"""Kinds of whole replies that another cause may produce."""
 _OTHER = ("value_other", "name_other")
 _OF_OTHERS = ("name_of_other", "arguments_of_other")
 _OF_ANY_MISTAKE = ("name_other", "undue_call", "other_function", "call_missing")
-"""Loose kinds that are named where most places have them."""
+"""Loose kinds that are named if most places have them."""
 _WEAK = dict.fromkeys(("thinned", "letters", "value_letter", "script", "digits", "enum", "list_order"), 0.6)
-"""Relations that hold by accident more often: others count first."""
+"""Relations that are frequent by accident: others take precedence."""
 
 Why = tuple[str, str]
 """Key of a kind and its parameter."""
 
 LEAST_SURE, LEAST = 2, 3
-"""Entries that must show the same before it is named."""
+"""Entries that must agree before a cause is named."""
 MOSTLY = 0.5
 RULE = 0.7
-"""Shares of the places, or of all differences of the same part, that a habit must reach."""
+"""Least shares of a habit: of the places, or of all differences of the same part."""
 ALIKE = 0.8
 TOGETHER = 0.05
-"""Share of the failed entries that must need a cause next to another before it is named for these alone."""
+"""Least share of the failed entries that need a second cause before it is named for these alone."""
 SELDOM, OFTEN = 0.02, 10
-"""What is seldom and in fewer entries than these is a slip, whatever it looks like."""
+"""Rare differences in fewer entries than these are slips of any form."""
 LEAST_TEXTS = 5
-"""Differences that a share of one part of calls is counted from."""
+"""Least number of differences for a share of one part of calls."""
 ONE_ANSWER = 8
-"""This number of replies with the same words are one answer to everything."""
+"""This number of replies with equal words is one answer to everything."""
 
 
 @dataclass
 class Cause:
-    """A cause of a run's failures.
-
-    ``entries``: failed cases that are right once it is undone, with what else is named; ``together``: those that are
-    counted as another cause's, and are right only if this one is undone, too. ``shown`` and ``exposed`` count places:
-    where it is, and where it could be. ``where``: what those have in common where it is not everywhere. ``evidence``:
-    what proves it next to the judgement.
+    """A cause of a run's failures. ``entries``: failed cases that are right after it and other named causes are undone;
+    ``together``: those counted under another cause that also need this one undone. ``shown`` and ``exposed`` count its
+    places and its possible places. ``where``: a common feature of its places, if it is not everywhere. ``evidence``:
+    further proof besides the judgement.
     """
 
     key: str
@@ -82,12 +80,12 @@ class Cause:
 
     @property
     def name(self) -> str:
-        """The key that picks it: of the kind, with a number where two of a kind are named (set by `causes_of`)."""
+        """The key that selects it: of the kind, with a number if two of a kind are named (set by `causes_of`)."""
         return self.key
 
 
 class Group(NamedTuple):
-    """Places of one cause, and all in which it could be seen."""
+    """Places of one cause, and all of its possible places."""
 
     why: Why
     shown: list[tuple[Found, Place]]
@@ -95,7 +93,7 @@ class Group(NamedTuple):
 
 
 def causes_of(cases: Iterable[Case]) -> tuple[list[Cause], list[Case]]:
-    """The causes, the one that costs most first, and the failed cases that none of them explains."""
+    """The causes, largest loss first, and the failed cases that none of them explains."""
     known = list(cases)
     compared = [case for case in known if case.entry.row.checker in COMPARED]
     elsewhere = Elsewhere(compared)
@@ -117,7 +115,7 @@ def causes_of(cases: Iterable[Case]) -> tuple[list[Cause], list[Case]]:
 
 
 def _named(found: Sequence[Found]) -> list[tuple[Cause, Group]]:
-    """Differences that recur as their kinds demand."""
+    """Differences that recur as their kinds require."""
     named = []
     for group in _groups(found):
         cause = _regular(group, found)
@@ -132,7 +130,7 @@ def _named(found: Sequence[Found]) -> list[tuple[Cause, Group]]:
 
 
 def _groups(found: Sequence[Found]) -> list[Group]:
-    """Differences counted under the cause that most of them may be of."""
+    """Differences counted under the cause that fits most of them."""
     constant = _constants(found)
     counted: Counter[Why] = Counter()
     for each in found:
@@ -154,7 +152,7 @@ def _groups(found: Sequence[Found]) -> list[Group]:
 
 
 def _with_bare_calls(chosen: dict[Why, list[tuple[Found, Place]]]) -> None:
-    """What is wrong only with texts of no arguments is of the cause that most other texts of arguments have."""
+    """A fault seen only with texts of no arguments belongs to the cause of most other argument texts."""
     raw = {why: shown for why, shown in chosen.items() if any(place.level == "raw" for _, place in shown)}
     bare = [why for why, shown in raw.items() if all(place.features.get("bare") for _, place in shown)]
     others = [why for why in raw if why not in bare]
@@ -163,12 +161,12 @@ def _with_bare_calls(chosen: dict[Why, list[tuple[Found, Place]]]) -> None:
 
 
 def _stands_alone(why: Why, counted: Counter[Why]) -> bool:
-    """Whether it is a parameter that says something only where it recurs, and it does not."""
+    """Whether a parameter is only significant if it recurs, and does not."""
     return KINDS[why[0]].told == "only one" and counted[why] < LEAST
 
 
 def _merged(chosen: dict[Why, list[tuple[Found, Place]]]) -> dict[Why, list[tuple[Found, Place]]]:
-    """Parameters of which each stands for itself only are one that changes."""
+    """Single parameters become one changing parameter."""
     keys = Counter[str]()
     for (key, _), shown in chosen.items():
         keys[key] += len(shown)
@@ -181,7 +179,7 @@ def _merged(chosen: dict[Why, list[tuple[Found, Place]]]) -> dict[Why, list[tupl
 
 
 def _pooled(why: Why, constant: frozenset[str] = frozenset()) -> Why:
-    """Without a parameter that does not make another cause."""
+    """Without a parameter that makes no separate cause."""
     key, told = why
     if key == "value_other" and told in constant:
         return ("same_value", told)
@@ -192,7 +190,7 @@ def _pooled(why: Why, constant: frozenset[str] = frozenset()) -> Why:
 
 
 def _constants(found: Sequence[Found]) -> frozenset[str]:
-    """Values that are in the place of many different ones."""
+    """Values that replace many different ones."""
     meant: defaultdict[str, set[str]] = defaultdict(set)
     total = 0
     for each in found:
@@ -219,7 +217,7 @@ def _exposed(why: Why, shown: Sequence[tuple[Found, Place]], found: Sequence[Fou
 
 
 def _regular(group: Group, found: Sequence[Found]) -> Cause | None:
-    """The cause, where a group recurs as its kind demands."""
+    """The cause, if a group recurs as its kind requires."""
     key, told = group.why
     kind = KINDS[key]
     failed = [(each, place) for each, place in group.shown if not each.case.passed]
@@ -255,7 +253,7 @@ def _share_of_part(group: Group, found: Sequence[Found]) -> float:
 
 
 def _common(key: str, shown: Sequence[tuple[Found, Place]]) -> str:
-    """The parameter that nearly all have."""
+    """The parameter of nearly all."""
     counted = Counter(told for _, place in shown for k, told in place.candidates if k == key)
     if not counted:
         return ""
@@ -264,7 +262,7 @@ def _common(key: str, shown: Sequence[tuple[Found, Place]]) -> str:
 
 
 def _one_text(shown: Sequence[tuple[Found, Place]]) -> bool:
-    """Whether the replies to many entries have the same words."""
+    """Whether the replies to many entries have equal words."""
     texts = {(text, id(each.case)) for each, place in shown if (text := _text(each, place))}
     most = max(Counter(text for text, _ in texts).values(), default=0)
     return most >= max(ONE_ANSWER, RULE * len({id(each.case) for each, _ in shown}))
@@ -301,7 +299,7 @@ _OF_FUNCTIONS = ("parameters", "name length", "takes objects", "takes lists", "h
 
 
 def _proved(found: Sequence[Found], named: Sequence[tuple[Cause, Group]]) -> list[Cause]:
-    """Each cause with the failed cases that are right once it, and what else is named, is undone."""
+    """Each cause with the failed cases that are right after it and other named ones are undone."""
     of_place = {id(place): number for number, (_, group) in enumerate(named) for _, place in group.shown}
     size = [len({id(each.case) for each, _ in group.shown if not each.case.passed}) for _, group in named]
     for each in found:
@@ -328,7 +326,7 @@ def _proved(found: Sequence[Found], named: Sequence[tuple[Cause, Group]]) -> lis
 
 
 def _follow(found: Found) -> list[Place]:
-    """Turns that were never asked because an earlier one had failed."""
+    """Turns that got no request because an earlier one had failed."""
     return [place for place in found.differences if any(key == "not_asked" for key, _ in place.candidates)]
 
 
@@ -344,7 +342,7 @@ def _passes(found: Found, undone: Sequence[Place]) -> bool:
 
 
 def _of_prompts(found: Sequence[Found], lost: dict[str, Lost], named: list[tuple[Cause, Group]]) -> list[Cause]:
-    """Causes that prompt tokens prove: entries that fail where that part of the prompt was needed."""
+    """Causes that prompt tokens prove: failing entries that needed the lost part of the prompt."""
     causes = []
     taken: set[int] = set()
     sure = {
@@ -382,7 +380,7 @@ _OF_PROMPTS = {
 
 
 def _needed(key: str, found: Found, places: Sequence[Place]) -> bool:
-    """Whether an entry needed the lost part; ``places`` are those that count, of a failed one its differences."""
+    """Whether an entry needed the lost part; ``places`` are the relevant ones (of a failed entry its differences)."""
     turns = [place.features.get("turn", 0) for place in places]
     if key == "first_tool_only":
         return any(place.features.get("tool", 0) > 0 for place in places)
@@ -398,7 +396,7 @@ def _needed(key: str, found: Found, places: Sequence[Place]) -> bool:
 
 
 def _of_data(cases: Sequence[Case]) -> list[Cause]:
-    """Entries whose expected answer, or whose rule, is known to be wrong: the corrected one accepts the reply."""
+    """Entries whose expected answer or rule is known to be wrong: the corrected one accepts the reply."""
     answers, rules = Cause("answer_wrong"), defaultdict[str, list[Case]](list)
     for case in cases:
         if case.passed:

@@ -1,4 +1,4 @@
-"""How a value became another, whatever its type, and where within two values the difference lies."""
+"""How a value of any type differs from the expected one, and where within two values the difference is."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _DEEPEST = 8
 
 
 class Leaf(NamedTuple):
-    """A value that is not the one due, by its place in the arguments."""
+    """A value that differs from the expected one, by its place in the arguments."""
 
     path: tuple[Any, ...]
     said: object
@@ -39,7 +39,7 @@ class Leaf(NamedTuple):
 def unequal(
     said: object, due: object, path: tuple[Any, ...] = (), depth: int = 0, *, exact: bool = False
 ) -> Iterator[Leaf]:
-    """The innermost places in which two values differ; whole values where their shapes do."""
+    """The innermost places where two values differ; whole values if their shapes differ."""
     if same(said, due, exact=exact):
         return
     if depth < _DEEPEST and isinstance(said, dict) and isinstance(due, Mapping) and said.keys() == due.keys():
@@ -71,7 +71,7 @@ def leaves_of(value: object) -> Iterator[object]:
 
 
 def _inner_names(said: Mapping[str, Any], due: Mapping[str, Any]) -> str:
-    """How the names in an object are written otherwise; empty where they are not, or not all alike."""
+    """How the names in an object are rewritten; empty if unchanged, or not all alike."""
     if len(said) != len(due):
         return ""
     ways = [of_texts(str(new), str(old))[:1] for new, old in zip(said, due, strict=True) if new != old]
@@ -79,7 +79,7 @@ def _inner_names(said: Mapping[str, Any], due: Mapping[str, Any]) -> str:
 
 
 def same(said: object, due: object, *, exact: bool = False) -> bool:
-    """Whether two values are the same to a checker: texts without case and separators, unless ``exact``."""
+    """Whether two values are equal to a checker: texts without case and separators, unless ``exact``."""
     if isinstance(said, str) and isinstance(due, str):
         return said == due or (not exact and _standard(said) == _standard(due))
     if isinstance(said, bool) or isinstance(due, bool):
@@ -95,12 +95,12 @@ def same(said: object, due: object, *, exact: bool = False) -> bool:
 
 
 def _standard(text: str) -> str:
-    """As the official rules compare texts (ast_checker spec)."""
+    """As under the official rules (ast_checker spec)."""
     return re.sub(r"[ ,./\-_*^]", "", text).lower().replace("'", '"')
 
 
 def of_values(said: object, due: object) -> list[Relation]:
-    """How a value may have come from the one that was due, where the two are not objects or lists alike."""
+    """Relations of a value to the expected one, unless both are objects or lists of one shape."""
     if isinstance(said, str) and isinstance(due, str):
         return list(of_texts(said, due))
     return list(filter(None, _of_others(said, due)))

@@ -1,4 +1,4 @@
-"""Calls that a text holds although it was not read as calls: what keeps them from being read, and the calls."""
+"""Calls in a text that was not read as calls: the obstacle, and the calls."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from pytest_bfcl.syntax.limits import DecodeError
 from pytest_bfcl.transcript import Call
 
 MOST = 20_000
-"""Characters of a text that are looked at."""
+"""Characters of a text that are searched."""
 _CALL = re.compile(r"\[?\s*([\w.]+)\(.*\)\s*\]?", re.S)
 
 
 def calls_in(text: str, case: Case, due: list[Due]) -> tuple[str, list[Due]] | None:
-    """Calls in the text of a reply that should have native ones, and the format they are in.
+    """Calls in the text of a reply without native ones, and their format.
 
-    In no known format: those that are ``due``, where the text has the name and the arguments of each.
+    Without a known format: the expected ones (``due``), if the text has the name and the arguments of each.
     """
     text = text[:MOST]
     lost = lost_calls(text, case.entry.all_functions)
@@ -55,7 +55,7 @@ def _is_told(due: Due, text: str) -> bool:
 
 
 def calls_of_text(text: str, case: Case) -> tuple[str, str, list[Due]] | None:
-    """What keeps a text, which is the answer to a prompt, from being read as calls, and the calls."""
+    """The obstacle to reading a text, which is the answer to a prompt, as calls, and the calls."""
     text = text[:MOST]
     for key, told, repaired in _repairs(text):
         if repaired != text and (found := _decoded(repaired, case)) and any(each.name in case.wires for each in found):
@@ -87,7 +87,7 @@ def _around(text: str) -> str:
 
 
 def _closed(text: str) -> str:
-    """The text with what is open in it closed."""
+    """The text with its open parts closed."""
     opened: list[str] = []
     quote = ""
     for before, each in zip(" " + text, text, strict=False):

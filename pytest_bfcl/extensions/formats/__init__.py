@@ -1,1 +1,1 @@
-"""Models' own formats: prompts by their templates, replies by their handlers and by installed parsers."""
+"""Models' own formats: prompts by templates, replies by the handlers' readings and by installed parsers."""

@@ -22,7 +22,7 @@ def _handler(
 
 
 def _of_pairs(name: str, pairs: Callable[..., list[Pair]], comma: str = ",", **more: Any) -> Decoder:
-    """A handler whose two readings are of the same pairs."""
+    """A handler with both readings from the same pairs."""
     return _handler(
         name, lambda result: texts(pairs(result), comma), lambda result: objects(pairs(result)), **more
     )  # fmt: skip
@@ -66,12 +66,12 @@ def cohere_pairs(result: object) -> list[Pair]:
 
 
 def xiaoming_calls(result: object) -> list[Any]:
-    """xiaoming: stored as native calls, read as DM-Cito's, so calls never decode."""
+    """xiaoming: stored as native calls, read like DM-Cito's, so calls never decode."""
     return objects(map(pair, iterated(result)))
 
 
 def installed_decoder(name: str) -> Decoder:
-    """The parser asked, streamed token by token for ``+stream``. Raises `UsageError`."""
+    """The requested parser; ``+stream`` reads token by token. Raises `UsageError`."""
     parser = installed_parser(name)
 
     def pairs(text: str, functions: Sequence[Fields]) -> list[tuple[Any, Any]]:

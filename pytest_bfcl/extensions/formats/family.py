@@ -1,7 +1,6 @@
-"""A family at work: the request to ``/v1/completions``, and how the reply is read.
-
-The one door for adapters and conversations: `Family.render` before a request, `Family.read` after it,
-`Family.results` when calls were executed. What goes back to the model is what the family's handler sends (spec §5).
+"""The use of a family: the request to ``/v1/completions``, and the reading of the reply. Adapters and conversations use
+`Family.render` before a request, `Family.read` after it, and `Family.results` after executed calls. The history equals
+that of the family's handler (spec §5).
 """
 
 from __future__ import annotations
@@ -78,15 +77,15 @@ TEMPLATES: Mapping[str, Template] = {
 
 
 DEFAULT_MAX_TOKENS = 4096
-"""The default token limit: servers stop raw completions after a few tokens otherwise (formats spec §1)."""
+"""The default token limit, because servers otherwise stop raw completions after a few tokens (formats spec §1)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Family:
     """A row of the table with its template, or with the model's own.
 
-    ``texts``: the fetched texts of templates that need some; ``think`` as the option; ``source`` is part of a run's
-    fingerprint: the family's name, or what the template read from disk is.
+    ``texts``: the fetched texts of templates that need some; ``think`` like the option; ``source`` is part of a run's
+    fingerprint: the family's name, or the digest of a template from disk.
     """
 
     format: Format
@@ -111,11 +110,11 @@ class Family:
         query: int = 1,
         variables: Fields | None = None,
     ) -> str:
-        """The prompt. ``messages`` as `opened`, `read` and `results` give them; ``functions`` are documents with hints.
+        """The prompt. ``messages`` are from `opened`, `read` and `results`; ``functions`` are documents with hints.
 
         ``query`` counts the conversation's requests from 1: two families' prompts grow with it. ``variables``: the
-        request's ``chat_template_kwargs``. Raises `UsageError` when a text is needed that was not fetched, for a
-        template that fails, and for variables where the template is one of ours.
+        request's ``chat_template_kwargs``. Raises `UsageError` if a needed text was not fetched, for a template that
+        fails, and for variables with one of our templates.
         """
         if variables and self.name in FORMATS:
             raise UsageError(
@@ -129,15 +128,15 @@ class Family:
         self.render([{"role": "user", "content": "Hello."}], [_PROBE], variables=variables)
 
     def read(self, text: str, ids: Sequence[str] = (), functions: Sequence[FunctionDoc] = ()) -> Read:
-        """A raw reply: ``answer`` is decoded and stored, ``reasoning`` shown apart, ``messages`` go back."""
+        """A raw reply: ``answer`` is decoded and stored, ``reasoning`` is shown separately, ``messages`` go back."""
         return read_reply(text, self.format, self.think, ids, functions)
 
     def results(self, calls: Sequence[str], results: Sequence[str], ids: Sequence[str] = ()) -> list[Message]:
-        """The messages that bring results of executed calls (call texts) back to the model."""
+        """The messages with results of executed calls (call texts) for the model."""
         return result_messages(self.format, calls, results, ids)
 
     def request_fields(self) -> Parsed:
-        """What the family adds to a request's body."""
+        """The family's further fields of a request's body."""
         fields: Parsed = {}
         if self.format.stop_token_ids:
             fields["stop_token_ids"] = list(self.format.stop_token_ids)
@@ -162,8 +161,8 @@ def open_family(
 ) -> Family:
     """The family for a ``--bfcl-template``: a family's name, a template's file, or a folder with the model's own.
 
-    ``auto`` takes the family the model is registered under for this mode. A file or folder needs a ``decoder``, or a
-    model whose name suggests one. Raises `UsageError` naming what there is.
+    ``auto`` takes the registered family of the model for this mode. A file or folder needs a ``decoder``, or a model
+    whose name suggests one. Raises `UsageError` with the available ones.
     """
     if template == "auto":
         names = (f"{model}-FC", model) if mode == "fc" else (model, f"{model}-FC")
@@ -194,7 +193,7 @@ def _of_row(row: Format, think: Think) -> Family:
 
 
 def _of_hub(path: Path, model: str, decoder: str | None, think: Think) -> Family:
-    """The family of a template read from disk; its calls are read by ``decoder`` or what the model's name suggests."""
+    """The family of a template from disk; ``decoder``, or the model's name, decides how its calls are read."""
     template = read_template(path)
     name = decoder if decoder not in (None, "auto") else guessed_decoder(model or path.name)
     if name is None:
@@ -228,7 +227,7 @@ class Rendered(Completions):
 
     @staticmethod
     def digest(path: Path) -> str:
-        """What distinguishes a template from others. Raises `UsageError`."""
+        """The identity of a template. Raises `UsageError`."""
         return read_template(path).sha256
 
     def _fields(self, request: Request) -> Mapping[str, Any]:
@@ -241,7 +240,7 @@ class Rendered(Completions):
 
 
 def _variables(parameters: Fields) -> Fields:
-    """What a request's ``chat_template_kwargs`` say to a template. Raises `UsageError` unless they are an object."""
+    """The ``chat_template_kwargs`` of a request. Raises `UsageError` unless they are an object."""
     found = parameters.get(TEMPLATE_VARIABLES) or {}
     if not isinstance(found, Mapping):
         raise UsageError(f"--bfcl-param {TEMPLATE_VARIABLES} is an object: {TEMPLATE_VARIABLES}={{...}}")
@@ -254,7 +253,7 @@ def _as_it_is(reply: Reply, message: Message) -> Message:
 
 
 class Read(NamedTuple):
-    """A reply as the family's handler takes it: what is decoded, its reasoning, the messages it appends."""
+    """A reply in the handler's reading: the decoded part, its reasoning, its messages for the history."""
 
     answer: str
     reasoning: str | None
@@ -264,7 +263,8 @@ class Read(NamedTuple):
 def read_reply(
     text: str, family: Format, think: Think = "auto", ids: Sequence[str] = (), functions: Documents = ()
 ) -> Read:
-    """Part a raw reply and say what goes back. ``ids`` are those of Mistral's calls (default ``call00001`` …)."""
+    """Split a raw reply into answer, reasoning and history. ``ids`` are those of Mistral's calls (default ``call00001``
+    …)."""
     parted = read_thinking(text, think, family.thinking)
     return Read(parted.answer, parted.reasoning, [_message(text, parted, family, ids, functions)])
 
@@ -287,7 +287,7 @@ def _message(text: str, parted: Parted, family: Format, ids: Sequence[str], func
 
 
 def _native(parted: Parted, family: Format, ids: Sequence[str], functions: Documents) -> Message:
-    """Calls found in the text as OpenAI's messages have them, with arguments parsed, as chat templates want them."""
+    """Calls in the text as OpenAI's messages, with parsed arguments, for chat templates."""
     fields: Message = {"reasoning_content": parted.reasoning} if parted.reasoning else {}
     calls = decoded_calls(parted.answer, family.decoder, functions)
     if calls:
@@ -301,7 +301,7 @@ def _native(parted: Parted, family: Format, ids: Sequence[str], functions: Docum
 
 
 def _mistral(answer: str, ids: Sequence[str]) -> str:
-    """Parsed calls with their ids; a reply that did not parse goes back as it came."""
+    """Parsed calls with their ids; a reply that did not parse is unchanged."""
     try:
         members = parse_json(answer)
     except DecodeError:

@@ -1,4 +1,4 @@
-"""A model's own chat template, read from disk as transformers reads it: its files go before ``tokenizer_config.json``.
+"""A model's own chat template, read from disk with the precedence of transformers.
 
 Nothing is downloaded and no tokenizer is loaded: special tokens are texts in the same files.
 """
@@ -24,14 +24,14 @@ FILE_LIMIT = 8 * 2**20
 _TOKENS = ("bos_token", "eos_token", "pad_token", "unk_token", "sep_token", "cls_token", "mask_token")
 _DEFAULT, _WITH_TOOLS = "default", "tool_use"
 _REASONING = ("reasoning_content", "thinking", "reasoning")
-"""The fields that may hold a message's thoughts; templates read the first two."""
+"""The fields for a message's thoughts; templates read the first two."""
 
 
 class HubTemplate:
     """A chat template with the model's special tokens; ``tools`` are OpenAI's schemas.
 
-    ``plain`` is the template for conversations without tools, where the model has two. It runs in a worker process of
-    limited time and memory: a file that others wrote decides what is computed.
+    ``plain`` is the template for conversations without tools, where the model has two. It runs in a worker process with
+    limited time and memory, because the file is untrusted.
     """
 
     def __init__(self, source: str, tokens: Mapping[str, str], where: str, plain: str | None = None) -> None:
@@ -44,12 +44,12 @@ class HubTemplate:
         self._worker = Worker(SERVICE)
 
     def __call__(self, shown: Prompted) -> str:
-        """The prompt, the reply opened. Raises `UsageError` where the template fails."""
+        """The prompt with the opened reply. Raises `UsageError` if the template fails."""
         tools = compile_tools(shown.functions) if shown.functions else None
         return self.rendered(shown.messages, tools, shown.variables)
 
     def rendered(self, messages: Sequence[Message], tools: object = None, variables: Fields | None = None) -> str:
-        """The prompt of messages and schemas of tools; ``variables`` are further names the template may read."""
+        """The prompt from messages and tool schemas; ``variables`` are further names for the template."""
         values = {**self.tokens, "add_generation_prompt": True, **(variables or {})}
         values |= {"tools": tools, "documents": None}
         source = self._source if tools is not None or self._plain is None else self._plain
@@ -64,7 +64,7 @@ class HubTemplate:
 
 
 def _as_templates_read(message: Message) -> Message:
-    """A message without fields that are null, its thoughts under the names that templates read."""
+    """A message without null fields, with its thoughts under the names that templates read."""
     shown = {name: value for name, value in message.items() if value is not None}
     thoughts = next((shown[name] for name in _REASONING if name in shown), None)
     return shown if thoughts is None else {"thinking": thoughts, **shown, "reasoning_content": thoughts}
@@ -74,7 +74,7 @@ def read_template(path: Path) -> HubTemplate:
     """The template of a folder (or of a file: a ``.jinja`` or a ``tokenizer_config.json``). Raises `UsageError`.
 
     Of a folder's ``chat_template.jinja`` (and ``additional_chat_templates``), ``tokenizer_config.json`` and
-    ``chat_template.json`` the first that is there counts; a named file is taken as it is.
+    ``chat_template.json`` the first existing one counts; a named file is used unchanged.
     """
     folder = path if path.is_dir() else path.parent
     config = _json(folder / "tokenizer_config.json")
@@ -131,7 +131,7 @@ def _text(path: Path) -> str:
 
 
 def _json(path: Path) -> Parsed:
-    """A JSON object of a file; empty where there is no such file."""
+    """A JSON object of a file; empty without such a file."""
     if not path.is_file():
         return {}
     try:

@@ -1,7 +1,7 @@
-"""The service that renders chat templates: compiled and run by jinja2's sandbox, in a limited process.
+"""The service that renders chat templates with jinja2's sandbox in a limited process.
 
-Requests: ``{"source", "values", "messages"}``; answers: ``{"prompt": text}`` or ``{"error": text}``. A template that
-was compiled stays so.
+Requests: ``{"source", "values", "messages"}``; answers: ``{"prompt": text}`` or ``{"error": text}``. Compiled templates
+are cached.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from jinja2.parser import Parser
 
 PROMPT_LIMIT = 16 * 2**20
-"""Longest prompt taken, in characters."""
+"""Longest accepted prompt in characters."""
 
 SERVICE = Service(
     "pytest_bfcl.extensions.formats.hub_worker",
@@ -42,7 +42,7 @@ _LATE = (
     "textwrap",
     "urllib.parse",
 )
-"""What filters and errors of jinja2 import when they need it; nothing can be imported once limits hold."""
+"""Modules that filters and errors of jinja2 import later; nothing can be imported under the limits."""
 
 
 def opened() -> Callable[[str], str]:
@@ -68,7 +68,7 @@ def _environment() -> Environment:
 
 
 def _generation_blocks() -> type[Extension]:
-    """``{% generation %}…{% endgeneration %}``, which marks what the assistant wrote: the prompt is what is in it."""
+    """``{% generation %}…{% endgeneration %}``, which marks the assistant's text: the prompt keeps its content."""
     from jinja2 import nodes
     from jinja2.ext import Extension
 
@@ -88,7 +88,7 @@ def _generation_blocks() -> type[Extension]:
 
 
 def _rendered(environment: Environment, templates: dict[str, Template], line: str) -> dict[str, str]:
-    """One answer: whatever a template does wrong is named in it."""
+    """One answer; a template's error is named in it."""
     try:
         request: Parsed = json.loads(line)
         source = request["source"]
@@ -115,7 +115,7 @@ def _error_text(error: Exception) -> str:
 
 
 def _tojson(value: Any, ensure_ascii: bool = False, indent: int | None = None, **options: Any) -> str:
-    """JSON as transformers print it: no HTML escapes, non-ASCII as it is."""
+    """JSON as transformers print it: no HTML escapes, non-ASCII unchanged."""
     kept = {name: options[name] for name in ("separators", "sort_keys") if name in options}
     return json.dumps(value, ensure_ascii=ensure_ascii, indent=indent, **kept)
 

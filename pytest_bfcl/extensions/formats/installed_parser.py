@@ -1,6 +1,6 @@
-"""Asking an engine's own parser what it makes of a text: whole, and streamed in any way it may be cut.
+"""Runs an engine's own parser on a text: whole, and streamed with every split.
 
-Of the splits of a text: which of them changes what a streaming parser finds, and the smallest.
+Finds the splits that change the result of a streaming parser, and the smallest of them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from pytest_bfcl.suggestions import instead_of
 from pytest_bfcl.syntax.limits import DecodeError
 
 ENGINES = {"vllm": "BFCL_VLLM", "sglang": "BFCL_SGLANG", "lmdeploy": "BFCL_LMDEPLOY", "mlx": "BFCL_MLX"}
-"""Engine → the environment variable that names the Python it is installed in; default: the one that runs this."""
+"""Engine → the environment variable with its Python; default: the Python of this run."""
 STREAMED = "+stream"
 START_S = 300.0
 """Importing an engine takes from seconds to minutes."""
@@ -52,8 +52,8 @@ def installed_parser(name: str, tokenizer: str = "") -> InstalledParser:
 class InstalledParser:
     """One parser of an engine in its own process; a hanging parser costs its text, not the run.
 
-    ``tokenizer``: the folder of the model's own; without it one is made up that has every special token the parser
-    looks for. Raises `UsageError` where the engine is not installed or has no such parser.
+    ``tokenizer``: the folder of the model's own; by default a made-up one with every special token that the parser
+    needs. Raises `UsageError` if the engine is not installed or has no such parser.
     """
 
     def __init__(self, engine: str, name: str, tokenizer: str = "") -> None:
@@ -67,7 +67,8 @@ class InstalledParser:
         atexit.register(self.close)
 
     def whole(self, text: str, functions: Sequence[Fields] = (), *, dots: str = "_") -> Calls:
-        """The calls of an unstreamed reply. Raises `DecodeError` where the parser raises.
+        """The calls of an unstreamed reply. Raises `DecodeError` if the parser raises. ``dots``: the sent replacement
+        of dots in names.
 
         ``dots``: what the dots of names became on their way to the model.
         """
@@ -76,7 +77,7 @@ class InstalledParser:
     def streamed(
         self, text: str, functions: Sequence[Fields], splits: Sequence[Sequence[int]]
     ) -> list[Calls | DecodeError]:
-        """The calls of a reply streamed in each of these ways; a split is where it is cut, in `atoms`."""
+        """The calls of a reply streamed with each of these splits; a split lists the cuts in `atoms`."""
         answer = self._ask({"text": text, "tools": tools_of(functions), "splits": [list(cuts) for cuts in splits]})
         found: list[Calls | DecodeError] = []
         for each in answer.get("streamed") or ():
@@ -91,7 +92,7 @@ class InstalledParser:
         return list(self._ask({"atoms": text, "tools": tools_of(functions)}).get("atoms") or ())
 
     def close(self) -> None:
-        """End the process; the next question starts another."""
+        """End the process; the next request starts a new one."""
         process, self._process = self._process, None
         if process is not None:
             process.kill()
@@ -142,7 +143,7 @@ class InstalledParser:
         return answer
 
     def _read(self, limit_s: float) -> Parsed:
-        """One line of the worker; an ``error`` where it ends, says too much or takes too long."""
+        """One line of the worker; an ``error`` if it ends, writes too much or takes too long."""
         assert self._process is not None
         assert self._process.stdout is not None
         line, stdout = b"", self._process.stdout
@@ -198,9 +199,9 @@ def _schema(value: Any, depth: int) -> Any:
 
 
 MOST_CUTS = 1_500
-"""Places of a text that are cut one at a time; of a longer text every second, third …"""
+"""Cut positions up to which each is tried; in longer texts every second, third …"""
 EVEN = (1, 2, 3, 4, 5, 8, 13, 21)
-"""Lengths of deltas that are tried throughout, in atoms."""
+"""Lengths of even deltas that are tried, in atoms."""
 SCATTERED = 40
 """Splits at random places, the same for every text of a length."""
 MOST_SHRINKS = 400
@@ -211,7 +212,7 @@ Cuts = tuple[int, ...]
 
 
 def splits_of(atoms: Sequence[str]) -> list[Cuts]:
-    """Every split that is tried: uncut, one cut at each place, deltas of even lengths, tokens, scattered cuts."""
+    """Every tried split: uncut, one cut at each position, deltas of even lengths, tokens, scattered cuts."""
     count = len(atoms)
     step = 1 + count // MOST_CUTS
     splits: list[Cuts] = [(), *((place,) for place in range(1, count, step))]

@@ -36,7 +36,7 @@ def text_result(result: object) -> str:
 
 
 def read_objects(values: Iterable[Any]) -> list[dict[Any, Any]]:
-    """`objects` of members read before decoding; what is wrong with one is a `ReadError`."""
+    """`objects` of members read before decoding; a faulty one raises `ReadError`."""
     try:
         return objects(map(pair, values))
     except DecodeError as error:
@@ -44,7 +44,7 @@ def read_objects(values: Iterable[Any]) -> list[dict[Any, Any]]:
 
 
 def _listed(value: object) -> list[Any]:
-    """One value is a list of it."""
+    """A single value counts as a list of one."""
     return value if isinstance(value, list) else [value]
 
 
@@ -72,7 +72,7 @@ def hammer_calls(result: object) -> list[Any]:
 
 
 def hammer_texts(result: object) -> list[str]:
-    """The calls of *lenient list* as texts: an object stands for its ``tool_calls``, members without name are fine."""
+    """The calls of *lenient list* as texts: an object gives its ``tool_calls``, members without name are accepted."""
     return texts(_defaulted(_hammer_value(result)), ", ")
 
 
@@ -208,7 +208,7 @@ def _lenient(inside: str) -> Any:
 
 
 def listed_calls(result: object) -> list[Any]:
-    """A list that was made at read time, unchanged; a text does not decode."""
+    """A list from read time, unchanged; a text does not decode."""
     if not isinstance(result, list):
         raise DecodeError("no call in the text")
     return stored(result)  # type: ignore[no-any-return]
@@ -238,7 +238,7 @@ _KEYS = {"name", "arguments"}
 
 
 def read_granite3(text: str) -> Any:
-    """*bar-list*: the list of ``{name: arguments}``, or the text as it came where that is not what it holds."""
+    """*bar-list*: the list of ``{name: arguments}``, or the unchanged text if it holds something else."""
     return _accepted(text, lambda: _granite3_values(text))
 
 
@@ -264,7 +264,7 @@ def _members(inside: str) -> list[Any]:
 
 
 def read_phi(text: str) -> Any:
-    """*bar-blocks*: the calls of all blocks together, or the text as it came."""
+    """*bar-blocks*: the calls of all blocks together, or the unchanged text."""
     return _accepted(text, lambda: _phi_values(text))
 
 

@@ -19,14 +19,14 @@ from typing import Any
 
 MARKED = re.compile(r"[<\[|\uff5c\]>]")
 SPECIAL = re.compile(r"<[|\uff5c][^<>|\uff5c\s]{1,40}[|\uff5c]>")
-"""What is a special token in every model that writes it."""
+"""Special tokens of every model."""
 MOST_SPECIAL = 4096
 FIRST_SPECIAL = 0x110000
-"""Ids of special tokens begin behind those of characters."""
+"""Ids of special tokens come after those of characters."""
 
 
 class AnyTokenizer:
-    """A tokenizer of characters that has every special token a parser asks it for, as the model's own would."""
+    """A tokenizer of characters with every special token that a parser requests, like the model's own."""
 
     eos_token_id = bos_token_id = pad_token_id = eos_token = bos_token = None
 
@@ -34,7 +34,7 @@ class AnyTokenizer:
         self.special: dict[str, int] = {}
 
     def get_vocab(self) -> Vocabulary:
-        """Everything that may be looked up."""
+        """Every possible entry."""
         return Vocabulary(self)
 
     vocab = property(get_vocab)
@@ -42,7 +42,7 @@ class AnyTokenizer:
 
     @property
     def all_special_tokens(self) -> list[str]:
-        """Those that were asked for."""
+        """The requested ones."""
         return list(self.special)
 
     @property
@@ -83,7 +83,7 @@ class AnyTokenizer:
 
 
 class Vocabulary(dict[str, int]):
-    """A vocabulary with every mark that is looked up in it."""
+    """A vocabulary that contains every requested sign."""
 
     def __init__(self, tokenizer: AnyTokenizer) -> None:
         super().__init__(tokenizer.special)
@@ -110,7 +110,7 @@ class Vocabulary(dict[str, int]):
 
 
 class Calls:
-    """Calls joined from the pieces of a stream, as a client joins them."""
+    """Calls joined from the pieces of a stream, like by a client."""
 
     def __init__(self) -> None:
         self._found: dict[int, list[Any]] = {}
@@ -127,7 +127,7 @@ class Calls:
             self.add(piece.index, getattr(piece.function, "name", None), getattr(piece.function, "arguments", None))
 
     def rest(self, arguments: str) -> None:
-        """What a server adds to the last call when the text ends."""
+        """The server's addition to the last call at the end of the text."""
         if arguments and self._found:
             self._found[max(self._found)][1] += arguments
 
@@ -161,7 +161,7 @@ class Vllm:
         return [[call.function.name, call.function.arguments] for call in calls]
 
     def streamed(self, deltas: Sequence[str], tools: Any) -> list[Any]:
-        """Its calls of a streamed text, with what the server adds at the end."""
+        """Its calls of a streamed text, with the server's addition at the end."""
         parser, request = self.made(tools)
         calls, seen = Calls(), ""
         ids: list[int] = []
@@ -257,7 +257,7 @@ class Mlx:
 
 
 def _bare(name: str, *inner: str) -> str:
-    """A package without what its own first file imports, and packages inside it; its folder."""
+    """A package without the imports of its first file, and its subpackages; its folder."""
     from importlib.util import find_spec
     from types import ModuleType
 
@@ -291,7 +291,7 @@ def _lmdeploy_names() -> list[str]:
 
 
 def _first(*modules: str) -> Any:
-    """The first module that is there: releases move them."""
+    """The first existing module, because releases move them."""
     from importlib import import_module
 
     for name in modules[:-1]:
@@ -325,7 +325,7 @@ def known_names(engine: str) -> list[str]:
 
 
 def tokenizer_of(folder: str) -> Any:
-    """A model's own tokenizer from a folder, else one that has every token."""
+    """A model's own tokenizer from a folder, else one with every token."""
     if not folder:
         return AnyTokenizer()
     transformers = _first("transformers")
@@ -333,7 +333,7 @@ def tokenizer_of(folder: str) -> Any:
 
 
 def atoms_of(text: str, tokenizer: Any) -> list[str]:
-    """Pieces that arrive whole: special tokens; all else is cut anywhere."""
+    """Pieces that arrive whole: special tokens; everything else is cut anywhere."""
     if isinstance(tokenizer, AnyTokenizer):
         added = {mark: tokenizer.get_vocab().get(mark) for mark in SPECIAL.findall(text)}
     else:
@@ -346,7 +346,7 @@ def atoms_of(text: str, tokenizer: Any) -> list[str]:
 
 
 def tried(parse: Callable[..., Any], *given: Any) -> Any:
-    """What a parser finds, or how it fails."""
+    """A parser's calls, or its failure."""
     try:
         return parse(*given)
     except Exception as error:
@@ -370,7 +370,7 @@ def answer(parser: Any, tokenizer: Any, asked: dict[str, Any]) -> dict[str, Any]
 
 
 def main() -> None:
-    """Answer until the input ends. What the engine prints goes to standard error."""
+    """Answer until the input ends. The engine's output goes to standard error."""
     out = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     engine, name, folder = [*sys.argv[1:], ""][:3]

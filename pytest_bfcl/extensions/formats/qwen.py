@@ -1,4 +1,4 @@
-"""Qwen's templates and those made after them: Qwen 3, Nanbeige, Pelican, Granite 4, Arch (formats spec §3)."""
+"""Qwen's templates and similar ones: Qwen 3, Nanbeige, Pelican, Granite 4, Arch (formats spec §3)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def qwen3_tools(shown: Prompted) -> str:
 
 
 def nanbeige(shown: Prompted) -> str:
-    """Nanbeige 4: as Qwen 3, with instructions of its own where there is no system message."""
+    """Nanbeige 4: like Qwen 3, with its own instructions if there is no system message."""
     if not shown.functions:
         head = chatml("system", shown.system) if shown.system is not None else shown.texts["nanbeige.no_tools"]
     else:
@@ -66,7 +66,7 @@ def _dialogue(messages: Sequence[Message]) -> str:
 
 
 def _last_query(messages: Sequence[Message]) -> int:
-    """The last user message that holds no results, else the last message."""
+    """The last user message without results, else the last message."""
     for number in range(len(messages) - 1, -1, -1):
         content = text_of(messages[number])
         wrapped = content.startswith(RESPONSE) and content.endswith(RESPONSE_END)
@@ -96,7 +96,7 @@ def _calls(message: Message, content: bool) -> str:
 
 
 def tool_call(call: Any, ascii_only: bool = True) -> str:
-    """A call as Qwen writes it; arguments that are text stand as they are."""
+    """A call in Qwen's form; text arguments are unchanged."""
     arguments = call["arguments"]
     written = arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=ascii_only)
     return f'<tool_call>\n{{"name": "{call["name"]}", "arguments": {written}}}\n</tool_call>'
@@ -104,7 +104,7 @@ def tool_call(call: Any, ascii_only: bool = True) -> str:
 
 def _response(messages: Sequence[Message], number: int, written: str, opening: str = "<|im_start|>user",
               closing: str = "<|im_end|>\n") -> str:  # fmt: skip
-    """A result; neighbours share one user message."""
+    """A result; consecutive ones share one user message."""
     before = messages[number - 1]["role"] if number else ""
     after = messages[number + 1]["role"] if number + 1 < len(messages) else ""
     return ("" if before == "tool" else opening) + written + ("" if after == "tool" else closing)
@@ -132,7 +132,7 @@ def pelican(shown: Prompted) -> str:
 
 
 def arch(shown: Prompted) -> str:
-    """Arch-Agent: after Qwen 2.5, always with a system block."""
+    """Arch-Agent: like Qwen 2.5, always with a system block."""
     system = shown.texts["arch.system"] if shown.system is None else shown.system
     if shown.functions:
         tail = shown.texts["arch.tools_tail"]

@@ -1,7 +1,7 @@
 """Templates that declare functions in their own notation: FunctionGemma, MiniCPM3 (formats spec §3).
 
 FunctionGemma: declarations with sorted keys, texts between ``<escape>``. MiniCPM3: Python stubs whose arguments are
-pydantic fields; the reference lets a code generator write the stubs, the usual schemas come out the same here.
+pydantic fields; the reference uses a code generator, whose result is equal for usual schemas.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pytest_bfcl.json_types import Fields
 from pytest_bfcl.tools.schemas import compile_tools
 
 _RESERVED = frozenset({"description", "type", "properties", "required", "nullable"})
-"""Property names that the template takes for its own words and leaves out."""
+"""Property names that the template uses as keywords and leaves out."""
 
 
 def functiongemma(shown: Prompted) -> str:
@@ -118,7 +118,7 @@ _TYPES = {"string": "str", "integer": "int", "number": "float", "boolean": "bool
 
 
 def minicpm3(shown: Prompted) -> str:
-    """Its handler appends the tool text to the system message once more with every query."""
+    """Its handler appends the tool text to the system message again with every query."""
     system = shown.system or ""
     if shown.functions:
         system += f"\n{_tools_text(shown)}" * shown.query
@@ -152,7 +152,7 @@ def _signature(schema: Fields) -> str:
 
 
 class _Models:
-    """Classes of one function: enums and nested objects, in the order they are needed."""
+    """Classes of one function: enums and nested objects, in the order of use."""
 
     def __init__(self) -> None:
         self.classes: list[str] = []
@@ -212,7 +212,7 @@ class _Models:
 
 
 def _wrapped(left: str, arguments: list[str]) -> str:
-    """On one line if it fits, else the arguments on the next, else one a line (four columns of indent to come)."""
+    """On one line if it fits, else the arguments on the next, else one a line (with four columns of indent)."""
     joined = ", ".join(arguments)
     whole = f"{left} = Field({joined})"
     if len(whole) + 4 <= _WIDTH:

@@ -1,7 +1,7 @@
-"""Templates of model families: what they are put together from, and those of few lines each (formats spec §3).
+"""Templates of model families: their common parts, and the short ones (formats spec §3).
 
-JSON as templates print it, messages of ChatML and of Llama's tokens; families in prompting mode, whose
-tools are in the system message; families that are shown tools in their own layouts.
+JSON as templates print it, messages of ChatML and of Llama's tokens; families in prompting mode, whose tools are in the
+system message; families with their own layouts of tools.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Prompted:
-    """What a template renders. ``query`` counts the conversation's requests from 1.
+    """The input of a template. ``query`` counts the conversation's requests from 1.
 
     ``variables`` are names that a model's own template may read besides (``chat_template_kwargs``).
     """
@@ -43,12 +43,12 @@ class Prompted:
 
     @property
     def rest(self) -> Sequence[Message]:
-        """The messages behind a leading system message."""
+        """The messages after a leading system message."""
         return self.messages if self.system is None else self.messages[1:]
 
 
 Template = Callable[[Prompted], str]
-"""A family's template: what to show → the prompt."""
+"""A family's template: input → prompt."""
 
 
 def text_of(message: Fields) -> str:
@@ -87,7 +87,7 @@ def chatml_prompt(shown: Prompted) -> str:
 
 
 def bielik(shown: Prompted) -> str:
-    """ChatML behind a start token."""
+    """ChatML after a start token."""
     return f"<s>{chatml_prompt(shown)}"
 
 
@@ -125,7 +125,7 @@ def phi4mini(shown: Prompted) -> str:
 
 
 def r1(shown: Prompted) -> str:
-    """DeepSeek-R1: thoughts of earlier replies go."""
+    """DeepSeek-R1: thoughts of earlier replies are removed."""
     parts = ["<｜begin▁of▁sentence｜>"]
     for message in shown.messages:
         content = text_of(message)
@@ -157,7 +157,7 @@ def opened(family: Format, messages: Sequence[Message], first: bool) -> list[Mes
 
 
 def _joined(messages: list[Message]) -> list[Message]:
-    """Consecutive user messages as one, a blank line between."""
+    """Consecutive user messages as one, separated by a blank line."""
     result: list[Message] = []
     for message in messages:
         if result and message["role"] == result[-1]["role"] == "user":
@@ -243,7 +243,7 @@ def xlam_qwen(shown: Prompted) -> str:
 
 
 def hammer(shown: Prompted) -> str:
-    """Hammer 2.1; its handler adds notes about defaults once more with every query."""
+    """Hammer 2.1; its handler adds notes about defaults again with every query."""
     tools = [_hammer_tool(function, shown.query) for function in shown.functions]
     texts = shown.texts
     sections = (
@@ -269,7 +269,7 @@ def _hammer_properties(schema: Fields, query: int) -> Parsed:
 
 
 def _hammer_property(schema: object, required: bool, query: int) -> Any:
-    """A property; one with properties of its own is replaced by them."""
+    """A property; one with its own properties is replaced by them."""
     if not isinstance(schema, Mapping):
         return schema
     if "properties" in schema:
@@ -317,7 +317,7 @@ def mistral(shown: Prompted) -> str:
 
 
 def _mistral_tool(function: Fields) -> str:
-    """Texts at the top are put between quotes as they are."""
+    """Texts at the top level are unchanged inside quotes."""
     fields = [
         f'"{key}": "{value}"' if isinstance(value, str) else f'"{key}": {json.dumps(value)}'
         for key, value in function.items()

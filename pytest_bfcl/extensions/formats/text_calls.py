@@ -1,7 +1,6 @@
-"""Handlers that read calls as other texts: source code between marks, lines, Gemma's signs (formats spec §4).
-
-Phi's and Gemini's fences, Nemotron, Gorilla and Nexus hand a *source* to the benchmark's parser of the entry's return
-format, brackets supplied. Granite 20B, GLM-4, MiniCPM and FunctionGemma are read here.
+"""Handlers that read calls as other texts: source code between marks, lines, Gemma's signs (formats spec §4). Phi's and
+Gemini's fences, Nemotron, Gorilla and Nexus pass a *source* with added brackets to the benchmark's parser of the
+entry's return format. Granite 20B, GLM-4, MiniCPM and FunctionGemma are read here.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from pytest_bfcl.transcript import Call
 
 
 def without_fence(text: str, tagged: bool) -> str:
-    """Phi: a fence's opening and its language word go first."""
+    """Phi: removes a fence's opening and its language word."""
     return prepare(_unfenced(text.strip()), tagged)
 
 
@@ -32,7 +31,7 @@ def _unfenced(text: str) -> str:
 
 
 def no_tool_code(text: str, tagged: bool) -> str:
-    """Gemini: fences named ``tool_code`` go first, wherever they stand."""
+    """Gemini: removes fences named ``tool_code`` everywhere."""
     return prepare(_plain(text), tagged)
 
 
@@ -41,12 +40,12 @@ def _plain(text: str) -> str:
 
 
 def bracketed(text: str, tagged: bool) -> str:
-    """Gorilla: brackets around whatever it is."""
+    """Gorilla: adds brackets around any text."""
     return tag_content(f"[{text}]") if tagged else f"[{text}]"
 
 
 def read_nexus(text: str) -> str:
-    """Nexus: its word for calls goes at read time."""
+    """Nexus: removes its word for calls at read time."""
     return text.replace("Call:", "").strip()
 
 
@@ -63,7 +62,7 @@ def toolcall(text: str, tagged: bool) -> str:
 
 
 def phi_texts(text: str) -> list[str]:
-    """Phi's calls as call texts; here the text is not trimmed first."""
+    """Phi's calls as call texts, without trimming the text first."""
     return _texts(_unfenced(text))
 
 
@@ -114,7 +113,7 @@ def granite20b_calls(result: object) -> list[Any]:
 
 
 def granite20b_texts(result: object) -> list[str]:
-    """The same as call texts; prose is run as a call, a defect of the handler."""
+    """The same as call texts; prose is executed as a call, a defect of the handler."""
     members = _granite20b_members(result)
     return [member if isinstance(member, str) else texts([member])[0] for member in members]
 
@@ -161,7 +160,7 @@ def minicpm_block(result: object) -> tuple[str, str | None]:
 
 
 def statement_calls(inside: str) -> list[Call]:
-    """The calls of Python statements, a call as value of each; raises when one has none."""
+    """The calls of Python statements, a call as value of each. Raises if one has none."""
     check_length(inside)
     try:
         tree = parse_python(inside, "exec")
@@ -214,7 +213,7 @@ def gemma_pairs(result: object) -> list[Pair]:
 
 
 class _Scanner:
-    """The handler's scanner, which never fails: open containers, the keys of open objects, one pending value."""
+    """The handler's scanner, which never fails: open containers, keys of open objects, one pending value."""
 
     def __init__(self, text: str) -> None:
         self.text = text
