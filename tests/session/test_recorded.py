@@ -1,0 +1,435 @@
+"""What runs come to, what they would cost and how their models are asked, over many settings, as recorded."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_bfcl.dataset.categories import CATEGORIES
+from pytest_bfcl.dataset.entry import Entry
+from pytest_bfcl.failures import AdapterError
+from pytest_bfcl.models import parse_spec
+from pytest_bfcl.models.callable import as_model
+from pytest_bfcl.rescoring import open_data
+from pytest_bfcl.runs.directory import RunDirectory
+from pytest_bfcl.scoring.gating import GateOptions
+from pytest_bfcl.scoring.model_info import ModelInfo
+from pytest_bfcl.session import closing, proof
+from pytest_bfcl.session.contender import Contender, UsersModelTrouble, check_contenders, variant_label
+from pytest_bfcl.session.earlier import EarlierParts, done_key, plan_trials, server_facts
+from pytest_bfcl.session.estimate import cost_lines, estimate_lines, skip_lines, skips_ahead
+from pytest_bfcl.session.evaluation import dry_run, run
+from pytest_bfcl.session.serving import (
+    FoundServer,
+    Settings,
+    name_models,
+    named_specs,
+    needs_a_name,
+    only_model,
+    suggested_parser,
+)
+from pytest_bfcl.session.trial import Trial, expected_requests
+from pytest_bfcl.settings import Price
+from pytest_bfcl.transcript import Reply
+from pytest_bfcl.troubles import AdapterTrouble
+from tests.extensions.own.recorded_logs import ABOUT, SCHEMA
+from tests.recorded import same_as_recorded, tried
+from tests.runs.samples import fingerprint, single
+
+HERE = Path(__file__).parent / "recorded"
+DATA = open_data("bundled")
+ORACLE = "oracle:@fc"
+
+
+async def right(request: Any) -> Any:
+    """Answers a third of the entries wrongly, and one not at all."""
+    number = int(request.entry.id.rpartition("_")[2].split("-")[0])
+    if number == 5:
+        raise AdapterError(AdapterTrouble.SERVER, "down", advice="wait")
+    answer = (request.entry.possible_answer or [{}])[0]
+    calls = [{"name": name,
+    "arguments": json.dumps({key: values[0] for key, values in accepted.items() if values[0] != ""})}
+             for name, accepted in answer.items()] if isinstance(answer, dict) else []  # fmt: skip
+    output = "no" if number % 3 == 2 else calls
+    return Reply.from_output(output, input_tokens=100, output_tokens=10, latency_s=0.5, finish_reason="stop")
+
+
+def told(line: Any) -> Any:
+    """What of a line does not change from run to run."""
+    names = ("id", "model", "mode", "repeat", "outcome", "tag", "reason", "corrected_outcome", "corrected_rules",
+    "cost_usd",
+             "call_form", "unreviewed", "trained_on", "verified_outcome", "incomplete", "input_tokens")  # fmt: skip
+    found = {name: line[name] for name in names if line.get(name) not in (None, [])}
+    detail = {name: value for name, value in line["detail"].items() if name in ("error", "advice", "turn", "ending")}
+    return [*found.values(), detail, sorted(line["extra"]), sorted(line.get("facts") or ())]
+
+
+SPLIT: Any = {
+    "name": "half",
+    "sha256": "e" * 64,
+    "part": "test",
+    "data": {"name": "bundled", "version": "", "sha256": DATA.sha256},
+    "ids": ["simple_python_1", "simple_python_2"],
+}
+PICKED: dict[str, Any] = {"categories": ["simple_python"]}
+RUNS: dict[str, tuple[Any, dict[str, Any], Settings]] = {
+    "plain": (right, PICKED, Settings()),
+    "two models": ([right, ORACLE], PICKED | {"sample": 4}, Settings(repeat=2)),
+    "prompt": ("oracle:@prompt",
+    {"categories": ["simple_java", "parallel", "irrelevance", "live_relevance"], "sample": 9}, Settings()),
+    "price": (right, PICKED, Settings(price=Price(10, 20))),
+    "budget": (right, PICKED, Settings(price=Price(1000, 2000), budget_usd=0.5, concurrency=1)),
+    "free budget": (right, PICKED, Settings(budget_usd=0.5)),
+    "shard": (ORACLE, PICKED | {"shard": "2/3"}, Settings()),
+    "shard of repeats": (ORACLE, PICKED | {"shard": (1, 4), "sample": 6}, Settings(repeat=2)),
+    "wrong shard": (ORACLE, PICKED | {"shard": "4/3"}, Settings()),
+    "ids": (ORACLE, {"ids": ["multi_turn_base_0", "parallel_1"]}, Settings(step_limit=5)),
+    "unknown id": (ORACLE, {"ids": ["nothing_1"]}, Settings()),
+    "nothing": (ORACLE, {"ids": []}, Settings()),
+    "same twice": ([ORACLE, ORACLE], PICKED, Settings()),
+    "none": ([], PICKED, Settings()),
+    "both modes": (["oracle:@fc", "oracle:@prompt"], PICKED | {"sample": 2}, Settings()),
+    "corrected": (right, PICKED, Settings(rules="corrected")),
+    "memory": (ORACLE, {"categories": ["memory_kv"], "sample": 2}, Settings()),
+    "web": (ORACLE, {"categories": ["web_search"], "sample": 3}, Settings()),
+    "skipped": (ORACLE, {"categories": ["rest", "chatable"], "sample": 4}, Settings(search="replay")),
+    "split": (right, PICKED, Settings(split=SPLIT)),
+    "trained": (right, PICKED, Settings(trained_on=SPLIT)),
+    "transforms": (ORACLE, PICKED | {"sample": 2}, Settings(transforms=("shuffled_tools",))),
+    "gate met": (ORACLE, PICKED | {"gates": GateOptions(["simple_python=50"])}, Settings()),
+    "gate missed": (right, PICKED | {"gates": GateOptions(["simple_python=99"], max_errors=50.0)}, Settings()),
+    "gate out of reach": (right, PICKED | {"gates": GateOptions(["overall=9"])}, Settings()),
+    "too few": (right, PICKED | {"gates": GateOptions(min_entries=500)}, Settings()),
+    "expected": (right, PICKED | {"gates": GateOptions(expected=[])}, Settings()),
+    "errors allowed": (right, PICKED | {"gates": GateOptions(max_errors=0.0)}, Settings()),
+    "by the hour": (right, PICKED | {"sample": 3}, Settings(gpu_hour_usd=9.0)),
+    "information": (ORACLE,
+    PICKED | {"sample": 2, "model_info": {"models": {ORACLE: {"name": "O", "input_price": 1, "output_price": 2}}}},
+                    Settings()),
+    "wrong information": (ORACLE, PICKED | {"model_info": {"models": {ORACLE: {"nam": 1}}}}, Settings()),
+    "board": (ORACLE, PICKED, Settings(board="none.csv")),
+    "sink": (ORACLE, PICKED, Settings(sinks=("nothing_like_it",))),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("stored", [True, False])
+def test_runs(stored: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lines, notes, counts, gates and exit codes; stored runs once more, with nothing left to do."""
+    monkeypatch.chdir(tmp_path)
+
+    def rows() -> Iterator[Any]:
+        for name, (model, options, settings) in RUNS.items():
+            folder = name.replace(" ", "_") if stored else None
+            if model is right or (isinstance(model, list) and right in model):
+                model = (
+                    as_model(right, "own:right", mode="fc")
+                    if model is right
+                    else [as_model(right, "own:right", mode="fc"), ORACLE]
+                )
+            said: list[str] = []
+            settings = replace(settings, retries=0)
+            dry = tried(dry_run, "bundled", model, out=folder, settings=settings, precision=5.0, **options)
+            yield [
+                name,
+                dry
+                if isinstance(dry, str)
+                else [dry.lines, dry.problems, dry.settled, [str(each) for each in dry.estimates]],
+            ]
+            for _ in range(1 + stored):
+                found = tried(run, "bundled", model, out=folder, settings=settings, said=said.append, **options)
+                if isinstance(found, str):
+                    yield [name, found, Path(folder or "none").exists()]
+                    continue
+                yield [
+                    name,
+                    found.stopped,
+                    found.notes,
+                    found.problems,
+                    found.skips,
+                    found.exit_code,
+                    found.counts,
+                    said,
+                ]
+                checks = [[each["name"], each["ok"]] for each in found.summary["gate"]["checks"]]
+                yield [
+                    name,
+                    found.fingerprint.state,
+                    found.fingerprint.planned,
+                    found.fingerprint.selection,
+                    checks,
+                    [each["cost_usd"] for each in found.summary["models"].values()],
+                    found.summary.get("machine_cost_usd", 0) > 0,
+                ]
+                yield [name, [told(line) for line in found.records]]
+
+    same_as_recorded(HERE / f"runs_{'stored' if stored else 'held'}.jsonl", rows())
+
+
+# -- people's own entries --------------------------------------------------------------------------------------------
+
+OWN: dict[str, Any] = {
+    "id": "order_0", "category": "recorded", "dialect": "json-schema",
+    "question": [[{"role": "user", "content": "Where is 1? And the order 2?"}]],
+    "function": [{**ABOUT, "parameters": SCHEMA}],
+    "results": [{"call": "find-order", "arguments": {"number": 1}, "result": "packed"},
+                {"call": "find_order", "arguments": {"number": 2}, "result": "sent"}],
+    "possible_answer": [["find_order(number=1)", "find_order(number=2)"]],
+}  # fmt: skip
+EXPECTED: list[list[dict[str, Any]]] = [
+    [{"answer": "packed"}], [{"answer": "Where"}], [{"called": "find-order"}],
+    [{"called": "find-order", "count": 2}, {"answer": "sent"}],
+    [{"not_called": "find-order"}], [{"exact": ["find-order", "find-order"]}], [{"answer": "lost"}], [{"max_calls": 5}],
+    [{"said": True, "matches": "sent"}], [{"called": "fly"}], [{"subset": []}],
+    [{"attempted": "find_order", "arguments": {"number": 1}}],
+]  # fmt: skip
+
+
+def test_own_entries_are_proved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which entries measure less than they say, and what is told of them."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("PYTEST_BFCL_CACHE", str(tmp_path / "cache"))
+
+    def rows() -> Iterator[Any]:
+        changes: list[dict[str, Any]] = [{}, {"possible_answer": None},
+        {"possible_answer": [["find_order(number=3)"]]}, {"possible_answer": [[]]},
+                                         {"allows": ["idle", "parrot", "every"]}, {"reviewed": False},
+                                         {"reviewed": True}]  # fmt: skip
+        for number, expect in enumerate(EXPECTED):
+            for place, change in enumerate(changes):
+                entry = {**OWN, "id": f"order_{number}-{place}", "expect": expect, **change}
+                Path("own.jsonl").write_text(json.dumps({k: v for k, v in entry.items() if v is not None}) + "\n")
+                found = tried(
+                    run,
+                    "own.jsonl",
+                    as_model(lambda request: "packed and sent", "own:x", mode="fc"),
+                    settings=Settings(),
+                )
+                if isinstance(found, str):
+                    yield [entry["id"], found]
+                    continue
+                yield [
+                    entry["id"],
+                    found.notes,
+                    found.problems,
+                    found.exit_code,
+                    [told(line) for line in found.records],
+                ]
+        settings = Settings(mcp={"a": "python server.py", "b": "https://host/mcp", "c": "http://localhost:1/mcp",
+        "d": "run --token=abc",
+                                 "e": "API_KEY=x run"})  # fmt: skip
+        for name in settings.mcp:
+            entry = Entry.model_validate({**OWN, "category": "mcp", "mcp": name, "expect": EXPECTED[3]})
+            yield [
+                name,
+                proof.is_spared(entry, settings),
+                list(proof.to_be_played(entry, settings)),
+                proof.is_at_risk(entry),
+            ]
+        yield [proof.unearned_text(["idle", "every"]), proof.spared_text("a")]
+        yield [
+            proof.wrong_truth_text("r", detail, how)
+            for how in ("", "h")
+            for detail in ({}, {"error": "e" * 300}, {"rule": "x", "param": "p", "expected": "y" * 200})
+        ]
+
+    same_as_recorded(HERE / "own.jsonl", rows())
+
+
+# -- the parts -------------------------------------------------------------------------------------------------------
+
+SPECS = ["openai:m", "openai:m@fc", "openai:m@prompt", "anthropic:claude-sonnet-4-0", "oracle:", "adversary:idle@fc",
+"lexical:@prompt",
+         "vllm:Qwen/Qwen3-8B", "ollama:x@fc", "auto:", "vllm:", "nonsense:x", "openai", "openai:m@fcc"]  # fmt: skip
+
+
+def test_contenders(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    settings = [Settings(), Settings(mode="prompt"), Settings(mode="auto", price=Price(1, 2), budget_usd=3.0),
+                Settings(decoder="hermes", models={"openai:m": {"decoder": "qwen-fc"}})]  # fmt: skip
+
+    def facts(spec: str, each: Settings, settled: Any, share: int) -> Any:
+        one = Contender.of_spec(parse_spec(spec), each, data=DATA, settled=settled, budget_share=share)
+        return [one.label, one.identity, one.mode, one.stored, one.is_measured, one.switches, one.price,
+        one.budget.limit_usd,
+                one.has_adapter, one.spent(), one.stop_reason(), one.trouble(), one.gate is None, one.read_as,
+                one.take_notes(),
+                one.take_notes(), tried(one.check_key), variant_label(one, 2, several=True),
+                variant_label(one, 1, several=share > 1)]  # fmt: skip
+
+    def rows() -> Iterator[Any]:
+        for spec in SPECS:
+            yield from (
+                [spec, tried(facts, spec, each, settled, share)]
+                for each in settings
+                for settled, share in ((None, 1), ("prompt", 3))
+            )
+        both = [Contender.of(spec, settings[0], DATA, {}) for spec in ("oracle:@fc", "oracle:@prompt", "oracle:")]
+        yield [tried(check_contenders, both[:2], settings[0]), tried(check_contenders, both, settings[0])]
+        yield [
+            tried(check_contenders, both[:1], settings[2]),
+            tried(check_contenders, [Contender.of("openai:m", settings[2], DATA, {})], settings[2]),
+        ]
+        trouble = UsersModelTrouble()
+        errors = [
+            AdapterError(AdapterTrouble.FIXTURE, "a"),
+            AdapterError(AdapterTrouble.FIXTURE, "b"),
+            AdapterError(AdapterTrouble.SERVER, "a"),
+        ]
+        for step in (0, 0, 0, 0, 1, 2, 1, 1, 1, 1, 1, 1):
+            trouble.failed(errors[step])
+            yield [step, trouble.reason, trouble.calm]
+        calm = UsersModelTrouble()
+        calm.answered()
+        for number in range(26):
+            calm.failed(errors[0])
+            yield [number, calm.reason]
+
+    same_as_recorded(HERE / "contenders.jsonl", rows())
+
+
+SERVERS = [
+    FoundServer("http://127.0.0.1:8000/v1", "vLLM", ("Qwen/Qwen3-8B", "Qwen/Qwen3-8B-FP8")),
+    FoundServer("http://x/v1", "Ollama", ("a",)),
+]
+
+
+def test_servers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which model a name means among those that are served."""
+    for name in ("VLLM", "SGLANG", "OLLAMA", "OPENAI", "LMSTUDIO", "LLAMACPP"):
+        monkeypatch.delenv(f"{name}_BASE_URL", raising=False)
+
+    def rows() -> Iterator[Any]:
+        many = [FoundServer("u", "s", tuple(f"m{n}" for n in range(9)))]
+        for servers in ([], SERVERS[:1], SERVERS[1:], SERVERS, many):
+            yield [tried(only_model, servers, name) for name in ("", "qwen", "Qwen/Qwen3-8B", "A", "zzz", "m")]
+        yield [needs_a_name(parse_spec(spec)) for spec in ("auto:", "auto:x", "vllm:", "vllm:x", "openai:x")]
+        yield [
+            tried(named_specs, [parse_spec(spec)], "http://127.0.0.1:1/v1", {})
+            for spec in ("openai:x", "vllm:", "auto:", "auto:m")
+        ]
+        yield [tried(named_specs, [parse_spec(spec)], None, {}) for spec in ("auto:", "auto:m")]
+        yield [tried(name_models, models, Settings())[0] for models in (["openai:x"], ["oracle:"])]
+        yield tried(name_models, ["vllm:"], Settings(serve=""))[0]
+        yield [
+            [suggested_parser(engine, model) for engine in ("vllm", "sglang", "llamacpp")]
+            for model in ("Qwen/Qwen3-8B", "x", "gpt-oss-120b")
+        ]
+
+    same_as_recorded(HERE / "servers.jsonl", rows())
+
+
+def test_estimates_and_skips() -> None:
+    contender = Contender.of_spec(parse_spec("openai:gpt-4o@fc"), Settings(price=Price(2, 8)), data=DATA)
+    free = Contender.of_spec(parse_spec(ORACLE), Settings(), data=DATA)
+
+    def rows() -> Iterator[Any]:
+        for name in CATEGORIES:
+            trials = [
+                Trial.of(ref, each, DATA, repeat)
+                for ref in DATA.index(name)
+                for each in (contender, free)
+                for repeat in (1, 2)
+            ]
+            yield [
+                name,
+                list(cost_lines(trials)),
+                list(estimate_lines(trials, 2.0)),
+                [expected_requests(name, turns) for turns in (None, 0, 3)],
+            ]
+            yield [
+                [trial.place is None, len(trial.demands()[0]), trial.demands()[1], trial.depends_on]
+                for trial in trials[:2]
+            ]
+        entry = Trial.of(DATA.entry("multi_turn_base_0"), contender, DATA)
+        yield [entry.place, entry.demands(), expected_requests("x"), str(entry.key)]
+        yield [list(skip_lines(dict.fromkeys(map(str, range(number)), number))) for number in (0, 1, 10, 11, 13)]
+
+        class Official:
+            official = True
+
+        scored = [name for name, row in CATEGORIES.items() if row.scored]
+        for data in (DATA, Official):
+            for names in ([], ["parallel"], scored, [*scored, *scored]):
+                for why in (lambda name: None, lambda name: "no key" if name.startswith(("web", "par")) else None):
+                    yield [list(skips_ahead(names, why, data, part=part)) for part in (False,
+                    True)]  # type: ignore[arg-type]
+
+    same_as_recorded(HERE / "estimates.jsonl", rows())
+
+
+def test_earlier_parts(tmp_path: Path) -> None:
+    """What is settled, what is still to do, and how a run is closed over both."""
+    outcomes = ("passed", "failed", "error", "skipped")
+
+    def rows() -> Iterator[Any]:
+        run_of = fingerprint(
+            models=(fingerprint().models[0], replace(fingerprint().models[0], model="oracle:@prompt", mode="prompt"))
+        )
+        with RunDirectory.create(tmp_path / "run", run_of) as made:
+            for number, outcome in enumerate(outcomes):
+                served = {"served_by": {"server": "s", "tools": f"{number}"}}
+                made.append(
+                    {**single(f"memory_kv_{number}-student-0"), "model": ORACLE, "outcome": outcome, "extra": served}
+                )  # type: ignore[typeddict-item]
+            made.append({**single("memory_kv_prereq_0-student-0"), "model": ORACLE})  # type: ignore[typeddict-item]
+            made.append({**single("memory_kv_prereq_1-student-1"), "model": ORACLE,
+            "outcome": "error"})  # type: ignore[typeddict-item]
+        parts = EarlierParts.read(tmp_path / "run")
+        yield [
+            sorted(parts.settled),
+            sorted(parts.errored),
+            parts.modes,
+            parts.twice,
+            parts.served,
+            sorted(parts.settled_ids),
+        ]
+        assert EarlierParts.from_dict(json.loads(json.dumps(parts.to_dict()))).settled == parts.settled
+        yield [
+            tried(parts.refuse_other, fingerprint(**change), Path("here")) for change in ({}, {"rules": "corrected"})
+        ]
+        yield [
+            parts.is_settled_line({"id": f"memory_kv_{n}-student-0", "model": ORACLE, "repeat": repeat})
+            for n in range(4)
+            for repeat in (None, 1, 2)
+        ]
+        contender = Contender.of_spec(parse_spec(ORACLE), Settings(), data=DATA)
+        trials = [Trial.of(ref, contender, DATA) for ref in DATA.index("memory_kv")[:6]]
+        for earlier in (parts, EarlierParts()):
+            planned = plan_trials(
+                [*trials, *trials], earlier, lambda question, stage: Trial.of(DATA.entry(stage), contender, DATA)
+            )
+            yield [each.entry_id for each in planned]
+        yield [
+            done_key("a", model, 1, twice) for model in ("openai:m@fc", "free name") for twice in ((), ("openai:m",))
+        ]
+        yield [server_facts(each) for each in (None, {}, {"server": "s", "a": 1}, [])]
+        lines = [
+            {**single(), "outcome": outcome, "reason": reason, "output": output}
+            for outcome in outcomes
+            for reason, output in ((None, "x"), ("reply:length", ""), ("harness:data", None))
+        ]
+        yield [closing.got_an_answer(each) for each in lines]  # type: ignore[arg-type]
+        yield closing.sizes_by_category(
+            [("a", "parallel"), ("b~t", "parallel"), ("c", "memory_kv_prereq"), ("d", "rest")], ["t"]
+        )
+        for mode in ("auto", "fc"):
+            asked = {("openai:tiny@prompt", "prompt"), (ORACLE, "fc")}
+            models, notes = closing.settled_models(run_of.models, asked, Settings(mode=mode))  # type: ignore[arg-type]
+            yield [mode, [each.model for each in models], notes]
+        numbers: Any = {
+            "m": {"cost_usd": None, "latency": {"mean": 2.0}},
+            "n": {"cost_usd": 1.0, "latency": {"mean": None}},
+        }
+        info = {"models": {"m": {"name": "M", "headers": {"A": "b"}}}}
+        yield closing.with_facts({"models": numbers}, info, Settings(gpu_hour_usd=3.0),
+        60.0)  # type: ignore[typeddict-item]
+        yield [ModelInfo("x"), len(closing.handed_over(RunDirectory.open(tmp_path / "run")))]
+
+    same_as_recorded(HERE / "earlier.jsonl", rows())
