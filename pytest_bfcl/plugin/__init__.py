@@ -99,9 +99,9 @@ def pytest_configure(config: pytest.Config) -> None:
                 except UsageError as error:
                     raise pytest.UsageError(str(error)) from None
         if config.option.markers:  # asks what there is; in any other session the names stay free
-            from pytest_bfcl.plugin import marks
+            from pytest_bfcl.plugin.activation import register_marks
 
-            marks.register(config)
+            register_marks(config)
 
 
 @pytest.hookimpl(tryfirst=True)

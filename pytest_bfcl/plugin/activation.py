@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pytest
 
 from pytest_bfcl import entry_points
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.plugin import marks
 from pytest_bfcl.plugin.collection import CheckSet, Collection, LastFailedGuard, check_set
 from pytest_bfcl.plugin.contenders import contenders_of, variants_of
 from pytest_bfcl.plugin.conversations import Conversations
-from pytest_bfcl.plugin.engines import Engines
 from pytest_bfcl.plugin.failure_repr import FoldedErrors, FoldedFailures
 from pytest_bfcl.plugin.fixtures import UsersModel, fixtures_of
-from pytest_bfcl.plugin.gating import gates_of
-from pytest_bfcl.plugin.kept_reports import GcThresholds, KeptReports
 from pytest_bfcl.plugin.nodes import NodeContext
 from pytest_bfcl.plugin.outcome import Outcomes
 from pytest_bfcl.plugin.own_tests import own_tests
 from pytest_bfcl.plugin.protocol import ItemProtocol
-from pytest_bfcl.plugin.results import Results
+from pytest_bfcl.plugin.results import GcThresholds, KeptReports, Results
 from pytest_bfcl.plugin.session import HOSTS, SESSION, Session, earlier_parts, run_of, run_path
-from pytest_bfcl.plugin.session_end import SessionEnd
-from pytest_bfcl.plugin.session_start import SessionStart
+from pytest_bfcl.plugin.session_end import SessionEnd, Termination, gates_of
+from pytest_bfcl.plugin.session_start import Engines, SessionStart
 from pytest_bfcl.plugin.terminal import Terminal
-from pytest_bfcl.plugin.termination import Termination
 from pytest_bfcl.scoring.expectations import Expectations
+from pytest_bfcl.selection.node_ids import marks
 from pytest_bfcl.session.contender import Contender
 from pytest_bfcl.session.outside import Store
 from pytest_bfcl.session.run import Run
@@ -41,7 +37,7 @@ def activate(config: pytest.Config) -> None:
         from pytest_bfcl.simulators import register_simulator
 
         config.hook.pytest_bfcl_register_simulators(register=register_simulator)
-    marks.register(config)
+    register_marks(config)
     try:
         _build(config)
     except UsageError as error:
@@ -115,7 +111,7 @@ def _build(config: pytest.Config) -> None:
 def _check_sets(session: Session, contenders: Sequence[Contender], run: Run) -> list[CheckSet]:
     """The selected sets of checks, with their marks and plugins registered."""
     asked = session.data.checks
-    marks.register_checks(session.config, asked)
+    register_checks(session.config, asked)
     found = [check_set(name, session, contenders, run, only) for name, only in asked.items()]
     for each in found:
         for name, plugin in each.plugins.items():
@@ -167,3 +163,18 @@ def _require_simulators(session: Session) -> None:
         from pytest_bfcl.simulators import simulator_set
 
         simulator_set(session.settings.simulators).require()
+
+
+def register_marks(config: pytest.Config) -> None:
+    """Register the marks for ``--strict-markers`` and ``--markers``."""
+    for name, text in marks():
+        config.addinivalue_line("markers", f"{name}: {text}")
+    if config.option.markers:
+        register_checks(config, entry_points.offered("checks"))
+
+
+def register_checks(config: pytest.Config, names: Iterable[str]) -> None:
+    """The marks of checks that other packages add."""
+    for name in names:
+        origin = entry_points.origin(entry_points.offered("checks")[name])
+        config.addinivalue_line("markers", f"{name}: checks that {origin} adds; not scored")

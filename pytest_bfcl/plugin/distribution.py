@@ -20,17 +20,15 @@ from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.plugin import pytest_internals
 from pytest_bfcl.plugin.contenders import trials_of
-from pytest_bfcl.plugin.notices import NOTES
-from pytest_bfcl.plugin.session import HOSTS, opened
+from pytest_bfcl.plugin.session import HOSTS, NOTES, opened
 from pytest_bfcl.run_options import OPTIONS
 from pytest_bfcl.selection import node_ids
 from pytest_bfcl.session.estimate import cost_lines
 
 if TYPE_CHECKING:
-    from pytest_bfcl.plugin.gating import SessionGates
     from pytest_bfcl.plugin.results import Results
     from pytest_bfcl.plugin.session import Session
-    from pytest_bfcl.plugin.termination import Termination
+    from pytest_bfcl.plugin.session_end import SessionGates, Termination
     from pytest_bfcl.session.run import Run
     from pytest_bfcl.session.sinks import Answered
 

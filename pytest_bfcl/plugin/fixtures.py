@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_bfcl.plugin import pytest_internals
-from pytest_bfcl.plugin.event_loop import Loop, has_asyncio, loop_fixture
+from pytest_bfcl.plugin.conversations import Loop, has_asyncio, loop_fixture
 from pytest_bfcl.plugin.nodes import OWN_MODEL, USERS_MODEL
 
 if TYPE_CHECKING:

@@ -34,8 +34,7 @@ from pytest_bfcl.troubles import AdapterTrouble, HarnessTrouble
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry
-    from pytest_bfcl.plugin.conversations import Conversations
-    from pytest_bfcl.plugin.event_loop import Loop
+    from pytest_bfcl.plugin.conversations import Conversations, Loop
     from pytest_bfcl.plugin.session import Session
     from pytest_bfcl.session.runner import Runner
     from pytest_bfcl.session.trial import Trial

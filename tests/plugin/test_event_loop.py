@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from pytest_bfcl.plugin.event_loop import Loop
+from pytest_bfcl.plugin.conversations import Loop
 
 
 @pytest.fixture

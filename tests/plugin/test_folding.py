@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from pytest_bfcl.plugin.notices import Notices
+from pytest_bfcl.plugin.session import Notices
 from tests.patience import patience
 
 
