@@ -39,19 +39,13 @@ def test_default_data_replaces_testpaths_and_the_working_directory(project: Proj
 @pytest.mark.parametrize(
     ("args", "count"),
     [
-        (("-m", "simple_python"), 4),
-        (("-m", "live"), 3),
         (("-m", "non_live and not irrelevance", "--strict-markers"), 6),
-        (("-m", "fc"), 11),
         (("-m", "prompt"), 0),
         (("-k", "simple_python_1 or irrelevance"), 3),
         (("--bfcl-categories", "live,multiple"), 5),
         (("--bfcl-sample", "5"), 5),
-        (("--bfcl-shard", "1/3"), 4),
         (("--bfcl-shard", "3/3"), 3),
-        (("bfcl/simple_python.jsonl::simple_python_2",), 1),
         (("../bfcl/multiple.jsonl", "bfcl/live_simple.jsonl::live_simple_1-1-0"), 3),
-        (("bench/multiple.jsonl",), 2),
         (("bench/multiple.jsonl::multiple_1",), 1),
         (("--deselect", "bfcl/simple_python.jsonl"), 7),
     ],
@@ -65,12 +59,6 @@ def test_named_files_keep_their_own_path(project: Project) -> None:
     result = project.run(str(own), "-v", data=None)
     result.stdout.fnmatch_lines(["mine/cases.jsonl::weather PASSED*", "mine/cases.jsonl::multiple_7 PASSED*"])
     assert {record["category"] for record in project.records()} == {"simple_python", "multiple"}
-
-
-def test_a_file_as_data_has_virtual_ids(project: Project) -> None:
-    write_lines(project.path / "cases.jsonl", [question("simple_python_5")])
-    result = project.run("--collect-only", "-q", data="cases.jsonl", out=None)
-    assert ids(result) == ["bfcl/simple_python.jsonl::simple_python_5"]
 
 
 def test_several_models_and_repeats(project: Project) -> None:
@@ -165,18 +153,6 @@ def test_conftest_fixtures_and_hooks_apply(project: Project) -> None:
     result.stdout.fnmatch_lines(["*noted multiple_0*"])
 
 
-def test_named_together_with_ordinary_tests_in_the_same_directory(project: Project) -> None:
-    (project.path / "sub").mkdir()
-    (project.path / "sub" / "conftest.py").write_text(
-        "import pytest\n@pytest.fixture\ndef extra(): return 1\n"
-        "@pytest.fixture(scope='session')\ndef model():\n    return lambda request: 'nothing'\n"
-    )
-    (project.path / "sub" / "test_y.py").write_text("def test_y(extra): assert extra == 1\n")
-    os.chdir(project.path / "sub")
-    result = project.run("test_y.py", "bfcl/multiple.jsonl", data=str(project.path / "bench"))
-    result.assert_outcomes(passed=1, failed=2)
-
-
 @pytest.mark.parametrize("without", ["cacheprovider", "xdist", "asyncio", "html", "terminal"])
 def test_without_other_plugins(project: Project, without: str) -> None:
     project.fail("multiple_0")
@@ -214,8 +190,3 @@ def test_a_rerun_of_failures_is_no_score(project: Project, workers: tuple[str, .
     overall = next(iter(project.summary("second")["models"].values()))["overall"]
     assert overall["value"] is None
     assert "--lf" in overall["why"]
-
-
-def test_without_earlier_failures_everything_runs(project: Project) -> None:
-    result = project.run(*ONE, "--lf")
-    assert "pass now" not in result.stdout.str()

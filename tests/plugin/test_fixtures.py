@@ -52,22 +52,19 @@ ASYNC = """
 """
 
 
-@pytest.mark.parametrize("scope", ["session", "function"])
 @pytest.mark.parametrize(
-    ("decorator", "options"),
+    ("scope", "decorator", "options", "loop_scope"),
     [
-        ("pytest_asyncio.fixture", ()),
-        ("pytest.fixture", ("--asyncio-mode=auto",)),
-        ("pytest.fixture", ("--asyncio-mode=strict",)),
-        ("pytest.fixture", ("-p", "no:asyncio")),
+        ("session", "pytest_asyncio.fixture", (), "session"),
+        ("function", "pytest_asyncio.fixture", (), "function"),
+        ("function", "pytest.fixture", ("--asyncio-mode=auto",), "session"),
+        ("session", "pytest.fixture", ("--asyncio-mode=strict",), "function"),
+        ("session", "pytest.fixture", ("-p", "no:asyncio"), "function"),
     ],
 )
-@pytest.mark.parametrize("loop_scope", ["session", "function"])
 def test_an_async_model_stays_in_its_loop(
     project: Project, scope: str, decorator: str, options: tuple[str, ...], loop_scope: str
 ) -> None:
-    if scope == "session" and loop_scope == "function" and (decorator != "pytest.fixture" or "auto" in str(options)):
-        pytest.skip("pytest-asyncio forbids a loop of narrower scope than the fixture")
     imports = "import pytest_asyncio" if "asyncio" in decorator else ""
     project.pytester.makeini(f"[pytest]\nasyncio_default_fixture_loop_scope = {loop_scope}\n")
     project.pytester.makeconftest(ASYNC.format(imports=imports, decorator=decorator, scope=scope))

@@ -51,6 +51,7 @@ CASES = [
     case
     for case in (Case(*values) for values in product(OUTCOMES, GATES, STOPS, OTHERS))
     if (case.gate != "missed" or case.outcome in ("fail", "skip"))
+    and (case.other == "alone" or case.outcome in ("pass", "fail"))
     and (case.stop == "finished" or case.outcome == "fail")
 ]
 ON_WORKERS = Case("fail", "met", "finished", "failing_test")

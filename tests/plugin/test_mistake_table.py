@@ -464,13 +464,3 @@ def test_a_choice_that_leaves_no_entry_is_named(
     code, told = session(folder, [*FOUND, "-k", "simpel_java", "--bfcl-out=none"], monkeypatch, capsys)
     assert code == pytest.ExitCode.NO_TESTS_COLLECTED
     assert any("no entry fits -k 'simpel_java'; did you mean 'simple_java'" in each for each in told), told
-
-
-def test_options_in_configuration_files_stay_inert(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    tmp_path.joinpath("pytest.ini").write_text("[pytest]\naddopts = --bfcl-repeat 3\nbfcl_data = bundled\n")
-    tmp_path.joinpath("test_one.py").write_text("def test_one(): pass\n")
-    monkeypatch.chdir(tmp_path)
-    assert pytest.main(["-q", "-p", "no:cacheprovider", "-p", "no:asyncio"]) == pytest.ExitCode.OK
-    assert "1 passed" in capsys.readouterr().out

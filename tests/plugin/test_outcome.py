@@ -55,27 +55,6 @@ def test_a_refused_key_stops_the_run_with_one_message(project: Project) -> None:
     assert json.loads((project.path / "run" / "run.json").read_text())["state"].startswith("stopped:")
 
 
-def test_the_dry_run_sends_nothing(project: Project) -> None:
-    result = project.run("--bfcl-dry-run", "--bfcl-price", "1,2", "-n2")
-    result.stdout.fnmatch_lines(["dry run: 11 entries with scripted:script.json, about 11 requests*nothing was sent"])
-    assert not (project.path / "run").exists()
-
-
-def test_junit_and_html(project: Project) -> None:
-    project.fail("multiple_1")
-    args = ("-m", "multiple", "--junit-xml=junit.xml", "--html=report.html", "--self-contained-html")
-    project.run(*args).assert_outcomes(passed=1, failed=1)
-    xml = (project.path / "junit.xml").read_text()
-    assert '<property name="reason" value="value_error:string"' in xml
-    assert 'classname="bfcl.multiple.jsonl"' in xml or 'name="multiple_1"' in xml
-    html = (project.path / "report.html").read_text()
-    assert "Reason" in html
-    assert "value_error:string" in html
-    assert "run/entries/multiple_1.html" in html
-    assert (project.path / "run" / "entries" / "multiple_1.html").is_file()
-    assert (project.path / "run" / "index.html").is_file()
-
-
 def test_own_hooks(project: Project) -> None:
     project.pytester.makeconftest(
         """

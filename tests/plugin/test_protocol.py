@@ -68,19 +68,11 @@ def shown(result: pytest.RunResult) -> list[str]:
 
 COMMANDS = {
     "plain": (),
-    "stops at the first": ("-x",),
     "stops at the third": ("--maxfail=3",),
-    "verbose": ("-v",),
-    "uncaptured": ("-s",),
-    "selected": ("-k", "simple_python_1 or multiple"),
-    "marked": ("-m", "live"),
     "without logs": ("-p", "no:logging"),
-    "live logs": ("-o", "log_cli=true"),
     "all reports": ("-rA",),
     "collected only": ("--co",),
     "two models": ("--model", "oracle:"),
-    "repeated": ("--bfcl-repeat=2",),
-    "asked one by one": ("--bfcl-concurrency=1",),
     "expected": ("--bfcl-expected=expected.json",),
 }
 
@@ -170,16 +162,3 @@ def test_a_skipped_entry_is_pytests(project: Project, own_way: list[str]) -> Non
     project.run("-m", "simple_python", "--bfcl-report=none").assert_outcomes(passed=3, skipped=1, deselected=7)
     assert own_way == ["simple_python_1", "simple_python_3"]
     assert [each["outcome"] for each in project.records()] == ["passed", "passed", "skipped", "passed"]
-
-
-def test_nothing_of_an_entry_is_kept_when_it_is_over(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    items: list[EntryItem] = []
-    run = protocol.ItemProtocol._run
-
-    def kept(self: protocol.ItemProtocol, item: EntryItem, *more: Any) -> None:
-        items.append(item)
-        run(self, item, *more)
-
-    monkeypatch.setattr(protocol.ItemProtocol, "_run", kept)
-    project.run("-m", "simple_python", "--bfcl-report=none").assert_outcomes(passed=4, deselected=7)
-    assert [(item.funcargs, bool(item._request), len(item.stash)) for item in items[:2]] == [(None, False, 0)] * 2

@@ -43,14 +43,6 @@ def test_a_run_is_not_continued_with_a_changed_file(files: Project, changed: str
     assert files.run("a.jsonl", data=None).ret == pytest.ExitCode.USAGE_ERROR
 
 
-def test_one_id_in_two_files_is_refused_with_both_places(files: Project) -> None:
-    write_lines(files.path / "b.jsonl", [question("two"), question("one", "Rome")])
-    result = files.run("a.jsonl", "b.jsonl", "--bfcl-fail-under=all=100", data=None)
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*the id 'one' stands in *a.jsonl:1 and in *b.jsonl:2*"])
-    assert not (files.path / "run").exists()
-
-
 def test_one_id_in_a_file_and_in_the_chosen_set_is_refused_too(files: Project) -> None:
     write_lines(files.path / "b.jsonl", [question("simple_python_0")])
     result = files.run("bfcl/simple_python.jsonl", "b.jsonl")

@@ -78,15 +78,6 @@ def test_plain_expected_calls() -> None:
         assert_calls("get_weather(city='Paris', days=1)", [WEATHER], expected={"get_weather": {"city": "Paris"}})
 
 
-def test_rule_follows_from_answers_and_functions() -> None:
-    two = [{"get_weather": {"city": ["Paris"]}}, {"clock": {"zone": ["CET"]}}]
-    assert_calls("clock(zone='CET'), get_weather(city='Paris')", [WEATHER, CLOCK], two)
-    assert_calls("clock(zone='CET')", [WEATHER, CLOCK], two[1])
-    with pytest.raises(Failure) as caught:
-        assert_calls("clock(zone='CET'), get_weather(city='Rome')", [WEATHER, CLOCK], two)
-    assert caught.value.reason == "parallel_function_checker_no_order:cannot_find_match"
-
-
 def test_java_and_rules() -> None:
     document = {"name": "Oven.heat", "parameters": {"properties": {"steps": {"type": "long"}}, "required": ["steps"]}}
     assert_calls("Oven.heat(steps=5L)", document, {"Oven.heat": {"steps": [5]}}, language="java")

@@ -12,7 +12,6 @@ from pytest_bfcl.dataset.opening import bundled_root, open_dataset
 from pytest_bfcl.extensions.own.lint import lint_entry
 from pytest_bfcl.extensions.own.validation import unprovable, validate
 from pytest_bfcl.settings import Settings
-from tests.dataset.test_loading import CLASS_DOCUMENTS, bundled_folder, line, write
 
 BOOK: dict[str, Any] = {
     "name": "book_room",
@@ -97,11 +96,6 @@ def test_each_warning(tmp_path: Path, fields: dict[str, Any], field: str, messag
     assert message in found[0].message
 
 
-@pytest.mark.parametrize("said", ["Riga, 3 nights, sea view", "Please: riga; from the 2nd to the 5th, seaside."])
-def test_values_may_be_said_in_other_words(tmp_path: Path, said: str) -> None:
-    assert lint_entry(entry(tmp_path, said)) == []
-
-
 def test_a_ground_truth_that_does_not_pass_is_told(tmp_path: Path) -> None:
     """What the checks cannot see: values of a type that can never match, a conversation that comes out otherwise."""
     state = {"GorillaFileSystem": {"root": {"a": {"type": "directory", "contents": {}}}}}
@@ -151,26 +145,6 @@ def test_untouched_drafts_are_told(tmp_path: Path) -> None:
 def test_a_value_is_said_by_a_form_of_its_word(value: str, said: str, counts: bool, tmp_path: Path) -> None:
     line = entry(tmp_path, f"{said} Three nights by the sea.", {"book_room": {**ANSWER["book_room"], "city": [value]}})
     assert any("nothing in the request" in str(each) for each in lint_entry(line)) is not counts
-
-
-def test_memory_without_a_write_stage(tmp_path: Path) -> None:
-    root = bundled_folder(tmp_path)
-    (root / "memory_prereq" / "home.jsonl").unlink()
-    dataset = open_dataset(root, documents=CLASS_DOCUMENTS.__getitem__)
-    found = validate(dataset, ["memory_kv"])
-    assert [(problem.severity, problem.entry_id) for problem in found] == [("warning", "memory_kv_0-home-0")]
-
-
-def test_broken_lines_come_along(tmp_path: Path) -> None:
-    path = write(tmp_path / "own.jsonl", line("a"), "{")
-    assert [problem.line for problem in validate(open_dataset(path))] == [2]
-    path = write(tmp_path / "own.jsonl", "{")
-    assert [problem.line for problem in validate(open_dataset(path))] == [1]
-
-
-def test_an_empty_set_is_a_problem(tmp_path: Path) -> None:
-    (problem,) = validate(open_dataset(write(tmp_path / "own.jsonl", "")))
-    assert problem.message == "the file holds no entries"
 
 
 def test_the_bundled_single_turn_data_is_fine() -> None:

@@ -118,12 +118,6 @@ def test_hostile_openapi_documents_are_one_sentence(
     assert not (tmp_path / "stolen").exists()
 
 
-def test_what_yaml_holds_beside_json_is_told_as_text(tmp_path: Path) -> None:
-    (tmp_path / "a.yaml").write_text(api("{default: 2020-01-31, enum: [!!binary aGk=, 1.5]}"))
-    (document,) = documents_of_openapi(tmp_path / "a.yaml")
-    assert document["parameters"]["properties"]["x"]["default"] == "2020-01-31"
-
-
 class Size(Enum):
     SMALL = "s"
     LARGE = "l"
@@ -165,22 +159,6 @@ def test_a_python_function() -> None:
     assert properties["odd"] == {}
     assert "more" not in properties
     assert schema_problem(parameters) is None
-
-
-def test_sphinx_docstrings_too() -> None:
-    def send(to: str, text: str) -> None:
-        """Send a message.
-
-        :param to: Who gets it.
-        :param str text: What it says,
-            in plain words.
-        :returns: nothing
-        """
-
-    document = document_of(send)
-    assert document["description"] == "Send a message."
-    texts = {name: schema["description"] for name, schema in document["parameters"]["properties"].items()}
-    assert texts == {"to": "Who gets it.", "text": "What it says, in plain words."}
 
 
 def test_functions_by_name() -> None:

@@ -68,14 +68,6 @@ def test_an_undecodable_reply_runs_nothing() -> None:
     assert made.steps[0].error
 
 
-def test_names_of_the_wire_are_mapped_back() -> None:
-    known = entry("sql", [{"db.query": {"table": ["t"]}}], "db.query", tables={"t": {"columns": ["a"], "rows": [[1]]}})
-    assert is_executed(known)
-    with Carrier() as services:
-        made = services.execute(known, transcript(known, "db_query(table='t')", underscore_names=True))
-    assert json.loads(made.steps[0].results[0])["result"]["rows"] == [[1]]
-
-
 def test_sql_without_tables_is_not_carried_out() -> None:
     assert not is_executed(entry("sql", [{"sql.execute": {}}], "sql.execute"))
 
@@ -168,14 +160,6 @@ def test_large_responses_are_kept_as_their_shape() -> None:
     assert json.loads(made.steps[0].results[0])["result"]["body"] == [{"a": None}]
 
 
-def test_services_are_made_when_none_are_given() -> None:
-    async def conversation() -> Transcript:
-        model = as_model(lambda request: "calculate_mean(numbers=[1, 5])", "fixture:model", mode="prompt")
-        return await converse(MEAN, model, settings=Settings(), texts=Texts.own())
-
-    assert asyncio.run(conversation()).steps[0].results == ['{"result": 3.0}']
-
-
 class Answering:
     """A provider that gives one answer, and keeps what it was asked."""
 
@@ -202,19 +186,6 @@ def got(call: Call, answer: Any = None) -> tuple[Outcome, list[Any]]:
 
 
 URL = {"url": "http://h"}
-
-
-@pytest.mark.parametrize(
-    ("call", "asked"),
-    [
-        (Call("requests.get", URL), ("http://h", {}, {})),
-        (Call("requests.get", {**URL, "params": None, "headers": {"a": 1}}), ("http://h", {}, {"a": "1"})),
-        (Call("requests.get", {**URL, "params": {"q": 1}}), ("http://h", {"q": 1}, {})),
-    ],
-)
-def test_requests_that_are_made(call: Call, asked: Any) -> None:
-    outcome, seen = got(call)
-    assert (outcome.value, seen) == ({"status": 200, "body": {"a": 1}}, [asked])
 
 
 @pytest.mark.parametrize(
@@ -284,13 +255,3 @@ def test_a_service_is_checked_once_and_only_live_ones() -> None:
             require(item, services)
             require(item, services)
             assert len(provider.asked) == times
-
-
-def test_services_are_opened_once_and_closed() -> None:
-    with Carrier() as services:
-        assert services.executor is services.executor
-        assert services.rest is services.rest
-        executor = services.executor
-        assert services.recorded_value("f", {}) is None
-        services.close()
-        assert services.executor is not executor

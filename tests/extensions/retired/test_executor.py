@@ -7,7 +7,6 @@ import json
 import os
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -59,28 +58,10 @@ FORMULAS = [
 ]  # fmt: skip
 
 
-TABLES = {
-    "books": {"columns": ["id INTEGER", "title TEXT", "price REAL"], "rows": [[1, "Lanterns", 18.0], [2, "Tides", 9.5]]}
-}
-
-
 @pytest.fixture(scope="module")
 def executor() -> Iterator[Executor]:
     with Executor() as made:
         yield made
-
-
-def test_a_thousand_calls_take_seconds(executor: Executor) -> None:
-    executor.call("math_gcd", {"a": 12, "b": 18})
-    started = time.perf_counter()
-    assert all(executor.call("math_gcd", {"a": 12, "b": i + 1}).ok for i in range(1000))
-    assert time.perf_counter() - started < patience(10)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_only_the_table_is_called(executor: Executor, name: str) -> None:
-    for arguments in ({}, {"name": "os"}, {"command": "touch here"}):
-        assert executor.call(name, arguments).kind == "unknown_function"
 
 
 @pytest.mark.slow
@@ -117,17 +98,6 @@ def test_deep_arguments(executor: Executor) -> None:
 def test_too_many_calls(executor: Executor) -> None:
     outcomes = executor.call_all([{"digit_sum": {"number": 1}}] * 5_000)
     assert {outcome.kind for outcome in outcomes} == {"limit"}
-
-
-def test_threads_share_the_workers(executor: Executor) -> None:
-    with ThreadPoolExecutor(8) as threads:
-        found = list(threads.map(lambda i: executor.call("digit_sum", {"number": i}).value, range(200)))
-    assert found == [sum(map(int, str(i))) for i in range(200)]
-
-
-def test_statements_read(executor: Executor) -> None:
-    outcome = executor.query(TABLES, "SELECT title, price * 2 AS double FROM books WHERE price > 10")
-    assert outcome.value == {"columns": ["title", "double"], "rows": [["Lanterns", 36.0]]}
 
 
 def test_nothing_is_left_behind(executor: Executor) -> None:

@@ -12,7 +12,7 @@ import pytest
 from pytest_bfcl.extensions.retired.rest import open_rest, rest_problem
 from pytest_bfcl.extensions.retired.rest.live import LiveRest
 from pytest_bfcl.extensions.retired.rest.local import LocalRest
-from pytest_bfcl.extensions.retired.rest.provider import RecordedRest, whole_url
+from pytest_bfcl.extensions.retired.rest.provider import RecordedRest
 from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.run_options.values import rest
 
@@ -54,31 +54,12 @@ def test_odd_requests_get_an_answer(local: LocalRest, path: str) -> None:
     assert answer.get("status", 400) >= 400
 
 
-def test_whole_url() -> None:
-    assert whole_url("http://a/b?c=1#d", {"e": [1, 2.5], "f": None, "g": "x y"}) == "http://a/b?c=1&e=1&e=2.5&g=x+y#d"
-
-
 def live(respond: object, addresses: dict[str, str] | None = None) -> LiveRest:
     known = addresses or {}
     return LiveRest(
         transport=httpx.MockTransport(respond),  # type: ignore[arg-type]
         resolve=lambda host, port: [known.get(host, "93.184.216.34")],
     )
-
-
-def test_live_answers() -> None:
-    seen: list[httpx.Request] = []
-
-    def respond(request: httpx.Request) -> httpx.Response:
-        seen.append(request)
-        return httpx.Response(200, json=[{"a": 1}])
-
-    answer = live(respond).get("https://api.example.org/v1?x=1", {"y": 2}, {"X-Key": "k", "Host": "evil"})
-    assert answer == {"status": 200, "body": [{"a": 1}]}
-    assert (seen[0].url.host, seen[0].headers["host"], seen[0].url.query) == (
-        "93.184.216.34", "api.example.org", b"x=1&y=2",
-    )  # fmt: skip
-    assert seen[0].headers["x-key"] == "k"
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import random
 import pytest
 
 from pytest_bfcl.extensions.wire.checks import all_checks, checks_for
-from pytest_bfcl.extensions.wire.outcome import newest, read_records, record_of, trigger_rate
+from pytest_bfcl.extensions.wire.outcome import read_records, record_of, trigger_rate
 from pytest_bfcl.extensions.wire.row import APIS, CELLS, Api
 from tests.extensions.wire import reference
 from tests.extensions.wire.examining import examine, place_of, states
@@ -84,13 +84,6 @@ def test_a_broken_check_blocks_what_builds_on_it() -> None:
     assert outcomes["arguments_unicode"].blocked_by == "arguments_parse"
 
 
-def test_measures_are_the_same_in_both_forms_of_a_good_server() -> None:
-    figures = examine(Reference(), "chat", ["measures"])["measures"].figures
-    assert figures == {
-        f"{name}_{form}": 1.0 for name in ("schema", "precision", "recall", "f1") for form in ("unstreamed", "streamed")
-    }
-
-
 def test_measures_tell_model_from_server() -> None:
     def think(heard: Heard) -> Message:
         """Calls always unstreamed, with half the arguments; never streamed."""
@@ -119,13 +112,6 @@ def test_records_survive_their_line() -> None:
         '-H "authorization: Bearer $WIRE_TEST_KEY" --data-binary @- <<'
     )
     assert '"id": ""' in broken.exchanges[0].received
-
-
-def test_the_newest_record_of_a_check_counts() -> None:
-    outcome = examine(Reference(), "chat", ["answers"])["answers"]
-    first = record_of(outcome, PLACE, "openai:m@fc")
-    other = record_of(outcome, PLACE, "openai:n@fc")
-    assert newest([first, other, first]) == [first, other]
 
 
 def test_answers_of_any_form_end_no_check() -> None:

@@ -27,19 +27,6 @@ from tests.patience import patience
 KEY = "sk-verysecret0123456789"
 
 
-OVER_HTTP = ["answers", "arguments_long", "crosstalk", "cut_in_call", "fault_body", "stream_arguments", "tools_64"]
-
-
-@pytest.mark.parametrize("api", ["chat", "responses"])
-@pytest.mark.parametrize("names", [OVER_HTTP, pytest.param(None, marks=pytest.mark.slow)])
-def test_the_reference_passes_over_http(api: Api, names: list[str] | None) -> None:
-    with served(Reference()) as url:
-        outcomes = examine_http(url, api, names)
-    not_held = {name: outcome.why for name, outcome in outcomes.items() if outcome.state != "held"}
-    not_held.pop("disconnect", None)  # on a busy machine nobody leaves in time; the next but one test has a slow server
-    assert not_held == {}
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["last delta lost", "id per chunk", "cross-talk", "every request fails"])
 def test_faults_are_found_over_http(name: str) -> None:

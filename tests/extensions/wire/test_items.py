@@ -84,16 +84,6 @@ def test_a_fault_is_a_failure_with_rule_and_proof(
     assert KEY not in result.stdout.str()
 
 
-def test_one_check_by_its_id_and_its_last_failure(pytester: pytest.Pytester, broken: str) -> None:
-    first = run(pytester, broken, "bfcl/wire.jsonl::delta_id", "bfcl/wire.jsonl::answers")
-    first.assert_outcomes(passed=1, failed=1)
-    again = pytester.runpytest_inprocess(
-        "--model", "openai:x", "--bfcl-base-url", broken, "--bfcl-data=bundled", "-m", "wire", "--lf", "-v"
-    )
-    again.assert_outcomes(failed=1)
-    again.stdout.fnmatch_lines(["bfcl/wire.jsonl::delta_id FAILED*"])
-
-
 def test_a_continued_run_asks_only_what_is_open(pytester: pytest.Pytester, broken: str) -> None:
     run(pytester, broken, "-m", "wire", "-k", "delta_ or usage").assert_outcomes(
         passed=9, failed=1, deselected=len(checks_for("chat")) - 10

@@ -10,7 +10,6 @@ from pytest_bfcl.extensions.wire.outcome import (
     LINES_FILE,
     PAGE_FILE,
     WireRecord,
-    measure_lines,
     read_lines,
     read_records,
     record_of,
@@ -65,11 +64,6 @@ def test_several_models_and_newer_lines(tmp_path: Path) -> None:
     assert read_lines(tmp_path / "nowhere") == []
 
 
-def test_measures_come_in_pairs() -> None:
-    assert measure_lines({"f1_streamed": 0.5}) == []
-    assert measure_lines({"f1_streamed": 0.5, "f1_unstreamed": 1.0}) == [("F1 of calling", 1.0, 0.5)]
-
-
 def test_a_share_of_nothing_is_no_share(tmp_path: Path) -> None:
     record = record_of(examine(Reference(), "chat", ["answers"])["answers"], PLACE, "openai:m@fc")
     record = replace(record, figures={"precision_unstreamed": None, "precision_streamed": 0.0})
@@ -103,9 +97,3 @@ def test_a_server_that_never_calls_has_a_headline(tmp_path: Path) -> None:
     assert len(calling.rows) == 4
     (unasked,) = servers([said])
     assert unasked.headline == ""
-
-
-def test_a_server_that_was_right_has_a_page_too(tmp_path: Path) -> None:
-    outcome = examine(Reference(), "chat", ["answers"])["answers"]
-    write_wire_page([record_of(outcome, PLACE, "openai:m@fc")], tmp_path / "page.html")
-    assert "held" in (tmp_path / "page.html").read_text()

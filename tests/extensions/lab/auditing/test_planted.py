@@ -60,14 +60,6 @@ def put(path: str, value: Any) -> Plant:
     return plant
 
 
-def both(*plants: Plant) -> Plant:
-    def plant(line: Line) -> None:
-        for each in plants:
-            each(line)
-
-    return plant
-
-
 SCALE = "possible_answer/0/scale_recipe"
 SCALE_SCHEMA = "function/0/parameters/properties"
 PLANTED: list[tuple[str, str, Plant]] = [
@@ -179,12 +171,6 @@ def test_defects_inside_objects(rule: str, tmp_path: Path) -> None:
 
 def rules_of(found: list[Defect]) -> set[tuple[str, str]]:
     return {(defect.rule_name, defect.id) for defect in found}
-
-
-def test_two_functions_of_one_wire_name(tmp_path: Path) -> None:
-    line = one("multiple_0")
-    line["function"].append({**line["function"][0], "name": "weather_forecast", "description": "Tides at a harbour."})
-    assert rules_of(audited(tmp_path, multiple=[line])) == {("wire_clash", "multiple_0")}
 
 
 def test_twins_and_fitting_functions(tmp_path: Path) -> None:

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from pytest_bfcl.cli import main
-from pytest_bfcl.extensions.lab.auditing.audit import audit
 from pytest_bfcl.extensions.lab.auditing.rules import ItemFit, fit_items
 from pytest_bfcl.extensions.lab.auditing.run_rules import (
     Attempt,
@@ -82,11 +81,6 @@ def test_one_that_passed_ends_it() -> None:
     assert found(runs) == []
 
 
-def test_runs_without_a_model_are_one_family_each() -> None:
-    assert [rule for rule, _ in found(runs_of("", "", ""))] == ["never_passed", "consensus"]
-    assert audit(open_data("bundled"), ["simple_python"], runs_of("gpt-4o")) == []
-
-
 def test_too_few_families_are_said() -> None:
     said = too_few(runs_of("gpt-4o", "gpt-4.1", "gpt-5"))
     assert said is not None
@@ -151,17 +145,6 @@ def test_negative_discriminations_are_found_and_hardly_any_other() -> None:
     others = [fit for fit in fits if int(fit.id[1:]) >= 6]
     assert sum(fit.is_negative for fit in planted) >= 0.7 * len(planted)
     assert sum(fit.is_negative for fit in others) <= 0.01 * len(others)
-
-
-def test_too_few_families_or_entries_have_no_fit() -> None:
-    assert simulated_size(families=7) == 0
-    assert simulated_size(items=29) == 0
-    assert simulated_size(items=30) == 30
-
-
-def simulated_size(families: int = 8, items: int = 30) -> int:
-    outcomes = {f"r{number}": {f"e{item}": (number + item) % 3 > 0 for item in range(items)} for number in range(16)}
-    return len(fit_items(outcomes, {run: f"f{int(run[1:]) % families}" for run in outcomes}))
 
 
 def test_of_the_recorded_outputs_the_worst_are_entries_the_verified_data_leaves_out(golden_dir: Path) -> None:

@@ -14,8 +14,8 @@ import pytest
 
 from pytest_bfcl.cli import main
 from pytest_bfcl.dataset.loading import DataSet
-from pytest_bfcl.extensions.lab.proving.folder import _network, prove_folder
-from pytest_bfcl.extensions.lab.proving.proof import NETWORK, Part, proof_markdown
+from pytest_bfcl.extensions.lab.proving.folder import prove_folder
+from pytest_bfcl.extensions.lab.proving.proof import Part, proof_markdown
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.runs.lines import LeftOut
 from pytest_bfcl.session.evaluation import open_data, run
@@ -212,49 +212,6 @@ def test_a_recorded_run_and_its_planted_wrong_verdict(golden_dir: Path, tmp_path
     assert difference[4] == "unknown"
 
 
-def test_one_file_and_an_archive_are_proved_as_the_folder_is(folder: Path, data: DataSet, tmp_path: Path) -> None:
-    (result,) = folder.glob("result/**/BFCL_v4_multiple_result.json")
-    (part,) = prove_folder(result, data)
-    assert part.name.endswith(", multiple")
-    assert part.differences == []
-    packed = shutil.make_archive(str(tmp_path / "packed"), "gztar", folder)
-    assert main(["score", "prove", packed, "--data", "bundled", "-o", str(tmp_path / "proof.md")]) == 0
-    assert r", multi\_turn\_base |" in (tmp_path / "proof.md").read_text()
-
-
-def test_scores_of_earlier_releases_are_found_under_the_names_of_now(folder: Path, data: DataSet) -> None:
-    (result,) = folder.glob("result/**/BFCL_v4_simple_python_result.json")
-    score = score_file(folder, "simple_python")
-    model = result.parents[1].name
-    failed = [json.loads(text) for text in score.read_text().splitlines()[1:]]
-    wrong = failed[0]["id"]
-
-    def renamed(path: Path, name: str, change: Callable[[dict[str, Any]], object]) -> None:
-        lines = [json.loads(text) for text in path.read_text().splitlines()]
-        for line in lines:
-            change(line)
-        target = folder / path.relative_to(folder).parts[0] / model / name
-        target.write_text("".join(json.dumps(line) + "\n" for line in lines))
-        path.unlink()
-
-    def earlier(line: dict[str, Any]) -> None:
-        if "id" in line:
-            line["id"] = line["id"].replace("simple_python_", "simple_")
-
-    def numbered(line: dict[str, Any]) -> None:
-        if "id" in line:
-            line["prompt"] = {"id": line["id"].replace("simple_python_", "simple_")}
-            line["id"] = 7
-        if line.get("prompt", {}).get("id") == wrong.replace("simple_python_", "simple_"):
-            line["error_type"] = "planted:other"
-
-    renamed(result, "BFCL_v2_simple_result.json", earlier)
-    renamed(score, "BFCL_v2_simple_score.json", numbered)
-    assert [each[1:] for each in found(folder, data)] == [
-        (wrong, "planted:other", failed[0]["error_type"], "older benchmark")
-    ]
-
-
 def test_a_note_stands_under_the_model_it_is_about(folder: Path, data: DataSet) -> None:
     first, second = "a_model", "b_model"
     for side in ("result", "score"):
@@ -271,10 +228,3 @@ def test_a_note_stands_under_the_model_it_is_about(folder: Path, data: DataSet) 
     assert any("left out" in note for note in about)
     assert any("not on the leaderboard; the evidence says native calls" in note for note in about)
     assert not [note for name, found in notes.items() for note in found if name.startswith(first) and second in note]
-
-
-@pytest.mark.parametrize(("category", "told"), [("exec_simple", True), ("rest", True), ("simple_python", False)])
-def test_calls_that_need_the_network_are_a_cause_of_their_own(category: str, told: bool) -> None:
-    line: Any = {"id": f"{category}_1", "category": category}
-    assert _network(line, {"valid": None, "skipped": "needs a recorded provider"}) is (NETWORK if told else None)
-    assert _network(line, {"valid": False}) is None
