@@ -37,7 +37,9 @@ def named(variant: Variant) -> str:
 @pytest.mark.parametrize(
     "variant",
     [
-        pytest.param(each, marks=[pytest.mark.slow] * (number % 5 > 0 or "schemas_generated" in each.fails), id=named(each))
+        pytest.param(
+            each, marks=[pytest.mark.slow] * (number % 5 > 0 or "schemas_generated" in each.fails), id=named(each)
+        )
         for number, each in enumerate(FIRST)
     ],
 )  # every fifth one: all of them take half a minute, and what shrinks a schema seconds
