@@ -1,0 +1,274 @@
+"""Specs, adversaries, oracles and streams over many forms, as recorded."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_bfcl.dataset.entry import Entry
+from pytest_bfcl.dataset.served_entry import ServedTool, ServerFacts
+from pytest_bfcl.models import create_model, parse_spec
+from pytest_bfcl.models.adversaries import (
+    ADVERSARIES,
+    adversaries_of,
+    deeds_of,
+    extra_calls,
+    harmless_repeat,
+    refuses,
+    right_calls,
+)
+from pytest_bfcl.models.anthropic import Messages
+from pytest_bfcl.models.base import Request
+from pytest_bfcl.models.chat import Chat
+from pytest_bfcl.models.completions import Completions
+from pytest_bfcl.models.prices import listed_price, million, price_of
+from pytest_bfcl.models.responses import Responses
+from pytest_bfcl.models.spec import ModelSpec
+from pytest_bfcl.models.streams import EventReader
+from pytest_bfcl.rescoring import open_data
+from pytest_bfcl.settings import Price, Settings
+from pytest_bfcl.transcript import Reply
+from tests.recorded import plain, same_as_recorded, tried
+
+HERE = Path(__file__).parent / "recorded"
+DATA = open_data("bundled")
+
+SPECS = ["openai:m", "openai:m@fc", "openai:m@FC", "openai:m@Prompt", "openai:m@fcc", "openai:m@x", "openai:a@b/c@fc",
+"openai:", "openai", "",
+         ":m", "ollama:llama3:8b@prompt", "oracle:", "oracle", "replay:dir/a@fc", "replay:dir@2/a", "openai: m",
+         "OpenAI:m", "anthropic:x@",
+         "openai:m@native", "openai:m@prompting", "vllm:", "auto:", "scripted:a.json@fc",
+         "openrouter:a/b:free@fc"]  # fmt: skip
+
+
+def test_specs() -> None:
+    def rows() -> Iterator[Any]:
+        for text in SPECS:
+            found = tried(parse_spec, text)
+            told = (
+                [found.provider, found.name, found.mode, found.base, found.text, str(found)]
+                if isinstance(found, ModelSpec)
+                else found
+            )
+            yield [text, told, tried(listed_price, text)]
+        for settings in (Settings(), Settings(price=Price(1, 2)), Settings(models={"openai:gpt-4o": {}})):
+            yield [tried(price_of, spec, settings) for spec in ("openai:gpt-4o@fc", "openai:zzz", "oracle:")]
+        yield [million(cost) for cost in (None, 0, 1e-6, "x", True, -1)]
+
+    same_as_recorded(HERE / "specs.jsonl", rows())
+
+
+# -- who must not pass -----------------------------------------------------------------------------------------------
+
+
+def tool(name: str, properties: dict[str, Any], *required: str, **hints: Any) -> ServedTool:
+    schema = {"type": "object", "properties": properties, "required": list(required)}
+    return ServedTool(name, schema, "d", annotated=bool(hints), **hints)
+
+
+TEXT = {"type": "string"}
+TOOLS = [
+    tool("look", {"path": TEXT}, reads_only=True), tool("read_file", {"path": TEXT}, "path"),
+    tool("delete_file", {"path": TEXT}, "path"),
+    tool("remove_order", {"number": {"type": "integer"}}, "number"),
+    tool("create_note", {"title": TEXT, "body": TEXT}, "title"),
+    tool("write_file", {"path": TEXT, "content": TEXT, "append": {"type": "boolean", "default": False}}, "path",
+    "content"),
+    tool("move", {"source": TEXT, "destination": TEXT}, "source", "destination"), tool("clear", {}),
+    tool("edit_file", {"path": TEXT}, "path"),
+    tool("run", {"sql": TEXT, "limit": {"type": "integer", "default": 5}}, "sql"),
+    tool("set_mode", {"mode": {"enum": ["a", "b"]}}, "mode"),
+    tool("upsert", {"name": TEXT}, "name", destroys=False),
+    tool("put", {"name": TEXT}, "name", repeatable=True, destroys=True),
+    tool("make_folder", {"directory": TEXT}, "directory"),
+    tool("odd", {"a": True, "b": {"type": "array", "items": TEXT}}, "b", destroys=True),
+]  # fmt: skip
+FILES = ("notes/a.txt", "notes/b.txt", "shop.db", "shop.db#orders", "inbox")
+LOOKS: list[Any] = [{"call": "look", "equals": 1}, {"state": {"file": "notes/a.txt"}, "equals": "x"}, {"answer": "no"},
+{"not_called": "*"},
+                    {"state": {"file": "shop.db", "sql": "SELECT * FROM orders"}, "equals": []}]  # fmt: skip
+WAYS: list[Any] = [None, [[]], [["delete_file(path='/workdir/notes/a.txt')"]],
+[["write_file(path='x', content='y')", "look(path='x')"]],
+                   [["upsert(name='n')"]], [["put(name='n')"]], [["remove_order(number=7)"]], [["no_such(a=1)"]],
+                   [["run(sql='DELETE FROM orders')"]], [["odd(b=['q'])"]]]  # fmt: skip
+
+
+def served(way: Any, look: Any, files: tuple[str, ...], setup: list[Any], tools: list[ServedTool]) -> Entry:
+    said = "Delete notes/a.txt, then order 7 of Oslo's inbox, please."
+    functions = [{"name": each.name, "description": "", "parameters": each.schema} for each in tools]
+    entry = Entry.model_validate({"id": "e", "category": "mcp", "mcp": "shop", "expect": [look],
+    "possible_answer": way, "function": functions,
+                                  "question": [[{"role": "user", "content": said}]], "setup": setup})  # fmt: skip
+    return entry.model_copy(update={"server_facts": ServerFacts("shop 1", tuple(tools), files)})
+
+
+def test_adversaries_on_a_server() -> None:
+    """Who must not pass, and which calls each of them makes."""
+
+    def rows() -> Iterator[Any]:
+        setup = [
+            {"call": "create_note", "arguments": {"title": "Oslo", "body": "7"}},
+            {"call": "x", "arguments": {"number": 7, "path": "inbox"}},
+        ]
+        for way, look in product(WAYS, LOOKS):
+            entry = served(way, look, FILES, setup, TOOLS)
+            yield [way, look, adversaries_of(entry), harmless_repeat(entry), right_calls(entry)]
+            yield [deeds_of(name, entry) for name in ("extra", "vandal", "sweeper", "idle")]
+        for files, given in product(((), FILES[:1], FILES), ([], setup)):
+            yield [
+                [extra_calls(served(WAYS[2], LOOKS[0], files, given, [each]), about=about) for about in (False, True)]
+                for each in TOOLS
+            ]
+        yield [
+            refuses(text) for text in ("", "done", "Error: no", "file not found", "x" * 3000 + "error", "nothing to do")
+        ]
+
+    same_as_recorded(HERE / "adversaries.jsonl", [plain(row) for row in rows()])
+
+
+USER: Any = [{"role": "user", "content": "Hm?"}]
+
+
+def told(reply: Reply) -> Any:
+    return [reply.text, [(call.name, call.arguments) for call in reply.tool_calls]]
+
+
+@pytest.mark.parametrize("mode", ["fc", "prompt"])
+def test_replies_to_entries(mode: Any) -> None:
+    """What the oracle and each adversary say to the first entries of every category, turn by turn."""
+
+    async def said(spec: str, entry: Entry) -> Any:
+        model = create_model(spec, Settings(), mode=mode)
+        turns = range(len(entry.question)) if entry.row.multi_step else range(1)
+        asked = [
+            Request(entry, entry.question[turn] or USER, entry.function, turn, step)
+            for turn in turns
+            for step in (0, 1)[: 1 + entry.row.multi_step]
+        ]
+        return [told(await model.generate(each)) for each in asked]
+
+    def rows() -> Iterator[Any]:
+        for category in DATA.categories():
+            for ref in DATA.index(category)[:2]:
+                entry = DATA.load(ref)
+                names = ADVERSARIES if entry.row.checker in ("state", "answer") else ()
+                for spec in ("oracle:", *(f"adversary:{name}" for name in names)):
+                    found = tried(lambda spec=spec, entry=entry: asyncio.run(said(spec, entry)))
+                    yield [entry.id, spec, json.dumps(found)[:400]]
+        entry = served(WAYS[3], LOOKS[0], FILES, [], TOOLS)
+        yield from ([name, json.dumps(asyncio.run(said(f"adversary:{name}", entry)))] for name in ADVERSARIES)
+
+    same_as_recorded(HERE / f"replies_{mode}.jsonl", rows())
+
+
+# -- streams ---------------------------------------------------------------------------------------------------------
+
+
+def chunk(delta: Any, finish: str | None = None, **fields: Any) -> Any:
+    return {"choices": [{"index": 0, "delta": delta, "finish_reason": finish}], **fields}
+
+
+def call(index: int | None, **function: Any) -> Any:
+    more = {key: function.pop(key) for key in ("id", "extra_content") if key in function}
+    return {"tool_calls": [{"function": function, **more} | ({} if index is None else {"index": index})]}
+
+
+STREAMS: dict[str, tuple[Any, list[Any]]] = {
+    "chat": (Chat(), [
+        chunk({"role": "assistant", "content": ""}, id="r1", model="m"), chunk({"reasoning_content": "hm"}),
+        chunk({"content": "Hel"}),
+        chunk({"content": "lo"}), chunk(call(0, id="a", name="f", arguments="{")), chunk(call(0, arguments='"x": 1}')),
+        chunk(call(1, id="b", name="g", arguments={}, extra_content={"s": 1})),
+        chunk(call(None, name="h", arguments="{}")),
+        chunk({}, "tool_calls"), {"choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": 9}}]),
+    "messages": (Messages(), [
+        {"type": "message_start",
+        "message": {"id": "r", "model": "m", "usage": {"input_tokens": 3, "output_tokens": 1}}}, {"type": "ping"},
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "thinking", "thinking": ""}},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "thinking_delta", "thinking": "hm"}},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "signature_delta", "signature": "s"}},
+        {"type": "content_block_stop", "index": 0},
+        {"type": "content_block_start", "index": 1, "content_block": {"type": "text", "text": ""}},
+        {"type": "content_block_delta", "index": 1, "delta": {"type": "text_delta", "text": "Hello"}},
+        {"type": "content_block_start", "index": 2,
+        "content_block": {"type": "tool_use", "id": "a", "name": "f", "input": {}}},
+        {"type": "content_block_delta", "index": 2, "delta": {"type": "input_json_delta", "partial_json": '{"x": 1}'}},
+        {"type": "message_delta", "delta": {"stop_reason": "tool_use"}, "usage": {"output_tokens": 9}},
+        {"type": "message_stop"},
+        {"type": "error", "error": {"type": "overloaded_error", "message": "busy"}}]),
+    "responses": (Responses("m"), [
+        {"type": "response.created", "response": {"id": "r", "status": "in_progress", "output": []}},
+        {"type": "response.output_item.done", "output_index": 0,
+        "item": {"type": "reasoning", "summary": [{"type": "summary_text", "text": "hm"}]}},
+        {"type": "response.output_text.delta", "delta": "x"},
+        {"type": "response.output_item.done", "output_index": 1,
+        "item": {"type": "function_call", "call_id": "a", "name": "f", "arguments": "{}"}},
+        {"type": "response.completed",
+        "response": {"id": "r", "status": "completed", "output": [], "usage": {"input_tokens": 3, "output_tokens": 9}}},
+        {"type": "response.incomplete",
+        "response": {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}, "output": []}},
+        {"type": "response.failed", "response": {"status": "failed", "error": {"message": "no"}}}]),
+    "completions": (Completions(lambda request: ("x", {})), [  # type: ignore[arg-type, return-value]
+        {"id": "r", "choices": [{"index": 0, "text": "Hel"}]},
+        {"choices": [{"index": 0, "text": "lo", "finish_reason": None}]},
+        {"choices": [{"index": 0, "text": "", "finish_reason": "stop"}]},
+        {"choices": [], "usage": {"prompt_tokens": 1}}]),
+}  # fmt: skip
+
+
+def joined(api: Any, data: bytes, size: int) -> Any:
+    joiner = api.joiner()
+    reader = EventReader(joiner)
+    for start in range(0, len(data), size):
+        reader.feed(data[start : start + size])
+    reader.close()
+    reply = api.read(joiner.body())
+    figures = [
+        reply.reasoning,
+        reply.finish_reason,
+        reply.input_tokens,
+        reply.output_tokens,
+        reply.problem,
+        joiner.started,
+    ]
+    return [*told(reply), *figures, reply.served and reply.served.to_dict(), reply.state and reply.state.to_dict()]
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_streams(name: str) -> None:
+    """A stream whole, and with each of its events gone, twice, cut, out of order or of another shape."""
+    api, events = STREAMS[name]
+
+    def blocks(listed: list[Any], end: str = "data: [DONE]\n\n") -> bytes:
+        lines = (each if isinstance(each, str) else f"data: {json.dumps(each)}\n\n" for each in listed)
+        return ("".join(lines) + end).encode()
+
+    def rows() -> Iterator[Any]:
+        for number in range(len(events)):
+            whole = events[: number + 1]
+            for how, listed in (
+                ("until here", whole), ("without", [*events[:number], *events[number + 1 :]]),
+                ("twice", [*whole, *events[number:]]), ("first", [events[number], *events]),
+                ("null", [*events[:number], None, *events[number + 1 :]]),
+                ("empty", [*events[:number], {}, *events[number + 1 :]]),
+                ("comment", [*whole, ": ping\n\n", "event: x\n", *events[number + 1 :]]),
+                ("odd line", [*whole, "nonsense\n\n", *events[number + 1 :]]),
+            ):  # fmt: skip
+                found = tried(joined, api, blocks(listed), 10**9)
+                assert found == tried(joined, api, blocks(listed), 7)
+                yield [number, how, found]
+            cut = blocks(whole, "")
+            yield [
+                number,
+                tried(joined, api, cut, 10**9),
+                tried(joined, api, cut[:-9], 10**9),
+                tried(joined, api, cut.replace(b"\n", b"\r\n"), 9),
+            ]
+
+    same_as_recorded(HERE / f"stream_{name}.jsonl", rows())
