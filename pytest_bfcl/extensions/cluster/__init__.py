@@ -1,6 +1,6 @@
-"""Runs on a cluster of machines, on Ray: actors drive the one `Runner`, the driver keeps everything that is answered.
+"""Runs on a Ray cluster: actors run the same `Runner`, the driver stores all answers.
 
-Ray is an extra (``pytest-bfcl[ray]``), imported where it is used.
+Ray is an extra (``pytest-bfcl[ray]``), imported on use.
 """
 
 from __future__ import annotations
@@ -16,12 +16,11 @@ if TYPE_CHECKING:
 
 @dataclass
 class Cluster:
-    """A Ray cluster and what a run takes of it.
-
-    ``address``: ``HOST:PORT``, ``auto`` (the one running on this machine, or ``RAY_ADDRESS``), or ``local``: one is
-    started here for the run. ``actors``: processes that hold conversations; default: one for each CPU, at most one for
-    each 16 conversations at a time. ``cpus`` and ``resources`` are what each of them reserves. ``send_keys``: whether
-    API keys of this environment go to the actors. ``place_s``: seconds to wait for the first place.
+    """A Ray cluster and the part that a run uses. ``address``: ``HOST:PORT``, ``auto`` (the one on this machine, or
+    ``RAY_ADDRESS``), or ``local``, which starts one for the run. ``actors``: processes that hold conversations;
+    default: one for each CPU, at most one for each 16 conversations at a time. ``cpus`` and ``resources`` are what each
+    of them reserves. ``send_keys``: whether API keys of this environment go to the actors. ``place_s``: seconds to wait
+    for the first place.
     """
 
     address: str | None = "auto"
@@ -33,20 +32,20 @@ class Cluster:
     _ours: bool = field(default=False, init=False, repr=False)
 
     def runner(self, *run: Any, **told: Any) -> RemoteRunner:
-        """What holds the conversations of one run there (`pytest_bfcl.session.feeders.Place`)."""
+        """The holder of one run's conversations there (`pytest_bfcl.session.feeders.Place`)."""
         from pytest_bfcl.extensions.cluster.remote_runner import RemoteRunner
 
         return RemoteRunner(self, *run, **told)
 
     async def pool(self, concurrency: int) -> Pool:
-        """Connect to the cluster. Raises `UsageError` when that cannot be."""
+        """Connect to the cluster. Raises `UsageError` if that fails."""
         from pytest_bfcl.extensions.cluster.ray_pool import RayPool, connect
 
         self._ours = connect(self.address)
         return RayPool(self, concurrency)
 
     async def aclose(self) -> None:
-        """Disconnect, if connecting was our doing."""
+        """Disconnect, if this object connected."""
         if self._ours:
             from pytest_bfcl.extensions.cluster.ray_pool import import_ray
 

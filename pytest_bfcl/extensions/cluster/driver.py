@@ -1,8 +1,8 @@
-"""The driver of a run on many actors: starts them, feeds them, takes what they report, replaces those that are lost.
+"""The driver of a run on many actors: starts them, gives them trials, receives results, replaces lost ones.
 
-Knows no Ray: a `Pool` starts actors, a `Worker` is one of them. One coroutine a slot: start, begin, then take and
-feed until nothing is left; when the actor is lost its trials go back, with every reply that arrived, and the slot
-starts another.
+It does not import Ray: a `Pool` starts actors, a `Worker` is one of them. Each slot has a coroutine: start an actor,
+then give it trials and take results until nothing is left. If an actor is lost, its trials go back with every arrived
+reply, and the slot starts another.
 """
 
 from __future__ import annotations
@@ -45,28 +45,28 @@ if TYPE_CHECKING:
     from pytest_bfcl.session.trial import Trial
 
 ENDING_S = 10.0
-"""How long actors may take to end, next to the time that replies have which are paid for."""
+"""How long actors may take to end, besides the time for paid replies."""
 RECENT_S = 30.0
-"""An endpoint that answers others so lately, or so soon, is not down; the actor that cannot reach it has an error."""
+"""If the endpoint answered others within this time, it is not down, and the error is the actor's."""
 MOST_LOSSES = 5
-"""Actors lost in a row, for each place, with no line in between: then the run stops."""
+"""Actors lost in a row, for each place, without a line in between, after which the run stops."""
 
 
 PAUSE_S = 0.2
 LONGEST_PAUSE_S = 10.0
-"""Before an actor is started in place of a lost one; longer while none of them gets anywhere."""
+"""Wait before a lost actor is replaced; longer while none makes progress."""
 
 
 class WorkerLost(Exception):
-    """An actor is gone, or its node."""
+    """An actor or its node is lost."""
 
 
 class _Troubled(WorkerLost):
-    """An actor that is there and must not ask any more."""
+    """An actor is alive and must not send requests any more."""
 
 
 class Worker(Protocol):
-    """One actor. Every method raises `WorkerLost` when it is gone."""
+    """One actor. Every method raises `WorkerLost` if it is lost."""
 
     def begin(self, config: WorkerConfig) -> Awaitable[Hello]:
         """See `pytest_bfcl.extensions.cluster.worker_main.WorkerMain.begin`."""
@@ -90,17 +90,17 @@ class Worker(Protocol):
 
 
 class Pool(Protocol):
-    """Who starts actors. ``size`` is how many the run should have at a time."""
+    """Starts actors. ``size`` is how many the run should have at a time."""
 
     size: int
 
     def start(self, slot: int) -> Awaitable[Worker]:
-        """An actor that is up; waits for a place. Raises `WorkerLost` when it died on the way, else `UsageError`."""
+        """A running actor; waits for a place. Raises `WorkerLost` if it died on the way, else `UsageError`."""
         ...
 
 
 class _Slot:
-    """One slot: its actor, and the units that it holds."""
+    """One slot: its actor, and its units."""
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -113,23 +113,22 @@ class _Slot:
 
     @property
     def held_units(self) -> list[Unit]:
-        """The units it holds, each once."""
+        """Its units, each once."""
         return list({id(unit): unit for unit in self.units.values()}.values())
 
 
 class Driver:
-    """Carries out planned trials on a pool; `lines` gives their result lines as they are made.
+    """Runs planned trials on a pool; `lines` gives their result lines as they arrive.
 
     Args:
         pool: Starts actors.
         contenders: The models of the run; their budgets are charged here.
-        store: Keeps what actors tell.
+        store: Stores what actors report.
         config_of: The first message to the actor of a slot.
         share: Conversations that one actor holds at a time.
-        grace_s: How long replies on their way may take when `lines` is cancelled.
-        rules: Of the headline verdict, for lines that are made here.
-        note: Receives what a person should read at the end.
-        on_switch: Called when mode ``auto`` came to prompting for a contender.
+        grace_s: How long pending replies may take when `lines` is cancelled. rules: Of the headline verdict, for lines
+            that are made here. note: Receives notes for the user. on_switch: Called when mode ``auto`` selects
+            prompting for a contender.
     """
 
     def __init__(
@@ -167,9 +166,8 @@ class Driver:
         self._sending: set[asyncio.Task[None]] = set()
 
     async def lines(self, trials: Iterable[Trial]) -> AsyncIterator[ResultLine]:
-        """The lines of all these trials, each as soon as it is made, in no order.
-
-        Raises `RunStopped` where the run has to stop: what was answered by then is journaled.
+        """The lines of all these trials, each as soon as it arrives, in no order. Raises `RunStopped` if the run must
+        stop; replies are journaled by then.
         """
         units = units_of(trials)
         self._trials = {number: trial for unit in units for number, trial in unit.trials.items()}
@@ -207,7 +205,7 @@ class Driver:
     # -- one slot ------------------------------------------------------------------------------------------------
 
     async def _fill(self, slot: _Slot) -> None:
-        """Have an actor in this slot until nothing is left to do."""
+        """Keep an actor in this slot until nothing is left to do."""
         try:
             while self._left and self._stopped is None:
                 if (lost := await self._run_worker(slot)) is not None:
@@ -219,7 +217,7 @@ class Driver:
             self._lines.put_nowait(error)
 
     async def _run_worker(self, slot: _Slot) -> WorkerLost | None:
-        """Start and serve one actor, until everything is done or it is lost."""
+        """Start and serve one actor until everything is done or it is lost."""
         try:
             slot.worker = await self._pool.start(slot.number)
             await self._serve(slot, slot.worker)
@@ -232,7 +230,7 @@ class Driver:
         return None
 
     async def _serve(self, slot: _Slot, worker: Worker) -> None:
-        """Feed an actor and take what it reports, until everything is done."""
+        """Give an actor trials and take its reports until everything is done."""
         hello = await worker.begin(self._config_of(slot.number))
         if hello.problem is not None:
             text = f"{hello.host} cannot take part: {hello.problem}"
@@ -249,7 +247,7 @@ class Driver:
             self._feed(slot)
 
     def _feed(self, slot: _Slot) -> None:
-        """Give a slot what it has room for."""
+        """Give a slot as many units as it has room for."""
         if slot.worker is None or self._stopped is not None:
             return
         given: list[Unit] = []
@@ -280,7 +278,7 @@ class Driver:
             self._lines.put_nowait(error)
 
     def _job(self, slot: _Slot, number: int, trial: Trial) -> Job | None:
-        """What an actor receives of a trial; one that cannot even be loaded gets its line here."""
+        """The message for an actor about a trial; one that cannot be loaded gets its line here."""
         entry = trial.given
         if entry is None and slot.by_value:
             try:
@@ -327,7 +325,7 @@ class Driver:
         self._over(slot, event.number, parse_object(event.line), event.outcome)
 
     def _progressed(self, slot: _Slot, number: int) -> None:
-        """A reply or a line has come: neither this trial nor the cluster ends every actor."""
+        """A reply or a line has arrived, so neither this trial nor the cluster ends every actor."""
         self._losses = 0
         unit = slot.units.get(number)
         if unit is not None and number not in unit.failed:  # a stage that fails again gets nobody further
@@ -360,7 +358,7 @@ class Driver:
     # -- losses and ends -----------------------------------------------------------------------------------------
 
     def _worker_lost(self, slot: _Slot, why: str) -> None:
-        """An actor is gone: its units go back; after too many in a row the run stops."""
+        """An actor is lost: its units go back; after too many in a row the run stops."""
         self._losses += 1
         units, slot.units = slot.held_units, {}
         back = []
@@ -389,9 +387,8 @@ class Driver:
             )
 
     async def _is_alone(self, slot: _Slot, reason: str) -> bool:
-        """Whether an actor's trouble is its own, so that another may do better: others are answered.
-
-        Otherwise the run stops, as it does in one process. A slot that has trouble again stays without an actor.
+        """Whether an error belongs to one actor, because others get answers, so that another actor may succeed.
+        Otherwise the run stops, as in one process. A slot with a second such error stays without an actor.
         """
         since = time.monotonic()
         slot.trouble = reason
@@ -411,7 +408,7 @@ class Driver:
         return False
 
     def _halt(self, reason: str, *, drain_s: float = 0.0) -> None:
-        """Let nothing new begin, on any actor."""
+        """Start nothing new on any actor."""
         if self._stopped is None:
             self._stopped = reason
             task = asyncio.create_task(self._end(reason, drain_s))
@@ -419,7 +416,7 @@ class Driver:
             task.add_done_callback(self._sending.discard)
 
     async def _end(self, reason: str, drain_s: float) -> None:
-        """Have all actors end, take what they still report, then let `lines` raise."""
+        """End all actors, take their last reports, then let `lines` raise."""
         slots = [slot for slot in self._slots if slot.worker is not None]
         with suppress(TimeoutError):
             async with asyncio.timeout(drain_s + ENDING_S):

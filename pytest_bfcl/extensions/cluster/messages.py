@@ -1,7 +1,7 @@
-"""What travels between the driver of a run and the actors that hold its conversations: plain values, in order.
+"""Messages between the driver of a run and its actors: plain values, in order.
 
-Messages of an actor leave it in pieces of bounded size. Ray workers hand small answers over directly, while large ones
-would stay in the object store of the actor's node and be lost with it.
+An actor sends messages in pieces of limited size. Ray sends small answers directly, while large ones would stay in the
+object store of the actor's node and be lost with it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.transcript import Mode
 
 PIECE = 64 * 1024
-"""Bytes of an answer that Ray is sure to worker over directly (its own limit is 100 KB)."""
+"""Size of an answer that Ray always sends directly, in bytes (its own limit is 100 KB)."""
 
 
 # -- to an actor -------------------------------------------------------------------------------------------------------
@@ -45,11 +45,11 @@ class SentModel:
 
 @dataclass(frozen=True, slots=True)
 class WorkerConfig:
-    """Everything an actor receives before its first conversation.
+    """The message for an actor before its first conversation.
 
-    ``environment`` holds keys: it goes in a call, never into a runtime environment, which Ray stores and shows.
-    ``archives``: file name below the run directory → what the run has recorded of the outside so far.
-    ``served``: `EarlierParts.served`.
+    ``environment`` contains keys: it is sent in a call, never in a runtime environment, which Ray stores and shows.
+    ``archives``: file name below the run directory → its recorded outside calls so far. ``served``:
+    `EarlierParts.served`.
     """
 
     process: str
@@ -66,7 +66,7 @@ class WorkerConfig:
 
 
 class Job(NamedTuple):
-    """One trial: by its id where the actor has the data, else with its entry. ``replies`` are journaled lines."""
+    """One trial: by its id if the actor has the data, else with its entry. ``replies`` are journaled lines."""
 
     number: int
     label: str
@@ -77,7 +77,7 @@ class Job(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """What a write stage left behind, as `pytest_bfcl.conversation.journal.Snapshots` keeps it."""
+    """The memory of a write stage, as `pytest_bfcl.conversation.journal.Snapshots` stores it."""
 
     model: str
     repeat: int
@@ -88,7 +88,7 @@ class Memory(NamedTuple):
 
 
 class Hello(NamedTuple):
-    """Who has come: host, versions, and whether the run's data lies there."""
+    """An actor's introduction: host, versions, and whether the run's data is there."""
 
     host: str
     version: str
@@ -100,28 +100,28 @@ class Hello(NamedTuple):
 
 
 class Answered(NamedTuple):
-    """A reply has arrived: its line of the journal, with what it answers."""
+    """A reply has arrived: its journal line, with its key."""
 
     key: DoneKey
     line: bytes
 
 
 class Spent(NamedTuple):
-    """What a live reply cost, in USD."""
+    """The cost of a live reply in USD."""
 
     label: str
     usd: float
 
 
 class Recorded(NamedTuple):
-    """Lines to be appended to a file of the run directory: what searches, pages and requests brought."""
+    """Lines to append to a file of the run directory: results of searches, pages and requests."""
 
     name: str
     lines: bytes
 
 
 class Lined(NamedTuple):
-    """A trial is over: its line of ``results.jsonl``."""
+    """A trial has ended: its line of ``results.jsonl``."""
 
     number: int
     line: bytes
@@ -130,25 +130,25 @@ class Lined(NamedTuple):
 
 
 class Noted(NamedTuple):
-    """What a person should read at the end of the run."""
+    """A note for the user at the end of the run."""
 
     text: str
 
 
 class Switched(NamedTuple):
-    """Mode ``auto`` came to prompting."""
+    """Mode ``auto`` selected prompting."""
 
     label: str
 
 
 class Troubled(NamedTuple):
-    """Why this actor must not ask any more."""
+    """Why this actor must send no more requests."""
 
     reason: str
 
 
 class Ended(NamedTuple):
-    """Nothing more will come."""
+    """The last message."""
 
 
 Event = Answered | Spent | Memory | Recorded | Lined | Noted | Switched | Troubled | Ended
@@ -162,13 +162,13 @@ def pieces(events: Sequence[Event], size: int = PIECE) -> list[bytes]:
 
 
 class Joiner:
-    """Puts pieces together again, in the order they were made."""
+    """Joins pieces, in the order in which they were made."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
 
     def events(self, piece: bytes) -> list[Event]:
-        """The events that are whole with this piece; a piece without content has none."""
+        """The events that are complete with this piece; a piece without content has none."""
         if not piece:
             return []
         self._parts.append(piece[1:])

@@ -1,4 +1,4 @@
-"""Judging on a Ray cluster: a data set of pieces, mapped by workers that write their verdicts themselves."""
+"""Judging on a Ray cluster: a data set of pieces, mapped by workers that write the verdicts."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ from pytest_bfcl.runs.fingerprint import plugin_version
 
 
 def judged_on_ray(pieces: Sequence[Piece], how: Judging, address: str | None) -> Iterator[Tally]:
-    """Judge all pieces; a tally as each is done, in no order.
-
-    Every node must find files and ``how.out`` under the same path, and have this package in this version and the same
-    data. Raises `UsageError` where that is not so, and where the cluster cannot be used.
+    """Judge all pieces; a tally after each, in no order. Every node needs the files and ``how.out`` under the same
+    path, this version of the package and the same data. Otherwise, and if the cluster cannot be used, it raises
+    `UsageError`.
     """
     ray = import_ray()
     ours = connect(address)
@@ -48,7 +47,7 @@ def _quiet(ray: Any) -> None:
 def _mapped(
     ray: Any, pieces: Sequence[Piece], work: Callable[..., dict[str, Any]], how: Judging
 ) -> Iterator[dict[str, Any]]:
-    """A row of each piece. What is wrong on a node comes as a row too: Ray would wrap it in pages of its own words."""
+    """A row of each piece. An error on a node is also a row, because Ray would wrap it in many lines."""
     rows = [dict(zip(Piece._fields, piece, strict=True)) | {"at": at} for at, piece in enumerate(pieces)]
     made = ray.data.from_items(rows, override_num_blocks=len(rows)).map(work, fn_args=(how, plugin_version()))
     try:
@@ -73,7 +72,7 @@ def _judge(row: dict[str, Any], how: Judging, version: str) -> dict[str, Any]:
 
 
 def _row_of(row: dict[str, Any], how: Judging, version: str, work: Callable[[Piece], Tally]) -> dict[str, Any]:
-    """On a node: the row of one piece, with what is wrong there."""
+    """On a node: the row of one piece, or its error."""
     tally, problem = Tally(row["path"], 0, 0, 0, ""), ""
     try:
         if version != plugin_version():

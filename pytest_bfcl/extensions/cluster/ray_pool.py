@@ -1,4 +1,4 @@
-"""Actors of Ray: connecting, starting, and what its errors mean. The only module that imports Ray's core."""
+"""Ray's actors: connecting, starting, and the meaning of its errors. The only module that imports Ray's core."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ CONNECT_S = 5.0
 SETTINGS_FRAME = 4
 HTTP2_OPENING = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes((0, 0, 0, SETTINGS_FRAME, 0, 0, 0, 0, 0))
 FULL = 16
-"""Conversations at a time that make an actor worth starting."""
+"""Number of conversations that justifies one actor."""
 
 T = TypeVar("T")
 
 
 def import_ray() -> Any:
-    """The module. Raises `UsageError` with the one command when Ray is not installed."""
+    """The module. Raises `UsageError` with the install command if Ray is missing."""
     require("ray", "a run on a cluster")
     import ray
 
@@ -43,9 +43,9 @@ def import_ray() -> Any:
 
 
 def connect(address: str | None) -> bool:
-    """Connect this process to a cluster, or start one here (``local``); whether that was our doing.
+    """Connect this process to a cluster, or start one here (``local``); returns whether this call connected.
 
-    Raises `UsageError` when no cluster answers, or the cluster runs other versions of Ray or Python.
+    Raises `UsageError` if no cluster answers, or if it has other versions of Ray or Python.
     """
     ray = import_ray()
     if ray.is_initialized():
@@ -72,7 +72,7 @@ def connect(address: str | None) -> bool:
 
 @contextmanager
 def _own_sigterm() -> Iterator[None]:
-    """Ray takes SIGTERM for itself when it starts, and would end the process: its earlier owner gets it back."""
+    """Restore the process's SIGTERM handler, because Ray replaces it at its start and would end the process."""
     handler = signal.getsignal(signal.SIGTERM)
     yield
     if callable(handler) and threading.current_thread() is threading.main_thread():
@@ -80,7 +80,7 @@ def _own_sigterm() -> Iterator[None]:
 
 
 def _reach(address: str | None) -> None:
-    """Raise `UsageError` when no server listens: Ray itself would try for minutes."""
+    """Raise `UsageError` if no server listens, because Ray would try for minutes."""
     named = (address or os.environ.get("RAY_ADDRESS") or "auto").removeprefix("ray://")
     if named == "auto":
         return
@@ -100,7 +100,7 @@ def _reach(address: str | None) -> None:
 
 
 def _speaks_http2(connection: socket.socket) -> bool:
-    """Whether gRPC may be at the other end, as Ray is; who says nothing in time may only be busy."""
+    """Whether the other end may speak gRPC, as Ray does; a server that sends nothing in time may only be busy."""
     try:
         connection.sendall(HTTP2_OPENING)
         told = connection.recv(4)
@@ -112,7 +112,7 @@ def _speaks_http2(connection: socket.socket) -> bool:
 
 
 def _refused(address: str | None, text: str) -> str:
-    """What Ray says about a cluster that cannot be used, in two lines."""
+    """Ray's message about an unusable cluster, in two lines."""
     if "ersion mismatch" in text:
         told = " ".join(line.strip() for line in text.splitlines() if line.strip())
         return f"{told[:400]}\ninstall the same versions of Ray and Python here and there"
@@ -139,7 +139,7 @@ class RayPool:
         self._up = False
 
     async def start(self, slot: int) -> RayWorker:
-        """An actor that is up; waits for a place, at first no longer than the cluster's ``place_s``."""
+        """A running actor; waits for a place, the first time no longer than the cluster's ``place_s``."""
         options: dict[str, Any] = {
             "num_cpus": self._cluster.cpus,
             "resources": dict(self._cluster.resources),
@@ -179,7 +179,7 @@ class RayWorker:
         self._actor = actor
 
     async def there(self) -> None:
-        """Return when the actor is up."""
+        """Return when the actor is running."""
         await _answer(self._actor.__ray_ready__.remote())
 
     async def begin(self, config: WorkerConfig) -> Hello:
@@ -205,14 +205,14 @@ class RayWorker:
         await _answer(self._actor.stop.remote(reason, drain_s))
 
     def kill(self) -> None:
-        """Kill the actor; nothing of it is needed any more."""
+        """Kill the actor; nothing of it is needed."""
         ray = import_ray()
         if ray.is_initialized():
             ray.kill(self._actor, no_restart=True)
 
 
 async def _answer(reference: Awaitable[T]) -> T:
-    """The answer of an actor. Raises `WorkerLost` when it is gone, `UsageError` where it could not be made at all."""
+    """The answer of an actor. Raises `WorkerLost` if it is lost, `UsageError` if it could not be started."""
     errors = import_ray().exceptions
     try:
         return await reference
@@ -228,7 +228,7 @@ async def _answer(reference: Awaitable[T]) -> T:
 
 
 def first_line(error: Exception) -> str:
-    """What a person needs of Ray's many lines."""
+    """The relevant part of Ray's many lines."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     told = [line for line in lines if "cause" in line.lower() or "died" in line.lower()]
     return (told or lines or [type(error).__name__])[0][:300]

@@ -1,4 +1,4 @@
-"""A run on a cluster, with the face of `pytest_bfcl.session.runner.Runner` that `pytest_bfcl.run` needs."""
+"""A run on a cluster, with the interface of `pytest_bfcl.session.runner.Runner` that `pytest_bfcl.run` needs."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 
 
 class Place(Protocol):
-    """Where actors are started: `pytest_bfcl.extensions.cluster.Cluster` is Ray."""
+    """The place where actors start: `pytest_bfcl.extensions.cluster.Cluster` is Ray."""
 
     def runner(
         self, data: DataSet, contenders: Sequence[Contender], settings: Settings, earlier: EarlierParts,
         path: Path | None, *, note: Callable[[str], None], on_switch: Callable[[Contender], None],
     ) -> RemoteRunner:  # fmt: skip
-        """What holds the conversations of one run there."""
+        """The holder of one run's conversations there."""
         return RemoteRunner(self, data, contenders, settings, earlier, path, note, on_switch)
 
     @property
@@ -40,17 +40,17 @@ class Place(Protocol):
         ...
 
     async def pool(self, concurrency: int) -> Pool:
-        """Connect. ``concurrency``: conversations the run holds at a time, so more actors are of no use."""
+        """Connect. ``concurrency``: conversations at a time, so more actors are useless."""
         ...
 
     async def aclose(self) -> None:
-        """Let go of what `pool` made."""
+        """Release the objects that `pool` made."""
         ...
 
 
 @dataclass
 class RemoteRunner:
-    """Has trials held by actors. ``path`` is the run directory, ``None`` for a run in memory."""
+    """Lets actors hold trials. ``path`` is the run directory, ``None`` for a run in memory."""
 
     place: Place
     data: DataSet
@@ -65,7 +65,7 @@ class RemoteRunner:
     _pool: Pool | None = field(default=None, init=False)
 
     async def records(self, trials: Iterable[Trial]) -> AsyncIterator[ResultLine]:
-        """The lines of all these trials, each as soon as it is made; see `Driver.lines`."""
+        """The lines of all these trials, each as soon as it arrives; see `Driver.lines`."""
         listed = list(trials)
         if not listed:
             return
@@ -109,11 +109,11 @@ class RemoteRunner:
 
     @cached_property
     def _twice(self) -> frozenset[str]:
-        """Models that are in the run in both modes."""
+        """Models that the run has in both modes."""
         return self.earlier.twice | twice_of(base_of(each.identity.model) for each in self.contenders)
 
     async def aclose(self, *, interrupted: bool = False) -> None:
-        """Close what was made on this side; replies on their way had their time when `records` was cancelled."""
+        """Close this side; pending replies had their time when `records` was cancelled."""
         for contender in self.contenders:
             await contender.aclose()
         await self.place.aclose()
@@ -142,7 +142,6 @@ class RemoteRunner:
 
 
 def shares_of(concurrency: int, size: int) -> list[int]:
-    """How many conversations each actor holds at a time, for a number of actors: the sum is the run's, at least one
-    each."""
+    """How many conversations each actor holds at a time: the sum is the run's, at least one each."""
     whole, rest = divmod(concurrency, size)
     return [max(1, whole + (slot < rest)) for slot in range(size)]

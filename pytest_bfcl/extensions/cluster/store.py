@@ -1,4 +1,4 @@
-"""The driver's side of what actors stream: into the run directory as it comes, and back to their replacements."""
+"""The driver's storage of actors' messages: written to the run directory, and sent to replacement actors."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ if TYPE_CHECKING:
     from pytest_bfcl.session.trial import Trial
 
 PROCESS = "main"
-"""The driver's name in the run directory: it is the only process that writes there."""
+"""The driver's name in the run directory, where only it writes."""
 Place = tuple[Path, int, int]
-"""File, offset and length of a line that an earlier part of the run has left."""
+"""File, offset and length of a line from an earlier part of the run."""
 
 
 class RunStore:
     """Replies, memories and recordings of one run.
 
-    Replies of trials without a line are held (those of earlier parts: where they lie). So an actor which
-    takes a trial over gets every reply that was paid for. Without ``path`` everything stays in memory.
+    Replies of trials without a line are held (of earlier parts only their positions). So an actor that takes over a
+    trial gets every paid reply. Without ``path`` everything stays in memory.
 
     Args:
         path: The run directory, ``None`` for a run in memory.
-        twice: Models that are in the run in both modes.
-        note: Receives what a reader should know, a damaged line of an earlier part for instance.
+        twice: Models that the run has in both modes. note: Receives notes for the user, for instance about a damaged
+            line of an earlier part.
         on_answer: Called with every reply.
     """
 
@@ -55,11 +55,11 @@ class RunStore:
     # -- before --------------------------------------------------------------------------------------------------
 
     def key(self, trial: Trial) -> DoneKey:
-        """What a trial's replies are known by."""
+        """The key of a trial's replies."""
         return done_key(trial.entry_id, trial.contender.identity.model, trial.repeat, self._twice)
 
     def read(self, planned: Collection[DoneKey]) -> None:
-        """Find what earlier parts of the run have journaled of the trials that are still to be held."""
+        """Find the journal lines of earlier parts for the remaining trials."""
         if self.path is None:
             return
         for path in sorted((self.path / "journal").glob("*.jsonl")):
@@ -77,7 +77,7 @@ class RunStore:
         self._note(f"damaged line: {line}; the reply on it is asked for again")
 
     def archives(self) -> dict[str, bytes]:
-        """What the run has recorded of the outside so far."""
+        """The run's recorded outside calls so far."""
         if self.path is None:
             return {}
         found = (path for name in NAMES for path in sorted((self.path / name).glob("*.jsonl")))
@@ -86,7 +86,7 @@ class RunStore:
     # -- as it comes ---------------------------------------------------------------------------------------------
 
     def keep(self, event: Answered | Memory | Recorded) -> None:
-        """Store what an actor reports; it has left this process on return. Raises `HarnessError` (``storage``)."""
+        """Store an actor's report; it has left this process on return. Raises `HarnessError` (``storage``)."""
         if isinstance(event, Answered):
             self._append(f"journal/{PROCESS}.jsonl", event.line)
             self._replies.setdefault(event.key, []).append(event.line)
@@ -115,11 +115,11 @@ class RunStore:
         return tuple(map(_line, self._replies.get(self.key(trial), ())))
 
     def settle(self, trial: Trial) -> None:
-        """The trial has its line: its replies are not needed."""
+        """The trial has its line, so its replies are not needed any more."""
         self._replies.pop(self.key(trial), None)
 
     def memories(self, trials: Iterable[Trial]) -> list[Memory]:
-        """What these trials may start from: the memories that their write stages have left so far."""
+        """The memories for these trials: those that their write stages have saved so far."""
         wanted = dict.fromkeys(
             (trial.contender.identity.model, trial.repeat, backend, stage)
             for trial in trials
@@ -155,12 +155,12 @@ def _line(kept: bytes | Place) -> bytes:
 
 
 def _is_recording(name: str) -> bool:
-    """Whether a file name is one of those that recordings have."""
+    """Whether a file name is one of a recording."""
     folder, _, file = name.partition("/")
     return folder in NAMES and file.endswith(".jsonl") and "/" not in file and not file.startswith(".")
 
 
 def twice_of(bases: Iterable[str]) -> frozenset[str]:
-    """The models, named without their mode, that stand twice in a list."""
+    """The models, without mode, that occur twice in a list."""
     listed = list(bases)
     return frozenset(base for base in listed if listed.count(base) > 1)

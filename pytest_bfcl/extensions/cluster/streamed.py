@@ -1,4 +1,4 @@
-"""What an actor keeps of a run: nothing. Replies, messages, memories and recordings go to the driver as they come."""
+"""An actor's store: it keeps nothing and sends replies, memories and recordings to the driver."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Outbox:
-    """Events on their way to the driver, who fetches them; everything that waits goes at once."""
+    """Events for the driver, who fetches all waiting ones at once."""
 
     def __init__(self) -> None:
         self._events: list[Event] = []
@@ -51,8 +51,7 @@ class Outbox:
 
 
 class StreamedJournal:
-    """A journal whose lines the driver writes; replies of earlier parts, and of actors that are gone, came with the
-    trials they belong to."""
+    """A journal whose lines the driver writes; earlier replies of a trial are sent with it."""
 
     def __init__(self, outbox: Outbox, twice: frozenset[str]) -> None:
         self._outbox = outbox
@@ -63,14 +62,14 @@ class StreamedJournal:
         self.ended: str | None = None
 
     def learn(self, lines: Iterable[bytes]) -> None:
-        """Take in lines of the journal."""
+        """Add lines of the journal."""
         for line in lines:
             key, reply = read_journal_line(parse_object(line))
             self._known[key] = reply
             self._of_entry.setdefault((key.entry_id, key.repeat), []).append(key)
 
     def forget(self, entry_id: str, repeat: int, model: str) -> None:
-        """The trial has its line: its replies are not looked up any more."""
+        """The trial has its line, so its replies are not needed any more."""
         keys = self._of_entry.pop((entry_id, repeat), [])
         other = [key for key in keys if base_of(key.model) != base_of(model)]
         for key in keys:
@@ -95,7 +94,7 @@ class StreamedJournal:
 
 
 class StreamedSnapshots(HeldSnapshots):
-    """Memories held here, and sent to the driver for actors to come."""
+    """Memories in this process, which are also sent to the driver for later actors."""
 
     def __init__(self, outbox: Outbox, model: str, repeat: int) -> None:
         super().__init__()
@@ -104,7 +103,7 @@ class StreamedSnapshots(HeldSnapshots):
         self._repeat = repeat
 
     def learn(self, memory: Memory) -> None:
-        """Take in what another actor, or an earlier part of the run, left."""
+        """Add a memory from another actor or an earlier part of the run."""
         super().save(memory.backend, memory.scenario, memory.entry_id, memory.content)
 
     def save(self, backend: str, scenario: str, entry_id: str, content: object) -> None:
@@ -114,7 +113,7 @@ class StreamedSnapshots(HeldSnapshots):
 
 
 class StreamedStore(Store):
-    """One actor's store. Recordings of the outside have their own folder, whose new lines are sent."""
+    """One actor's store. Recordings have their own folder, whose new lines are sent."""
 
     def __init__(self, outbox: Outbox, process: str, twice: frozenset[str], archives: Mapping[str, bytes]) -> None:
         super().__init__(None, process)
@@ -127,7 +126,7 @@ class StreamedStore(Store):
 
     @property
     def journals(self) -> bool:
-        """Replies are kept by the driver."""
+        """The driver stores replies."""
         return True
 
     @property
@@ -146,7 +145,7 @@ class StreamedStore(Store):
         return self.snapshots(model, repeat)
 
     def archive(self, kind: str) -> Path | None:
-        """A folder with what the run has recorded so far."""
+        """A folder with the run's recordings so far."""
         if self._folder is None:
             self._folder = Path(tempfile.mkdtemp(prefix="pytest-bfcl-"))
             for name, content in self._given.items():
@@ -157,7 +156,7 @@ class StreamedStore(Store):
         return self._folder / kind
 
     def send_recordings(self) -> None:
-        """Send the whole lines that were recorded since the last time."""
+        """Send the complete lines recorded since the last time."""
         if self._folder is None:
             return
         for path in self._folder.glob("*/*.jsonl"):
@@ -181,7 +180,7 @@ class StreamedStore(Store):
 
 
 class DriverBudget(Budget):
-    """A budget that the driver watches: it receives the cost of replies, and stops the run when all is spent."""
+    """A budget that the driver watches: it receives the cost of replies and stops the run at the limit."""
 
     def __init__(self, price: Price, spent: Callable[[float], None]) -> None:
         super().__init__(None, price)

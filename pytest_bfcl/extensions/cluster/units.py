@@ -1,7 +1,7 @@
-"""Trials in units that stay together, and who gets which.
+"""Units of trials that stay together, and their assignment to actors.
 
 A unit is one trial, or a memory scenario of one model and repeat: the write stages fill the memory that the questions
-read. Scenarios are dealt to slots beforehand; single trials go to actors with room, those that take longest first.
+read. Scenarios are assigned to slots in advance; single trials go to actors with room, longest first.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from pytest_bfcl.session.trial import Trial, TrialKey
 
 SUSPICIOUS = 2
-"""Actors lost in a row while they had a unit, after which it is given alone: one trial may be what ends them."""
+"""Actors lost in a row with a unit, after which it is given alone, because one of its trials may end them."""
 CONDEMNED = 4
 """Losses after which its trials are errors."""
 
 
 @dataclass(slots=True)
 class Unit:
-    """Trials that one actor holds, by their numbers in the plan. ``losses``: actors in a row that died
-    while they had it and had reported nothing of it."""
+    """Trials that one actor holds, by their numbers in the plan. ``losses``: actors in a row that died with it before
+    any report about it."""
 
     trials: dict[int, Trial]
     stages: dict[int, Trial] = field(default_factory=dict)
@@ -38,18 +38,18 @@ class Unit:
 
     @property
     def weight(self) -> float:
-        """About how many requests it takes."""
+        """Its approximate number of requests."""
         return sum(trial.demands()[1] for trial in self.trials.values())
 
     def over(self, number: int, outcome: str) -> None:
-        """A trial has its line. A write stage that ended in an error runs again if its questions have to."""
+        """A trial has its line. A write stage that ended in an error runs again if its questions must run."""
         trial = self.trials.pop(number, None)
         if trial is not None and self.chained and outcome == "error":
             self.stages[number] = trial
             self.failed |= {number}
 
     def again(self) -> dict[int, Trial]:
-        """What another actor has to hold when this one is gone, in planned order."""
+        """The remaining trials for another actor, in planned order."""
         again = dict(self.trials)
         while True:
             needed = {key for trial in again.values() for key in trial.demands()[0]}
@@ -92,7 +92,7 @@ class _Groups:
 
 
 class Backlog:
-    """Units that wait for an actor. ``slots``: how many actors the run has places for."""
+    """Units that wait for an actor. ``slots``: the run's number of actors."""
 
     def __init__(self, units: Iterable[Unit], slots: int) -> None:
         listed = list(units)
@@ -106,7 +106,7 @@ class Backlog:
             loads[lightest] += unit.weight
 
     def next(self, slot: int, *, room: int, busy: bool, vacant: Iterable[int] = ()) -> Unit | None:
-        """The unit a slot should have now, ``None`` when there is none for it.
+        """The next unit for a slot, ``None`` without one.
 
         ``room``: how many more single trials it should hold; ``busy``: whether it holds any unit; ``vacant``: slots
         without an actor, whose scenarios may be taken.
@@ -120,7 +120,7 @@ class Backlog:
         return None
 
     def give_back(self, units: Iterable[Unit], slot: int) -> None:
-        """Units of an actor that is gone: next in turn, suspicious ones last."""
+        """Units of a lost actor: next in turn, suspicious ones last."""
         for unit in reversed(list(units)):
             place = self._chains[slot] if unit.chained else self._singles
             place.append(unit) if unit.suspicious else place.appendleft(unit)

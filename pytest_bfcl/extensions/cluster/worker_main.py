@@ -1,4 +1,4 @@
-"""The body of an actor: the one `Runner` on the trials it is given. Knows no Ray; any event loop may drive it."""
+"""The body of an actor: a `Runner` for its trials. Does not import Ray; any event loop may drive it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 class WorkerMain:
-    """One process at work on a run: `begin` once, then `work` and `take` as the driver likes, `stop` at the end."""
+    """One process of a run: `begin` once, then `work` and `take` on the driver's requests, `stop` at the end."""
 
     def __init__(self) -> None:
         self._outbox = Outbox()
@@ -48,7 +48,7 @@ class WorkerMain:
         self._halted: str | None = None
 
     async def begin(self, config: WorkerConfig) -> Hello:
-        """Make ready. What cannot be (another release, a model that cannot be made) is in ``Hello.problem``."""
+        """Prepare. An error (another release, a model that cannot be made) is in ``Hello.problem``."""
         host, version = socket.gethostname(), plugin_version()
         if version != config.version:
             return Hello(host, version, False, f"it has pytest-bfcl {version}, the driver {config.version}")
@@ -94,7 +94,7 @@ class WorkerMain:
     # -- at work -------------------------------------------------------------------------------------------------
 
     async def work(self, jobs: Sequence[Job], memories: Sequence[Memory]) -> None:
-        """Hold these trials too; ``memories`` are those that their questions may start from."""
+        """Hold these trials too; ``memories`` are for their questions."""
         for memory in memories:
             self._store.snapshots(memory.model, memory.repeat).learn(memory)
         trials = []
@@ -144,7 +144,7 @@ class WorkerMain:
         return await self._outbox.take()
 
     async def stop(self, reason: str, drain_s: float) -> None:
-        """Begin nothing more; ``drain_s``: see `Runner.end_conversations`. The last message is `Ended`."""
+        """Start nothing more; ``drain_s``: see `Runner.end_conversations`. The last message is `Ended`."""
         self._halted = reason
         if hasattr(self, "_runner"):
             await self._runner.end_conversations(drain_s)
@@ -155,7 +155,7 @@ class WorkerMain:
 
 
 def local_data(config: WorkerConfig) -> DataSet | None:
-    """The run's data set as it lies on this host; ``None`` when it does not."""
+    """The run's data set on this host; ``None`` if it is missing."""
     name = config.data.name
     try:
         if name in ("official", "verified", "bundled"):

@@ -1,1 +1,1 @@
-"""Work on data and scores: finding defects, proving scores, making own entries."""
+"""Work on data and scores: defects found and proved, official scores judged again."""

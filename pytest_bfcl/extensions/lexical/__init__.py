@@ -1,4 +1,4 @@
-"""``lexical:``, a baseline without a language model: words choose the function, patterns fill the arguments."""
+"""``lexical:``, a baseline without a language model: words select the function, patterns fill the arguments."""
 
 from pytest_bfcl.extensions.lexical.model import LexicalModel, choose_calls, create_lexical
 

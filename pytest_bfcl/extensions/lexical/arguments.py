@@ -1,4 +1,4 @@
-"""Arguments from what a sentence offers: quoted texts, numbers, dates and times, names, by type and by nearness.
+"""Arguments from a sentence: quoted texts, numbers, dates and times, names, by type and by distance.
 
 Patterns only: no language model and no network.
 """
@@ -14,7 +14,7 @@ from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.tools.schemas import JSON_TYPES
 
 TEXT_LIMIT = 20_000
-"""Longest text looked at, in characters."""
+"""Longest text that is read, in characters."""
 
 WORD = re.compile(r"[A-Za-z]+|\d+")
 CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -43,7 +43,7 @@ _SMALL = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eig
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A candidate: its value, and its place in the text."""
+    """A candidate: its value, and its position in the text."""
 
     value: Any
     start: int
@@ -52,7 +52,7 @@ class Found:
 
 @dataclass(slots=True)
 class Clues:
-    """Everything found in one text. Candidates that were used once are not used again."""
+    """Everything found in one text. Used candidates are not used again."""
 
     text: str
     quoted: list[Found] = field(default_factory=list)
@@ -88,7 +88,7 @@ class Clues:
         return [f for f in found if not any(f.start < date.end and date.start < f.end for date in self.dates)]
 
     def free(self, found: Iterable[Found]) -> list[Found]:
-        """Candidates no part of which was used."""
+        """Candidates of which no part was used."""
         return [f for f in found if not any(f.start < end and start < f.end for start, end in self.used)]
 
     def take(self, found: Found) -> Any:
@@ -97,7 +97,7 @@ class Clues:
         return found.value
 
     def without_values(self) -> str:
-        """The text without quoted texts, names and dates: the request without its subject."""
+        """The text without quoted texts, names and dates: the request without its values."""
         text = self.text
         for found in sorted([*self.quoted, *self.names, *self.dates], key=lambda f: f.start, reverse=True):
             text = f"{text[: found.start]} {text[found.end :]}"
@@ -124,7 +124,7 @@ def _numbers(text: str) -> Iterable[Found]:
 
 
 def words(text: str) -> list[str]:
-    """Content words, lower-cased and cut to a rough stem; identifiers are split."""
+    """Content words in lower case, cut to a rough stem; identifiers are split."""
     split = CAMEL.sub(" ", str(text)[:TEXT_LIMIT]).replace("_", " ")
     return [stem(w) for w in WORD.findall(split.lower()) if w not in STOP and len(w) > 1]
 
@@ -135,7 +135,7 @@ _ENDINGS = (
 
 
 def stem(word: str) -> str:
-    """A crude stem: enough to let "prices" meet "price", and "pressed" "press"."""
+    """A rough stem: "prices" equals "price", and "pressed" equals "press"."""
     for ending in _ENDINGS:
         if word.endswith(ending) and len(word) - len(ending) >= 3 and not (ending == "s" and word.endswith("ss")):
             return word[: -len(ending)]
@@ -146,7 +146,7 @@ def stem(word: str) -> str:
 
 
 def fill(parameters: Fields, clues: Clues) -> Parsed | None:
-    """Arguments for one function; ``None`` when no required one can be found in the text."""
+    """Arguments for one function; ``None`` if no required one is in the text."""
     properties = parameters.get("properties")
     if not isinstance(properties, Mapping):
         return {}
@@ -222,14 +222,14 @@ def _number(cue: set[str], clues: Clues, kind: str, *, must: bool) -> Any:
 
 
 def _nearest(candidates: list[Found], cue: set[str], text: str) -> Found | None:
-    """The candidate closest to a mention of the parameter's words, within 40 characters."""
+    """The candidate closest to the parameter's words, within 40 characters."""
     spots = [m for m in re.finditer(r"[A-Za-z]+", text) if stem(m.group().lower()) in cue]
     measured = [(_distance(spot, each), each) for spot in spots for each in candidates]
     return min((each for each in measured if each[0] <= 40), key=lambda each: each[0], default=(0, None))[1]
 
 
 def _distance(spot: re.Match[str], candidate: Found) -> int:
-    """Characters between; what is behind a mention is nearer than the text before it."""
+    """Characters between; text after a mention is nearer than text before it."""
     if candidate.start >= spot.end():
         return candidate.start - spot.end()
     return spot.start() - candidate.end + 3 if candidate.end <= spot.start() else 0
@@ -269,6 +269,6 @@ def _after_name(name: str, clues: Clues) -> str | None:
 
 
 def _fallback(schema: Fields) -> Any:
-    """What stands for a required argument that the text does not have."""
+    """The placeholder for a required argument that the text does not have."""
     given = (schema.get("default"), *(schema.get("enum") or ()))
     return next((each for each in given if each is not None), _DUMMIES[_kind(schema)])

@@ -1,7 +1,6 @@
-"""``lexical:``, a demonstration, not a model: word overlap chooses the function, patterns fill the arguments.
-
-It sees what a model would see (messages and function documents), never the possible answers or the category, needs no
-network and is deterministic. It answers each request by itself: what came back from calls, it does not read.
+"""``lexical:``, a demonstration and no language model: word overlap selects the function, patterns fill the arguments.
+It gets the same input as a model (messages and function documents), never the possible answers or the category. It
+needs no network and is deterministic. It answers each request separately and does not read results of calls.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 REFUSAL = "None of the offered functions fits this request."
 CLOSING = "Done."
 THRESHOLD = 0.2
-"""Least share of the request's content words a function must explain to be called."""
+"""Least share of the request's content words that a called function must explain."""
 
 CALL_LIMIT = 12
 
@@ -48,7 +47,7 @@ class LexicalModel:
         self.underscore_names = mode == "fc"
 
     async def generate(self, request: Request) -> Reply:
-        """Calls for what the last user message asks, or a refusal; text after results came in."""
+        """Calls for the last user message, or a refusal; text after results."""
         if request.step > 0:
             return Reply(text=CLOSING, finish_reason="stop")
         calls = choose_calls(last_user_text(request), offered(request))
@@ -61,14 +60,14 @@ class LexicalModel:
 
 
 def offered(request: Request) -> list[FunctionDoc]:
-    """The function documents offered by now, without hints: native tools and prompt text describe the same."""
+    """The offered function documents, without hints: native tools and prompt text describe the same."""
     entry: Entry = request.entry
     added = [doc for turn, docs in entry.missed_function.items() if turn <= request.turn for doc in docs]
     return [*entry.function, *added]
 
 
 def last_user_text(request: Request) -> str:
-    """What the user said last (a multi-turn engine may have added results after it)."""
+    """The user's last words (a multi-turn engine may have added results after them)."""
     turns = request.entry.question
     own = turns[request.turn] if request.turn < len(turns) else []
     said = [m for m in (own or request.messages) if m.get("role") == "user"]
@@ -77,7 +76,7 @@ def last_user_text(request: Request) -> str:
 
 
 def choose_calls(text: str, functions: Sequence[FunctionDoc]) -> list[Call]:
-    """The calls a text seems to ask for, in reading order; empty when no function fits."""
+    """The calls that a text seems to request, in reading order; empty if no function fits."""
     if not functions:
         return []
     index = Index(functions)
@@ -100,7 +99,7 @@ class Index:
         self.rarity = Counter(word for bag in self.bags for word in bag)
 
     def score(self, asked: list[str], position: int) -> float:
-        """Share of the asked words that the function explains, rare words counting more, in [0, 1]."""
+        """Share of the request's words that the function explains, rare words counting more, in [0, 1]."""
         bag = self.bags[position]
         count = len(self.bags)
         total = gained = 0.0
@@ -137,7 +136,7 @@ def _bag(doc: FunctionDoc) -> dict[str, float]:
 
 
 def _clauses(text: str, index: Index) -> list[tuple[str, FunctionDoc]]:
-    """Clauses that ask for different things, each with its function; empty when the text is one request."""
+    """Clauses with different requests, each with its function; empty if the text is one request."""
     if len(index.functions) < 2:
         return []
     pieces = [p for part in _CLAUSES.split(text) for p in _AND.split(part) if p and p.strip()]
@@ -155,7 +154,7 @@ def _clauses(text: str, index: Index) -> list[tuple[str, FunctionDoc]]:
 
 
 def _calls(text: str, doc: FunctionDoc) -> list[Call]:
-    """One call, or one per listed value where a list stands for a single parameter."""
+    """One call, or one per listed value if a list is given for a single parameter."""
     name, parameters = str(doc["name"]), doc.get("parameters") or {}
     calls: list[Call] = []
     for variant in _variants(text, parameters)[:CALL_LIMIT]:
@@ -170,7 +169,7 @@ _ENUMERATION = re.compile(rf"(?P<items>{_ITEM}(?:, {_ITEM})*,? and (?:{_ITEM}))"
 
 
 def _variants(text: str, parameters: Parsed) -> list[str]:
-    """The text once per item of "A, B and C", unless a parameter takes the whole list."""
+    """The text once per item of "A, B and C", unless a parameter accepts the whole list."""
     properties = parameters.get("properties") or {}
     if any(isinstance(s, dict) and s.get("type") in ("array", "tuple", "list") for s in properties.values()):
         return [text]

@@ -1,4 +1,4 @@
-"""Providers whose wire format litellm speaks: ``litellm:PROVIDER/NAME``, or by their own names (``gemini:NAME``)."""
+"""Providers through litellm: ``litellm:PROVIDER/NAME``, or by their own names (``gemini:NAME``)."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ NEEDS: Mapping[str, tuple[str, ...]] = {
     "watsonx": ("WATSONX_API_KEY", "WATSONX_URL", "WATSONX_PROJECT_ID"),
     "xai": ("XAI_API_KEY",),
 }
-"""Those that are listed, with the environment variables they need."""
+"""Listed providers with their environment variables."""
 
 
 def missing_key(provider: str) -> str | None:
-    """The variable of a provider that takes one key, when no variable of the provider holds a key or a token.
+    """The variable of a provider with one key, if no variable of the provider is set.
 
     Providers with several variables are left out: their libraries also find credentials elsewhere.
     """
@@ -59,20 +59,20 @@ def missing_key(provider: str) -> str | None:
 
 
 class LitellmProvider:
-    """The entry point ``litellm`` of the group ``pytest_bfcl.models``, which takes others' specs, too."""
+    """The entry point ``litellm`` of the group ``pytest_bfcl.models``, which also accepts other providers' specs."""
 
     needs = NEEDS
 
     def takes(self, provider: str) -> bool:
-        """Whether litellm can talk to a provider of this name."""
+        """Whether litellm has a provider of this name."""
         return provider in NEEDS or provider in litellm_providers()
 
     def check(self, spec: ModelSpec, settings: Settings) -> None:
-        """Raise `UsageError` where litellm is not installed."""
+        """Raise `UsageError` if litellm is not installed."""
         extras.require("litellm", f"{spec.text}, which uses litellm,")
 
     def __call__(self, spec: ModelSpec, settings: Settings, mode: Mode) -> Model:
-        """The adapter. Raises `UsageError` where litellm is not installed or asked for another API."""
+        """The adapter. Raises `UsageError` if litellm is not installed or another API is requested."""
         from pytest_bfcl.extensions.litellm.model import LitellmModel
 
         self.check(spec, settings)

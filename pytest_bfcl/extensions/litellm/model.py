@@ -58,13 +58,13 @@ _JUDGED_BY_TEXT = {"ContextWindowExceededError": "context_overflow", "ContentPol
 
 
 class LitellmModel:
-    """A model that litellm reaches: ``anthropic:NAME``, ``gemini:NAME`` …, or ``litellm:PROVIDER/NAME``.
+    """A model through litellm: ``anthropic:NAME``, ``gemini:NAME`` …, or ``litellm:PROVIDER/NAME``.
 
-    Keys come from the environment variables litellm documents. ``settings.base_url`` is handed on as ``api_base``.
+    Keys come from litellm's documented environment variables. ``settings.base_url`` is passed as ``api_base``.
     """
 
     connections_shared = True
-    """litellm keeps its clients for the whole process: closing this model closes every other's."""
+    """litellm has one set of clients for the whole process: closing this model closes every other's."""
 
     def __init__(
         self, spec: ModelSpec, settings: Settings, mode: Mode = "fc", *, policy: RetryPolicy | None = None
@@ -88,11 +88,11 @@ class LitellmModel:
 
     @property
     def breaker(self) -> Breaker:
-        """The circuit breaker; ``breaker.reason`` is set when the run should stop."""
+        """The circuit breaker; ``breaker.reason`` is set if the run should stop."""
         return self.calls.breaker
 
     def check_key(self) -> None:
-        """Raise `AdapterError` when the provider's key is not set; loads and sends nothing."""
+        """Raise `AdapterError` if the provider's key is not set; loads and sends nothing."""
         provider = self.route.partition("/")[0]
         if self.base_url or self.settings.headers or (variable := missing_key(provider)) is None:
             return
@@ -100,7 +100,7 @@ class LitellmModel:
         raise AdapterError(AdapterTrouble.AUTH, what, advice=f"export {variable}=…")
 
     async def generate(self, request: Request) -> Reply:
-        """Ask once, with retries; raises `AdapterError`."""
+        """Send once, with retries. Raises `AdapterError`."""
         self.breaker.check()
         if self._litellm is None:
             self._litellm = await asyncio.to_thread(load_litellm)
@@ -179,11 +179,12 @@ class LitellmModel:
         return [*_environment_secrets(), *named]
 
     def remember(self, reply: Reply, message: Message) -> Message:
-        """The assistant's message with what came with it: litellm writes signatures and blocks as providers want."""
+        """The assistant's message with its further fields: litellm writes signatures and blocks in the provider's
+        form."""
         return remembered(reply, message, self.dialect, self.settings.reasoning)
 
     def _outcome(self, error: Exception, *, tools_sent: bool) -> AdapterError | Reply | None:
-        """What an exception of litellm means; ``None``: retry without a refused parameter."""
+        """The meaning of litellm's exception; ``None``: retry without a refused parameter."""
         kind = type(error).__name__
         status = getattr(error, "status_code", None)
         said = _message(error)
@@ -229,7 +230,7 @@ class LitellmModel:
 
 
 class _Word(str):
-    """litellm's word for an ending that keeps the provider's, ``given``."""
+    """litellm's word for an ending, which keeps the provider's word ``given``."""
 
     given: str
 
@@ -241,10 +242,9 @@ class _Word(str):
 
 
 class _Words(dict[str, str]):
-    """litellm's table of endings, whose every word keeps the one it stands for.
-
-    What litellm does not know it calls ``stop``. A whole reply has the provider's word next to that; pieces of a stream
-    have not: an aborted stream would be an answer.
+    """litellm's table of endings, changed so that every word keeps the provider's. litellm writes ``stop`` for unknown
+    words. A complete reply also has the provider's word, but pieces of a stream do not, so an aborted stream would
+    count as an answer.
     """
 
     def get(self, given: Any, otherwise: Any = None) -> Any:
@@ -254,7 +254,7 @@ class _Words(dict[str, str]):
 
 
 def _keep_words() -> None:
-    """Make litellm keep the providers' words in streams, in releases that have the table where we know it."""
+    """Make litellm keep the providers' words in streams, in releases where the table's place is known."""
     with contextlib.suppress(ImportError):
         helpers = importlib.import_module("litellm.litellm_core_utils.core_helpers")
         table = getattr(helpers, "_FINISH_REASON_MAP", None)
@@ -263,7 +263,7 @@ def _keep_words() -> None:
 
 
 def _chunk_fields(chunk: Any) -> Parsed:
-    """A chunk as plain values, its ending in the provider's word where litellm kept it."""
+    """A chunk as plain values, its ending in the provider's word if litellm kept it."""
     plain: Parsed = chunk.model_dump()
     for choice, told in zip(plain.get("choices") or (), chunk.choices or (), strict=False):
         finish = getattr(told, "finish_reason", None)
@@ -273,13 +273,13 @@ def _chunk_fields(chunk: Any) -> Parsed:
 
 
 def _made_up(stream: Any) -> bool:
-    """Whether the provider never said why its stream ended: litellm then writes ``stop``, and remembers no word."""
+    """Whether the provider gave no ending for its stream: then litellm writes ``stop`` without a provider's word."""
     words = [getattr(stream, name, "") for name in ("received_finish_reason", "intermittent_finish_reason")]
     return words == [None, None]
 
 
 async def _streamed(litellm: Any, arguments: Fields) -> tuple[Parsed, float | None]:
-    """A streamed answer put together, and the seconds to its first piece."""
+    """A joined streamed answer, and the seconds to its first piece."""
     started, first, joiner = time.perf_counter(), None, ChatJoiner()
     options = {"stream": True, "stream_options": {"include_usage": True}}
     stream = await litellm.acompletion(**arguments, **options)
@@ -295,7 +295,7 @@ async def _streamed(litellm: Any, arguments: Fields) -> tuple[Parsed, float | No
 
 
 def load_litellm() -> Any:
-    """The imported and silenced module. Raises `AdapterError` when it is not installed or cannot be imported."""
+    """The imported module with its output off. Raises `AdapterError` if it cannot be imported."""
     for name, value in _QUIET.items():
         os.environ.setdefault(name, value)
     try:
@@ -318,7 +318,7 @@ def load_litellm() -> Any:
 
 
 def _message(error: Exception) -> str:
-    """The message of an exception, without the traceback litellm appends to answers it cannot convert."""
+    """The message of an exception, without the traceback that litellm appends to unreadable answers."""
     said, _, _ = str(getattr(error, "message", "") or error).partition("Traceback (most recent call last)")
     return said.strip() or type(error).__name__
 
@@ -333,7 +333,7 @@ def _headers(error: Exception) -> Mapping[str, str]:
 
 
 def _environment_secrets() -> list[str]:
-    """Values of environment variables that look like keys: they must not come back in a text."""
+    """Values of environment variables that look like keys, which must not appear in a text."""
     words = ("KEY", "TOKEN", "SECRET", "PASSWORD")
     return [value for name, value in os.environ.items() if len(value) >= 16 and any(word in name for word in words)]
 

@@ -1,1 +1,1 @@
-"""Runs in the formats and places of other tools: exports, sinks, a pull request's comment."""
+"""Runs in the formats of other tools: exports, sinks, a pull request's comment."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 SUMMARY = "download the default branch's run from GitLab"
 FILES = ("run.json", "results.jsonl", "summary.json")
-"""What a comparison reads of a run."""
+"""The files of a run that a comparison reads."""
 _NOT_YET = (404,)
 _MOST_BYTES = 2**30
 
@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Fetch it, or say that there is none yet."""
+    """Download it, or report that there is none yet."""
     from pytest_bfcl.confined.zips import zip_archive
     from pytest_bfcl.extensions.out.forge import Refused, gitlab_api
 

@@ -1,4 +1,4 @@
-"""What a pull request's comment says: the answer, gates, scores with intervals, differences, causes."""
+"""The text of a pull request's comment: the answer, gates, scores with intervals, differences, causes."""
 
 from __future__ import annotations
 
@@ -19,27 +19,25 @@ from pytest_bfcl.scoring.comparison import compare_measurements
 from pytest_bfcl.scoring.measurements import open_measurement
 
 MOST_CHARACTERS = 60_000
-"""GitHub takes 65,536 characters, GitLab a million."""
+"""Longest comment: GitHub accepts 65,536 characters, GitLab a million."""
 
 MOST_IDS = 100
-"""Entries that are named in each list of a comment, where they fit."""
+"""Entries that each list of a comment names, if they fit."""
 CUT = "> Causes are in the run's artefact: with them this comment would be too long."
 NO_BASELINE = "There is no run of the main branch to compare with yet; its next one becomes the baseline."
 _KEY = re.compile(r"[A-Za-z0-9_.-]{1,80}")
 
 
 def marker(key: str) -> str:
-    """The hidden first line by which a comment is found again. Raises `UsageError` for a key that could end it."""
+    """The hidden first line that identifies a comment. Raises `UsageError` for a key that could end it."""
     if not _KEY.fullmatch(key):
         raise UsageError(f"--key {key!r}: letters, digits, dots, dashes, at most 80")
     return f"<!-- pytest-bfcl:{key} -->"
 
 
 def body(run: Path, against: Path | None, *, key: str, link: str = "") -> str:
-    """The comment. ``against``: the baseline, which need not be there (the first run has none).
-
-    The longest parts go first where the whole does not fit: entry by entry, then causes; scores and the table of
-    groups stay.
+    """The comment. ``against``: the baseline, which may be missing (the first run has none). If it is too long, the
+    lists of entries are removed first, then causes; scores and the table of groups stay.
     """
     opened = RunDirectory.open(run)
     found = _diagnoses(run)
@@ -75,14 +73,14 @@ def _causes(found: list[Diagnosis], pairs: list[tuple[Diagnosis, Diagnosis]]) ->
 
 
 def _fenced(lines: Iterator[str]) -> str:
-    """Lines as they are: the fence is longer than any run of backticks in them."""
+    """Unchanged lines: the fence is longer than any run of backticks in them."""
     text = "\n".join(lines)
     fence = "`" * (2 + max([1, *map(len, re.findall("`+", text))]))
     return f"{fence}text\n{text}\n{fence}"
 
 
 def _changed(before: Path, after: Path) -> tuple[list[Changed], str]:
-    """What changed, or why both runs are not compared."""
+    """The changes, or why the runs are not compared."""
     first, second = open_measurement(before), open_measurement(after)
     try:
         found = compare_measurements(first, second, "official", allow_missing=True)

@@ -48,7 +48,7 @@ def export(run: Path, folder: Path) -> list[Path]:
 
 
 def _file_id(finished: Finished, model: str) -> UUID:
-    """A random UUID by its form, the same for the same run."""
+    """A UUID that is equal for the same run."""
     digest = hashlib.sha256(f"{_identity(finished, model)}|{finished.fingerprint.get('short')}".encode()).digest()
     return UUID(bytes=digest[:16], version=4)
 
@@ -183,7 +183,7 @@ def _message(number: int, message: Fields) -> Parsed:
 
 
 def _texts(arguments: Any) -> dict[str, str] | None:
-    """Arguments with every value as a text, as the schema wants it; ``None`` where they are no object."""
+    """Arguments with every value as text, as the schema requires; ``None`` unless they are an object."""
     try:
         found = json.loads(arguments) if isinstance(arguments, str) else arguments
     except ValueError:
@@ -215,7 +215,7 @@ def _arguments(parameters: Fields) -> Parsed:
 
 
 def _hub_name(model: str) -> str:
-    """``provider:name@mode`` without what is ours."""
+    """``provider:name@mode`` without our own parts."""
     return model.partition(":")[2].rpartition("@")[0] or model.rpartition("@")[0] or model
 
 

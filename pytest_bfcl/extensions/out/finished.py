@@ -1,4 +1,4 @@
-"""A finished run as exporters see it: its summary, its lines, its transcripts."""
+"""A finished run for exporters: its summary, its lines, its transcripts."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from pytest_bfcl.scoring.summary import plain_records
 
 @dataclass(frozen=True)
 class Finished:
-    """A run directory that was opened, and its summary."""
+    """An opened run directory, and its summary."""
 
     run: RunDirectory
     summary: Fields
 
     @classmethod
     def open(cls, path: Path) -> Finished:
-        """Raises `UsageError` for what is no run, or has no summary yet."""
+        """Raises `UsageError` unless it is a run with a summary."""
         run = RunDirectory.open(path)
         summary = run.summary()
         if summary is None:
@@ -35,7 +35,7 @@ class Finished:
 
     @property
     def fingerprint(self) -> Fields:
-        """What was measured, as in ``run.json``."""
+        """The fingerprint, as in ``run.json``."""
         found: Fields = self.summary["fingerprint"]
         return found
 
@@ -74,21 +74,21 @@ class Finished:
         return {}
 
     def scores(self, model: str) -> Iterator[ScoreRecord]:
-        """What was measured: categories, groups, the overall score where it is claimed."""
+        """The scores: categories, groups, the overall score if claimed."""
         return score_records(self.models[model], self.fingerprint)
 
     def lines(self, model: str) -> Iterator[Fields]:
-        """The last line of each trial of a model: entries as they were written, without memory's write stages."""
+        """The last line of each trial of a model, unchanged, without memory's write stages."""
         for record in plain_records(self.run):
             if record["model"] == model and not is_write_stage(str(record["category"])):
                 yield record
 
     def messages(self, line: Fields) -> list[dict[str, Any]]:
-        """The messages of a trial as they were sent and received; empty where no transcript was kept."""
+        """The messages of a trial as sent and received; empty without a stored transcript."""
         found = self.run.transcripts.load(record_key(line), line.get("started_at"))  # type: ignore[arg-type]
         return [dict(message) for message in (found or {}).get("messages") or ()]
 
 
 def file_name(text: str) -> str:
-    """A name that is one part of a path everywhere."""
+    """A name that is one part of a path on every system."""
     return re.sub(r"[^A-Za-z0-9._-]+", "_", text).strip("._") or "model"

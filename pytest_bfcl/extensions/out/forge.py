@@ -1,6 +1,6 @@
-"""A forge's API: requests in bounded pages, and the pull or merge request that a job's environment names.
+"""The API of GitHub or GitLab, and the pull or merge request that a job's environment names.
 
-The token goes to the API's own host and nowhere else.
+The token goes only to the API's own host.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MOST_FILE_BYTES = 2 * 2**30
 
 
 class Refused(UsageError):
-    """The forge's answer is an error. ``status``: HTTP's, 0 without an answer."""
+    """An error of the API. ``status``: HTTP's, 0 without an answer."""
 
     def __init__(self, status: int, text: str) -> None:
         super().__init__(text)
@@ -37,7 +37,7 @@ class Refused(UsageError):
 
 
 class Api:
-    """One forge's API below ``base``; ``headers`` hold the token."""
+    """One API below ``base``; ``headers`` hold the token."""
 
     def __init__(self, base: str, headers: Mapping[str, str]) -> None:
         if urlsplit(base).scheme not in ("http", "https"):
@@ -56,7 +56,7 @@ class Api:
                 return
 
     def ask(self, method: str, path: str, body: object = None) -> Any:
-        """One request; its answer, parsed. Raises `Refused`."""
+        """One request; returns its parsed answer. Raises `Refused`."""
         text = bytearray()
         with self._open(method, path, body) as answer:
             for piece in answer.iter_bytes():
@@ -79,7 +79,7 @@ class Api:
 
     @contextmanager
     def _open(self, method: str, path: str, body: object = None) -> Iterator[httpx.Response]:
-        """An answer below 300. Only what is read may lead elsewhere: a change that was moved is refused."""
+        """An answer below 300. Only reads follow redirects; a redirected change is refused."""
         import httpx
 
         shown = f"{method} {self._base}{path.partition('?')[0]}"
@@ -99,7 +99,7 @@ class Api:
             raise Refused(0, redact(f"{shown}: {error}")) from None
 
     def _guard(self, request: httpx.Request) -> None:
-        """Take the token out of what goes elsewhere: files lie with other hosts, and who asks is not theirs to know."""
+        """Remove the token from redirected requests, because files are on other hosts."""
         import httpx
 
         own = httpx.URL(self._base)
@@ -112,7 +112,7 @@ Environment = Mapping[str, str]
 
 
 class Comment(NamedTuple):
-    """A comment that is there; ``ours``: written by a bot, as a job's token does."""
+    """An existing comment; ``ours``: written by a bot, like a job's token."""
 
     id: str
     body: str
@@ -123,13 +123,13 @@ class Discussion(Protocol):
     """The comments of one pull or merge request."""
 
     def comments(self) -> Iterator[Comment]:
-        """All of them, the oldest first."""
+        """All of them, oldest first."""
 
     def create(self, body: str) -> None:
         """Add one."""
 
     def update(self, comment: Comment, body: str) -> None:
-        """Write one again."""
+        """Replace one."""
 
 
 class PullRequest:
@@ -140,7 +140,7 @@ class PullRequest:
         self._number = number
 
     def comments(self) -> Iterator[Comment]:
-        """Issue comments; those on lines of code are others."""
+        """Issue comments; those on lines of code are separate."""
         for each in self._api.pages(f"{self._place}/{self._number}/comments"):
             user = each.get("user") or {}
             yield Comment(str(each.get("id")), str(each.get("body") or ""), user.get("type") == "Bot")
@@ -150,7 +150,7 @@ class PullRequest:
         self._api.ask("POST", f"{self._place}/{self._number}/comments", {"body": body})
 
     def update(self, comment: Comment, body: str) -> None:
-        """Write one again."""
+        """Replace one."""
         self._api.ask("PATCH", f"{self._place}/comments/{quote(comment.id)}", {"body": body})
 
 
@@ -161,7 +161,7 @@ class MergeRequest:
         self._api, self._place = api, f"/projects/{quote(project, safe='')}/merge_requests/{quote(number)}/notes"
 
     def comments(self) -> Iterator[Comment]:
-        """Notes; what GitLab itself notes there is none."""
+        """Notes, without GitLab's own."""
         for each in self._api.pages(self._place, sort="asc", order_by="created_at"):
             if not each.get("system"):
                 author = str((each.get("author") or {}).get("username") or "")
@@ -172,12 +172,12 @@ class MergeRequest:
         self._api.ask("POST", self._place, {"body": body})
 
     def update(self, comment: Comment, body: str) -> None:
-        """Write one again."""
+        """Replace one."""
         self._api.ask("PUT", f"{self._place}/{quote(comment.id)}", {"body": body})
 
 
 def discussion(environment: Environment) -> Discussion | None:
-    """The request this job is about; ``None`` where it is about none. Raises `UsageError` where a token is missing."""
+    """The request of this job; ``None`` without one. Raises `UsageError` if a token is missing."""
     if environment.get("GITHUB_ACTIONS") or environment.get("GITHUB_EVENT_PATH"):
         return _of_github(environment)
     if environment.get("GITLAB_CI"):
@@ -186,7 +186,7 @@ def discussion(environment: Environment) -> Discussion | None:
 
 
 def job_address(environment: Environment) -> str:
-    """The page of the job, empty where it is unknown."""
+    """The page of the job, empty if unknown."""
     if run := environment.get("GITHUB_RUN_ID"):
         return (
             f"{environment.get('GITHUB_SERVER_URL', '')}/{environment.get('GITHUB_REPOSITORY', '')}/actions/runs/{run}"

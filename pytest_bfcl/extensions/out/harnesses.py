@@ -1,4 +1,4 @@
-"""Runs as other harnesses write them: results of lm-evaluation-harness, Inspect's ``.eval`` logs."""
+"""Runs in the formats of other harnesses: results of lm-evaluation-harness, Inspect's ``.eval`` logs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pytest_bfcl.json_types import Fields, Parsed, leaves
 
 
 def lm_eval(run: Path, folder: Path) -> list[Path]:
-    """One file a model; a task is a category, a group a group."""
+    """One file a model; a task is a category, a group is a group."""
     finished = Finished.open(run)
     written = []
     for model in finished.models:
@@ -24,7 +24,7 @@ def lm_eval(run: Path, folder: Path) -> list[Path]:
 
 
 def results(finished: Finished, model: str) -> Parsed:
-    """What the harness writes of a run, as far as it has a meaning here."""
+    """The harness's fields of a run that have a meaning here."""
     prefix = "bfcl" if finished.is_official else file_name(f"bfcl_{finished.dataset['name']}")
     categories = finished.models[model]["categories"]
     tasks, groups, counts, notes = {}, {}, {}, {}
@@ -62,7 +62,7 @@ def results(finished: Finished, model: str) -> Parsed:
 
 
 def _error(interval95: tuple[float, float] | None) -> float | str:
-    """The standard error behind an interval; ``N/A``, as the harness says, without one."""
+    """The standard error of an interval; ``N/A``, the harness's word, without one."""
     if interval95 is None or any(map(math.isnan, interval95)):
         return "N/A"
     return (interval95[1] - interval95[0]) / (2 * 1.959964)
@@ -147,7 +147,7 @@ def sample_of(finished: Finished, line: Fields) -> Parsed:
 
 
 def _message(message: Fields) -> Parsed:
-    """A chat message in Inspect's words."""
+    """A chat message in Inspect's form."""
     role = str(message.get("role"))
     content = message.get("content")
     text = content if isinstance(content, str) else "" if content is None else json.dumps(content)

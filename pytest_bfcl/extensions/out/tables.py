@@ -1,4 +1,4 @@
-"""Scores where people look at them: badges, tables for papers, the Hub's ``.eval_results``."""
+"""Scores for other places: badges, tables for papers, the Hub's ``.eval_results``."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from pytest_bfcl.scoring.score_record import ScoreRecord, headline_record
 
 _COLOURS = ((0.8, "#2e7d32", "green"), (0.6, "#7a6a00", "yellow"), (0.0, "#b3261e", "red"))
 _CHARACTER = 7.2
-"""Width of a character of 12 px (px), roughly."""
+"""Approximate width of a character of 12 px (px)."""
 
 
 def badges(run: Path, folder: Path) -> list[Path]:
-    """Two files a model: the overall score where it is claimed, else the share of all entries asked."""
+    """Two files a model: the overall score if claimed, else the share of all entries."""
     finished = Finished.open(run)
     written = []
     for model in finished.models:
@@ -84,7 +84,7 @@ def latex(run: Path, folder: Path) -> list[Path]:
 
 
 def escaped(text: str) -> str:
-    """A text that LaTeX prints as it is."""
+    """A text that LaTeX prints unchanged."""
     return _SPECIAL.sub(lambda found: _ESCAPED.get(found.group(), "\\" + found.group()), " ".join(text.split()))
 
 
@@ -107,10 +107,9 @@ DATASET = "gorilla-llm/Berkeley-Function-Calling-Leaderboard"
 
 
 def hub(run: Path, folder: Path) -> list[Path]:
-    """One file a model. Scores on other data than the official set name that data, never the benchmark.
-
-    A row has no place for how many entries it is of, so only whole scores stand against the official data set: raises
-    `UsageError` for a model without one.
+    """One file a model. Scores on other data than the official set name that data, never the benchmark. A row has no
+    place for the number of entries, so only complete scores name the official data set. Raises `UsageError` for a model
+    without one.
     """
     finished = Finished.open(run)
     data = finished.dataset

@@ -1,8 +1,8 @@
 """OpenTelemetry's conventions for generative AI: a run as spans, in OTLP's JSON (one request a line).
 
 An entry is a span, its requests are ``chat`` spans and its calls ``execute_tool`` spans below it, the verdict is the
-event ``gen_ai.evaluation.result``. Collectors, Langfuse, Phoenix and MLflow take OTLP. Times are those of the entry's
-line: requests follow one another from its start, since a line keeps their lengths and not their moments.
+event ``gen_ai.evaluation.result``. Collectors, Langfuse, Phoenix and MLflow accept OTLP. Requests follow each other
+from the start of the entry's line, because a line has their lengths and not their times.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pytest_bfcl.extensions.out.finished import Finished, file_name
 from pytest_bfcl.json_types import Fields, Parsed, leaves
 
 BATCH = 200
-"""Entries in one request: collectors refuse bodies above some megabytes."""
+"""Entries in one request, because collectors refuse bodies above some megabytes."""
 CLIENT, INTERNAL = 3, 1
 OK, ERROR = 1, 2
 RESULT = "gen_ai.evaluation.result"
@@ -72,7 +72,7 @@ class Span:
 
 
 def spans_of(line: Fields, dataset: str, otherwise: str) -> Iterator[Span]:
-    """The entry's span, its chats and its calls; ``otherwise``: when a line began that does not say it."""
+    """The entry's span, its chats and its calls; ``otherwise``: the start of a line without one."""
     begin = _nanoseconds(line.get("started_at") or otherwise)
     latencies = [float(each) for each in leaves(line.get("latency_s")) if isinstance(each, int | float)]
     told = [int(each) for each in leaves(line.get("input_tokens")) if isinstance(each, int | float)]
@@ -108,7 +108,7 @@ def spans_of(line: Fields, dataset: str, otherwise: str) -> Iterator[Span]:
 
 
 def _otlp(spans: Iterable[Span], key: str) -> Iterator[Parsed]:
-    """Spans of one entry in OTLP's JSON; ``key`` makes their ids, which stay when a run is exported again."""
+    """Spans of one entry in OTLP's JSON; ``key`` makes their ids, which stay equal in a second export."""
     root = _hex(key + "|root", 16)
     for number, span in enumerate(spans):
         made: Parsed = {
@@ -127,7 +127,7 @@ def _otlp(spans: Iterable[Span], key: str) -> Iterator[Parsed]:
 
 
 def _replies(line: Fields) -> Iterator[list[str]]:
-    """The names called in each reply, in order."""
+    """The names of the calls in each reply, in order."""
     output = line.get("output")
     nested = isinstance(output, list) and any(isinstance(each, list) for each in output)
     steps = [step for turn in output for step in turn] if nested and isinstance(output, list) else [output]

@@ -1,10 +1,10 @@
 """The reference's own classes behind our interface: ``--bfcl-simulators reference`` with an installed ``bfcl_eval``.
 
-Only tools we document are callable, arguments are bound before anything runs, and state the reference shares between
-instances (default lists, long-context cards and bookings; multi_turn spec §5) is copied, as corrected rule C19 asks.
-The agentic classes are not bridged: there they read and write files or reach the network themselves. The reference
-does not bound its work. Calculations that our calculator refuses are refused here too, but a file tree made
-to look endless can still keep it busy.
+Only tools we document are callable, arguments are bound before anything runs, and state that the reference shares
+between instances (default lists, long-context cards and bookings; multi_turn spec §5) is copied, as corrected rule C19
+requires. The agentic classes are not available, because they read and write files or use the network. The reference
+does not limit its work. Calculations that our calculator refuses are refused here too, but an endless file tree can
+still keep it busy.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ REFERENCE_PACKAGE = "bfcl_eval.eval_checker.multi_turn_eval.func_source_code"
 REFERENCE_MODULES: Mapping[str, str] = {
     name: module for name, module in DOCUMENT_FILES.items() if not name.startswith(("MemoryAPI", "WebSearchAPI"))
 }
-"""Class name → module of the reference package, which its document file is named after."""
+"""Class name → module of the reference package, which also names its document file."""
 
 
 class ReferenceSimulator(Simulator):
@@ -43,11 +43,11 @@ class ReferenceSimulator(Simulator):
         return self._documented.offers_tool(method) and hasattr(type(self._instance), method)
 
     def writes(self, method: str) -> bool:  # type: ignore[override]
-        """As our own class says."""
+        """Like our own class."""
         return self._documented.writes(method)
 
     def documents(self) -> list[Parsed]:  # type: ignore[override]
-        """As our own class says."""
+        """Like our own class."""
         return self._documented.documents()
 
     def invoke(self, method: str, args: Sequence[Any] = (), kwargs: Fields | None = None) -> Any:
@@ -74,7 +74,7 @@ class ReferenceSimulator(Simulator):
 
 
 def require() -> None:
-    """Nothing when ``bfcl_eval`` is installed, without importing it; else the `UsageError` that says what to do."""
+    """Nothing if ``bfcl_eval`` is installed, without importing it; else the `UsageError` with the remedy."""
     if find_spec("bfcl_eval") is None:
         raise UsageError(
             "--bfcl-simulators reference needs the classes of bfcl-eval, which is not installed: "
@@ -106,7 +106,7 @@ def simulator(class_name: str, config: Fields | None = None, *, long_context: bo
 
 
 def _refuse_oversized(own: Simulator, method: str, bound: inspect.BoundArguments) -> None:
-    """Let our own stateless class try the call first; passes on its `Oversized` and nothing else."""
+    """Let our own stateless class try the call first; passes on only its `Oversized`."""
     try:
         own.invoke(method, bound.args, bound.kwargs)
     except Oversized:
@@ -116,7 +116,7 @@ def _refuse_oversized(own: Simulator, method: str, bound: inspect.BoundArguments
 
 
 def _unshare(instance: object) -> None:
-    """Give the instance its own containers: long-context loading puts module constants into the state."""
+    """Give the instance its own containers, because long-context loading puts module constants into the state."""
     for name, value in list(vars(instance).items()):
         if not name.startswith("_") and isinstance(value, (list, dict, set)):
             setattr(instance, name, copy.deepcopy(value))

@@ -1,4 +1,4 @@
-"""Categories that V4 no longer loads: their calls are carried out, and judged by what came out (docs/retired.md).
+"""Categories that V4 no longer loads: their calls are executed and judged by their results (docs/retired.md).
 
 A `pytest_bfcl.checkers.plugged.CategoryGroup`, declared as the entry point ``retired``.
 """
@@ -32,7 +32,7 @@ def check(entry: Entry, transcript: Transcript) -> Verdict:
 
 
 def problem(checker: str, rest: str, *, official: bool, archive: Path | None) -> str | None:
-    """Why entries cannot be run: no service answers their requests."""
+    """Why entries cannot run: no service answers their requests."""
     from pytest_bfcl.extensions.retired.rest import rest_problem
 
     return rest_problem(rest, official=official, archive=archive) if checker == "rest" else None
@@ -46,14 +46,14 @@ def open_services(rest: str, *, official: bool, archive: Path | None, process: s
 
 
 def every_reason() -> Sequence[Reason]:
-    """Why these checkers find an entry wrong."""
+    """The reasons of these checkers."""
     from pytest_bfcl.extensions.retired.reasons import REASONS
 
     return REASONS
 
 
 def key_variables() -> tuple[str, ...]:
-    """Names of the environment variables that hold the keys of REST services."""
+    """Names of the environment variables with the keys of REST services."""
     from pytest_bfcl.extensions.retired.rest.live import KEYS
 
     return tuple(key.variable for key in KEYS)

@@ -1,8 +1,8 @@
-"""Carrying out the calls of retired categories, and writing down what came out; nothing is judged here.
+"""Executes the calls of retired categories and stores the results; judges nothing.
 
-The place between a reply and its verdict where calls run: at the end of a conversation, or when a stored reply is
-judged again. ``Step.results`` gets one `Outcome` text per call, ``extra["expected_results"]`` one per call of the
-ground truth (where that is calls). A transcript that has them is left alone, so a stored run is judged by what it saw.
+Calls run between a reply and its verdict: at the end of a conversation, or when a stored reply is judged again.
+``Step.results`` gets one `Outcome` text per call, ``extra["expected_results"]`` one per call of the ground truth (if it
+has calls). A transcript with both stays unchanged, so a stored run is judged by its own results.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ _KNOWN = frozenset({"table", "columns", "where", "group_by", "order_by", "descen
 
 
 class NotAQuery(ValueError):
-    """The arguments do not describe a query; the text says why."""
+    """The arguments do not describe a query; the text has the reason."""
 
 
 def statement_of(arguments: Mapping[Any, Any]) -> str:
-    """The text of one SELECT statement for a call that describes a query; raises `NotAQuery`.
+    """The text of one SELECT statement for a call that describes a query. Raises `NotAQuery`.
 
     Our spelling of parameters is read, and the retired set's (``sql_keyword``, ``table_name``, ``conditions``). Texts
-    of columns and conditions are there as they are: what they may do is the authoriser's business, not quoting's.
+    of columns and conditions are unchanged: the authoriser limits them, not quoting.
     """
     given = {_ALIASES.get(name, name): value for name, value in arguments.items()}
     unknown = [name for name in given if name not in _KNOWN]
@@ -111,7 +111,7 @@ class Services:
         self._recording: Any = None
         self._lock = threading.Lock()
         self.checked: dict[str, str | None] = {}
-        """Entry id → why its live service failed the check before asking, ``None`` when it held."""
+        """Entry id → why its live service failed the check before the run, ``None`` if it passed."""
 
     def __enter__(self) -> Services:
         return self
@@ -137,7 +137,7 @@ class Services:
 
     @property
     def rest(self) -> RestProvider:
-        """The provider of GET requests; raises `EntrySkipped` when there is none."""
+        """The provider of GET requests. Raises `EntrySkipped` without one."""
         from pytest_bfcl.extensions.retired.rest import open_rest
 
         with self._lock:
@@ -151,7 +151,7 @@ class Services:
             return self._rest
 
     def recorded_value(self, name: str, arguments: Fields) -> tuple[Any] | None:
-        """The recorded value of a network-backed function in a tuple, ``None`` when nothing is recorded."""
+        """The recorded value of a network function in a tuple, ``None`` without one."""
         from pytest_bfcl.extensions.retired.rest import recording_folder
         from pytest_bfcl.extensions.retired.rest.provider import RecordedRest
 
@@ -173,11 +173,11 @@ class Services:
 EXPECTED = "expected_results"
 NETWORK = f"{RECORDING}: its functions ask services of the network (--bfcl-search rest=replay:PATH)"
 MOST_BODY = 200_000
-"""Characters of a response kept in the transcript; of a larger one its shape is (`shape_of`)."""
+"""Characters of a response in the transcript; of a larger one only the shape is stored (`shape_of`)."""
 
 
 class Carrier(Services):
-    """Worker processes and providers of one run, and what is done with them."""
+    """Worker processes and providers of one run, and their use."""
 
     def require(self, entry: Entry) -> None:
         """`require` with these."""
@@ -189,9 +189,8 @@ class Carrier(Services):
 
 
 def execute(entry: Entry, transcript: Transcript, services: Services) -> Transcript:
-    """Carry out the reply's calls and the ground truth's; returns the transcript.
-
-    Raises `EntrySkipped` when a recording is missing, `HarnessError` when the ground truth cannot be carried out.
+    """Execute the reply's calls and the ground truth's; returns the transcript. Raises `EntrySkipped` if a recording is
+    missing, `HarnessError` if the ground truth cannot be executed.
     """
     fill_calls(entry, transcript)
     step = transcript.steps[0]
@@ -215,7 +214,7 @@ def execute(entry: Entry, transcript: Transcript, services: Services) -> Transcr
 
 
 def require(entry: Entry, services: Services) -> None:
-    """Raise `EntrySkipped` before a request is sent when the entry could not be judged: no recording, service down."""
+    """Raise `EntrySkipped` before a request if the entry could not be judged: no recording, service down."""
     if entry.row.checker == "executable":
         for call in expected_calls(entry):
             name, arguments = call
@@ -234,7 +233,7 @@ def _asks_network(entry: Entry) -> bool:
 
 
 def expected_calls(entry: Entry) -> list[Call]:
-    """The calls of the ground truth. Raises `HarnessError` when they cannot be read."""
+    """The calls of the ground truth. Raises `HarnessError` if they cannot be read."""
     from pytest_bfcl.decoding import DecodeError, decode_reply
 
     if entry.row.checker == "sql":
@@ -286,7 +285,7 @@ def _get_all(entry: Entry, calls: Sequence[Call], services: Services) -> list[Ou
 
 
 def _get(call: Call, services: Services) -> Outcome:
-    """One GET request; the outcome's value is ``{"status", "body"}``, the body shortened to its shape if large."""
+    """One GET request; the outcome's value is ``{"status", "body"}``, a large body shortened to its shape."""
     name, arguments = call
     if name != "requests.get":
         return Outcome(error=f"no function {name[:100]!r} is known here", kind="unknown_function")
@@ -310,7 +309,7 @@ def _get(call: Call, services: Services) -> Outcome:
 
 
 def shape_of(body: object) -> Any:
-    """A response without its values: type, length and keys are all the check looks at."""
+    """A response without its values, because only type, length and keys are checked."""
     if isinstance(body, dict):
         return dict.fromkeys(body)
     if isinstance(body, list):
@@ -319,7 +318,7 @@ def shape_of(body: object) -> Any:
 
 
 def _service_problem(entry: Entry, services: Services) -> str | None:
-    """The check before asking: whether the service still answers the known request in the recorded shape."""
+    """The check before the run: whether the service still answers the known request in the recorded shape."""
     from pytest_bfcl.extensions.retired.verdicts import mismatch, sample_of
 
     text = entry.ground_truth_call

@@ -1,8 +1,7 @@
-"""Verdicts on retired categories (docs/retired.md). Nothing is executed here: the conversation wrote down the results.
-
-Executable entries: the recorded results of the calls against those of the ground truth. ``exec_simple`` expects one
-call and one result. The other three expect as many calls as the ground truth has and pair them in any order, each
-result once; one result without a partner fails the entry.
+"""Verdicts on retired categories (docs/retired.md). Nothing is executed here: the transcript has the results.
+Executable entries: the recorded results of the calls are compared with those of the ground truth. ``exec_simple``
+expects one call and one result. The other three expect as many calls as the ground truth has and pair them in any
+order, each result once; one result without a partner fails the entry.
 
 REST entries: one GET request whose response has the shape of the recorded one.
 
@@ -47,7 +46,7 @@ Differs = Literal["no_response", "status", "type", "length", "keys"]
 
 
 class Mismatch(NamedTuple):
-    """Why a response is wrong: in what it differs, a sentence, and both sides."""
+    """Why a response is wrong: the kind of difference, a sentence, and both sides."""
 
     what: Differs
     error: str
@@ -56,7 +55,7 @@ class Mismatch(NamedTuple):
 
 
 def sample_of(entry_id: str, possible_answer: Any) -> Any:
-    """The recorded response of an entry: the JSON text that is its only answer. Raises `HarnessError`."""
+    """The recorded response of an entry: the JSON text of its only answer. Raises `HarnessError`."""
     try:
         (text,) = possible_answer
         return json.loads(text) if isinstance(text, str) else text
@@ -108,7 +107,7 @@ EXPECTED = "expected_results"
 
 
 def check_executable(entry: Entry, transcript: Transcript) -> Verdict:
-    """The verdict on one executed reply; raises `HarnessError` when the transcript holds no results."""
+    """The verdict on one executed reply. Raises `HarnessError` if the transcript has no results."""
     wanted = [str(text) for text in entry.possible_answer or []]
     simple = entry.rule == "simple"
     reason = reasons.RESULT_COUNT_SIMPLE if simple else reasons.RESULT_COUNT
@@ -128,14 +127,14 @@ def check_executable(entry: Entry, transcript: Transcript) -> Verdict:
 
 
 class WrongResult(NamedTuple):
-    """Why a result is not the expected one."""
+    """Why a result differs from the expected one."""
 
     reason: Reason
     details: ResultDetails
 
 
 def wrong_result(result: Outcome, expected: object, kind: str) -> WrongResult | None:
-    """One result against the expected one under ``exact_match``, ``real_time_match`` or ``structural_match``."""
+    """One result compared with the expected one under ``exact_match``, ``real_time_match`` or ``structural_match``."""
     if not result.ok:
         details = ResultDetails(expected=expected, error=result.error, kind=result.kind)
         return WrongResult(reasons.RESULT_ERROR, details)
@@ -154,7 +153,7 @@ def _difference(value: Any, expected: Any, kind: str) -> Reason | None:
 
 
 def same_value(value: object, expected: object) -> bool:
-    """Equality as Python's ``==``, but that a truth value is no number."""
+    """Equality like Python's ``==``, but a truth value equals no number."""
     if isinstance(value, bool) != isinstance(expected, bool):
         return False
     if isinstance(value, list) and isinstance(expected, list):
@@ -214,7 +213,7 @@ def _calls(
 
 
 def _undecodable(error: DecodeError, transcript: Transcript) -> Verdict:
-    """The verdict on a reply in which no call can be read."""
+    """The verdict on a reply without readable calls."""
     if isinstance(error, WrongShape):
         details = UnreadDetails(error=str(error)[:500], called=error.decoded)
         return Verdict.wrong(reasons.WRONG_SHAPE_EXECUTED, details)
@@ -223,7 +222,7 @@ def _undecodable(error: DecodeError, transcript: Transcript) -> Verdict:
 
 
 def outcomes_of(transcript: Transcript, count: int) -> list[Outcome]:
-    """The recorded outcomes of the reply's calls. Raises `HarnessError` when there are not ``count`` of them."""
+    """The recorded outcomes of the reply's calls. Raises `HarnessError` unless there are ``count``."""
     texts = transcript.steps[0].results if transcript.steps else []
     if len(texts) != count:
         raise HarnessError(
@@ -234,7 +233,7 @@ def outcomes_of(transcript: Transcript, count: int) -> list[Outcome]:
 
 
 def expected_outcomes(transcript: Transcript) -> list[Outcome]:
-    """The recorded outcomes of the ground truth. Raises `HarnessError` when there are none."""
+    """The recorded outcomes of the ground truth. Raises `HarnessError` without any."""
     texts = transcript.extra.get(EXPECTED)
     if not isinstance(texts, list) or not texts:
         raise HarnessError(
@@ -253,7 +252,7 @@ def _read(transcript: Transcript, texts: Sequence[Any]) -> list[Outcome]:
 
 
 def _kinds(entry: Entry, count: int) -> list[str]:
-    """The kind of comparison of every expected call; one entry of the retired data has one too many."""
+    """The kind of comparison for every expected call; one entry of the retired data has one too many."""
     kinds = entry.execution_result_type or []
     kinds = [kinds] if isinstance(kinds, str) else list(kinds)
     return [str(kind) for kind in kinds[:count]] + ["exact_match"] * (count - len(kinds))
@@ -268,7 +267,7 @@ def _is_number(value: object) -> bool:
 
 
 def check_rest(entry: Entry, transcript: Transcript) -> Verdict:
-    """The verdict on one request, carried out before; raises `HarnessError` when the transcript holds no response."""
+    """The verdict on one request that was sent before. Raises `HarnessError` if the transcript has no response."""
     calls = _calls(entry, transcript, (), 1, reasons.REST_COUNT)
     if isinstance(calls, Verdict):
         return calls
@@ -292,11 +291,11 @@ _REASONS: dict[Differs, Reason] = {
 
 
 DIGITS = 9
-"""Decimals to which numbers are compared: sums may be added up in another order."""
+"""Decimals to which numbers are compared, because sums may be computed in another order."""
 
 
 def check_sql(entry: Entry, transcript: Transcript) -> Verdict:
-    """The verdict on one query, carried out before; raises `HarnessError` when the transcript holds no result."""
+    """The verdict on one query that was executed before. Raises `HarnessError` if the transcript has no result."""
     calls = _calls(entry, transcript, (), 1, reasons.SQL_COUNT)
     if isinstance(calls, Verdict):
         return calls
@@ -342,7 +341,7 @@ def _rows(value: Fields) -> list[Any]:
 
 
 def check_chat(transcript: Transcript) -> Verdict:
-    """The verdict on one reply: a native call, or a text that is nothing but calls, is one too many."""
+    """The verdict on one reply: a native call, or a text of nothing but calls, is wrong."""
     reply = transcript.first_reply
     calls: list[Any] = list(reply.output) if isinstance(reply.output, list) else []
     words = bool((reply.text or "").strip())

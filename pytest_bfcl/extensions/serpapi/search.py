@@ -25,14 +25,14 @@ URL = "https://serpapi.com/search.json"
 ENGINE = "duckduckgo"
 TIMEOUT_S = 60.0
 FIRST_WAIT_S, LONGEST_WAIT_S, WAIT_LIMIT_S = 2.0, 120.0, 600.0
-"""Waits double from the first to the longest, each with as much again at random; no attempt after the limit."""
+"""Waits double from the first to the longest, each with a random part of the same size; no attempt after the limit."""
 
 _OURS = ("api key", "api_key", "run out of searches", "account", "plan", "unauthorized")
-"""Words of SerpApi's messages about the key or the account rather than the search."""
+"""Words in SerpApi's messages about the key or the account, not the search."""
 
 
 class SerpApi:
-    """Searches through SerpApi; ``transport`` and ``pages`` stand for the network in tests."""
+    """Searches through SerpApi; ``transport`` and ``pages`` replace the network in tests."""
 
     def __init__(
         self,
@@ -56,7 +56,8 @@ class SerpApi:
             logging.getLogger(name).addFilter(self._filter)
 
     def search(self, keywords: str, max_results: int, region: str) -> list[Parsed] | Parsed:
-        """Organic results; an ``error`` when there are none.
+        """Organic results; an ``error`` without any. Raises `AdapterError` if the service fails: key, quota, rate
+        limit, network.
 
         Raises `AdapterError` when the service cannot be asked: key, quota, rate limit, network.
         """
@@ -74,7 +75,7 @@ class SerpApi:
             logging.getLogger(name).removeFilter(self._filter)
 
     def _patiently(self, keywords: str, region: str) -> Parsed:
-        """The answer, asked for again while the service is in passing trouble."""
+        """The answer, with retries during temporary errors of the service."""
         started, wait = time.monotonic(), self._first_wait_s
         while True:
             pause = min(wait, LONGEST_WAIT_S) + random.uniform(0, self._first_wait_s)
@@ -106,7 +107,7 @@ class SerpApi:
         return payload
 
     def _raise_trouble(self, status: int, error: str) -> None:
-        """Trouble with the service itself; a search that found nothing is none."""
+        """An error of the service itself; a search without results is none."""
         text = f"web search: SerpApi answered {status}: {self._without_key(error)[:300]}"
         about_us = any(word in error.lower() for word in _OURS)
         if "run out of searches" in error.lower():
@@ -127,7 +128,7 @@ class SerpApi:
 
 
 def organic_results(payload: Parsed) -> list[Parsed] | Parsed:
-    """The organic results of an answer; an ``error`` where it has none."""
+    """The organic results of an answer; an ``error`` without any."""
     found = payload.get("organic_results")
     if not isinstance(found, list):
         return {"error": f"The search found nothing: {str(payload.get('error') or 'no results')[:300]}"}
@@ -136,14 +137,14 @@ def organic_results(payload: Parsed) -> list[Parsed] | Parsed:
 
 
 class _HideKey(logging.Filter):
-    """Takes the key out of log records."""
+    """Removes the key from log records."""
 
     def __init__(self, key: str) -> None:
         super().__init__()
         self._key = key
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Always true; the record is changed when the key is in it."""
+        """Always true; a record with the key is changed."""
         text = record.getMessage()
         if (shown := hide(text, (self._key,))) != text:
             record.msg, record.args = shown, ()

@@ -1,1 +1,1 @@
-"""Inference engines of ``--bfcl-serve``, and what an installation and a server lack."""
+"""Inference engines of ``--bfcl-serve``, and checks of an installation and a server."""

@@ -1,8 +1,6 @@
-"""What a server makes of one question that needs a tool: with and without thinking, streamed and not.
-
-And what it says of itself: llama.cpp's ``/props``, vLLM's ``/version`` and ``/server_info``, SGLang's
-``/server_info``, Ollama's ``/api/show``. That is a claim like any other text: bounded, shown without control
-characters, never followed.
+"""Tests a server with one request that needs a tool: with and without thinking, streamed and not. Also reads its
+description: llama.cpp's ``/props``, vLLM's ``/version`` and ``/server_info``, SGLang's ``/server_info``, Ollama's
+``/api/show``. The description is untrusted: limited, shown without control characters, never followed.
 """
 
 from __future__ import annotations
@@ -25,15 +23,15 @@ from pytest_bfcl.settings import Settings
 from pytest_bfcl.transcript import Mode, Reply
 
 _ASKED_S = 6.0
-"""For all questions together."""
+"""Time limit for all requests together."""
 _DEPTH, _MOST = 6, 5_000
 _CAPS = {"tools": "supports_tools", "calls": "supports_tool_calls", "several calls": "supports_parallel_tool_calls"}
 
 
 @dataclass(frozen=True, slots=True)
 class SelfDescription:
-    """``calls``, ``thoughts``: the parsers it was started with (empty: it says none, or nothing of it). ``can``: word →
-    whether template or model can do it, as far as the server says.
+    """``calls``, ``thoughts``: its parsers (empty: none, or unknown). ``can``: word → whether template or model
+    supports it, by the server's description.
     """
 
     engine: str = ""
@@ -43,7 +41,7 @@ class SelfDescription:
     can: Mapping[str, bool] | None = None
 
     def lines(self) -> Iterator[str]:
-        """It in words, one line or none."""
+        """The description in words, one line or none."""
         said = [f"it is {self.engine}{f' {self.version}' if self.version else ''}"] if self.engine else []
         said += [f"reads calls with {self.calls}"] if self.calls else []
         said += [f"parts thoughts with {self.thoughts}"] if self.thoughts else []
@@ -53,7 +51,7 @@ class SelfDescription:
             yield "the server says: " + ", ".join(said)
 
     def left(self, engine: str, flags: str) -> str:
-        """Flags to start an engine with, less those that the server was started with; empty where none is left."""
+        """Flags to start an engine with, without those that the server has; empty if none is left."""
         if self.engine and self.engine.replace(".", "").lower() != engine:
             return ""
         command, *rest = flags.split(" --")
@@ -68,7 +66,7 @@ class SelfDescription:
 
 
 async def described(server: Endpoint, model: str) -> SelfDescription:
-    """What the server behind an address says; an empty description where it says nothing."""
+    """The description of the server at an address; empty if it gives none."""
     parts = urlsplit(server.url)
     root = urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/").removesuffix("/v1"), "", ""))
     try:
@@ -110,7 +108,7 @@ def _card(body: object, model: str) -> Fields:
 
 
 def _started(info: object) -> Iterator[tuple[str, str]]:
-    """The parsers among a server's arguments, wherever in what it says they stand; the outermost come last."""
+    """The parsers among a server's arguments, at any depth of its description; the outermost come last."""
     waiting: list[tuple[Any, int]] = [(info, 0)]
     found: list[tuple[str, str]] = []
     for _ in range(_MOST):
@@ -134,12 +132,12 @@ def _word(value: object) -> str:
 
 
 THINKING = "chat_template_kwargs"
-"""The parameter by which open servers hand ``enable_thinking`` to a chat template."""
+"""The parameter by which open servers pass ``enable_thinking`` to a chat template."""
 
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """One way to ask; ``thinking`` is ``None`` where the model decides."""
+    """One form of the request; ``thinking`` is ``None`` if the model decides."""
 
     thinking: bool | None
     streamed: bool
@@ -149,7 +147,7 @@ class Way:
         return said + ("streamed" if self.streamed else "unstreamed")
 
     def applied(self, settings: Settings) -> Settings:
-        """The settings that ask so."""
+        """The settings for this form."""
         if self.thinking is None:
             return replace(settings, stream=self.streamed)
         variables = {THINKING: {"enable_thinking": self.thinking}}
@@ -158,7 +156,7 @@ class Way:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """The result of one way: a reply, or the error instead."""
+    """The result of one form: a reply, or the error."""
 
     way: Way
     spec: str
@@ -174,11 +172,11 @@ class Answered:
 
 
 ALONE = ("oracle", "adversary", "lexical", "replay", "scripted")
-"""Providers that answer by themselves: no server is used."""
+"""Providers without a server."""
 
 
 def ways_of(provider: str, settings: Settings) -> list[Way]:
-    """The requests to a server: thinking is only switched at those that take what is given to a chat template."""
+    """The forms for a server: thinking is only switched at servers that accept chat-template arguments."""
     if provider in ALONE:
         return [Way(None, False)]
     switched = (False, True) if provider in LOCAL_SERVERS or settings.base_url is not None else (None,)
@@ -186,9 +184,9 @@ def ways_of(provider: str, settings: Settings) -> list[Way]:
 
 
 def check_up(text: str, settings: Settings) -> Iterator[Answered]:
-    """Ask the model of a spec in every way; ends where the first one gets no answer.
+    """Send the request to a spec's model in every form; stops if the first one gets no answer.
 
-    A server that refuses fields about thinking gets none. Raises `UsageError` for an unusable spec.
+    A server that refuses the fields for thinking gets none. Raises `UsageError` for an unusable spec.
     """
     ways = ways_of(parse_spec(text).provider, settings)
     first = True
@@ -209,7 +207,7 @@ def _refuses_parameters(error: BenchmarkError | None) -> bool:
 
 
 def self_description(text: str, settings: Settings) -> SelfDescription:
-    """What the server of a spec says of itself; nothing where no server is used over HTTP."""
+    """The description of a spec's server; empty without an HTTP server."""
 
     async def ask() -> SelfDescription:
         model = create_model(text, settings)
@@ -236,7 +234,7 @@ async def _answered(text: str, way: Way, settings: Settings) -> Answered:
 
 
 def start_flags(provider: str, model: str) -> dict[str, str]:
-    """Engine → what it has to be started with for this model; all that need flags where the engine is not known."""
+    """Engine → its flags for this model; all that need flags if the engine is unknown."""
     row = family_of(model)
     commands = {"vllm": "vllm serve …", "sglang": "sglang …", "llamacpp": "llama-server …"}
     found = {}
@@ -251,4 +249,4 @@ UNKNOWN = {
     "sglang": ["--tool-call-parser", "NAME"],
     "llamacpp": ["--jinja"],
 }
-"""What to start an engine with for a model that the table does not have, or that has no parser there."""
+"""The engine's flags for a model outside the table, or without a parser there."""

@@ -30,7 +30,7 @@ _REQUIRED = ("pytest", "pytest-xdist", "aiohttp", "pydantic", "tree-sitter")
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One line of the report; ``advice`` says what to do about it."""
+    """One line of the report; ``advice`` is the remedy."""
 
     status: Status
     what: str
@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def findings(model: str | None = None, base_url: str | None = None, timeout_s: float = 30.0) -> Iterator[Finding]:
-    """Everything that is checked, in reading order."""
+    """All checks, in reading order."""
     yield from _installation()
     yield from _data()
     yield from _keys()
@@ -98,7 +98,7 @@ def _installation() -> Iterator[Finding]:
 
 
 def _embeddings() -> Finding:
-    """Whether the vector memory can be run, with verified weights."""
+    """Whether the vector memory works, with verified weights."""
     from pytest_bfcl.conversation.services import memory_problem
     from pytest_bfcl.extensions.vector_memory.embedding import INSTALL, check, weights_folder
 
@@ -163,7 +163,7 @@ def _endpoint(text: str, base_url: str | None, timeout_s: float) -> Iterator[Fin
 
 
 def _judged(answers: list[Answered], told: SelfDescription) -> Iterator[Finding]:
-    """What the answers to a question that needs a tool say about model and server, alike ones in one line."""
+    """The result of a request that needs a tool, about model and server; equal ones in one line."""
     kinds: dict[tuple[Status, str], list[Answered]] = {}
     for answer in answers:
         kinds.setdefault(_kind(answer), []).append(answer)
@@ -175,7 +175,7 @@ def _judged(answers: list[Answered], told: SelfDescription) -> Iterator[Finding]
 
 
 def _kind(answer: Answered) -> tuple[Status, str]:
-    """Whether it is as it should be, and what it is."""
+    """Whether it is right, and the finding."""
     from pytest_bfcl.extensions.serving.checkup import ALONE
     from pytest_bfcl.models import ToolsRefused
 
@@ -206,7 +206,7 @@ def _ways(alike: list[Answered]) -> str:
 
 
 def _advice(status: Status, answer: Answered, told: SelfDescription) -> str:
-    """What to do about it: the flag that makes a server give calls and part thoughts."""
+    """The remedy: the flag for a server that parses calls and thoughts."""
     from pytest_bfcl.models.spec import parse_spec
 
     if answer.error is not None:
@@ -231,13 +231,13 @@ def _advice(status: Status, answer: Answered, told: SelfDescription) -> str:
 
 
 def _flags(spec: str, told: SelfDescription) -> Iterator[Finding]:
-    """What the server of a known family is best started with, when nothing is wrong."""
+    """The best flags for a server of a known family, if nothing is wrong."""
     for flags in _start_flags(spec, told, known=True).values():
         yield Finding("ok", f"the table's flags for this model: {flags}")
 
 
 def _start_flags(spec: str, told: SelfDescription, *, known: bool = False) -> dict[str, str]:
-    """Engine → flags that the server was not started with, as far as it says."""
+    """Engine → flags that the server does not have, by its description."""
     from pytest_bfcl.extensions.serving.checkup import start_flags
     from pytest_bfcl.models.spec import parse_spec
 

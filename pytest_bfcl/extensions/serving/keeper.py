@@ -1,7 +1,7 @@
-"""The process between us and an engine: it ends the engine when we end, however we end. Standard library only.
+"""A process between us and an engine that ends the engine when we end, in every way.
 
 Run as a script with a command. Its standard input is a pipe that the starting process holds open and never writes to.
-When that process dies, by a signal too, the pipe closes and the engine's whole process group is ended. Ends with the
+When that process dies, also by a signal, the pipe closes and the engine's whole process group is ended. Exits with the
 engine's exit code.
 """
 
@@ -36,7 +36,7 @@ def main(command: list[str]) -> int:
 
 
 def end_group(child: subprocess.Popen[bytes]) -> None:
-    """Ask the engine's process group to end, then end it."""
+    """Send the engine's process group a request to end, then end it."""
     _signal_group(child, signal.SIGTERM)
     waited = 0.0
     while child.poll() is None and waited < GRACE_S:

@@ -1,8 +1,7 @@
-"""The engines started for a run, one for each model that names one: log, health, end.
+"""The engines of a run, one for each model that names one: log, health, end.
 
-The engine is started below a keeper process (`engines.keeper`), so that it ends with us in every ending.
-Waiting for health counts progress: an engine that still writes its log or uses the processor is loading, one that does
-neither for `STALL_S` is stuck.
+The engine is started below a keeper process (`engines.keeper`), so that it always ends with us. While it starts, an
+engine that writes its log or uses the processor is loading; one that does neither for `STALL_S` is stuck.
 """
 
 from __future__ import annotations
@@ -27,17 +26,17 @@ from pytest_bfcl.redaction import environment_secrets, hide, process_secrets
 from pytest_bfcl.session.serving import get
 
 STALL_S = 180.0
-"""Seconds without a sign of life before the start is given up."""
+"""Seconds without a sign of progress after which the start fails."""
 START_LIMIT_S = 3600.0
-"""Seconds a start may take in all."""
+"""Longest time of a start in seconds."""
 PROBE_EVERY_S = 0.25
 TAIL_LINES = 12
 LONGEST_LINE = 64 * 1024
-"""Bytes of a log that are looked at together; a credential on the edge of two pieces is not found."""
+"""Size of the log pieces that are searched for credentials, in bytes."""
 
 
 class RunningEngine:
-    """A started engine. ``base_url`` is its OpenAI-compatible address, ``log`` where it writes."""
+    """A started engine. ``base_url`` is its OpenAI-compatible address, ``log`` its log file."""
 
     def __init__(
         self,
@@ -59,11 +58,12 @@ class RunningEngine:
 
     @property
     def ended(self) -> int | None:
-        """The exit code of an engine that has ended, ``None`` while it runs."""
+        """The exit code of an ended engine, ``None`` while it runs."""
         return self._process.poll()
 
     def wait_until_ready(self, *, stall_s: float = STALL_S, limit_s: float = START_LIMIT_S) -> float:
-        """Wait until requests are taken; seconds waited.
+        """Wait until it accepts requests; returns the seconds. Raises `UsageError` with the end of the log if it ends,
+        hangs or takes too long.
 
         Raises `UsageError` with the tail of the log when the engine ends, gets stuck or takes too long.
         """
@@ -85,14 +85,14 @@ class RunningEngine:
             time.sleep(PROBE_EVERY_S)
 
     def trouble(self, what: str) -> str:
-        """What happened to the engine in a few lines: the sentence, the end of its log, where the rest is."""
+        """Why the engine ended, in a few lines: a sentence, the end of its log, the log's place."""
         if self.ended is not None:
             self._writer.join(keeper.GRACE_S)
         tail = "\n".join(f"  {line}" for line in log_tail(self.log))
         return f"{self.engine.title} {what}; its log ends with\n{tail or '  (nothing)'}\nwhole log: {self.log}"
 
     def stop(self) -> None:
-        """End the engine and everything it started; does nothing when it has ended."""
+        """End the engine and all its child processes; does nothing if it has ended."""
         if self._process.stdin is not None:
             with contextlib.suppress(OSError):
                 self._process.stdin.close()  # the keeper sees it and ends the group
@@ -104,7 +104,7 @@ class RunningEngine:
         self._writer.join(keeper.GRACE_S)
 
     def _write_log(self, secrets: Sequence[str]) -> None:
-        """Write what the engine prints, without the credentials it was started with."""
+        """Write the engine's output, without the credentials of its start."""
         assert self._process.stdout is not None
         with self.log.open("ab", buffering=0) as sink, contextlib.suppress(OSError, ValueError):
             for line in iter(lambda: self._process.stdout.readline(LONGEST_LINE), b""):  # type: ignore[union-attr]
@@ -126,8 +126,8 @@ def start_engine(
 ) -> RunningEngine:
     """Start an engine on a free port of this machine; `RunningEngine.wait_until_ready` waits for it.
 
-    ``folder`` takes the log (``<engine>.log``), ``extra`` goes to the engine as it is, ``said`` receives the command.
-    A port given in ``extra`` (``--port N``) is used, when it is free. Raises `UsageError`.
+    ``folder`` gets the log (``<engine>.log``), ``extra`` goes to the engine unchanged, ``said`` receives the command. A
+    port in ``extra`` (``--port N``) is used if it is free. Raises `UsageError`.
     """
     if os.name != "posix":
         raise UsageError("--bfcl-serve needs Linux or macOS; start the engine yourself and give --bfcl-base-url")
@@ -153,14 +153,14 @@ def start_engine(
 
 
 def free_port() -> int:
-    """A port of the loopback interface that is free now."""
+    """A free port of the loopback interface."""
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         return int(found.getsockname()[1])
 
 
 def log_tail(log: Path, lines: int = TAIL_LINES) -> list[str]:
-    """The last lines of a log, shortened to 200 characters each."""
+    """The last lines of a log, each shortened to 200 characters."""
     try:
         with log.open("rb") as source:
             source.seek(max(0, log.stat().st_size - 16_384))
@@ -192,7 +192,7 @@ def _is_free(port: int) -> bool:
 
 
 def _free_name(folder: Path, name: str) -> Path:
-    """``<name>.log``, or ``<name>-2.log`` where a second engine of the kind or an earlier part of the run has one."""
+    """``<name>.log``, or ``<name>-2.log`` if that exists."""
     number = 1
     while (path := folder / (f"{name}.log" if number == 1 else f"{name}-{number}.log")).exists():
         number += 1
@@ -207,7 +207,7 @@ def _size(path: Path) -> int:
 
 
 def _cpu_ticks(root: int) -> int:
-    """Processor time of a process and its descendants in clock ticks; 0 where ``/proc`` does not tell."""
+    """Processor time of a process and its descendants in clock ticks; 0 without ``/proc``."""
     ticks, parents = {}, {}
     for folder in Path("/proc").glob("[0-9]*"):
         try:
@@ -225,11 +225,12 @@ def _cpu_ticks(root: int) -> int:
 
 Said = Callable[[str], None]
 FOLDER = "engines"
-"""Where a run directory keeps the logs of the engines that were started for it."""
+"""Folder of a run directory with the logs of its engines."""
 
 
 class Fleet:
-    """The started engines of a run by spec (without mode).
+    """The started engines of a run by spec (without mode). Raises `UsageError` if no spec names an engine, or if an
+    address is given as well.
 
     Raises `UsageError` when none of the specs names an engine, or when an address is given as well.
     """
@@ -250,7 +251,7 @@ class Fleet:
         return {base: engine.base_url for base, engine in self._engines.items()}
 
     def start(self, folder: Path, *, arguments: str = "", said: Said = print) -> None:
-        """Start an engine for every spec and wait until all take requests; what was started is stopped on trouble.
+        """Start an engine for every spec and wait until all accept requests; after an error all are stopped.
 
         Logs go into `FOLDER` of the run's ``folder``. ``arguments`` go to every engine as they are (shell quoting);
         ``said`` receives each command and waiting time. Raises `UsageError`: an engine that is not installed, does not
@@ -276,7 +277,7 @@ class Fleet:
             raise
 
     async def launch(self, folder: Path, *, arguments: str = "", said: Said = print) -> None:
-        """`start` for callers inside an event loop; a cancelled caller stops what was started."""
+        """`start` for callers inside an event loop; if cancelled, it stops started engines."""
         try:
             await asyncio.to_thread(self.start, folder, arguments=arguments, said=said)
         except BaseException:
@@ -284,7 +285,7 @@ class Fleet:
             raise
 
     def trouble(self) -> str | None:
-        """What happened to an engine that has ended by itself, ``None`` while all run."""
+        """Why an engine ended by itself, ``None`` while all run."""
         if self._stopping or not self._engines:
             return None
         ended = [engine for engine in self._engines.values() if engine.ended is not None]
@@ -298,7 +299,7 @@ class Fleet:
 
 
 def split_arguments(text: str) -> list[str]:
-    """The arguments of an engine, split as a shell does; nothing is expanded and no shell is run."""
+    """The arguments of an engine, split like by a shell; nothing is expanded and no shell runs."""
     try:
         return shlex.split(text)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""The engines that can be started for a run: how each is called and when it is ready. One row an engine."""
+"""The engines that a run can start: command and health check. One row an engine."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Engine:
     """One engine.
 
     ``program`` finds the program, ``command`` makes the arguments after it from (program, model, port, whether calls
-    are native). ``health`` is the path that answers 200 when requests are taken, ``port`` its usual one.
+    are native). ``health`` is the path that answers 200 when requests are accepted, ``port`` its usual one.
     """
 
     name: str
@@ -34,7 +34,8 @@ class Engine:
     environment: Callable[[int], Mapping[str, str]] = field(default=lambda port: {})
 
     def command_line(self, model: str, port: int, *, native: bool, extra: Sequence[str] = ()) -> list[str]:
-        """The whole command. Options of ``extra`` that name what we would set go before ours: ours are left out.
+        """The whole command. Options in ``extra`` replace ours of the same name. Raises `UsageError` if the engine is
+        not installed.
 
         Raises `UsageError` when the engine is not installed.
         """
@@ -48,7 +49,7 @@ class Engine:
 
 
 def _without(arguments: list[str], extra: Sequence[str]) -> list[str]:
-    """Our arguments without the options that the user gives."""
+    """Our arguments without the options that the user sets."""
     given = {argument.partition("=")[0] for argument in extra if argument.startswith("-")}
     kept: list[str] = []
     dropping = False
@@ -134,7 +135,7 @@ ENGINES: Mapping[str, Engine] = {
 
 
 def engine_of(provider: str) -> Engine:
-    """The engine a spec's provider names; raises `UsageError` for one that cannot be started."""
+    """The engine of a spec's provider. Raises `UsageError` for one that cannot be started."""
     engine = ENGINES.get(provider)
     if engine is None:
         raise UsageError(

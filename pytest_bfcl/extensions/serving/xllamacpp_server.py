@@ -1,4 +1,4 @@
-"""llama.cpp's server out of the package ``xllamacpp``, which has it as a library: options as ``llama-server`` has them.
+"""llama.cpp's server from the package ``xllamacpp``, with the options of ``llama-server``.
 
 Run as ``python -m pytest_bfcl.extensions.serving.xllamacpp_server --model FILE.gguf --port N``; ends with a signal.
 """
@@ -12,11 +12,11 @@ import sys
 import threading
 
 CONTEXT = 8192
-"""Tokens that the slots share; the bundled prompts have at most some 2,000."""
+"""Tokens that the slots share; the bundled prompts have at most about 2,000."""
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Serve until a signal comes."""
+    """Serve until a signal arrives."""
     from xllamacpp import CommonParams, Server
 
     asked = _parser().parse_args(arguments)

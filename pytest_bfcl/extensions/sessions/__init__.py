@@ -1,1 +1,1 @@
-"""What a session of pytest may have besides: columns of pytest-html, a word on own tests, workers on other hosts."""
+"""Further parts of a pytest session: columns of pytest-html, a note on own tests, workers on other hosts."""

@@ -1,8 +1,8 @@
-"""Workers on other hosts: what they write comes back, what they need to know goes there.
+"""Workers on other hosts: their files come back, and earlier facts are sent to them.
 
-Such a worker keeps its journal, snapshots and recorded pages in its own folder and sends every
-change over a channel next to xdist's; the controller repeats it in the run directory. So a run on many hosts leaves one
-complete run directory, and when the controller is killed at most the last fraction of a second is missing from it.
+Such a worker writes its journal, snapshots and recorded pages to its own folder and sends every change over a channel
+besides xdist's. The controller repeats the change in the run directory. So a run on many hosts has one complete run
+directory; if the controller is killed, at most the last fraction of a second is missing.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.session.run import Run
 
 GROWING = ("journal", "web")
-"""Folders whose files are only appended to; third-party files are replaced as a whole."""
+"""Folders with append-only files; other files are replaced completely."""
 FOLDERS = (*GROWING, "snapshots")
 EVERY_S = 0.2
 CHUNK = 4 * 1024 * 1024
@@ -49,7 +49,8 @@ class FileSender:
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self) -> None:
-        """Send what is left, after the fixtures have been closed; the folder is removed.
+        """Send the rest after the fixtures are closed, and remove the folder. Then xdist reports that the worker has
+        finished.
 
         Then xdist says that the worker has finished.
         """
@@ -89,7 +90,7 @@ class FileSender:
 
 
 class FileReceiver:
-    """The controller's side: repeats changes in the run directory; shows ``trouble`` what it cannot write."""
+    """The controller's side: repeats changes in the run directory; ``trouble`` receives errors."""
 
     def __init__(self, path: Path, trouble: Callable[[str], None]) -> None:
         self.path = path
@@ -114,12 +115,12 @@ class FileReceiver:
 
 
 def sender(worker: Parsed) -> FileSender:
-    """On a worker of another host: the folder it writes to, and the plugin that empties it."""
+    """On a worker of another host: its folder, and the plugin that sends its files."""
     return FileSender(worker["channel"], worker["files"])
 
 
 def receive(gateway: Any, run: Run, trouble: Callable[[str], None]) -> Parsed:
-    """On the controller: the channel on which a worker's files come back, and what it needs of earlier parts."""
+    """On the controller: the channel for a worker's files, and the facts of earlier parts."""
     channel = gateway.newchannel()
     channel.setcallback(FileReceiver(run.folder, trouble))
     return {
@@ -130,7 +131,7 @@ def receive(gateway: Any, run: Run, trouble: Callable[[str], None]) -> Parsed:
 
 
 def known_files(path: Path, is_finished: Callable[[Parsed], bool]) -> dict[str, bytes]:
-    """What a worker elsewhere needs of a run that is continued: compressed contents by name.
+    """The parts of a resumed run that a remote worker needs: compressed contents by name.
 
     Replies of finished entries (``is_finished`` of a journal line) stay here: they are not needed.
     """
@@ -150,7 +151,7 @@ def known_files(path: Path, is_finished: Callable[[Parsed], bool]) -> dict[str, 
 
 
 def unused_name(path: Path, worker: str) -> str:
-    """A name for a worker's files that no earlier part of the run has used: its files here start empty there."""
+    """A name for a worker's files that no earlier part of the run has used, because its files start empty."""
     number, name = 1, worker
     while any((path / folder / f"{name}.jsonl").exists() for folder in GROWING):
         number += 1
@@ -159,7 +160,7 @@ def unused_name(path: Path, worker: str) -> str:
 
 
 def _files(path: Path) -> Iterator[Path]:
-    """Files of the folders that travel; names with a leading dot are half-written ones."""
+    """Files of the folders that travel; names with a leading dot are unfinished."""
     for folder in FOLDERS:
         for file in sorted((path / folder).rglob("*")):
             if file.is_file() and not file.name.startswith("."):

@@ -1,6 +1,6 @@
 """Extra columns for pytest-html: category, tag, reason, cost, latency, and a link to the entry's page.
 
-Transcripts stay in their own pages: thousands of them inside one file would make it slow to open.
+Transcripts stay in their own pages, because thousands of them in one file would be slow to open.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ COLUMNS = ("category", "tag", "reason", "cost", "latency", "entry")
 
 
 def columns(session: Session, run: Run) -> Columns | None:
-    """The columns, where pytest-html is there."""
+    """The columns, if pytest-html is installed."""
     there = any(map(session.config.pluginmanager.hasplugin, ("html", "pytest_html.plugin")))
     return Columns(session, run) if there else None
 

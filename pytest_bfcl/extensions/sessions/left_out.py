@@ -1,4 +1,4 @@
-"""Own tests next to the benchmark: counted by their names, without importing them, to say what is left out."""
+"""Own tests next to the benchmark: counted by name, without importing them, for a note about left-out tests."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 FILES = 5_000
 SECONDS = 1.0
 SIZE = 2_000_000
-"""What is looked at: a number of files, a time, and a largest size."""
+"""Limits: a number of files, a time, and a largest size."""
 _NAMES = re.compile(rb"^([ \t]*)(?:async[ \t]+)?(def|class)[ \t]+(\w+)([^\n]*)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
 class Naming:
-    """How the project names its tests: patterns of files, functions, classes, and of folders that are not entered."""
+    """The project's names of tests: patterns of files, functions, classes, and of skipped folders."""
 
     files: Sequence[str] = ("test_*.py", "*_test.py")
     functions: Sequence[str] = ("test",)
@@ -39,14 +39,14 @@ class Naming:
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """Test functions of a project, and the files they are in; ``all`` is false where there was too much to look at."""
+    """Test functions of a project, and their files; ``all`` is false if a limit was reached."""
 
     tests: int
     files: int
     all: bool = True
 
     def hint_line(self, path: str, model: str) -> str:
-        """The line, with how to run them: ``path`` is where they are."""
+        """The line, with the command to run them; ``path`` is their place."""
         least = "" if self.all else "at least "
         tests = "test function" if self.tests == 1 else "test functions"
         files = "file" if self.files == 1 else "files"
@@ -57,7 +57,7 @@ class LeftOut:
 
 
 def left_out_tests(session: Session, run: Run) -> LeftOutTests | None:
-    """Says what is left out, where the benchmark is run in the place of own tests."""
+    """Reports left-out tests if the benchmark runs instead of own tests."""
     config, here = session.config, session.config.invocation_params.dir
     if not session.data.left_out:
         return None
@@ -76,11 +76,11 @@ class LeftOutTests:
         self._has_header = config.get_verbosity() >= 0 and not config.option.no_header
 
     def pytest_report_header(self) -> list[str]:
-        """Where there is a header."""
+        """With a header: print there."""
         return [self._line]
 
     def pytest_terminal_summary(self, terminalreporter: Any, exitstatus: int) -> None:
-        """Where there was none, and the session was not refused."""
+        """Without a header, and if the session was not refused."""
         if not self._has_header and exitstatus != pytest.ExitCode.USAGE_ERROR:
             Sink(terminalreporter).write_line(self._line, yellow=True)
 
@@ -135,7 +135,7 @@ def _tests_in(path: Path, naming: Naming) -> int:
 
 
 def _begins(name: str, patterns: Sequence[str]) -> bool:
-    """Whether pytest takes the name: it begins so, or matches a pattern with wildcards."""
+    """Whether pytest accepts the name: it has this beginning, or matches a pattern with wildcards."""
     return any(name.startswith(each) or ("*" in each and fnmatch(name, each)) for each in patterns)
 
 

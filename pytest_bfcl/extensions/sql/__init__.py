@@ -1,1 +1,1 @@
-"""SQL that only reads: on tables an entry brings, on database files of a trial; what became of it."""
+"""Read-only SQL: on tables of an entry, on database files of a trial; its outcome."""

@@ -1,4 +1,4 @@
-"""What became of one call: a value, or an error with its kind; kept in transcripts as one JSON text."""
+"""The outcome of one call: a value, or an error with its kind; stored in transcripts as one JSON text."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 KINDS = ("unknown_function", "arguments", "raised", "limit", "refused", "not_recorded")
-"""Kinds of errors: not in the table; arguments that cannot be passed on; the function itself refused; time, memory or
-size exceeded; a statement or address that is not allowed; no recording of a network-backed call."""
+"""Kinds of errors: unknown function; unusable arguments; refused by the function; time, memory or size exceeded; a
+forbidden statement or address; no recording of a network call."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A JSON-able ``value``, or ``error`` (a text for people) of one of `KINDS`."""
+    """A JSON-able ``value``, or ``error`` (a text for users) of one of `KINDS`."""
 
     value: Any = None
     error: str | None = None
@@ -25,13 +25,13 @@ class Outcome:
         return self.error is None
 
     def text(self) -> str:
-        """As kept in a transcript: ``{"result": …}`` or ``{"error": …, "kind": …}``."""
+        """Its form in a transcript: ``{"result": …}`` or ``{"error": …, "kind": …}``."""
         fields = {"result": self.value} if self.error is None else {"error": self.error, "kind": self.kind}
         return json.dumps(fields)
 
     @classmethod
     def from_text(cls, text: str) -> Outcome:
-        """The inverse of `text`; raises `ValueError` for anything else."""
+        """The inverse of `text`. Raises `ValueError` for anything else."""
         try:
             fields = json.loads(text)
         except RecursionError as error:

@@ -1,7 +1,7 @@
 """One statement on a fresh in-memory SQLite database with the entry's tables: read-only, bounded, gone afterwards.
 
-Tables: ``{name: {"columns": ["id INTEGER", …], "rows": [[…], …]}}``. The authoriser lets a statement read these tables
-and call the listed functions; everything else (writing, ATTACH, PRAGMA, recursion, extensions) is refused.
+Tables: ``{name: {"columns": ["id INTEGER", …], "rows": [[…], …]}}``. A statement may only read these tables and call
+the listed functions; the authoriser refuses everything else (writing, ATTACH, PRAGMA, recursion, extensions).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ MOST_ROWS = 5_000
 MOST_TABLES = 200
 MOST_STEPS = 50
 STEP = 100_000
-"""Instructions of SQLite's machine between two looks at the clock, and how many such looks a statement gets."""
+"""Instructions of SQLite's machine between two checks of the clock, and the number of checks for a statement."""
 MOST_CELL = 100_000
 """Bytes of one value or statement."""
 
@@ -29,11 +29,11 @@ FUNCTIONS = frozenset(
         "upper", "glob",
     }
 )  # fmt: skip
-"""What a statement may call: nothing random, nothing that knows the time."""
+"""Functions that a statement may call: nothing random, nothing that depends on the time."""
 
 
 def query(tables: Fields, statement: str) -> Outcome:
-    """The result of one statement as ``{"columns": [name, …], "rows": [[…], …]}``, or why there is none."""
+    """The result of one statement as ``{"columns": [name, …], "rows": [[…], …]}``, or its error."""
     if not isinstance(statement, str) or len(statement) > MOST_CELL:
         return Outcome(error="the statement is no text, or too long", kind="refused")
     database = sqlite3.connect(":memory:", isolation_level=None)
@@ -45,7 +45,7 @@ def query(tables: Fields, statement: str) -> Outcome:
 
 
 def query_file(path: Path, statement: str) -> Outcome:
-    """The same on a database file of somebody else's, which is only read."""
+    """The same on an untrusted database file, which is only read."""
     try:
         database = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, isolation_level=None)
     except sqlite3.Error as error:
@@ -57,7 +57,7 @@ def query_file(path: Path, statement: str) -> Outcome:
 
 
 def all_tables(path: Path) -> dict[str, list[tuple[Any, ...]]]:
-    """The rows of every table of a database file, up to `MOST_ROWS` each; none of a file that is no database."""
+    """The rows of every table of a database file, up to `MOST_ROWS` each; none for other files."""
     found: dict[str, list[tuple[Any, ...]]] = {}
     with contextlib.suppress(sqlite3.Error):
         database = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, isolation_level=None)

@@ -1,1 +1,1 @@
-"""Rephrased entries: other names, other orders, other letters, tools that distract (docs/robustness.md)."""
+"""Rephrased entries: other names, orders and letters, tools that distract (docs/robustness.md)."""

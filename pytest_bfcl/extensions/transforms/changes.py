@@ -1,6 +1,6 @@
-"""What the transforms change: each the fields that are another, by chance that an entry's id decides.
+"""The transforms: each returns the changed fields, by chance that the entry's id seeds.
 
-What is right stays right: where a tool or a parameter gets another name, it gets it in the answer too.
+Right answers stay right: a renamed tool or parameter also gets its new name in the answer.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def rename_parameters(entry: Entry, chance: random.Random) -> dict[str, Any]:
 
 
 def distractors(entry: Entry, chance: random.Random) -> dict[str, Any]:
-    """Next to each tool one that talks about it and does something else; the right ones come first."""
+    """After each tool one that describes it but does something else; the right ones come first."""
     taken = {str(doc["name"]) for doc in entry.all_functions}
     made = [_distractor(doc, taken) for doc in entry.function]
     changes: dict[str, Any] = {"function": [*entry.function, *made]}
@@ -55,12 +55,12 @@ def enum_order(entry: Entry, chance: random.Random) -> dict[str, Any]:
 
 
 def short_descriptions(entry: Entry, chance: random.Random) -> dict[str, Any]:
-    """Of every description the first sentence."""
+    """Only the first sentence of every description."""
     return {"function": [_mapped(doc, "description", _first_sentence) for doc in entry.function]}
 
 
 def whitespace(entry: Entry, chance: random.Random) -> dict[str, Any]:
-    """The user's words with blanks and line breaks in unusual places."""
+    """The user's words with unusual blanks and line breaks."""
     return {"question": _reworded_question(entry, lambda text: _loose(text, chance))}
 
 
@@ -75,7 +75,7 @@ def upper_case(entry: Entry, chance: random.Random) -> dict[str, Any]:
 
 
 def _moved(values: Sequence[Any], chance: random.Random) -> list[Any]:
-    """In another order, where there is another."""
+    """Another order, if there is one."""
     moved = list(values)
     if len(moved) > 1:
         for _ in range(8):
@@ -88,7 +88,7 @@ def _moved(values: Sequence[Any], chance: random.Random) -> list[Any]:
 
 
 def _other_spelling(name: str, noun: str) -> str:
-    """``get_weather`` → ``getWeather``, ``getWeather`` → ``get_weather``; one word gets the noun at its end."""
+    """``get_weather`` → ``getWeather``, ``getWeather`` → ``get_weather``; a single word gets a noun at its end."""
     if "_" in name.strip("_"):
         first, *others = name.split("_")
         return first + "".join(part[:1].upper() + part[1:] for part in others)
@@ -117,7 +117,7 @@ def _distractor(doc: FunctionDoc, taken: set[str]) -> FunctionDoc:
 
 
 def _mapped(value: Any, key: str, change: Callable[[Any], Any]) -> Any:
-    """A document with every value under ``key`` changed, except where ``key`` is a parameter's name."""
+    """A document with every value under ``key`` changed, except parameters with this name."""
     if isinstance(value, list):
         return [_mapped(each, key, change) for each in value]
     if not isinstance(value, dict):

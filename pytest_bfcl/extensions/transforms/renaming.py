@@ -1,7 +1,7 @@
-"""An entry whose tools or parameters go by other names: documents, held-out documents and answers follow.
+"""An entry whose tools or parameters have other names, also in held-out documents and answers.
 
-Simulators keep their own names. What a conversation says is translated where calls are carried out
-(`pytest_bfcl.simulators.CallExecutor`), and the old names are unknown there, as they are to the model.
+Simulators keep their own names. Calls are translated where they are executed (`pytest_bfcl.simulators.CallExecutor`),
+and the old names are unknown there.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def _document(doc: FunctionDoc, renames: Renames) -> FunctionDoc:
 
 
 def _answers(entry: Entry, renames: Renames) -> list[Any] | None:
-    """The answer under the other names: expected calls, or call texts."""
+    """The answer with the other names: expected calls, or call texts."""
     answers = entry.possible_answer
     if answers is None or entry.row.checker not in ("ast", "state"):
         return answers
@@ -60,7 +60,7 @@ def _answers(entry: Entry, renames: Renames) -> list[Any] | None:
 
 
 def _call_text(text: object, renames: Renames) -> object:
-    """A call text with its names replaced, in calls inside its arguments too; any other text as it is."""
+    """A call text with its names replaced, also in nested calls; any other text unchanged."""
     try:
         tree = parse_expression(text.strip()) if isinstance(text, str) else None
     except (SyntaxError, ValueError, RecursionError, MemoryError):

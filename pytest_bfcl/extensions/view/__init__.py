@@ -1,1 +1,1 @@
-"""Looking at many runs: pages over an index of their lines, served or written as a site."""
+"""Pages over many runs, from an index of their lines, served or written as a site."""

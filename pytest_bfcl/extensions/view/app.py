@@ -1,6 +1,5 @@
-"""The local server's application: which address gives which page. Nothing is written, nothing else is read.
-
-Pages are made in threads; a page that cannot be made says why and is not the end of the others.
+"""The local server's application: addresses and their pages. It writes nothing and reads nothing else. Pages are made
+in threads; a page that fails shows the error.
 """
 
 from __future__ import annotations
@@ -36,11 +35,11 @@ if TYPE_CHECKING:
 
 MEDIA = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 MOST_WATCHERS = 20
-"""Live pages open at a time; more are refused, so that looking cannot starve a run."""
+"""Live pages open at a time; more are refused, so that they cannot slow a run down."""
 
 
 class Site:
-    """The handlers. ``ending`` is set when the server stops: open event streams end then."""
+    """The handlers. ``ending`` is set when the server stops, which ends open event streams."""
 
     def __init__(self, store: Store, links: Links) -> None:
         self.store = store

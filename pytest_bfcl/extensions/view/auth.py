@@ -1,8 +1,8 @@
-"""Who may ask, and what: the token in the address, Host and Origin, read-only, and headers that let nothing run.
+"""Access control: the token in the address, Host and Origin, read-only methods, and headers that allow no scripts.
 
 The token is the first part of every path, so that links stay relative and another page that guesses the port gets
-nothing. Host is checked against the names of this machine's loopback (a page on the internet cannot make its own name
-resolve here). Origin and the browser's own account of a request's source are checked against this very place.
+nothing. Host must be a loopback name of this machine, so a page on the internet cannot use a name that resolves here.
+Origin and the browser's own headers about a request's source must name this server.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def new_token() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Auth:
-    """What a request must bring. ``hosts`` are the names, with the port, under which this server answers."""
+    """The requirements for a request. ``hosts`` are the names, with the port, of this server."""
 
     token: str
     hosts: frozenset[str] = field(default_factory=frozenset)
@@ -49,7 +49,8 @@ class Auth:
 
     @classmethod
     def at(cls, host: str, port: int, token: str) -> Auth:
-        """What a server asks for that listens there; one that listens everywhere answers at any address, not name."""
+        """The requirements of a server that listens there; one that listens everywhere answers at any address, not
+        name."""
         plain = host.strip("[]")
         everywhere = plain in ("0.0.0.0", "::")
         own = (socket.gethostname().lower(),) if everywhere else (plain.lower(), f"[{plain.lower()}]")
@@ -71,7 +72,7 @@ class Auth:
         return True
 
     def refusal(self, method: str, path: str, headers: dict[str, str]) -> tuple[int, str] | None:
-        """Why a request is refused, with the status; ``None`` for one that may be answered."""
+        """Why a request is refused, with the status; else ``None``."""
         if not self.knows(headers.get("host", "")):
             return 421, "asked under a name that is not this server's"
         origin = headers.get("origin")
@@ -88,7 +89,8 @@ class Auth:
 
 
 class Guard:
-    """ASGI middleware: refuses, or hands on with the token taken off the path; adds the headers to every answer."""
+    """ASGI middleware: refuses a request, or passes it on without the token in the path; adds the headers to every
+    answer."""
 
     def __init__(self, app: ASGIApp, auth: Auth) -> None:
         self.app = app

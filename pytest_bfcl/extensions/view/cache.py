@@ -1,8 +1,8 @@
-"""Indexes on disk, in the user's cache folder, never in a run: opening 200 runs again reads no results.
+"""Cached indexes in the user's cache folder, never in a run: opening 200 runs again reads no results.
 
-A file is named by the digest of the results file's path and holds a digest of itself. What is damaged, of another
-version or of a file that is not the same any more is made again silently. It holds ids, reasons and
-headlines of the user's runs, so only the user may read it.
+A file's name is the digest of the results file's path, and it contains a digest of itself. Damaged files, other
+versions and indexes of changed files are replaced silently. Indexes contain ids, reasons and headlines of the user's
+runs, so only the user may read them.
 """
 
 from __future__ import annotations
@@ -25,15 +25,14 @@ from pytest_bfcl.runs.lines import DamagedLine
 
 VERSION = "pytest-bfcl view 1"
 LARGEST = 1 << 30
-"""No cached index is larger (bytes)."""
+"""Largest cached index in bytes."""
 KEPT_S = 60 * 86_400
-"""An index that was not used for so long is removed."""
+"""An index unused for this time is removed."""
 
 
 def open_index(results: Path, shared: dict[str, str] | None = None, folder: Path | None = None) -> RunIndex:
-    """The index of a results file as it is now, from the cache as far as that is right. Raises `OSError`.
-
-    ``folder``: where the cache lies, by default the user's.
+    """The present index of a results file, from the cache as far as it is valid. Raises `OSError`. ``folder``: the
+    cache's folder, by default the user's.
     """
     store = IndexCache(folder)
     shared = {} if shared is None else shared
@@ -58,12 +57,12 @@ class IndexCache:
         self.folder = cache_root() / "view" if folder is None else folder
 
     def path_of(self, results: Path) -> Path:
-        """Where the index of a results file is kept."""
+        """The cache file for the index of a results file."""
         name = hashlib.blake2b(os.fsencode(os.path.realpath(results)), digest_size=16).hexdigest()
         return self.folder / f"{name}.index"
 
     def load(self, results: Path, shared: dict[str, str]) -> RunIndex | None:
-        """The cached index; ``None`` when there is none that can be read."""
+        """The cached index; ``None`` without a readable one."""
         path = self.path_of(results)
         try:
             if not path.is_file() or path.stat().st_size > LARGEST:
@@ -75,7 +74,7 @@ class IndexCache:
         return index
 
     def save(self, index: RunIndex) -> None:
-        """Keep an index; a cache that cannot be written is none."""
+        """Store an index; errors are ignored."""
         path = self.path_of(index.path)
         temporary = path.with_name(f"{path.name}.{os.getpid()}.{threading.get_ident()}")
         with contextlib.suppress(OSError):
@@ -88,7 +87,7 @@ class IndexCache:
                 temporary.unlink(missing_ok=True)
 
     def prune(self) -> None:
-        """Remove what was not used for a long time."""
+        """Remove indexes that were not used for a long time."""
         with contextlib.suppress(OSError):
             for path in self.folder.glob("*.index*"):
                 if time.time() - path.stat().st_mtime > KEPT_S:
@@ -115,7 +114,7 @@ def _written(index: RunIndex) -> bytes:
 
 
 def _read(results: Path, raw: bytes, shared: dict[str, str]) -> RunIndex:
-    """The index in a cache file. Raises `ValueError` when it is damaged."""
+    """The index in a cache file. Raises `ValueError` if it is damaged."""
     body = memoryview(raw)[32:]
     if hashlib.blake2b(body, digest_size=32).digest() != raw[:32]:
         raise ValueError("damaged")

@@ -1,7 +1,7 @@
-"""The lines of one results file as columns: a few figures of each, some 90 bytes a line, so that a million fit.
+"""The lines of one results file as columns: a few figures of each, about 90 bytes a line, so that a million fit.
 
-Words that repeat (ids, models, reasons) are numbers into one table; headlines are kept compressed and only unpacked for
-the page that lists them.
+Words that repeat (ids, models, reasons) are numbers into one table; headlines are compressed and only unpacked for the
+page that lists them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pytest_bfcl.runs.result_line import OUTCOMES, ResultLine
 
 TEXTS_TOGETHER = 1024
 NONE = 0
-"""Number of the word that is none."""
+"""Number of the missing word."""
 
 WORDS = ("id", "category", "model", "mode", "tag", "reason", "corrected_reason", "official_reason", "verified_outcome")
 STATES = ("outcome", "corrected_outcome", "official_outcome")
@@ -35,7 +35,7 @@ FIGURES = ("latency", "cost")
 
 
 class Row(NamedTuple):
-    """One line: its key, what was decided, where it lies (bytes); ``None`` where nothing was recorded."""
+    """One line: its key, its verdict, its position in bytes; ``None`` for missing values."""
 
     number: int
     id: str
@@ -57,7 +57,7 @@ class Row(NamedTuple):
     cost: float | None
 
     def as_line(self) -> ResultLine:
-        """The line as far as it is known here: enough for tallies and comparisons."""
+        """The line as far as it is indexed: enough for tallies and comparisons."""
         line: ResultLine = {
             "id": self.id,
             "category": self.category,
@@ -80,7 +80,7 @@ class Row(NamedTuple):
 
 
 class Columns:
-    """Lines in file order. ``shared`` is a table of texts that several files have in common (ids, above all)."""
+    """Lines in file order. ``shared`` is a table of texts that several files share (mostly ids)."""
 
     def __init__(self, shared: dict[str, str] | None = None) -> None:
         self._shared = {} if shared is None else shared
@@ -128,7 +128,7 @@ class Columns:
         )  # fmt: skip
 
     def key(self, number: int) -> tuple[int, int, int, int]:
-        """What a line is about, as numbers that are equal for equal keys."""
+        """The key of a line as numbers, equal for equal keys."""
         columns = self._columns
         model, mode, entry, repeat = (columns[name][number] for name in ("model", "mode", "id", "repeat"))
         return model, mode, entry, repeat
@@ -149,7 +149,7 @@ class Columns:
             start += 1
 
     def outcomes(self, numbers: Iterable[int]) -> Iterator[tuple[str, str]]:
-        """Entry and outcome of some lines, quickly."""
+        """Entry and outcome of some lines, fast."""
         words, ids, states = self.words, self._columns["id"], self._columns["outcome"]
         return ((words[ids[number]], OUTCOMES[states[number]]) for number in numbers)
 
@@ -166,7 +166,7 @@ class Columns:
         return found + self._texts
 
     def rest(self) -> None:
-        """Give back what only appending needs."""
+        """Release what only appending needs."""
         self._numbers = None
 
     def _numbers_now(self) -> dict[str, int]:
@@ -189,7 +189,7 @@ class Columns:
         return [*self._columns.values(), *self._figures.values()]
 
     def to_parts(self) -> tuple[Parsed, list[bytes]]:
-        """A description that JSON can say, and the bytes it describes."""
+        """A JSON description, and the bytes that it describes."""
         raw = [values.tobytes() for values in self._all()]
         about: Parsed = {
             "words": self.words,
@@ -202,7 +202,7 @@ class Columns:
 
     @classmethod
     def from_parts(cls, about: Parsed, take: Callable[[int], bytes], shared: dict[str, str]) -> Columns:
-        """The inverse; ``take`` gives the next bytes. Raises `ValueError` for what `to_parts` never made."""
+        """The inverse; ``take`` gives the next bytes. Raises `ValueError` for other values than those of `to_parts`."""
         made = cls(shared)
         kinds = [[values.typecode, values.itemsize] for values in made._all()]
         words, texts = about["words"], about["texts"]

@@ -1,7 +1,7 @@
-"""The request of an entry as it was sent and the reply as it came, and the words that ask it again.
+"""The sent request of an entry, the received reply, and the shell command that sends it again.
 
-The body is put together by the adapter that sent it, from the stored messages and the run's settings: ``curl`` asks the
-same. A key is never read; what stands for it is the name of the variable that holds it.
+The body is put together by the adapter that sent it, from the stored messages and the run's settings: ``curl`` sends
+the same. A key is never read; the command has the name of its variable.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from pytest_bfcl.runs.fingerprint import ModelFingerprint
 
 MAX_SHOWN = 60_000
-"""Characters of one request or reply on a page; the run's transcripts have all."""
+"""Characters of one request or reply on a page; the run's transcripts have everything."""
 MAX_QUERIES = 60
 
 
 class Exchange(NamedTuple):
-    """One query of a conversation: what was sent (as JSON, and as a shell command) and what came back."""
+    """One query of a conversation: the request (as JSON, and as a shell command) and the reply."""
 
     number: int
     sent: str
@@ -34,7 +34,7 @@ class Exchange(NamedTuple):
 
 
 class Exchanges(NamedTuple):
-    """The queries of a conversation; ``note`` says what is missing, ``left_out`` how many are not shown."""
+    """The queries of a conversation; ``note`` names missing parts, ``left_out`` counts queries that are not shown."""
 
     found: tuple[Exchange, ...]
     note: str = ""
@@ -67,7 +67,7 @@ def exchanges(line: Fields, stored: Fields | None, entry: Entry | None, asked: M
 
 
 class _Body:
-    """Bodies of requests: the adapter's own where it sent the request over HTTP, else messages and functions."""
+    """Bodies of requests: the adapter's own for HTTP requests, else messages and functions."""
 
     def __init__(
         self, line: Fields, functions: Sequence[Fields], entry: Entry | None, asked: ModelFingerprint | None
@@ -121,7 +121,7 @@ class _Body:
 
 
 def _curl(model: object, body: str, headers: Sequence[str]) -> str:
-    """The request for a shell; the body is read from the command itself, so nothing in it means anything to a shell."""
+    """The request for a shell; the command reads the body as data, so nothing in it is interpreted."""
     from pytest_bfcl.models.openai import OpenAIModel
 
     assert isinstance(model, OpenAIModel)

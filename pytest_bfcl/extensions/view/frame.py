@@ -1,8 +1,6 @@
-"""How pages are framed and where they lie: the report's own templates in a frame with navigation, style and script in
-files, with relative links for server and site alike.
-
-A template asks for its kind (``index``, ``entry``, ``comparison`` …) as in the report; the frame that it extends is
-this room's, so that nothing stands inline and the policy of the pages allows nothing inline.
+"""The frame and the addresses of pages: the report's own templates with navigation, style and script in files, and
+relative links for server and site. A template names its kind (``index``, ``entry``, ``comparison`` …) as in the report.
+The frame that it extends is this package's, so that nothing is inline and the pages' policy forbids inline code.
 """
 
 from __future__ import annotations
@@ -25,11 +23,11 @@ if TYPE_CHECKING:
 
 TEMPLATES = Path(__file__).with_name("templates")
 KINDS = ("index", "entry", "comparison", "leaderboard", "pages", "unpack")
-"""Page kinds; each has a style sheet and a script. ``pages`` and ``unpack`` are those only this room has."""
+"""Page kinds, each with a style sheet and a script. Only this package has ``pages`` and ``unpack``."""
 _PARTS: dict[str, tuple[tuple[str, ...], str, tuple[str, ...]]] = {
     "unpack": (("entry", "comparison"), "entry", ("unpack.js",))
 }
-"""Kinds made of others: whose styles, whose script, and scripts of this room."""
+"""Kinds made of others: their styles, script, and scripts of this package."""
 PACKED = "packed.js"
 """Unpacks the list of a run before the page's own script."""
 ICON = "icon.svg"
@@ -49,7 +47,7 @@ def _files(kind: str) -> _Files:
 
 @cache
 def asset(name: str) -> str | None:
-    """The text of a style sheet or script; ``None`` for a name that is none."""
+    """The text of a style sheet or script; ``None`` for an unknown name."""
     if name == ICON:
         return _read(ICON)
     if name == PACKED:
@@ -73,7 +71,7 @@ def assets() -> dict[str, str]:
 
 
 def _folder(kind: str) -> Path:
-    """Where a page kind has its style and script."""
+    """The folder of a page kind's style and script."""
     return boards.TEMPLATES if kind in ("comparison", "leaderboard") else rendering.TEMPLATES
 
 
@@ -89,14 +87,14 @@ def _environment() -> Environment:
 
 
 def page(template: str, place: str, here: str = "", **values: Any) -> bytes:
-    """A page. ``place`` is where it lies below the root (``run/a/index.html``), ``here`` its part of the navigation."""
+    """A page. ``place`` is its path below the root (``run/a/index.html``), ``here`` its part of the navigation."""
     values = {"static": False, "packed": ""} | values
     text = _environment().get_template(template).render(root="../" * place.count("/"), here=here, **values)
     return rendering.encoded(text)
 
 
 def part(template: str, name: str, /, **values: Any) -> Markup:
-    """What one macro of a template makes of the values."""
+    """The output of one macro of a template."""
     module = _module(template)
     made: Markup = getattr(module, name)(**values)
     return made
@@ -108,7 +106,7 @@ def _module(template: str) -> Any:
 
 
 class Links:
-    """Places of pages, escaped for addresses; names are those of `Runs`. This is how the server lays them out.
+    """Addresses of pages, escaped; names are those of `Runs`. The server uses this layout.
 
     ``up_from_entry`` and ``up_from_beside`` lead from an entry's page, and from one side by side, to the root.
     """
@@ -122,11 +120,11 @@ class Links:
         return f"run/{quote(name)}/index.html"
 
     def live(self, name: str) -> str:
-        """A run in progress; empty where nothing is live."""
+        """A run in progress; empty without live pages."""
         return f"run/{quote(name)}/live.html"
 
     def entry(self, name: str, page: str, against: str = "") -> str:
-        """An entry of a run; ``against`` is the run that "changed" means."""
+        """An entry of a run; ``against`` is the run for "changed"."""
         return f"run/{quote(name)}/entries/{quote(page)}" + (f"?against={quote(against)}" if against else "")
 
     def beside(self, entry_id: str, runs: Iterable[str] = ()) -> str:
@@ -139,15 +137,15 @@ class Links:
         return f"compare/{quote(before)}/{quote(after)}.html"
 
     def wire(self, name: str) -> str:
-        """What the checks of a run's server came to."""
+        """The results of the checks of a run's server."""
         return f"run/{quote(name)}/wire.html"
 
     def audit(self, name: str) -> str:
-        """What an audit of data found."""
+        """The findings of an audit."""
         return f"audit/{quote(name)}.html"
 
     def entries_from_run(self, name: str) -> str:
-        """What comes before the name of an entry's page in links of the run's page."""
+        """The prefix of entries' page names in links of the run's page."""
         return "entries/"
 
     def run_from_entry(self, name: str) -> str:
@@ -155,6 +153,6 @@ class Links:
         return "../index.html"
 
     def choice(self, page: str, number: int, **values: str) -> str:
-        """One of several pages of a kind; ``values`` say which."""
+        """One of several pages of a kind; ``values`` select it."""
         chosen = "&".join(f"{name}={quote(value)}" for name, value in values.items())
         return f"{page}.html?{chosen}"

@@ -1,7 +1,6 @@
-"""The index of one ``results.jsonl``: one pass over it, then any line is found and read alone; grows with the file.
-
-What counts is what `pytest_bfcl.runs.results.read_results` gives: the last readable line of each key, in
-the order in which the keys first appeared. A last line without its end is left until it is whole.
+"""The index of one ``results.jsonl``: one pass, then any line can be read alone; it grows with the file. The counted
+lines are those of `pytest_bfcl.runs.results.read_results`: the last readable line of each key, in the order of first
+appearance. An incomplete last line waits until it is complete.
 """
 
 from __future__ import annotations
@@ -21,19 +20,19 @@ from pytest_bfcl.runs.result_line import ResultLine
 from pytest_bfcl.runs.results import checked
 
 MAX_DAMAGED = 200
-"""Damaged lines kept with their reason; more are only counted."""
+"""Damaged lines stored with their reason; more are only counted."""
 CHUNK = 1 << 20
 TAIL = 400
-"""Bytes before the end of what was taken in that must still be there when the file has grown."""
+"""Bytes before the end of the indexed part that must be unchanged when the file has grown."""
 
 
 class StaleIndexError(Exception):
-    """A line is not what the index says: the file was changed."""
+    """A line differs from the index: the file was changed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """What shows cheaply that a file has not changed: bytes, time of the last change, the file's number."""
+    """A cheap sign of changes: size, time of the last change, the file's number."""
 
     size: int
     mtime_ns: int
@@ -41,7 +40,7 @@ class Stamp:
 
     @classmethod
     def of(cls, path: Path) -> Stamp | None:
-        """The present stamp; ``None`` when there is no file."""
+        """The present stamp; ``None`` without a file."""
         try:
             found = path.stat()
         except OSError:
@@ -50,7 +49,7 @@ class Stamp:
 
 
 class RunIndex:
-    """The lines of one results file. ``read`` are the bytes taken in so far, ``stamp`` the file at that moment."""
+    """The lines of one results file. ``read``: indexed bytes, ``stamp``: the file at that moment."""
 
     def __init__(self, path: Path, shared: dict[str, str] | None = None) -> None:
         self.path = path
@@ -72,16 +71,16 @@ class RunIndex:
 
     @property
     def torn(self) -> bool:
-        """Whether the file ended in a line that was not whole."""
+        """Whether the file ended in an incomplete line."""
         return self.stamp is not None and self.stamp.size > self.read
 
     @property
     def digest(self) -> str:
-        """Of the bytes taken in."""
+        """Digest of the indexed bytes."""
         return self._kept_digest or self._digest.hexdigest()
 
     def catch_up(self) -> bool:
-        """Take in what was added; whether anything was. Raises `StaleIndexError` when the file is another one."""
+        """Index added lines; returns whether there were any. Raises `StaleIndexError` for another file."""
         stamp = Stamp.of(self.path)
         if stamp == self.stamp:
             return False
@@ -140,32 +139,32 @@ class RunIndex:
         return self._places
 
     def rest(self) -> None:
-        """Give back what only growing needs."""
+        """Release what only growing needs."""
         self._places = None
         self.columns.rest()
 
     # Reading.
 
     def rows(self) -> Iterator[Row]:
-        """What counts, in order."""
+        """The counted lines, in order."""
         return map(self.columns.row, self._order)
 
     def added(self, numbers: Iterable[int]) -> Iterator[Row]:
-        """The rows of some lines by their numbers, as `order` gives them."""
+        """The rows of some lines by their numbers, in the form of `order`."""
         return map(self.columns.row, numbers)
 
     def listed(self) -> Iterator[tuple[Row, str]]:
-        """What counts, each with its headline."""
+        """The counted lines, each with its headline."""
         order = self._order[:]
         texts = self.columns.texts()  # after the order: it may only have become longer
         return ((self.columns.row(number), texts[number]) for number in order)
 
     def outcomes(self) -> Iterator[tuple[str, str]]:
-        """Entry and outcome of what counts, in order: without making rows of a million lines."""
+        """Entry and outcome of the counted lines, in order, without making rows of a million lines."""
         return self.columns.outcomes(self._order[:])
 
     def models(self) -> Counter[str]:
-        """Model → lines that count."""
+        """Model → its counted lines."""
         return self.columns.models(self._order[:])
 
     def newest(self) -> Iterator[Row]:
@@ -173,12 +172,12 @@ class RunIndex:
         return map(self.columns.row, range(len(self.columns) - 1, -1, -1))
 
     def of_entry(self, entry_id: str) -> list[Row]:
-        """What counts of one entry: a line for each model and repeat."""
+        """The counted lines of one entry: one for each model and repeat."""
         found = {self.columns.key(number): number for number in self.columns.numbers_of(entry_id)}
         return [self.columns.row(number) for number in found.values()]
 
     def line(self, row: Row) -> ResultLine:
-        """The whole line of a row. Raises `StaleIndexError` when another line lies there now."""
+        """The whole line of a row. Raises `StaleIndexError` if another line is there now."""
         try:
             line = checked(parse_object(read_line(self.path, row.offset, row.length)))
         except (OSError, ValueError) as error:
@@ -191,16 +190,16 @@ class RunIndex:
     # What a cache keeps.
 
     def order(self) -> array[int]:
-        """The number of the line that counts, of each key."""
+        """The number of the counted line of each key."""
         return self._order
 
     def restore(self, columns: Columns, order: array[int], stamp: Stamp, read: int, lines: int, digest: str) -> None:
-        """Take over what was indexed earlier; that the file still begins so is looked at before more is taken in."""
+        """Load an earlier index; the beginning of the file is compared before more is indexed."""
         self.columns, self._order, self._places = columns, order, None
         self.stamp, self.read, self.lines, self._kept_digest = stamp, read, lines, digest
 
     def _verify(self) -> bool:
-        """Read the bytes taken in again and compare."""
+        """Read the indexed bytes again and compare."""
         kept, self._kept_digest = self._kept_digest, ""
         self._digest = hashlib.blake2b(digest_size=16)
         left = self.read
@@ -215,7 +214,7 @@ class RunIndex:
 
 
 def _is_whole(raw: bytes) -> bool:
-    """Whether a last line without its end is a whole object all the same: nothing can follow one but the end."""
+    """Whether a last line without its end is a complete object."""
     try:
         parse_object(raw)
     except ValueError:

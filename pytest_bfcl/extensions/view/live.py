@@ -1,7 +1,7 @@
 """A run in progress: rate, time left, cost, errors by kind, the score so far, the latest failures.
 
-Read from the run's files alone; the run knows nothing of it. A look takes in what was added since the last one. How
-often it is looked is measured by what a look costs, so that looking takes a small share of one core.
+Read only from the run's files, without its knowledge. Each look indexes the added lines. The pause between looks
+depends on their cost, so that they use a small share of one core.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from pytest_bfcl.runs.directory import RunDirectory
 
 EVERY_S, AT_LEAST_EVERY_S = 2.0, 30.0
 SHARE = 0.02
-"""Share of a core that looking may take."""
+"""Share of a core for looks."""
 WINDOW_S = 30.0
-"""The rate of the last seconds."""
+"""Seconds for the rate."""
 FAILURES = 12
 SILENT_S = 120.0
-"""After this time without a line a run that says it is in progress counts as silent."""
+"""Seconds without a line after which a run in progress counts as silent."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class LiveFigures:
-    """How a run stands. ``rate`` is in entries a second, ``left_s`` seconds; ``None`` where it is not known."""
+    """The state of a run. ``rate`` is in entries a second, ``left_s`` in seconds; ``None`` if unknown."""
 
     state: str
     done: int
@@ -63,7 +63,7 @@ class LiveFigures:
 
     @property
     def left_text(self) -> str:
-        """The time left as people say it."""
+        """The remaining time in words."""
         if self.left_s is None:
             return "–"
         minutes, seconds = divmod(round(self.left_s), 60)
@@ -72,12 +72,12 @@ class LiveFigures:
 
     @property
     def running(self) -> bool:
-        """Whether the run says that it is in progress."""
+        """Whether the run is marked as in progress."""
         return self.state == "running"
 
 
 class _Counted:
-    """The results of a run's lines; lines that were added are counted alone, unless one replaces an earlier one."""
+    """The results of a run's lines; added lines are counted alone, unless one replaces an earlier one."""
 
     def __init__(self, run: RunDirectory, index: RunIndex) -> None:
         self.index = index
@@ -89,7 +89,7 @@ class _Counted:
         self._entries = 0
 
     def catch_up(self) -> bool:
-        """Count what is new; whether that could be done: otherwise all has to be counted again."""
+        """Count new lines; returns whether that was possible, otherwise all must be counted again."""
         lines, order = len(self.index.columns), self.index.order()[self._entries :]
         if lines - self._lines != len(order):
             if self._lines:
@@ -112,7 +112,7 @@ class _Counted:
 
 @dataclass
 class LiveRun:
-    """Looks at one run again and again. ``pause_s`` is how long to wait before the next look."""
+    """Reads one run repeatedly. ``pause_s`` is the wait before the next look."""
 
     store: Store
     listed: ListedRun
@@ -122,7 +122,7 @@ class LiveRun:
     _seen: deque[tuple[float, int]] = field(default_factory=deque)
 
     def look(self) -> LiveFigures:
-        """The figures now. Raises `UsageError`, `OSError` when the run's files cannot be used."""
+        """The present figures. Raises `UsageError`, `OSError` if the run's files cannot be used."""
         began = time.process_time()
         run, index = self.listed.run, self.listed.index
         found = self._figures(run, index)
@@ -158,7 +158,7 @@ class LiveRun:
         )
 
     def _rate(self, done: int) -> float | None:
-        """Entries a second over the last half minute; before that is known, since the run began."""
+        """Entries a second over the last half minute; at first since the run began."""
         now = time.monotonic()
         self._seen.append((now, done))
         while len(self._seen) > 2 and now - self._seen[0][0] > WINDOW_S:

@@ -1,4 +1,4 @@
-"""The pages that put runs together: leaderboard, history, stability, findings; and a run in progress."""
+"""Pages over several runs: leaderboard, history, stability, findings; and a run in progress."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from pytest_bfcl.runs.paths import below
 from pytest_bfcl.scoring.measurements import Judged, Key
 
 MOST_RANKED = 60
-"""Models on one leaderboard: the newest finished run of each."""
+"""Most models on one leaderboard: the newest finished run of each."""
 MOST_STABLE = 30
 MOST_DATED = 120
 MOST_NEVER = 400
@@ -39,7 +39,7 @@ FEWEST = 2
 
 
 class Choice(NamedTuple):
-    """A page one can choose: its address, words, and whether it is the one shown."""
+    """A page to select: its address, words, and whether it is shown."""
 
     href: str
     words: str
@@ -47,7 +47,7 @@ class Choice(NamedTuple):
 
 
 class OverviewPages:
-    """Makes the pages; what is slow to read is kept as long as a run's files stay the same."""
+    """Makes the pages; slow parts are cached while a run's files stay unchanged."""
 
     def __init__(self, store: Store, links: Links) -> None:
         self.store = store
@@ -101,7 +101,7 @@ class OverviewPages:
         return made
 
     def _newest(self, summaries: Sequence[RunSummary]) -> list[ListedRun]:
-        """The newest run of each set of models, finished ones first choice."""
+        """The newest run of each set of models, preferably a finished one."""
         best: dict[tuple[tuple[str, str], ...], RunSummary] = {}
         for summary in sorted(summaries, key=lambda summary: (summary.state == "finished", summary.started)):
             if summary.models:
@@ -110,7 +110,7 @@ class OverviewPages:
         return [run for summary in newest if (run := self.store.runs.get(summary.name)) is not None]
 
     def _by_data(self) -> dict[str, list[RunSummary]]:
-        """Runs by what was measured, so that only what may be compared stands together."""
+        """Runs by measurement, so that only comparable ones share a table."""
         summaries, _ = self.store.summaries()
         found: dict[str, list[RunSummary]] = defaultdict(list)
         for summary in summaries:
@@ -122,7 +122,7 @@ class OverviewPages:
         return [Choice(self.links.choice(page, number, data=name), name, name == chosen) for number, name in named]
 
     def all_pages(self) -> Iterator[tuple[str, bytes]]:
-        """Every page of every choice, for a static site: place and page."""
+        """Every page of every selection, for a static site: path and page."""
         for number, data in enumerate(self._by_data()):
             yield self.links.choice("leaderboard", number, data=data), self.leaderboard(data)
             yield self.links.choice("history", number, data=data), self.history(data)
@@ -158,7 +158,7 @@ class OverviewPages:
     # Stability.
 
     def stability(self, model: str = "", data: str = "") -> bytes:
-        """What the runs of one model say: always, flaky, never."""
+        """The stability of one model's runs: always, flaky, never."""
         able = self._stable()
         if not able:
             return self._nothing("stability", "Stability", "It takes two runs of one model, or one with repeats.")
@@ -180,7 +180,7 @@ class OverviewPages:
         return self._page("stable.html.jinja", "stability.html", "stability", **values)
 
     def _stable(self) -> dict[tuple[str, str], list[RunSummary]]:
-        """Data and model → runs, where there are two or more, or repeats; most runs first."""
+        """Data and model → runs, if there are two or more, or repeats; most runs first."""
         groups: dict[tuple[str, str], list[RunSummary]] = defaultdict(list)
         for summary in self.store.summaries()[0]:
             for each in summary.models:
@@ -189,7 +189,7 @@ class OverviewPages:
         return dict(sorted(able.items(), key=lambda item: -len(item[1])))
 
     def _of_one_test(self, runs: Sequence[RunSummary], model: str) -> tuple[list[RunSummary], list[str]]:
-        """The newest run and those that are runs of the same model on the same test, and what has to be printed."""
+        """The newest run and other runs of the same model on the same test, with notes to print."""
         found = [(summary, listed.run) for summary in runs if (listed := self.store.runs.get(summary.name)) is not None]
         (first, measured), *others = found
         kept, notes = [first], []
@@ -219,7 +219,7 @@ class OverviewPages:
     # Findings.
 
     def wire(self, listed: ListedRun) -> bytes:
-        """What the checks of a run's server came to."""
+        """The results of the checks of a run's server."""
         below(listed.root, listed.path / servers_of.LINES_FILE)
         found = servers_of.servers(servers_of.read_lines(listed.path))
         place = f"run/{listed.name}/wire.html"
@@ -232,7 +232,7 @@ class OverviewPages:
         return (listed.path / servers_of.LINES_FILE).is_file()
 
     def findings(self) -> bytes:
-        """What may not be the models' fault: servers checked, data audited, entries that no run passed."""
+        """Findings that may not be the models' fault: checked servers, audited data, entries that no run passed."""
         servers = list(self._servers())
         never = [(defect, self.links.beside(defect.id)) for defect in self._never()]
         counted = Counter(defect.rule_name for defect, _ in never)
@@ -243,20 +243,20 @@ class OverviewPages:
         )  # fmt: skip
 
     def audit(self, audit: ListedAudit) -> bytes:
-        """What an audit of data found, each finding with its proof and the way to the entry in all runs."""
+        """The findings of an audit, each with its proof and a link to the entry in all runs."""
         kept = audits_of.read_audit(audit.lines)
         found = [(each, self._entry_of(each.id)) for each in kept.findings]
         values = audits_of.audit_values(found, kept.data, proofs=True, damaged=kept.damaged)
         return self._page(audits_of.TEMPLATE, self.links.audit(audit.name), "findings", **values)
 
     def _entry_of(self, entry_id: str) -> str:
-        """The way from an audit to an entry; in files only to one that a run has."""
+        """The link from an audit to an entry; in a static site only to one that a run has."""
         if self.links.static and not self.store.rows_of(entry_id):
             return ""
         return "../" + self.links.beside(entry_id)
 
     def _audits(self) -> Iterator[tuple[str, str, str, Counter[str]]]:
-        """Of each audit where its page is, its folder, the data, and how many findings of each level."""
+        """The page of each audit, its folder, the data, and the number of findings of each level."""
         for audit in self.store.runs.audits:
             with contextlib.suppress(UsageError, OSError):  # its page says why
                 kept = audits_of.read_audit(audit.lines)
@@ -270,7 +270,7 @@ class OverviewPages:
                     yield self.links.wire(listed.name), listed.path.name, server
 
     def _never(self) -> Iterator[Defect]:
-        """Entries that failed in every attempt of two or more runs, with what they agree on."""
+        """Entries that failed in every attempt of two or more runs, with their common answer."""
         for summaries in self._by_data().values():
             runs = [run for summary in summaries if (run := self.store.runs.get(summary.name)) is not None]
             if len(runs) < FEWEST:
@@ -289,7 +289,7 @@ class OverviewPages:
     # Live.
 
     def live_page(self, listed: ListedRun) -> bytes:
-        """A run in progress; the figures come as events from then on."""
+        """A run in progress; events update the figures."""
         place = f"run/{listed.name}/live.html"
         found = LiveRun(self.store, listed, self.links).look()
         return self._page("live.html.jinja", place, "index", run=listed.path.name, found=found)

@@ -1,4 +1,4 @@
-"""The pages over runs: the table of all, a run, an entry, an entry in all runs, two runs compared."""
+"""The pages of runs: the table of all, a run, an entry, an entry in all runs, two runs compared."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 SITE_REQUEST = 60
-"""Characters of a request in the list of a static site, which has many lists."""
+"""Characters of a request in a list of a static site, which has many lists."""
 MOST_BESIDE = 60
-"""Answers of one entry that are shown side by side."""
+"""Most answers of one entry side by side."""
 
 
 class NavLink(NamedTuple):
-    """A link that a key follows."""
+    """A link with a keyboard shortcut."""
 
     href: str
     key: str
@@ -45,7 +45,7 @@ class NavLink(NamedTuple):
 
 
 class Missing(Exception):
-    """There is no such page."""
+    """The page does not exist."""
 
 
 class _OfOneData(NamedTuple):
@@ -57,7 +57,7 @@ class _OfOneData(NamedTuple):
 
 
 class Pages:
-    """Makes pages of what a store holds; ``links`` says where they lie."""
+    """Makes pages of a store's content; ``links`` gives their addresses."""
 
     def __init__(self, store: Store, links: Links) -> None:
         self.store = store
@@ -85,7 +85,7 @@ class Pages:
         )
 
     def run(self, listed: ListedRun) -> bytes:
-        """A run's report, with what this room adds to its notices."""
+        """A run's report, with this package's additions to its notices."""
         opened = self.store.open(listed)
         summary, notes = summary_now(listed)
         request = self.store.requests_of(opened)
@@ -146,7 +146,7 @@ class Pages:
         return title, frame.part("entry.html.jinja", "body", more=more, up=up, **values)
 
     def _beside_in_run(self, opened: OpenedRun, page: str) -> Neighbours:
-        """The pages before and after with the same outcome, as links."""
+        """The previous and next page with the same outcome, as links."""
         found = opened.neighbours(page)
         if not self.links.static:
             return found
@@ -173,7 +173,7 @@ class Pages:
         return found[: MOST_BESIDE * 4]
 
     def _entry_keys(self, opened: OpenedRun, page: str, row: Row, against: str) -> Iterator[NavLink]:
-        """Next and previous: failed, changed, of the same reason."""
+        """Next and previous: failed, changed, with the same reason."""
         chosen = against if against in {run.name for run in self.store.runs.listed} else ""
         earlier = self.store.runs.get(chosen) if chosen else self.store.earlier(opened)
         chains = [("f", "failed", opened.chain("outcome", "failed"))]
@@ -191,7 +191,7 @@ class Pages:
     # One entry in all runs.
 
     def beside(self, name: str, only: Sequence[str] = ()) -> bytes:
-        """An entry, by the name of its page, in all runs or in those named."""
+        """An entry, by the name of its page, in all runs or in the named ones."""
         entry_id = self.store.entry_of(name)
         if entry_id is None:
             raise Missing(f"no run has an entry {name}")
@@ -199,7 +199,7 @@ class Pages:
         return self._page("plain.html.jinja", f"entry/{name}.html", kind="comparison", title=title, body=body)
 
     def beside_part(self, entry_id: str, only: Sequence[str] = ()) -> tuple[str, Markup]:
-        """Title and body of an entry in all runs or in those named."""
+        """Title and body of an entry in all runs or in the named ones."""
         rows = self.store.rows_of(entry_id, set(only) or None)
         notes = [f"{len(rows) - MOST_BESIDE} more answers are not shown"] if len(rows) > MOST_BESIDE else []
         rows = (sorted(rows, key=lambda found: only.index(found[0].name)) if only else rows)[:MOST_BESIDE]
@@ -214,7 +214,7 @@ class Pages:
         return f"{entry_id} in {len(rows)} answers", body
 
     def _answers(self, entry_id: str, data: str, shown: Sequence[tuple[ListedRun, Row]]) -> _OfOneData:
-        """The answers of runs of one data set to its entry, and what is not shown."""
+        """The answers of one data set's runs to its entry, and how many are not shown."""
         answers = [
             Answer(
                 self._label(run, row, shown),
@@ -234,7 +234,7 @@ class Pages:
         return f"{run.path.name}{' · ' + row.model if several else ''}{repeat}"
 
     def _beside_keys(self, entry_id: str, only: Sequence[str]) -> Iterator[NavLink]:
-        """The next and previous entry, one with different outcomes, one in which an answer failed."""
+        """The next and previous entry, one with different outcomes, one with a failed answer."""
         table = self.store.outcomes(tuple(only))
         words = (("j", "entry"), ("c", "with different outcomes"), ("f", "failed somewhere"))
         for (key, what), chain in zip(words, (table.all, table.different, table.failed), strict=True):
@@ -247,7 +247,7 @@ class Pages:
     # Two runs.
 
     def choose(self, pairs: Sequence[tuple[RunSummary, RunSummary]] | None = None) -> bytes:
-        """Which runs to compare; ``pairs`` are those there are, by default each run with the one before it."""
+        """The selection of two runs; ``pairs`` are the available ones, by default each run with the one before it."""
         summaries = [summary for summary in self.store.summaries()[0] if summary.has_scores]
         pairs = list(self.store.pairs(summaries)) if pairs is None else pairs
         return self._page(
@@ -270,7 +270,7 @@ class Pages:
     # For a static site.
 
     def plain_lists(self, listed: ListedRun, size: int) -> Iterator[tuple[str, bytes]]:
-        """The entries of a run as plain tables, ``size`` rows a page: place and page."""
+        """The entries of a run as plain tables, ``size`` rows a page: path and page."""
         opened = self.store.open(listed)
         all_rows = list(opened.index.listed())
         pages = max(-(-len(all_rows) // size), 1)
@@ -289,7 +289,7 @@ class Pages:
         return self._page("unpack.html.jinja", "entry.html", data=data)
 
     def problem(self, title: str, why: str, place: str = "x.html") -> bytes:
-        """A page that says what is wrong."""
+        """A page with an error."""
         from markupsafe import Markup, escape
 
         body = Markup('<main><h1>{}</h1><p class="notice">{}</p></main>').format(escape(title), escape(why))
@@ -297,7 +297,7 @@ class Pages:
 
 
 class _Places:
-    """Where a comparison's links lead."""
+    """The addresses of a comparison's links."""
 
     def __init__(self, pages: Pages, runs: tuple[ListedRun, ListedRun]) -> None:
         self._pages = pages
@@ -305,7 +305,7 @@ class _Places:
         self._models = [models_of(run.run, run.index) for run in runs]
 
     def page(self, side: int, record: Fields) -> str:
-        """A line's page; in a static site the way leads over both answers, which saves many bytes."""
+        """A line's page; in a static site through both answers, which saves many bytes."""
         if self._pages.links.static:
             return ""
         page = page_name(record, self._models[side])

@@ -1,8 +1,6 @@
-"""The runs below the folders that were named: found, distinguished by a name for addresses, opened when looked at.
-
-Audits of data (``pytest-bfcl validate audit -o``) are listed with them.
-
-Only what lies in these folders is opened, links followed; what is no run, or damaged, is named with the reason.
+"""The runs below the named folders: found, named for addresses, opened on access. Audits of data (``pytest-bfcl
+validate audit -o``) are listed with them. Only files inside these folders are opened, after links are followed. Other
+and damaged folders are named with the reason.
 """
 
 from __future__ import annotations
@@ -22,9 +20,9 @@ from pytest_bfcl.runs.directory import RESULTS_FILE, RUN_FILE, SUMMARY_FILE, Run
 from pytest_bfcl.runs.paths import below, is_below
 
 DEPTH = 3
-"""Levels of folders looked through."""
+"""Levels of folders that are searched."""
 MOST = 5_000
-"""Folders looked through; beyond that, a narrower folder has to be named."""
+"""Most searched folders; above that, name a narrower folder."""
 
 
 OFFICIAL_RESULTS = "BFCL_*_result.json"
@@ -40,7 +38,7 @@ class Refused(NamedTuple):
 
 
 class ListedAudit(NamedTuple):
-    """A folder that an audit was written to."""
+    """A folder with an audit."""
 
     name: str
     path: Path
@@ -48,12 +46,12 @@ class ListedAudit(NamedTuple):
 
     @property
     def lines(self) -> Path:
-        """Its findings. Raises `UsageError` when they lie elsewhere."""
+        """Its findings. Raises `UsageError` if they are in another place."""
         return below(self.root, self.path / AUDIT_FILE)
 
 
 class ListedRun:
-    """One run directory. ``name`` is part of addresses, ``root`` is the folder it was found in."""
+    """One run directory. ``name`` is part of addresses, ``root`` is the folder where it was found."""
 
     def __init__(self, name: str, path: Path, root: Path, shared: dict[str, str], cache: Path | None) -> None:
         self.name = name
@@ -67,7 +65,7 @@ class ListedRun:
 
     @property
     def run(self) -> RunDirectory:
-        """The run as its ``run.json`` says now. Raises `UsageError` when that cannot be used."""
+        """The run by its present ``run.json``. Raises `UsageError` if that is unusable."""
         below(self.root, self.path)
         stamp = Stamp.of(self.path / RUN_FILE)
         with self._lock:
@@ -77,7 +75,7 @@ class ListedRun:
 
     @property
     def index(self) -> RunIndex:
-        """The index of its results as they are now. Raises `UsageError`, `OSError`."""
+        """The present index of its results. Raises `UsageError`, `OSError`."""
         path = below(self.root, self.path / RESULTS_FILE)
         with self._lock:
             try:
@@ -91,17 +89,17 @@ class ListedRun:
 
     @property
     def indexed(self) -> bool:
-        """Whether its index is available: to be looked up in without waiting."""
+        """Whether its index is available without waiting."""
         return self._index is not None
 
     @property
     def stamps(self) -> tuple[Stamp | None, ...]:
-        """What shows whether the run has changed."""
+        """A sign of changes in the run."""
         return tuple(Stamp.of(self.path / name) for name in (RUN_FILE, SUMMARY_FILE, RESULTS_FILE))
 
 
 class Runs:
-    """The runs below some folders. ``cache`` is where indexes are kept, by default the user's cache folder."""
+    """The runs below some folders. ``cache`` is the folder of indexes, by default in the user's cache."""
 
     def __init__(self, folders: Iterable[Path], cache: Path | None = None) -> None:
         self.folders = [Path(folder).resolve() for folder in folders]
@@ -114,7 +112,7 @@ class Runs:
         self._lock = threading.Lock()
 
     def look(self) -> dict[str, ListedRun]:
-        """Look again; name → run, in the order of the folders and of the names in them."""
+        """Search again; name → run, in the order of the folders and of the names in them."""
         with self._lock:
             self.refused, self.audits = [], []
             found: dict[str, ListedRun] = {}
@@ -126,12 +124,12 @@ class Runs:
             return dict(found)
 
     def get(self, name: str) -> ListedRun | None:
-        """The run of a name; looks again when it is not known."""
+        """The run of a name; searches again if it is unknown."""
         return self._runs.get(name) or self.look().get(name)
 
     @property
     def listed(self) -> list[ListedRun]:
-        """The runs found when it was last looked."""
+        """The runs of the last search."""
         return list(self._runs.values()) or list(self.look().values())
 
     def _name_of(self, root: Path, path: Path) -> str:
@@ -159,7 +157,7 @@ class Runs:
                     yield root, path
 
     def _below(self, root: Path) -> Iterator[Path]:
-        """The run directories in a folder, that folder included; anything else that looks like one is refused."""
+        """The run directories in a folder, that folder included; similar folders are refused with a reason."""
         if not root.is_dir():
             self.refused.append(Refused(str(root), "there is no such folder"))
             return
@@ -204,7 +202,7 @@ class Runs:
 
 
 def _official_results(folder: Path, children: Iterable[Path]) -> str:
-    """What makes a run of a model's folder of official results; empty when it is none."""
+    """How to make a run of a model's folder of official results; empty for other folders."""
     places = [child for child in children if child.name in OFFICIAL_GROUPS]
     if not any(next(place.glob(OFFICIAL_RESULTS), None) for place in places or [folder]):
         return ""
@@ -212,7 +210,7 @@ def _official_results(folder: Path, children: Iterable[Path]) -> str:
 
 
 def open_runs(folders: Iterable[Path], cache: Path | None = None) -> Runs:
-    """The runs below folders. Raises `UsageError` when a folder is not there or there is no run at all."""
+    """The runs below folders. Raises `UsageError` if a folder is missing or has no run."""
     runs = Runs(folders, cache)
     for folder in runs.folders:
         if not folder.is_dir():

@@ -1,4 +1,4 @@
-"""The local server from start to end: a socket, an address to print, uvicorn, and a quiet end on Ctrl-C."""
+"""The local server from start to end: a socket, a printed address, uvicorn, and a clean end on Ctrl-C."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.reporting.sources import EntrySource
 
 QUIET_S = 1
-"""Seconds that open pages have at the end."""
+"""Seconds for open pages at the end."""
 
 
 def serve(
@@ -36,7 +36,7 @@ def serve(
     ready: Callable[[str], None],
     board: PublishedBoard | None = None,
 ) -> None:
-    """Serve until Ctrl-C; ``ready`` is given the address, token included. Raises `UsageError`."""
+    """Serve until Ctrl-C; ``ready`` receives the address with the token. Raises `UsageError`."""
     require("view", "looking at runs in a browser")
     import uvicorn
 
@@ -70,7 +70,7 @@ def serve(
 
 
 async def _watch(server: uvicorn.Server, ending: asyncio.Event) -> None:
-    """Tell open event streams that the server stops, or it would wait for them."""
+    """Tell open event streams that the server stops, because it would wait for them."""
     while not server.should_exit:
         await asyncio.sleep(0.1)
     ending.set()
@@ -86,7 +86,7 @@ def _warm(store: Store, stopping: threading.Event) -> None:
 
 
 def _bound(host: str, port: int) -> socket.socket:
-    """A listening socket. Raises `UsageError` when it cannot be had."""
+    """A listening socket. Raises `UsageError` if that fails."""
     plain = host.strip("[]")
     family = socket.AF_INET6 if ":" in plain else socket.AF_INET
     made = socket.socket(family, socket.SOCK_STREAM)
@@ -103,7 +103,7 @@ def _bound(host: str, port: int) -> socket.socket:
 
 
 def address(host: str, auth: Auth) -> str:
-    """The address to open, token included."""
+    """The address to open, with the token."""
     plain = host.strip("[]")
     shown = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(plain, f"[{plain}]" if ":" in plain else plain)
     return f"http://{shown}:{auth.port}/{auth.token}/"
@@ -111,10 +111,9 @@ def address(host: str, auth: Auth) -> str:
 
 @contextlib.contextmanager
 def opening_page(address: str) -> Iterator[Path]:
-    """A page that leads to the address, which only this user can read; it is removed at the end.
-
-    A browser is started with the page instead of the address: everybody on a machine reads the arguments of every
-    process, and the address holds the token.
+    """A page with the address that only this user can read; it is removed at the end. The browser is started with the
+    page instead of the address, because all users of a machine can read the arguments of every process, and the address
+    contains the token.
     """
     with tempfile.TemporaryDirectory(prefix="pytest-bfcl-view-") as folder:  # of mode 700
         page = Path(folder) / "open.html"

@@ -1,9 +1,8 @@
-"""A static site of runs: all pages as files, entries packed together, tens of thousands in some dozens of files.
-
-A part is a script that hands its content over, since a page opened from disk may load scripts and nothing else. Pages
-repeat each other, those of one entry in several runs most of all, and further apart than deflate looks back. Texts are
-cut into pieces, each is kept once, and a page is the list of its pieces. Neighbours lie in one part, in the order of
-their names with numbers by value, so that ``unpack.js`` finds a part by the first name of each.
+"""A static site of runs: all pages as files, with tens of thousands of entries packed into some dozens of files. A part
+is a script with data, because a page opened from disk may load only scripts. Pages repeat each other, mostly those of
+one entry in several runs, at a distance beyond deflate's window. So texts are cut into pieces, each piece is stored
+once, and a page is a list of pieces. Parts are sorted by name with numbers by value, so that ``unpack.js`` finds a part
+by its first name.
 """
 
 from __future__ import annotations
@@ -33,11 +32,11 @@ from pytest_bfcl.runs.paths import write_here
 ENTRIES_A_PART = 200
 _DIGITS = re.compile(r"[0-9]+")
 _SEAM = re.compile(r"(?<=\n)|(?=<(?:a|dd|div|dt|h2|p|pre|section|span|td|tr)[ >])")
-"""Where pages are cut: behind a line's end and before elements that often differ, or repeat, as a whole."""
+"""Where pages are cut: after a line's end, and before elements that often differ or repeat as a whole."""
 
 
 def place_of(name: str) -> str:
-    """What names are ordered by: numbers count by their value. ``unpack.js`` orders the same way."""
+    """The sort key of names: numbers count by value. ``unpack.js`` sorts equally."""
     return _DIGITS.sub(lambda found: found.group().zfill(9), name)
 
 
@@ -50,7 +49,7 @@ def in_parts(names: Sequence[str]) -> Iterator[list[str]]:
 
 @dataclass
 class Part:
-    """Entries packed together: pages by ``run/page``, side by side by entry; each is its title and its pieces."""
+    """Packed entries: pages by ``run/page``, side-by-side pages by entry; each has its title and its pieces."""
 
     pages: dict[str, tuple[str, list[int]]] = field(default_factory=dict)
     beside: dict[str, tuple[str, list[int]]] = field(default_factory=dict)
@@ -65,7 +64,7 @@ class Part:
         self.beside[name] = title, self._cut(body)
 
     def _cut(self, text: str) -> list[int]:
-        """A text as stretches of pieces: the first one's number, how many follow each other, and so on."""
+        """A text as runs of pieces: the first one's number, the length of the run, and so on."""
         stretches: list[int] = []
         behind = -1
         for piece in _SEAM.split(text):
@@ -85,20 +84,20 @@ class Part:
 
 ROWS_A_PAGE = 2_500
 ALL_PAIRS = 6
-"""Up to this number of runs, every two are compared; of more, each with the one before it."""
+"""Number of runs up to which every two are compared; of more, each with the one before it."""
 MARK = "site.json"
-"""Says that a folder holds a site of ours, which may be written again."""
+"""The file that marks a folder as our site, which may be overwritten."""
 
 
 class SiteLinks(Links):
-    """Where pages lie in a static site: entries behind one page that unpacks them."""
+    """Addresses of pages in a static site: entries are on one page that unpacks them."""
 
     static = True
     up_from_entry = ""
     up_from_beside = ""
 
     def live(self, name: str) -> str:
-        """Nothing is live here."""
+        """A site has no live pages."""
         return ""
 
     def entry(self, name: str, page: str, against: str = "") -> str:
@@ -110,7 +109,7 @@ class SiteLinks(Links):
         return f"entry.html#beside/{quote(safe_id(entry_id))}"
 
     def entries_from_run(self, name: str) -> str:
-        """What comes before the name of an entry's page in links of the run's page."""
+        """The prefix of entries' page names in links of the run's page."""
         return f"../../entry.html#{quote(name)}/"
 
     def run_from_entry(self, name: str) -> str:
@@ -158,7 +157,7 @@ class _Writer:
         self.refused: list[Refused] = []
 
     def write(self) -> None:
-        """Everything, the first page last: a site that was not finished has none."""
+        """Everything, the first page last, so that an unfinished site has none."""
         self._write(MARK, json.dumps({"made": "pytest-bfcl view site"}).encode())
         for name, text in frame.assets().items():
             self._write(f"assets/{name}", text.encode())
@@ -208,7 +207,7 @@ class _Writer:
     # Entries.
 
     def _suffixes(self, runs: Sequence[ListedRun]) -> dict[str, list[str]]:
-        """What distinguishes the pages of a run's models, for the script that unpacks them."""
+        """The distinct names of a run's models, for the script that unpacks their pages."""
         return {
             listed.name: [model_suffix(model, opened.models) for model in opened.index.models()]
             for listed in runs
@@ -216,7 +215,7 @@ class _Writer:
         }
 
     def _parts(self, runs: Sequence[ListedRun]) -> list[str]:
-        """Write all parts; the first name of each."""
+        """Write all parts; returns the first name of each."""
         opened = {listed.name: self.store.open(listed) for listed in runs}
         ids: dict[str, str] = {}
         rows: dict[str, list[tuple[ListedRun, str]]] = defaultdict(list)

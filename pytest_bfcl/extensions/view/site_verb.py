@@ -18,7 +18,7 @@ from pytest_bfcl.plain_text import redrawn, say
 
 SUMMARY = "write the pages of view as files"
 EVERY_S = 2.0
-"""Without a terminal, progress is printed no more often."""
+"""Without a terminal, progress is printed at most this often."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 class Progress:
-    """Says on standard error what is being written: in one line on a terminal, else a line now and then."""
+    """Reports on standard error what is being written: in one line on a terminal, else a line at intervals."""
 
     def __init__(self) -> None:
         self._terminal = sys.stderr is not None and sys.stderr.isatty()
@@ -45,13 +45,13 @@ class Progress:
             say(f"pytest-bfcl view site: {text}", file=sys.stderr, flush=True)
 
     def end(self) -> None:
-        """Leave the terminal's line empty."""
+        """Clear the terminal's line."""
         if self._terminal:
             redrawn("", sys.stderr)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the site and say where it is."""
+    """Write the site and print its place."""
     from pytest_bfcl.extensions.boards.published import read_board
     from pytest_bfcl.extensions.view.runs import open_runs
     from pytest_bfcl.extensions.view.site import write_site

@@ -1,6 +1,6 @@
-"""Everything that pages are made of: the runs, their summaries, opened ones and the questions of their data sets.
+"""The data behind pages: the runs, their summaries, opened runs and the questions of their data sets.
 
-Shared by all pages and all threads that make them; what is kept is bounded.
+Shared by all pages and threads; caches are limited.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry
 
 OPENED = 12
-"""Runs whose pages are known by name at a time."""
+"""Runs whose pages are cached by name."""
 NAMED, TABLES = 2_000, 8
 VERDICTS = ("passed", "failed")
 
 
 class Chain(NamedTuple):
-    """Names at places of an order, to go from one to the next."""
+    """Names at positions of an order, to go from one to the next."""
 
     places: list[int]
     names: list[str]
@@ -54,7 +54,7 @@ class Chain(NamedTuple):
         return cls([place for place, _ in pairs], [name for _, name in pairs])
 
     def around(self, place: int) -> tuple[str | None, str | None]:
-        """The name before a place and the one after it."""
+        """The names before and after a position."""
         before, after = bisect_left(self.places, place) - 1, bisect_right(self.places, place)
         return (self.names[before] if before >= 0 else None, self.names[after] if after < len(self.names) else None)
 
@@ -62,7 +62,7 @@ class Chain(NamedTuple):
 class OutcomeTable:
     """The outcomes of every entry in some runs: all entries in order, those that differ, those that failed.
 
-    Entries of one id in several data sets are no more than neighbours: their outcomes may well differ.
+    Entries of one id in several data sets are only listed together; their outcomes may differ.
     """
 
     def __init__(self, outcomes: Mapping[str, Mapping[str, set[str]]]) -> None:
@@ -74,7 +74,7 @@ class OutcomeTable:
 
 
 class OpenedRun:
-    """A run as it was at one moment: its lines by page, its pages' order, what its pages share."""
+    """A run at one moment: its lines by page, its pages' order, and common values."""
 
     def __init__(self, listed: ListedRun, run: RunDirectory, index: RunIndex, found: Questions) -> None:
         self.name = listed.name
@@ -93,11 +93,11 @@ class OpenedRun:
 
     @cached_property
     def places(self) -> Mapping[str, int]:
-        """Page → its place in the run's order."""
+        """Page → its position in the run's order."""
         return {page: place for place, page in enumerate(self.rows)}
 
     def chain(self, column: str, value: str) -> Chain:
-        """The pages of one outcome or reason, in order; worked out once."""
+        """The pages of one outcome or reason, in order; computed once."""
         found = self._chains.get((column, value))
         if found is None:
             rows = enumerate(self.rows.items())
@@ -110,7 +110,7 @@ class OpenedRun:
         return self.index.line(row)
 
     def entry(self, entry_id: str) -> Entry | None:
-        """The question, if the data is here."""
+        """The question, if the data is available."""
         return self.questions(entry_id)
 
     def stored(self, line: Fields) -> Fields | None:
@@ -127,7 +127,7 @@ class OpenedRun:
 
 
 def models_of(run: RunDirectory, index: RunIndex) -> list[str]:
-    """The models whose pages need telling apart, as in a run's own report (`heads_of`)."""
+    """The models whose pages need distinct names, as in a run's own report (`heads_of`)."""
     counts = index.models()
     return [model for model, _ in counts.most_common(1)] if len(run.fingerprint.models) <= 1 else list(counts)
 
@@ -139,7 +139,7 @@ def page_of(row: Row, models: Sequence[str]) -> str:
 
 @dataclass
 class _Kept:
-    """What was opened lately, in order of use."""
+    """Recently opened runs, in order of use."""
 
     most: int
     found: OrderedDict[Any, Any] = field(default_factory=OrderedDict)
@@ -155,9 +155,8 @@ class _Kept:
 
 
 class Store:
-    """``data``: the data set of runs of own data (`EntrySource`); others are found by themselves.
-
-    ``board`` is a published table that is shown with runs of the official data.
+    """``data``: the data set of runs of own data (`EntrySource`); other data sets are found automatically. ``board`` is
+    a published table for runs of the official data.
     """
 
     def __init__(self, runs: Runs, data: EntrySource | None = None, board: PublishedBoard | None = None) -> None:
@@ -174,7 +173,7 @@ class Store:
         self._lock = threading.RLock()
 
     def summaries(self) -> tuple[list[RunSummary], list[Refused]]:
-        """The runs, newest first, and what could not be shown."""
+        """The runs, newest first, and the folders that could not be shown."""
         made = [self._summaries.of(run) for run in self.runs.look().values()]
         usable = [found for found in made if isinstance(found, RunSummary)]
         return sorted(usable, key=lambda found: found.started, reverse=True), [
@@ -183,7 +182,7 @@ class Store:
         ]
 
     def open(self, listed: ListedRun) -> OpenedRun:
-        """A run with its pages. Raises `UsageError`, `OSError` when its files cannot be used."""
+        """A run with its pages. Raises `UsageError`, `OSError` if its files cannot be used."""
         run, index = listed.run, listed.index
         key = (listed.name, index.stamp, run.fingerprint.state)
         with self._lock:
@@ -201,7 +200,7 @@ class Store:
             return self._questions[key]
 
     def requests_of(self, opened: OpenedRun) -> Callable[[Row], str]:
-        """The beginning of what the user asked, by line; worked out once for all runs of a data set."""
+        """The beginning of the user's request, by line; computed once for all runs of a data set."""
         prints = opened.run.fingerprint
         data = f"{prints.dataset} {prints.dataset_sha256}"
 
@@ -214,7 +213,7 @@ class Store:
         return request
 
     def measurement(self, listed: ListedRun) -> Measurement:
-        """A run as what is compared, read from its index alone."""
+        """A run as one side of a comparison, read from its index alone."""
         run, index = listed.run, listed.index
         names = run.fingerprint.conditions.get("transforms") or ()
         rows = [row for row in index.rows() if not is_transformed(row.id, names)]
@@ -231,7 +230,7 @@ class Store:
         return Measurement(listed.name, read, run.fingerprint, gaps, lines=lines, folder=run.path)
 
     def data_of(self, listed: ListedRun) -> str:
-        """The data set of a run in words; runs with the same words measured the same entries."""
+        """The data set of a run in words, equal for runs with the same entries."""
         return data_of(listed.run.fingerprint)
 
     def page_of(self, listed: ListedRun, row: Row) -> str:
@@ -244,7 +243,7 @@ class Store:
     def rows_of(
         self, entry_id: str, only: Container[str] | None = None, *, at_once: bool = False
     ) -> list[tuple[ListedRun, Row]]:
-        """The lines of one entry in all runs (or those named) that can be read, in the order of the folders.
+        """The readable lines of one entry in all runs (or the named ones), in the order of the folders.
 
         ``at_once``: only of runs whose index is available.
         """
@@ -268,7 +267,7 @@ class Store:
         return None
 
     def changed(self, opened: OpenedRun, earlier: ListedRun) -> Chain:
-        """Pages of entries whose outcome was another one in an earlier run, by the same model if it has it."""
+        """Pages of entries with another outcome in an earlier run, preferably of the same model."""
         index = earlier.index
         key = (opened.name, opened.index.stamp, earlier.name, index.stamp)
         with self._lock:
@@ -288,7 +287,7 @@ class Store:
         return table
 
     def earlier(self, opened: OpenedRun) -> ListedRun | None:
-        """The run of the same data and a model of this one that was started last before it."""
+        """The last earlier run of the same data with one of its models."""
         here = opened.run.fingerprint
         models = {model.model for model in here.models}
         best: tuple[str, ListedRun] | None = None
@@ -302,7 +301,7 @@ class Store:
         return best[1] if best is not None else None
 
     def pairs(self, summaries: Iterable[RunSummary]) -> Iterator[tuple[RunSummary, RunSummary]]:
-        """Each run with the one before it, of the same data; of the same model where there is one."""
+        """Each run with the one before it, of the same data and preferably of the same model."""
         ordered = sorted((summary for summary in summaries if summary.models), key=lambda summary: summary.started)
         for place, after in reversed(list(enumerate(ordered))):
             same = [summary for summary in ordered[:place] if summary.measures(after.measured)]
@@ -339,7 +338,7 @@ def _unfinished(run: RunDirectory) -> list[str]:
 
 
 def gaps_in(index: RunIndex, rows: list[Row], run: RunDirectory) -> list[str]:
-    """What the results lack, from the index: damaged lines, a line cut off, lines there were at the last summary."""
+    """What the results lack, from the index: damaged lines, an incomplete line, lines of the last summary."""
     told = []
     if index.damaged_count > run.fingerprint.left_out:
         first = index.damaged[0]

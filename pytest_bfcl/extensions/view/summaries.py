@@ -1,7 +1,7 @@
 """A run in a few figures, for the table of all runs: score with its interval, cost, state, gate.
 
-From ``summary.json`` where there is one that is not older than the results; otherwise counted from the index, so that a
-run that is in progress or was killed, has its figures too.
+From ``summary.json`` if it is not older than the results; otherwise counted from the index, so that a run in progress
+or killed also has figures.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Interval = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """What a model came to: a fraction, its 95 % interval, and in words over what; ``why`` no score is claimed."""
+    """The score of a model: a fraction, its 95 % interval, and its basis in words; ``why`` no score is claimed."""
 
     value: float | None
     interval: Interval | None
@@ -53,9 +53,8 @@ class ModelFigures:
 
 @dataclass(frozen=True, slots=True)
 class RunSummary:
-    """A run: what was measured, when, how it stands, and its models. ``gate`` is a verdict or ``none``.
-
-    Runs with the same ``measured`` (data and rules) may be in one table.
+    """A run: its measurement, time, state and models. ``gate`` is a verdict or ``none``. Runs with the same
+    ``measured`` (data and rules) may share a table.
     """
 
     name: str
@@ -72,22 +71,22 @@ class RunSummary:
     notes: tuple[str, ...] = ()
 
     def measures(self, data: str) -> bool:
-        """Whether this is a run of the data that `data_of`, or another summary's ``measured``, shows."""
+        """Whether this is a run of the data in `data_of`, or in another summary's ``measured``."""
         return self.measured.partition(" · ")[0] == data.partition(" · ")[0]
 
     @property
     def has_scores(self) -> bool:
-        """Whether some entry has a verdict: a run of checks of a server alone has none, and no score to compare."""
+        """Whether some entry has a verdict: a run of server checks alone has none, and no score to compare."""
         return any(figures.judged for figures in self.models)
 
     @property
     def running(self) -> bool:
-        """Whether the run says that it is in progress."""
+        """Whether the run is marked as in progress."""
         return self.state == "running"
 
 
 class Summaries:
-    """The summaries of `Runs`; one is made again only when its files have changed."""
+    """The summaries of `Runs`; one is made again only after its files have changed."""
 
     def __init__(self) -> None:
         self._kept: dict[str, tuple[object, RunSummary | Refused]] = {}
@@ -127,18 +126,18 @@ def _summary(listed: ListedRun) -> RunSummary | Refused:
 
 
 def data_of(prints: Fingerprint) -> str:
-    """A data set in words, with the beginning of its digest: other data of the same name has another one."""
+    """A data set in words, with the beginning of its digest, which differs for other data of the same name."""
     data = f"{prints.dataset} {prints.dataset_version}".strip() or "unknown data"
     return f"{data} ({prints.dataset_sha256[:8]})"
 
 
 def _measured(prints: Fingerprint) -> str:
-    """Data and rules in words; runs with the same words may be in one table."""
+    """Data and rules in words; equal for runs that may share a table."""
     return f"{data_of(prints)} · {prints.rules} rules {prints.rules_version}"
 
 
 def summary_now(listed: ListedRun) -> tuple[Summary, list[str]]:
-    """The summary of a run unchanged, and what is wrong with its files. Raises `UsageError`, `OSError`."""
+    """The stored summary of a run, and the errors of its files. Raises `UsageError`, `OSError`."""
     run, notes = listed.run, []
     try:
         found = run.summary()
@@ -158,14 +157,13 @@ def counted(run: RunDirectory, index: RunIndex) -> Summary:
 
 
 def tallies_of(run: RunDirectory) -> Tallies:
-    """What counts a run's lines, none so far."""
+    """The counter of a run's lines, at zero."""
     return Tallies(run.fingerprint.to_dict(), known_issues(run.fingerprint.dataset_version))
 
 
 def figures_of(model: Fields, *, running: bool = False) -> ModelFigures:
-    """The figures of one model of a summary; during a run its score is the share that passed so far.
-
-    Groups of which a few entries are done would weigh as much as whole ones, with intervals that say nothing.
+    """The figures of one model of a summary; during a run its score is the share passed so far, because incomplete
+    groups would weigh as much as complete ones.
     """
     categories = model["categories"].values()
     passed, failed, errors, skipped = (
@@ -180,7 +178,7 @@ def figures_of(model: Fields, *, running: bool = False) -> ModelFigures:
 
 
 def score_of(model: Fields) -> Score:
-    """The figure a table shows of a model: overall where it is claimed, else the most there is, named as what it is."""
+    """A model's figure in a table: overall if claimed, else the broadest available score, with its name."""
     overall = model["overall"]
     if overall["value"] is not None:
         return Score(overall["value"], _pair(overall["interval95"]), "overall")

@@ -1,4 +1,4 @@
-"""An answer compared with its request: values that were not requested, and requested ones that it refuses."""
+"""Compares answers with requests: values that were not requested, and requested ones that the answer refuses."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _HELPERS = frozenset(
         values list"""
     )
 )
-"""Words of a parameter's name and description that say nothing of what it is about."""
+"""Words of a parameter's name and description without information."""
 _DATE_LIKE = re.compile(r"(?<![\w./-])(\d{4,5})-(\d{1,2})-(\d{1,2})(?![\w/-])")
 _PERCENT = re.compile(r"(\d+(?:\.\d+)?)\s*(?:%|percent\b|per cent\b)", re.IGNORECASE)
 _DAY_OF_DATE = re.compile(
@@ -35,7 +35,7 @@ _DAY_OF_DATE = re.compile(
 _FOLLOWING = frozenset(
     listed("hemisphere language locale timezone unit units country region province currency gender user accent")
 )
-"""Of such parameters the value follows from a place or a person that the request names."""
+"""Parameters whose value follows from a place or person in the request."""
 _PLACE = re.compile(r"\b([A-Z][\w'’-]+(?: [A-Z][\w'’-]+)*), ([A-Z][\w.]+(?: [A-Z][\w.]+)?)")
 _PLACES = frozenset(listed("city location place where destination origin address airport town area venue"))
 _QUOTED = re.compile(r"(?<!\w)['\"‘“]([^'\"‘’“”]{1,80})['\"’”](?!\w)")
@@ -43,12 +43,12 @@ _MOST = frozenset(listed("maximum max maximal largest highest most minimum min m
 _NO_DEFAULT = object()
 _TOLD_DEFAULT = re.compile(r"default(?:s)?(?: value)?(?: is| to|:)?\s+['\"]?(true|false)\b", re.IGNORECASE)
 _NEAR = 3
-"""Words between a number and the parameter's own word in which the number is taken to be its value."""
+"""Words between a number and the parameter's word up to which the number counts as its value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """One parameter of one expected call; ``values`` are what is accepted, ``""`` among them."""
+    """One parameter of one expected call; ``values`` are the accepted ones, ``""`` makes it optional."""
 
     place: str
     name: str
@@ -67,17 +67,17 @@ class Argument:
 
     @property
     def given_values(self) -> list[Any]:
-        """The accepted values that are more than leaving it out."""
+        """The accepted values besides leaving it out."""
         return [value for value in self.values if value != ""]
 
     @property
     def about(self) -> set[str]:
-        """The words of its name that say what it is about."""
+        """The significant words of its name."""
         return _content(self.name)
 
     @property
     def words(self) -> set[str]:
-        """The words of its name, and of its description those that are not the function's."""
+        """The words of its name, and those of its description that the function's does not have."""
         return self.about | (_content(str(self.schema.get("description", ""))) - _content(self.function))
 
 
@@ -135,7 +135,7 @@ def _no_such_date(argument: Argument) -> Iterator[tuple[str, str]]:
 
 
 def _default_only(argument: Argument) -> Iterator[tuple[str, str]]:
-    """The documented default is accepted, and leaving the parameter out, which means the same, is not."""
+    """The documented default is accepted, but leaving the parameter out, which means the same, is not."""
     if not argument.required and "" not in argument.values and "default" in argument.schema:
         default = argument.schema["default"]
         if any(_same(value, default) for value in argument.values):
@@ -143,7 +143,7 @@ def _default_only(argument: Argument) -> Iterator[tuple[str, str]]:
 
 
 def _unasked_values(argument: Argument, said: str, asked: Pool) -> Iterator[tuple[str, str]]:
-    """A value that an optional parameter must be given, although nothing in the request says it."""
+    """An optional parameter requires a value that the request does not give."""
     default, given = argument.default, argument.given_values
     if argument.required or len(given) < len(argument.values) or not given or default is _NO_DEFAULT:
         return
@@ -184,7 +184,7 @@ def _percent(argument: Argument, said: str) -> Iterator[tuple[str, str]]:
 
 
 def _days(entry_id: str, said: str) -> Iterator[Defect]:
-    """A day of the week next to a date that falls on another."""
+    """A weekday next to a date of another weekday."""
     for found in _DAY_OF_DATE.finditer(said):
         for year, month, day in dates(found[2]):
             when = _day(year, month, day)
@@ -195,7 +195,7 @@ def _days(entry_id: str, said: str) -> Iterator[Defect]:
 
 
 def _refused(argument: Argument, said: str, accepted: list[str]) -> Iterator[tuple[str, str]]:
-    """Only the default is accepted, and the request gives a value."""
+    """Only the default is accepted, but the request gives a value."""
     if argument.required or not _only_default(argument):
         return
     spoken, about = words(said), {word.rstrip("s") for word in argument.about}
@@ -229,7 +229,7 @@ def _only_default(argument: Argument) -> bool:
 
 
 def _odd_one_out(argument: Argument, arguments: list[Argument]) -> Iterator[tuple[str, str]]:
-    """All other calls of the function, two at least, must have a value where this one must have none."""
+    """All other calls of the function, at least two, require a value where this one requires none."""
     others = [each for each in arguments if each is not argument and each.name == argument.name
               and each.function == argument.function]  # fmt: skip
     if argument.values == [""] and len(others) > 1 and all(each.given_values == each.values for each in others):
@@ -251,7 +251,7 @@ def _same_number(value: Any, number: float) -> bool:
 
 
 def _other_choice(argument: Argument, said: str, accepted: list[str]) -> Iterator[tuple[str, str]]:
-    """The request uses the word of one choice of the enum, which is accepted nowhere in the entry."""
+    """The request uses the word of one choice of the enum, which the entry accepts nowhere."""
     allowed = argument.schema.get("enum")
     if not isinstance(allowed, list) or not argument.given_values:
         return

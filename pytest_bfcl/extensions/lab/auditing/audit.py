@@ -1,4 +1,4 @@
-"""The audit of a data set: every rule over every entry, over the set, and over what runs did with it."""
+"""The audit of a data set: every rule on every entry, on the set, and on the results of runs."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _CAUSES = {
     "required_unanswered": frozenset({"required_undocumented"}),
     "too_early": frozenset({"late_functions"}),
 }
-"""Rule → rules that bring it about; the cause is reported, not what follows from it."""
+"""Rule → rules that cause it; only the cause is reported."""
 
 
 def audit(
@@ -47,9 +47,9 @@ def audit(
 ) -> list[Defect]:
     """Every defect found, in the order of entries.
 
-    ``runs`` are what models did with the data. ``words`` adds the rules that compare words of requests, descriptions
-    and values (default: for everything but the official data, where they list too much to be read). ``settings`` adds
-    the do-nothing proof of entries that are not official; it says where MCP servers are.
+    ``runs`` are models' results on the data. ``words`` adds the rules that compare words of requests, descriptions and
+    values (default: for all but the official data, where they give too many findings). ``settings`` adds the
+    adversaries' plays of entries that are not official; it has the MCP servers.
     """
     names = [name for name in categories or validated_categories(dataset) if name != "format_sensitivity"]
     use_words = not dataset.official if words is None else words
@@ -84,7 +84,7 @@ def audit(
 
 
 def single_entry_defects(entry: Entry, *, words: bool) -> Iterator[Defect]:
-    """Defects of one entry by itself, without those that only follow from another."""
+    """Defects of one entry alone, without those that follow from another."""
     reviewed = entry_defects(entry, words=words)
     by_request = chain(request_defects(entry), answer_defects(entry))
     found = list(chain(reviewed, schema_defects(entry), by_request, trajectory_defects(entry)))
@@ -97,7 +97,7 @@ def single_entry_defects(entry: Entry, *, words: bool) -> Iterator[Defect]:
 
 
 def _unusable(dataset: DataSet, entry_id: str, why: str) -> Iterator[Defect]:
-    """An own entry that cannot be loaded: what its checks say of it."""
+    """An own entry that cannot be loaded: the errors of its checks."""
     ref = dataset.find(entry_id)
     try:
         if ref is not None:

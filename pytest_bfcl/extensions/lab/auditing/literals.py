@@ -1,4 +1,4 @@
-"""Whether a literal could have been read somewhere: texts, numbers, dates, and what people derive from them."""
+"""Whether a literal could be read in the conversation: texts, numbers, dates, and values derived from them."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ _SPELLED: dict[str, float] = {word: float(number) for number, word in enumerate(
 _SPELLED |= {word: 10.0 * number for number, word in enumerate(_TENS, 2)}
 _SPELLED |= {word: float(number) for word, number in (amount.split("=") for amount in _AMOUNTS)}
 FACTORS = (1.0, 100.0, 1000.0, 60.0, 3600.0, 24.0, 7.0, 12.0, 1e6, 3.78541, 1.609344, 2.20462, 0.3048, 2.54, 0.264172)
-"""Factors between units people use for one quantity: percent, thousands, minutes, gallons and litres, miles."""
+"""Factors between units of one quantity: percent, thousands, minutes, gallons and litres, miles."""
 MOST_NUMBERS = 160
-"""Numbers of a conversation that sums and products are tried with, the newest."""
+"""Newest numbers of a conversation that are tried in sums and products."""
 TEXT_WORDS = 4
-"""From this number of words on, a literal is a text whose order of words matters."""
+"""Number of words from which the order of words in a literal matters."""
 MONTHS = listed("january february march april may june july august september october november december")
 _NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?|(?<=\D)\d+(?:\.\d+)?")
 _WORD = re.compile(r"[^\W_]+")
@@ -46,11 +46,11 @@ _GLUE = frozenset(
         txt docx doc csv json md py pdf log"""
     )
 )
-"""Words a text may have without anybody having said them: filler, greetings, endings of file names."""
+"""Words that a text may contain without a source: filler, greetings, endings of file names."""
 
 
 class Pool:
-    """Everything a model has been shown so far."""
+    """Everything that a model has been shown so far."""
 
     def __init__(self) -> None:
         self._texts: list[str] = []
@@ -70,7 +70,7 @@ class Pool:
         self._numbers += numbers(text)
 
     def reach(self, literal: str) -> Reach:
-        """How a text of the ground truth relates to what was shown."""
+        """The relation of a ground-truth text to the shown texts."""
         lowered = literal.lower().strip()
         if not lowered or any(lowered in text or unescaped(lowered) in text for text in self._texts):
             return "known"
@@ -86,7 +86,7 @@ class Pool:
         return "known" if self._in_order(parts) else "rearranged"
 
     def missing(self, literal: str) -> list[str]:
-        """The words of a text that nothing has."""
+        """The words of a text without a source."""
         return [word for word in words(literal) if not self.has_word(word)]
 
     def has_number(self, value: float) -> bool:
@@ -111,7 +111,7 @@ class Pool:
         return any(word in each or (len(each) > 3 and each in word) for each in self._words)
 
     def _in_order(self, parts: list[str]) -> bool:
-        """Whether the words stand somewhere one after the other, with glue and signs between them."""
+        """Whether the words occur in this order, with only filler and signs between them."""
         wanted = [word for word in parts if word not in _GLUE]
         return any(_follows(wanted, text) for text in self._texts)
 
@@ -128,7 +128,7 @@ def _follows(wanted: list[str], text: str) -> bool:
 
 
 def words(text: str) -> list[str]:
-    """The words of a text in lower case, ``camelCase`` and ``snake_case`` taken apart."""
+    """The words of a text in lower case, with ``camelCase`` and ``snake_case`` split."""
     return [word.lower() for word in _WORD.findall(re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", text))]
 
 
@@ -138,7 +138,7 @@ def squeezed(text: str) -> str:
 
 
 def unescaped(text: str) -> str:
-    """A text unchanged inside JSON."""
+    """A text in its form inside JSON."""
     return text.replace("\n", "\\n").replace('"', '\\"')
 
 

@@ -1,6 +1,6 @@
-"""The pages of an audit: a list of findings, and one page for each with request, ground truth and what runs did.
+"""The pages of an audit: a list of findings, and one page for each with request, ground truth and results of runs.
 
-The findings are also kept as lines, which `pytest-bfcl view` reads.
+The findings are also stored as lines, which `pytest-bfcl view` reads.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ INDEX = "index.html"
 LINES_FILE = "audit.jsonl"
 TEMPLATE = "audit.html.jinja"
 MOST_READ = 20_000
-"""Findings read back from the lines of one audit."""
+"""Most findings read back from the lines of one audit."""
 SHOWN = 20_000
 """Characters of a ground truth or an attempt on a page."""
 
 
 @dataclass(frozen=True, slots=True)
 class FindingPage:
-    """One finding as its page shows it; ``attempts`` are (run, passed, reason, what was called)."""
+    """One finding for its page; ``attempts`` are (run, passed, reason, calls)."""
 
     rule: str
     title: str
@@ -53,7 +53,7 @@ class FindingPage:
 
 
 def write_audit_pages(findings: Sequence[FindingPage], folder: Path, data: str) -> Path:
-    """Write ``index.html``, a page per finding and ``audit.jsonl``; the index's path. Raises `OSError`."""
+    """Write ``index.html``, a page per finding and ``audit.jsonl``; returns the index's path. Raises `OSError`."""
     folder.mkdir(parents=True, exist_ok=True)
     names = [f"finding-{number:05}.html" for number in range(1, len(findings) + 1)]
     for found, name in zip(findings, names, strict=True):
@@ -69,7 +69,7 @@ def write_audit_pages(findings: Sequence[FindingPage], folder: Path, data: str) 
 def audit_values(
     findings: Sequence[tuple[FindingPage, str]], data: str, *, proofs: bool = False, damaged: int = 0
 ) -> Fields:
-    """What `TEMPLATE` makes the list of; each finding with where it leads, empty for nowhere.
+    """The values of the list's `TEMPLATE`; each finding with its link, or empty.
 
     ``proofs``: show them in the list; ``damaged``: lines that could not be read.
     """
@@ -80,7 +80,7 @@ def audit_values(
 
 @dataclass(frozen=True, slots=True)
 class KeptAudit:
-    """An audit read back: the data, its findings (without entries and attempts), and how many lines were unreadable."""
+    """An audit read back: the data, its findings (without entries and attempts), and the number of damaged lines."""
 
     data: str
     findings: Sequence[FindingPage]
@@ -88,7 +88,7 @@ class KeptAudit:
 
 
 def read_audit(path: Path) -> KeptAudit:
-    """The lines that `write_audit_pages` kept. Raises `OSError`; what is no finding is counted."""
+    """The lines that `write_audit_pages` stored. Raises `OSError`; invalid lines are counted."""
     data, found, damaged = "", [], 0
     for line in path.read_text(encoding="utf-8", errors="replace").splitlines()[: MOST_READ + 1]:
         try:
@@ -116,6 +116,6 @@ def _finding(values: Fields) -> FindingPage:
 
 
 def json_text(value: object) -> str:
-    """A ground truth or calls as indented JSON, cut where it is very long."""
+    """A ground truth or calls as indented JSON, cut if very long."""
     text = json.dumps(value, indent=1, ensure_ascii=False, default=str)
     return text if len(text) <= SHOWN else text[:SHOWN] + " …"

@@ -1,6 +1,6 @@
-"""What a request says against what its answer accepts: dates, numbers, values that exclude each other.
+"""Compares requests with accepted values: dates, numbers, values that exclude each other.
 
-And what the checks before a run and the reviewer's eye already find, sorted into the table of defects.
+Also sorts the findings of the checks before a run and of the lint into the table of defects.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ _BY_MESSAGE: tuple[tuple[str, str], ...] = (
     (r"description says nothing|described word for word", "says_nothing"),
     (r"a model cannot tell", "twin_tools"),
 )
-"""Message → rule; what fits none is ``malformed``."""
+"""Message → rule; others are ``malformed``."""
 
 _STYLE = ("no description", '"parameters.type" is', "has more than", "is no ", "unknown field")
-"""Findings that are style, or that `schema_rules` shows in more detail."""
+"""Findings about style, or those that `schema_rules` gives in more detail."""
 
 OWN_ONLY = frozenset({"unmentioned", "says_nothing", "twin_tools"})
-"""Rules that read words: for own data; in third-party data there are too many to act on."""
+"""Rules about words: for own data; third-party data has too many findings."""
 
 
 def entry_defects(entry: Entry, *, words: bool) -> Iterator[Defect]:
-    """Defects of one entry looked at by itself; ``words``: those a reviewer of own entries would name, too."""
+    """Defects of one entry alone; ``words``: also those of the lint for own entries."""
     findings = [finding for finding in check_entry(entry) if _counts(entry, finding)]
     told: set[tuple[str, str]] = set()
     for finding in [*findings, *(lint_entry(entry) if words else ())]:
@@ -102,7 +102,7 @@ def messages_text(entry: Entry) -> str:
 
 
 def _accepted(entry: Entry) -> Iterator[tuple[str, list[Any]]]:
-    """Place and acceptable values of every parameter of every expected call, ``""`` left out."""
+    """Place and acceptable values of every parameter of every expected call, without ``""``."""
     for number, call in enumerate(entry.possible_answer or ()):
         for name, answer in call.items() if isinstance(call, dict) else ():
             for parameter, values in answer.items() if isinstance(answer, dict) else ():
@@ -120,7 +120,7 @@ def _contradictions(entry_id: str, values: list[Any], place: str) -> Iterator[De
 
 
 def _dates(entry_id: str, said: str, values: list[Any], place: str) -> Iterator[Defect]:
-    """A date is expected, the request names dates, and none of them is the expected one."""
+    """The request has dates, but not the expected one."""
     named = dates(said)
     wanted = {day for value in values if isinstance(value, str) for day in dates(value)}
     if not named or not wanted or named & wanted or _swapped(named) & wanted:
@@ -140,7 +140,7 @@ def _days(found: set[tuple[int, int, int]]) -> str:
 
 
 def _numbers(entry: Entry, said: str) -> Iterator[Defect]:
-    """The request has one number, the answer one that a model must give, and they do not go together."""
+    """The request has one number, the answer requires another, and no relation connects them."""
     shown = set(numbers(said))
     if len(shown) != 1 or dates(said) or len(re.findall(r"\d+", said)) != 1:
         return
@@ -166,7 +166,7 @@ def _numbers(entry: Entry, said: str) -> Iterator[Defect]:
 
 
 def _fitting(entry: Entry) -> Iterator[Defect]:
-    """A function whose words the request uses, and whose required parameters are few."""
+    """A function whose words the request uses, and which has few required parameters."""
     asked = words(messages_text(entry))
     for number, function in enumerate(entry.function):
         named = words(str(function.get("name", "")).replace(".", " "))

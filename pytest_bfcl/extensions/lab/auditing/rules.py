@@ -1,4 +1,4 @@
-"""The table of defects: what each is called, why it is one, what to do about it."""
+"""The table of defects: the name of each, why it is one, and what to do."""
 
 from __future__ import annotations
 
@@ -12,12 +12,11 @@ from typing import Literal
 from pytest_bfcl.dataset.verified import IssueKind
 
 FEWEST_FAMILIES = 8
-"""Independent families from which a discrimination means something."""
+"""Independent families from which a discrimination is significant."""
 FEWEST_ENTRIES = 30
-"""Entries from which abilities are known well enough."""
+"""Entries from which abilities are estimated well enough."""
 NEGATIVE_Z = -1.3
-"""Distance from no discrimination, in standard errors, below which it is called negative: one in ten of the entries
-that carry no information, hardly one that does."""
+"""Distance from no discrimination, in standard errors, below which it is called negative."""
 _ROUNDS = 30
 _PRIOR_SD = 3.0
 """Standard deviation of the priors on ability and intercept, in logits."""
@@ -43,12 +42,12 @@ class ItemFit:
 
     @property
     def is_negative(self) -> bool:
-        """Whether better models pass it less often, by more than chance explains."""
+        """Whether better models pass it less often, beyond chance."""
         return self.discrimination < NEGATIVE_Z * self.error
 
 
 def fit_items(outcomes: Mapping[str, Mapping[str, bool]], family: Mapping[str, str]) -> list[ItemFit]:
-    """The fit of every entry, in order of ids; empty where runs or entries are too few (`FEWEST_FAMILIES`).
+    """The fit of every entry, in order of ids; empty for too few runs or entries (`FEWEST_FAMILIES`).
 
     A model of ability θ passes an entry with probability 1 ⁄ (1 + exp(−a (θ − b))): difficulty ``b``, discrimination
     ``a`` (A. Birnbaum, in Lord and Novick, Statistical Theories of Mental Test Scores, 1968, ch. 17–20). Abilities come
@@ -143,7 +142,8 @@ def _logistic(x: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One kind of defect.
+    """One kind of defect. ``kind`` is its kind of known issue. A ``reading`` rule lists entries for a person to read:
+    it decides nothing and never enters the list of known issues by itself.
 
     ``kind`` is the kind of known issue it makes. A ``reading`` rule lists what a person should look at: it judges
     nothing and never enters the list of known issues by itself.
@@ -301,7 +301,7 @@ RULES: dict[str, Rule] = {rule.name: rule for rule in _ROWS}
 
 @dataclass(frozen=True, slots=True)
 class Defect:
-    """``field`` is the place in the entry; ``proof`` lines show it; ``others`` are ids of further entries in it."""
+    """``field`` is the place in the entry; ``proof`` lines show it; ``others`` are ids of further affected entries."""
 
     rule_name: str
     id: str
@@ -321,9 +321,8 @@ class Defect:
 
 
 def known_issues_toml(defects: Iterable[Defect], dataset: str) -> str:
-    """One table an entry and rule, as `pytest_bfcl/dataset/known_issues.toml` has them; readings are comments.
-
-    ``dataset`` is the version the entries were seen in. The sentences are the rules': no text of the data is in them.
+    """One table an entry and rule, in the form of `pytest_bfcl/dataset/known_issues.toml`; readings are comments.
+    ``dataset`` is the version of the entries. The sentences are the rules', without any text of the data.
     """
     lines = ["# Found by `pytest-bfcl validate audit`; review each before it becomes a known issue."]
     told: set[str] = set()
@@ -355,7 +354,7 @@ def items_csv(fits: Iterable[ItemFit]) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A TOML basic string; JSON's escapes are TOML's."""
+    """A TOML basic string; JSON's escapes are valid in TOML."""
     return json.dumps(text, ensure_ascii=True)
 
 

@@ -1,6 +1,6 @@
-"""What many runs say about an entry: no run passes it, they agree on one other answer, better models pass it less.
+"""Findings from many runs: no run passes an entry, runs agree on another answer, better models pass it less.
 
-Relatives count once: everything is counted by families of models (`family_of`), never by runs.
+Models of one family count once: everything is counted by families (`family_of`), never by runs.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ _VERSIONED = re.compile(r"[A-Za-z][A-Za-z-]*-?\d")
 
 
 def family_of(model: str) -> str:
-    """The family of a model's name: the word its version follows, in lower case.
+    """The family of a model's name: the word before its version, in lower case.
 
     ``openai:gpt-4o@fc``, ``gpt-4.1`` and ``gpt-oss-120b`` are ``gpt``, ``Qwen_Qwen3-8B-FC`` and ``Qwen--Qwen3-32B``
-    ``qwen``, ``Salesforce_Llama-xLAM-2-8b-fc-r`` ``llama``. Rather one family too few than two of one.
+    ``qwen``, ``Salesforce_Llama-xLAM-2-8b-fc-r`` ``llama``. In doubt two families are joined.
     """
     name = _MODE.sub("", model)
     name = _SNAPSHOT.sub("", name)
@@ -46,16 +46,16 @@ def family_of(model: str) -> str:
 
 
 FEWEST = 2
-"""Attempts from which "never" means something."""
+"""Number of attempts from which "never" is significant."""
 FEWEST_FAMILIES = 3
-"""Independent families from which their agreement does."""
+"""Number of independent families from which their agreement is significant."""
 AGREEMENT = 0.8
 """Share of all families with one wrong answer from which they agree."""
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One model's try at an entry: whether it passed, why not, and what it called; ``model`` is its name."""
+    """One model's attempt at an entry: whether it passed, the reason, its calls; ``model`` is its name."""
 
     passed: bool
     reason: str | None
@@ -65,18 +65,18 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Attempts:
-    """What one run did, by entry id."""
+    """One run's attempts by entry id."""
 
     label: str
     by_id: Mapping[str, Sequence[Attempt]]
 
     def family(self, attempt: Attempt) -> str:
-        """The family of an attempt's model; a run that names no model is one by itself."""
+        """The family of an attempt's model; a run without a model's name is a separate family."""
         return family_of(attempt.model) if attempt.model else self.label
 
 
 def families_of(runs: Sequence[Attempts]) -> set[str]:
-    """The families that tried anything."""
+    """The families with attempts."""
     return {run.family(attempt) for run in runs for tried in run.by_id.values() for attempt in tried}
 
 
@@ -93,7 +93,8 @@ def too_few(runs: Sequence[Attempts]) -> str | None:
 
 
 def run_defects(runs: Sequence[Attempts], ids: set[str], *, fewest_families: int = FEWEST_FAMILIES) -> Iterator[Defect]:
-    """Entries no attempt of any run passed, among them those with one common answer, and negative discriminations."""
+    """Entries that no attempt of any run passed, among them those with one common answer, and negative
+    discriminations."""
     if len(families_of(runs)) < fewest_families:
         return
     for entry_id in sorted(ids):
@@ -119,9 +120,9 @@ def run_defects(runs: Sequence[Attempts], ids: set[str], *, fewest_families: int
 
 
 def item_fits(runs: Sequence[Attempts]) -> list[ItemFit]:
-    """Difficulty and discrimination of every entry; empty where families or entries are too few.
+    """Difficulty and discrimination of every entry; empty for too few families or entries.
 
-    An attempt counts for its model within its run; of several tries at an entry the first.
+    An attempt counts for its model within its run; of repeats the first counts.
     """
     outcomes: dict[str, dict[str, bool]] = {}
     family: dict[str, str] = {}
@@ -135,7 +136,7 @@ def item_fits(runs: Sequence[Attempts]) -> list[ItemFit]:
 
 
 def _by_answer(tried: Sequence[tuple[Attempts, Attempt]]) -> dict[str, set[str]]:
-    """Answer → the families most of whose attempts gave it."""
+    """Answer → the families with this answer in most attempts."""
     given: dict[str, Counter[str]] = {}
     for run, attempt in tried:
         given.setdefault(run.family(attempt), Counter())[_text(attempt.calls) if attempt.calls else ""] += 1
@@ -156,9 +157,8 @@ def _text(calls: Any) -> str:
 
 
 def read_attempts(path: Path, dataset: DataSet, left_out: LeftOut) -> Attempts:
-    """Every judged try of a run; lines without a verdict are judged here.
-
-    What cannot be read goes to ``left_out``. Raises `UsageError` when there is nothing to read.
+    """Every judged attempt of a run; lines without a verdict are judged here. Damaged lines go to ``left_out``. Raises
+    `UsageError` without lines.
     """
     from pytest_bfcl.runs.replay_lines import read_replay_lines
 
@@ -175,7 +175,7 @@ def read_attempts(path: Path, dataset: DataSet, left_out: LeftOut) -> Attempts:
 
 
 def _attempt(line: Fields, dataset: DataSet) -> Attempt | str | None:
-    """One line as an attempt; ``None`` for errors and skipped entries, or why the line cannot be judged."""
+    """One line as an attempt; ``None`` for errors and skipped entries, or the reason why it cannot be judged."""
     model = str(line.get("model") or "")
     made = line.get("calls") or line.get("output")
     outcome = line.get("official_outcome") or line.get("outcome")

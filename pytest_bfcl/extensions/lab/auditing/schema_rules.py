@@ -1,4 +1,4 @@
-"""Answers that no call can give which fits the function's own schema, and schemas that contradict themselves."""
+"""Answers that the function's own schema forbids, and schemas that contradict themselves."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _KINDS: Mapping[str, tuple[type, ...]] = {
     "array": (list, tuple), "tuple": (list, tuple), "dict": (dict,), "object": (dict,),
 }  # fmt: skip
 DEEPEST = 12
-"""Levels of a schema that are looked at."""
+"""Levels of a schema that are read."""
 
 
 def schema_defects(entry: Entry) -> Iterator[Defect]:
-    """Defects of an AST entry's schemas and of its answers against them; other languages' values are texts."""
+    """Defects of an AST entry's schemas and of its answers under them; values of other languages are texts."""
     if entry.row.checker != "ast" or entry.language != "python":
         return
     documents: dict[str, Fields] = {}
@@ -41,7 +41,7 @@ def schema_defects(entry: Entry) -> Iterator[Defect]:
 
 
 def _value_defects(entry: Entry, schema: Fields, values: list[Any], place: str) -> Iterator[Defect]:
-    """A defect where none of the acceptable values fits; one fitting way is enough, and so is leaving it out."""
+    """A defect if no acceptable value fits; one fitting value is enough, and so is an optional parameter."""
     if not values or "" in values:
         return
     given = [value for value in values if not _is_variable(value, schema, entry)]
@@ -58,7 +58,7 @@ def _value_defects(entry: Entry, schema: Fields, values: list[Any], place: str) 
 
 
 def _is_variable(value: object, schema: Fields, entry: Entry) -> bool:
-    """Whether an acceptable value is nothing, or the name of a variable the request speaks of."""
+    """Whether an acceptable value is empty, or the name of a variable in the request."""
     if value is None and "enum" not in schema and schema.get("default", 0) is None:
         return True
     said = (str(message.get("content")) for turn in entry.question for message in turn)
@@ -108,7 +108,7 @@ def _object_misfits(schema: Fields, value: Parsed, depth: int) -> Iterator[tuple
 
 
 def _own_contradictions(schema: Fields, depth: int) -> Iterator[tuple[str, str]]:
-    """A schema's default against its enum and type, its enum against its type, nested ones too."""
+    """A schema's default checked by its enum and type, its enum by its type, also nested ones."""
     kinds, allowed = _KINDS.get(str(schema.get("type"))), schema.get("enum")
     default = schema.get("default")
     of_items = isinstance(allowed, list) and schema.get("type") in ("array", "tuple")

@@ -1,4 +1,4 @@
-"""Entries of a set against each other: variants that diverge, duplicates that disagree, answers that stand nowhere."""
+"""Compares entries of a set: variants that diverge, duplicates that disagree, answers without a source."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 VARIANTS = ("multi_turn_miss_func", "multi_turn_miss_param", "multi_turn_long_context")
 BASE = "multi_turn_base"
 ALIKE = 0.5
-"""Share of a base entry's requests that a variant has word for word from which it is one."""
+"""Share of equal requests from which an entry counts as a variant of a base entry."""
 MOST_PAGE_CHARS = 5_000_000
 
 
@@ -75,7 +75,7 @@ def _only(mine: Sequence[str], theirs: Sequence[str]) -> str:
 
 
 def duplicate_defects(entries: Mapping[str, Entry]) -> Iterator[Defect]:
-    """Entries with one request and one set of functions."""
+    """Entries with equal requests and functions."""
     groups: dict[str, list[Entry]] = defaultdict(list)
     for entry in entries.values():
         if entry.config is None and entry.row.checker in ("ast", "relevance", "irrelevance") and entry.function:
@@ -102,7 +102,7 @@ def _pair(first: Entry, other: Entry) -> Defect:
 
 
 def agentic_defects(dataset: DataSet, entries: Iterable[Entry]) -> Iterator[Defect]:
-    """Answers that are in no conversation before the question, and on no page of the data's own web."""
+    """Answers that occur neither in the conversation before the question nor in the data's own web pages."""
     heard: dict[tuple[str, str], str] = {}
     web = _web(dataset)
     for entry in entries:
@@ -141,7 +141,7 @@ _NAMES = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight"
 
 
 def _stands(answer: str, where: str) -> bool:
-    """Whether an answer's words are all there: answers are often short forms of the output."""
+    """Whether all words of an answer occur, because answers are often shortened."""
     wanted = _normal(answer).split()
     if len(wanted) == 1 and wanted[0] in where.replace(" ", ""):
         return True
@@ -201,7 +201,7 @@ def _called(entry: Entry, executor: CallExecutor, pool: Pool, text: str, place: 
 
 
 def _misfitting(entry: Entry, call: ParsedCall, text: str, place: str) -> Iterator[Defect]:
-    """Arguments that the function's schema forbids; a simulator may take them, a model must not give them."""
+    """Arguments that the function's schema forbids; a simulator may accept them, a model must not use them."""
     parameters = next((doc.get("parameters") for doc in entry.all_functions if doc.get("name") == call.name), None)
     found = parameters.get("properties") if isinstance(parameters, dict) else None
     properties = found if isinstance(found, dict) else {}
@@ -212,7 +212,7 @@ def _misfitting(entry: Entry, call: ParsedCall, text: str, place: str) -> Iterat
 
 
 def _readable_texts(entry: Entry) -> Iterator[str]:
-    """What a model could find out before it acts: the initial state, and results of reading tools without arguments."""
+    """Everything a model could find out first: the initial state, and results of reading tools without arguments."""
     yield from texts_in(entry.initial_config)
     executor = executor_of(entry)
     for simulator in executor.simulators.values():
@@ -241,7 +241,7 @@ def _unbound(result: str) -> bool:
 
 
 def _plain(result: str) -> str:
-    """A result as text; JSON with its escapes read, so that texts in it stand as they are."""
+    """A result as text, with JSON's escapes replaced."""
     try:
         return "\n".join(texts_in(json.loads(result)))
     except (ValueError, RecursionError):
@@ -249,7 +249,7 @@ def _plain(result: str) -> str:
 
 
 def _unread(entry: Entry, pool: Pool, call: ParsedCall, text: str, place: str) -> Iterator[Defect]:
-    """Literals of a call that nothing shown so far has."""
+    """Literals of a call without a source so far."""
     for value in literals([*call.args, *call.kwargs.values()]):
         if isinstance(value, str):
             reach = pool.reach(value)
@@ -264,7 +264,7 @@ def _unread(entry: Entry, pool: Pool, call: ParsedCall, text: str, place: str) -
 
 
 def _held_out(entry: Entry, truth: list[Any]) -> Iterator[Defect]:
-    """Held-out functions expected before they arrive, or never."""
+    """Held-out functions that are expected before they are offered, or are never offered."""
     for arrival, documents in entry.missed_function.items():
         for name in (str(document.get("name")) for document in documents):
             used = [

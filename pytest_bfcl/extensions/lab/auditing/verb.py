@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Audit, print, write; 1 when there are defects."""
+    """Audit, print, write; 1 if there are defects."""
     from pytest_bfcl.cli import tell_left_out
     from pytest_bfcl.dataset.categories import resolve_categories
     from pytest_bfcl.extensions.lab.auditing.audit import audit

@@ -1,1 +1,1 @@
-"""Recorded verdicts judged again: what is equal, what differs, and why."""
+"""Judges recorded verdicts again: what is equal, what differs, and why."""

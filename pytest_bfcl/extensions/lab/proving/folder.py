@@ -1,7 +1,7 @@
-"""Official folders judged again: each line of ``result/`` against what its ``score/`` file says of it.
+"""Judges official folders again: each line of ``result/`` is compared with its ``score/`` file.
 
-A score file lists the entries that failed, with their error types, below a line of counts; the rest passed. Every
-difference gets a cause; what has none is a wrong verdict, here or there.
+A score file has a line of counts, then the failed entries with their error types; all others passed. Every difference
+gets a cause; one without a cause is a wrong verdict of ours or of the reference.
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ if TYPE_CHECKING:
 PASSED = "passed"
 COMPARED = "verdict and error type"
 NOW = 4
-"""The release whose checker is ours."""
+"""The release with the same checker as ours."""
 
 
 def prove_folder(root: Path, dataset: DataSet, names: Names = "auto", left_out: LeftOut | None = None) -> list[Part]:
     """One part for each model and category that has results and scores.
 
     ``root`` holds ``result/`` and ``score/``, or is one of the two or one result file, next to the other; ``left_out``
-    collects lines of results that cannot be read. Raises `UsageError` when there is not both.
+    collects damaged result lines. Raises `UsageError` unless there are both.
     """
     scores = _scores(root)
     folder = results_of(root)
@@ -97,14 +97,14 @@ MOST_NOTES = 12
 
 
 def _note(parts: list[Part], model: str, note: str) -> None:
-    """Put a note under the first part of the model it is about; of a model without one, under the first of all."""
+    """Put a note under the first part of its model; for a model without one, under the first of all."""
     about = next((part for part in parts if part.name.startswith(f"{model}, ")), parts[0] if parts else None)
     if about is not None and len(about.notes) < MOST_NOTES and note not in about.notes:
         about.notes.append(note)
 
 
 class _Read:
-    """How one model's results were read, where that had to be found out, and the result of the other reading."""
+    """How one model's results were read, if that had to be found out, and the result of the other reading."""
 
     def __init__(self, model: str) -> None:
         self._both = BothReadings()
@@ -147,7 +147,7 @@ def _without_results(model: str, category: str) -> Part:
 
 
 class _File:
-    """One score file with the results it was made from."""
+    """One score file with its results."""
 
     def __init__(self, key: tuple[str, str], score: ScoreFile, dataset: DataSet) -> None:
         self._score = score
@@ -158,7 +158,7 @@ class _File:
         """Differences of lines that the score file does not list."""
 
     def add(self, line: ReplayLine, verdict: Fields) -> None:
-        """One result with our verdict on it."""
+        """One result with our verdict."""
         entry_id = line["id"]
         self._seen.add(entry_id)
         self._part.lines += 1
@@ -194,7 +194,7 @@ class _File:
         return part
 
     def _cause(self, line: ReplayLine, failed: Fields | None, recorded: str) -> Cause:
-        """Why a verdict may be another one."""
+        """Possible causes of another verdict."""
         if line.get("mode") == "fc":
             other: ReplayLine = {**line, "underscore_names": not line.get("underscore_names")}
             (verdict,) = score_lines([other], self._dataset)
@@ -205,7 +205,7 @@ class _File:
         return UNKNOWN if self._score.release >= NOW else EARLIER_RELEASE
 
     def _other_data(self, entry_id: str, failed: Fields) -> bool:
-        """Whether the line was scored against another question or answer than ours."""
+        """Whether the line was scored with another question or answer than ours."""
         entry = find_entry(self._dataset, entry_id)
         if entry is None:
             return True
@@ -221,21 +221,21 @@ def _same(theirs: object, ours: object) -> bool:
 
 
 def _here(line: ReplayLine, verdict: Fields) -> str:
-    """Our verdict: passed, or the reason why not."""
+    """Our verdict: passed, or the reason."""
     if not isinstance(verdict.get("valid"), bool):
         return f"not judged: {verdict.get('error') or verdict.get('skipped')}"
     return PASSED if verdict["valid"] else str(verdict.get("reason"))
 
 
 def _network(line: ReplayLine, verdict: Fields) -> Cause | None:
-    """The cause of a call that cannot be executed here."""
+    """The cause for a call that cannot be executed here."""
     row = CATEGORIES.get(str(line.get("category")))
     asks = row is not None and row.checker in ("executable", "rest")
     return NETWORK if asks and verdict.get("skipped") else None
 
 
 def _own_cause(line: ReplayLine, here: str, recorded: str) -> Cause | None:
-    """The cause of a difference where our verdict alone shows it."""
+    """The cause of a difference if our verdict alone shows it."""
     if here.startswith("not judged"):
         return NOT_JUDGED
     if here.endswith(":inference_error"):

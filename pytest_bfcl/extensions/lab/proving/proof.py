@@ -1,4 +1,4 @@
-"""What was compared, how much of it is equal, and each exception; as Markdown for people and as JSON for programs."""
+"""The result of the proof: compared lines, equal verdicts, each exception; as Markdown and as JSON."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pytest_bfcl.reporting.markdown import cell
 
 
 class Cause(NamedTuple):
-    """A cause in a word and in a sentence; ``known``: nothing is wrong with our verdict, or the fault is explained."""
+    """A cause in a word and in a sentence; ``known``: our verdict is right, or the difference is explained."""
 
     name: str
     words: str
@@ -59,12 +59,12 @@ UNKNOWN = Cause("unknown", "Nothing explains it: one of the two verdicts is wron
 
 
 LISTED = 40
-"""Differences of one cause that are listed one by one."""
+"""Differences of one cause that are listed separately."""
 WIDTH = 160
 
 
 class Difference(NamedTuple):
-    """One line whose recorded verdict is not ours; ``where`` names it."""
+    """One line whose recorded verdict differs from ours; ``where`` names it."""
 
     where: str
     recorded: str
@@ -79,7 +79,7 @@ class Difference(NamedTuple):
 
 @dataclass(slots=True)
 class Part:
-    """One thing that was compared: how many lines of it, the differences, and what else a reader should know."""
+    """One compared part: its lines, its differences, and notes."""
 
     name: str
     compared: str = ""
@@ -94,7 +94,7 @@ class Part:
 
     @property
     def unexplained(self) -> list[Difference]:
-        """Differences whose cause is not known."""
+        """Differences without a known cause."""
         return [each for each in self.differences if not each.cause.known]
 
     def to_dict(self) -> Parsed:
@@ -114,7 +114,7 @@ class Part:
 
 
 _NO_LINES = frozenset({"header", "no result", "partly scored"})
-"""Causes that are no line's own: they count next to the lines compared."""
+"""Causes that belong to no line: they count next to the compared lines."""
 
 
 def proof_markdown(parts: Sequence[Part], title: str, about: Iterable[str] = ()) -> str:

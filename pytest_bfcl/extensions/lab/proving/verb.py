@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print or write the proof; 1 when something is not explained."""
+    """Print or write the proof; 1 if a difference is unexplained."""
     from pytest_bfcl.cli import tell_left_out
     from pytest_bfcl.extensions.lab.proving.folder import prove_folder
     from pytest_bfcl.extensions.lab.proving.proof import proof_markdown

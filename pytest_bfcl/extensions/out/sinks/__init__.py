@@ -1,4 +1,4 @@
-"""A run in progress, shown elsewhere: ``--bfcl-report wandb``, ``--bfcl-report otel``."""
+"""A run in progress in other tools: ``--bfcl-report wandb``, ``--bfcl-report otel``."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Otel:
         require("otel", "--bfcl-report otel")
 
     def __call__(self, run: SinkRun) -> Sink:
-        """Open an exporter, where the usual variables (OTEL_EXPORTER_OTLP_…) say."""
+        """Open an exporter to the place of the usual variables (OTEL_EXPORTER_OTLP_…)."""
         from pytest_bfcl.extensions.out.sinks.spans import OtelSink
 
         return OtelSink(run)

@@ -1,7 +1,7 @@
 """Spans of a run in progress, sent as OTLP: to a collector, Langfuse, Phoenix, MLflow.
 
-Where to and with which headers is set by OpenTelemetry's own variables (``OTEL_EXPORTER_OTLP_ENDPOINT``,
-``OTEL_EXPORTER_OTLP_HEADERS`` …). The spans are those of ``export --format otel``.
+OpenTelemetry's own variables set address and headers (``OTEL_EXPORTER_OTLP_ENDPOINT``, ``OTEL_EXPORTER_OTLP_HEADERS``
+…). The spans are those of ``export --format otel``.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ FLUSH_MS = 20_000
 
 
 class OtelSink:
-    """Its own provider: the process may have another, which is not ours."""
+    """A separate provider, because the process may have another."""
 
     def __init__(self, run: SinkRun) -> None:
         logging.getLogger("opentelemetry").addHandler(logging.NullHandler())
@@ -47,7 +47,7 @@ class OtelSink:
         self._began = str(run.facts.get("started_at") or "1970-01-01T00:00:00Z")
 
     def take(self, line: ResultLine) -> None:
-        """The entry's spans, on their way at once."""
+        """Send the entry's spans at once."""
         first, *others = spans_of(line, self._dataset, self._began)
         root = self._tracer.start_span(first.name, None, SpanKind.INTERNAL, dict(first.about), start_time=first.begin)
         inside = set_span_in_context(root)
@@ -61,7 +61,7 @@ class OtelSink:
         root.end(first.end)
 
     def close(self, summary: Summary) -> None:
-        """Send the rest. Raises `UsageError` for spans that were not taken."""
+        """Send the rest. Raises `UsageError` for refused spans."""
         self._provider.force_flush(FLUSH_MS)
         self._provider.shutdown()
         if refused := self._exporter.refused:
@@ -69,7 +69,7 @@ class OtelSink:
 
 
 class _Counting(SpanExporter):
-    """Counts what was not taken: the exporter itself only logs it."""
+    """Counts refused spans, which the exporter itself only logs."""
 
     def __init__(self, inner: OTLPSpanExporter) -> None:
         self._inner = inner

@@ -1,7 +1,7 @@
 """A run at Weights & Biases: progress during the run, scores with intervals and a table at its end.
 
 Project and entity are wandb's own variables, or ``WANDB_BFCL_PROJECT=ENTITY:PROJECT`` as for bfcl-eval. With
-``WANDB_MODE=offline`` all of it is written to a folder, for `wandb sync`.
+``WANDB_MODE=offline`` everything goes to a folder, for `wandb sync`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class WandbSink:
         self._lines, self._sent = 0, time.monotonic()
 
     def take(self, line: ResultLine) -> None:
-        """Count it; what was counted is sent every few seconds."""
+        """Count it; the counts are sent every few seconds."""
         counts = self._counts[line["model"] or "?"]
         counts[line["outcome"]] += 1
         if (cost := line.get("cost_usd")) is not None:  # without a price there is no figure

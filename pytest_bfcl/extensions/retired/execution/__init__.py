@@ -1,6 +1,6 @@
-"""Where calls of executable entries are carried out: our own functions, and SQL on fixtures, in a subprocess.
+"""Executes calls of executable entries: our own functions, and SQL on tables, in a subprocess.
 
-The one place that runs something for a model. It has worker processes
-(`pool`) with limits on time, memory and system calls (`limits`), which look names up in `functions` and know nothing
-else. The conversation records what came out in the transcript; checkers judge that record and execute nothing.
+Only this package executes calls for a model. Its worker processes (`pool`) have limits on time, memory and system calls
+(`limits`), and look names up in `functions`. The conversation stores the results in the transcript; checkers judge them
+and execute nothing.
 """

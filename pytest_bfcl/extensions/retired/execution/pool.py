@@ -1,4 +1,4 @@
-"""Worker processes that carry out calls: as many as are wanted at once, kept between calls."""
+"""Worker processes that execute calls: started on demand, kept between calls."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from pytest_bfcl.json_types import Fields
 from pytest_bfcl.transcript import Call
 
 MOST_CALLS = 200
-"""Calls of one reply that are carried out."""
+"""Most executed calls of one reply."""
 
 
 class Executor:
-    """Carries out calls in subprocesses; safe to use from several threads. Close it, or use it as a context."""
+    """Executes calls in subprocesses; thread-safe. Close it, or use it as a context."""
 
     def __init__(self, size: int = 2, *, wall_s: float = WALL_SECONDS) -> None:
         service = replace(SERVICE, wall_s=wall_s)
@@ -43,7 +43,7 @@ class Executor:
         return [self.call(*call) for call in calls]
 
     def call(self, name: str, arguments: Mapping[Any, Any]) -> Outcome:
-        """One call by name; functions that are not in the table give such an outcome."""
+        """One call by name; an unknown function gives an outcome with that error."""
         if not isinstance(name, str) or any(not isinstance(key, str) for key in arguments):
             return Outcome(error="arguments must be named", kind="arguments")
         return self._ask({"call": name, "arguments": dict(arguments)})
@@ -53,7 +53,7 @@ class Executor:
         return self._ask({"sql": statement, "tables": dict(tables)})
 
     def close(self) -> None:
-        """End the idle workers; busy ones end when their call does. A call after that has a process for itself."""
+        """End the idle workers; busy ones end after their call. A later call starts a new process."""
         self._closed = True
         taken: list[Worker] = []
         with contextlib.suppress(queue.Empty):

@@ -1,4 +1,4 @@
-"""The service that carries out calls: one JSON line in, one JSON line out.
+"""The service that executes calls: one JSON line in, one JSON line out.
 
 Requests: ``{"call": name, "arguments": {…}}``, looked up in the table of functions, or ``{"sql": statement,
 "tables": {…}}``. Answers: the text of an `Outcome`. Standard library only.

@@ -1,4 +1,4 @@
-"""Who answers the GET requests of REST entries: local, live, recorded or replayed."""
+"""The sources of answers to GET requests of REST entries: local, live, recorded or replayed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Kind = Literal["local", "live", "replay", "none"]
 
 
 def rest_problem(choice: str, *, official: bool, archive: Path | None = None) -> str | None:
-    """Why GET requests cannot be answered, ``None`` when they can; arguments as for `open_rest`. Opens nothing."""
+    """Why GET requests cannot be answered; else ``None``. Arguments as for `open_rest`. Opens nothing."""
     kind = _kind(choice, official)
     if kind == "local" and official:
         return "the official questions ask real services: choose --bfcl-search rest=replay:PATH, or live"
@@ -38,10 +38,10 @@ def open_rest(
         choice: ``auto``, ``local``, ``live``, ``record``, ``replay`` (of this run) or ``replay:PATH``.
         official: Whether the data is the official set, whose services are those of the real web.
         archive: The run's folder for requests (``<run>/rest``). Live ones are always recorded there, local ones with
-            ``record``; a recorded one is not asked again.
+            ``record``; recorded ones are not sent again.
         process: Name of the archive's file this process writes.
 
-    Raises `UsageError` when there is none (`rest_problem` says why without raising).
+    Raises `UsageError` if there is none (`rest_problem` gives the reason without raising).
     """
     problem = rest_problem(choice, official=official, archive=archive)
     if problem is not None:

@@ -1,8 +1,8 @@
-"""GET requests to the public web: checked addresses, bounded size and time, keys only for the services they belong to.
+"""GET requests to the public web: checked addresses, limited size and time, keys only for their own services.
 
-A model chooses address and headers. The address is checked as for pages (`safety`), the connection goes to the address
-that was checked. The questions of the retired set name keys by placeholders; a placeholder is replaced only in
-requests to the host its key is for, and the key appears in no record.
+A model chooses address and headers. The address is checked as for pages (`safety`), and the connection goes to the
+checked address. The questions of the retired set name keys by placeholders; a placeholder is replaced only in requests
+to the host its key is for, and the key appears in no record.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _OURS = frozenset({"host", "content-length", "transfer-encoding", "connection", 
 
 
 class ServiceKey(NamedTuple):
-    """A placeholder of the questions, the environment variable of the real key, and the host it may go to."""
+    """A placeholder of the questions, the environment variable of the real key, and its host."""
 
     placeholder: str
     variable: str
@@ -56,7 +56,7 @@ KEYS = (
 
 
 class LiveRest:
-    """Asks the real services; ``transport`` and ``resolve`` stand for the network in tests."""
+    """Sends requests to the real services; ``transport`` and ``resolve`` replace the network in tests."""
 
     live = True
 
@@ -66,7 +66,7 @@ class LiveRest:
         self._tls: ssl.SSLContext | None = None
 
     def get(self, url: str, params: Fields, headers: Mapping[str, str]) -> Parsed:
-        """See `RestProvider.get`. Raises `AdapterError` when a service is overloaded or broken (429, 5xx)."""
+        """See `RestProvider.get`. Raises `AdapterError` if a service is overloaded or broken (429, 5xx)."""
         import httpx
 
         try:
@@ -90,7 +90,7 @@ class LiveRest:
         """Connections are closed after every request."""
 
     def _ask(self, url: str, headers: dict[str, str]) -> tuple[int, str]:
-        """Status and text; redirects are followed, without the caller's headers once they lead to another host."""
+        """Status and text; redirects to another host are followed without the caller's headers."""
         import httpx
 
         deadline = time.monotonic() + TOTAL_LIMIT_S

@@ -1,7 +1,7 @@
 """A small REST service of our own on loopback: holidays, weather and exchange rates, the same in every run.
 
-Its address is a name that exists nowhere else; asking is a real request to a server thread of this process, and
-nothing else can be reached. Routes, all answering with JSON:
+Its address has a reserved host name. A request goes to a server thread of this process, and nothing else can be
+reached. Routes, all answering with JSON:
 
 - ``/holidays/{year}/{country}``, query ``month``: a list of days;
 - ``/weather/{city}``, query ``days`` (1 to 14) and ``fields``: a list of days; ``/weather``: the cities;
@@ -32,7 +32,7 @@ class LocalRest:
     """The service and its client in one. The server starts with the first request."""
 
     live = True
-    """Data may ask other services than this one: such an entry is skipped, it never counts as wrong."""
+    """Data may need other services: such an entry is skipped and never counts as wrong."""
 
     def __init__(self) -> None:
         self._server = LoopbackServer(lambda: _Handler, "bfcl rest")
@@ -74,11 +74,11 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(content)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Nothing is logged."""
+        """Logs nothing."""
 
 
 def respond(path: str, query: Mapping[str, str], key: str | None) -> Response:
-    """Status and body of a request."""
+    """Status and body for a request."""
     match [part for part in path.split("/") if part]:
         case ["holidays", year, country]:
             return _holidays(year, country, query)

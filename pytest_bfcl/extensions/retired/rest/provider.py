@@ -1,4 +1,4 @@
-"""Providers of REST answers: their protocol, and what a run has recorded (docs/retired.md)."""
+"""Providers of REST answers: their protocol, and the recordings of a run (docs/retired.md)."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from pytest_bfcl.providers.recorded import Query, Recording
 
 @runtime_checkable
 class RestProvider(Protocol):
-    """Where GET requests are answered; called from several threads at once.
+    """A source of answers to GET requests; called from several threads at once.
 
-    ``live`` says whether a known request is tried before a request is sent: answers may change, fail, or not be there.
+    ``live``: answers may change, fail or be missing, so a known request is tried first.
     """
 
     @property
     def live(self) -> bool:
-        """Whether answers come from a service, which may change, fail, or be another than the entry asks."""
+        """Whether answers come from a service, which may change, fail, or differ from the entry's."""
         ...
 
     def get(self, url: str, params: Fields, headers: Mapping[str, str]) -> Parsed:
         """``{"status": number, "body": value or None}``; ``{"error": text}`` for an address that does not answer.
 
-        ``body`` is the parsed JSON of the response. Raises `pytest_bfcl.failures.BenchmarkError` for trouble that is
-        not the caller's.
+        ``body`` is the parsed JSON of the response. Raises `pytest_bfcl.failures.BenchmarkError` for infrastructure
+        errors.
         """
         ...
 
@@ -37,7 +37,7 @@ class RestProvider(Protocol):
 
 
 def whole_url(url: str, params: Fields) -> str:
-    """The address with its query: lists repeat their name, ``None`` is left out, the rest is written as text."""
+    """The address with its query: lists repeat their name, ``None`` is left out, other values become text."""
     pairs = []
     for name, value in params.items():
         values = value if isinstance(value, list | tuple) else [value]
@@ -50,7 +50,7 @@ def whole_url(url: str, params: Fields) -> str:
 
 
 class RecordedRest(Recording):
-    """Recorded answers first; what is not recorded comes from ``provider`` and is recorded.
+    """Recorded answers first; other requests go to ``provider`` and are recorded.
 
     Without a provider (a replay) `get` raises `AdapterError` of kind ``not_recorded``.
     """
@@ -76,7 +76,7 @@ class RecordedRest(Recording):
         return result if isinstance(result, dict) else {"error": "the recording holds no response"}
 
     def called(self, name: str, arguments: Fields) -> tuple[Any] | None:
-        """The recorded value of a network-backed function in a tuple, ``None`` when there is none."""
+        """The recorded value of a network function in a tuple, ``None`` without one."""
         return self.find(("call", name, dict(sorted(arguments.items()))))
 
     def _key(self, call: Query) -> str:
@@ -89,7 +89,7 @@ class RecordedRest(Recording):
 
 
 def _whole(value: object) -> Any:
-    """90.0 and 90 are the same argument."""
+    """Makes 90.0 and 90 the same argument."""
     if isinstance(value, float) and value.is_integer():
         return int(value)
     if isinstance(value, list | tuple):

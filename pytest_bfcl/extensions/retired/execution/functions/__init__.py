@@ -1,8 +1,8 @@
 """Our own implementations of the functions executable entries call: pure computations, looked up by name.
 
 Names and behaviour follow the retired categories' documents and recorded results (data spec §10); the second half of
-the table is our own. Nothing here reads a file, a clock, a network or a random number. Standard library only: the
-worker process imports nothing else.
+the table is our own. No function reads a file, a clock, a network or a random number. Standard library only, because
+the worker process imports nothing else.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FUNCTIONS: Mapping[str, Function] = MappingProxyType(
         )
     }
 )  # fmt: skip
-"""Name → implementation; what is not here is not called."""
+"""Name → implementation; other names are not called."""
 
 NETWORK_FUNCTIONS = frozenset(
     {
@@ -36,4 +36,4 @@ NETWORK_FUNCTIONS = frozenset(
         "retrieve_city_based_on_zipcode", "retrieve_holiday_by_year",
     }
 )  # fmt: skip
-"""Functions of the retired set that asked a service of the network; only a recording can answer them."""
+"""Functions of the retired set that used a network service; only a recording can answer them."""
