@@ -358,8 +358,7 @@ def test_estimates_and_skips() -> None:
         for data in (DATA, Official):
             for names in ([], ["parallel"], scored, [*scored, *scored]):
                 for why in (lambda name: None, lambda name: "no key" if name.startswith(("web", "par")) else None):
-                    yield [list(skips_ahead(names, why, data, part=part)) for part in (False,
-                    True)]  # type: ignore[arg-type]
+                    yield [list(skips_ahead(names, why, data, part=part)) for part in (False, True)]  # type: ignore[arg-type]
 
     same_as_recorded(HERE / "estimates.jsonl", rows())
 
@@ -379,8 +378,7 @@ def test_earlier_parts(tmp_path: Path) -> None:
                     {**single(f"memory_kv_{number}-student-0"), "model": ORACLE, "outcome": outcome, "extra": served}
                 )  # type: ignore[typeddict-item]
             made.append({**single("memory_kv_prereq_0-student-0"), "model": ORACLE})  # type: ignore[typeddict-item]
-            made.append({**single("memory_kv_prereq_1-student-1"), "model": ORACLE,
-            "outcome": "error"})  # type: ignore[typeddict-item]
+            made.append({**single("memory_kv_prereq_1-student-1"), "model": ORACLE, "outcome": "error"})  # type: ignore[typeddict-item]
         parts = EarlierParts.read(tmp_path / "run")
         yield [
             sorted(parts.settled),
@@ -428,8 +426,7 @@ def test_earlier_parts(tmp_path: Path) -> None:
             "n": {"cost_usd": 1.0, "latency": {"mean": None}},
         }
         info = {"models": {"m": {"name": "M", "headers": {"A": "b"}}}}
-        yield closing.with_facts({"models": numbers}, info, Settings(gpu_hour_usd=3.0),
-        60.0)  # type: ignore[typeddict-item]
+        yield closing.with_facts({"models": numbers}, info, Settings(gpu_hour_usd=3.0), 60.0)  # type: ignore[typeddict-item]
         yield [ModelInfo("x"), len(closing.handed_over(RunDirectory.open(tmp_path / "run")))]
 
     same_as_recorded(HERE / "earlier.jsonl", rows())
