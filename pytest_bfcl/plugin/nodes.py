@@ -6,6 +6,7 @@ named on the command line keeps its own path. Nodes read ids only; bodies are pa
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -136,7 +137,8 @@ class EntryFile(pytest.Module):
     ``only`` restricts it to these names. Marks of all items are set here, other marks on the items.
     """
 
-    obj = None
+    obj = sys.modules[__name__]
+    """Fixtures and hooks of hosts read its name and file, as those of an item's module."""
     shown_path: str | None = None
     hooks: Any = None
     """The value of `ihook` from the end of collection on, when all conftest files are known; stored because it is used

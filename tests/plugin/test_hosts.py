@@ -117,6 +117,78 @@ CONFTESTS = {
             config.hook.pytest_deselected(items=gone)
             items[:] = [item for item in items if item not in gone]
     """,
+    "looks into markers' arguments, names and sources of items": """
+        import inspect
+        def pytest_collection_modifyitems(items):
+            for item in items:
+                limit = next((mark.args[0] for mark in item.iter_markers("timeout") if mark.args), 30)
+                inspect.getsource(item.function)
+                item.user_properties.append((f"{item.cls}.{item.originalname}.{item.name}", limit))
+    """,
+    "groups by module and reorders": """
+        def pytest_collection_modifyitems(session, config, items):
+            groups = {}
+            for item in items:
+                groups.setdefault(item.module.__file__, []).append(item)
+            items[:] = [item for name in sorted(groups, reverse=True) for item in groups[name]]
+    """,
+    "makes a fixture for what an item closes over": """
+        @pytest.fixture(autouse=True)
+        def named(request, monkeypatch, tmp_path):
+            monkeypatch.setenv("CURRENT_TEST", request.node.name)
+            assert request.function and request.module and request.path and request.keywords
+            request.addfinalizer(lambda: None)
+            yield
+            assert not request.node.get_closest_marker("never")
+    """,
+    "counts outcomes through a wrapped report": """
+        @pytest.hookimpl(hookwrapper=True)
+        def pytest_runtest_makereport(item, call):
+            report = (yield).get_result()
+            setattr(item, f"rep_{report.when}", report)
+            report.description = str(item.function.__doc__)
+            report.extras = [*getattr(report, "extras", []), item.nodeid]
+    """,
+    "numbers seeds in the items' stash": """
+        SEED = pytest.StashKey()
+        def pytest_runtest_setup(item):
+            import random
+            item.stash[SEED] = random.getrandbits(8)
+            random.seed(item.stash[SEED])
+        def pytest_runtest_teardown(item, nextitem): assert item.stash[SEED] >= 0
+    """,
+    "has an event loop and an anyio backend": """
+        import asyncio
+        @pytest.fixture(scope="session")
+        def event_loop():
+            loop = asyncio.new_event_loop()
+            yield loop
+            loop.close()
+        @pytest.fixture(scope="session")
+        def anyio_backend(): return "asyncio"
+    """,
+    "brings a plugin class of its own": """
+        class Slowest:
+            def __init__(self): self.durations = {}
+            @pytest.hookimpl(trylast=True)
+            def pytest_runtest_logreport(self, report): self.durations[report.nodeid, report.when] = report.duration
+            def pytest_sessionfinish(self): assert all(each >= 0 for each in self.durations.values())
+        def pytest_configure(config): config.pluginmanager.register(Slowest(), "slowest")
+    """,
+    "forbids the network and threads left behind": """
+        import socket, threading
+        @pytest.fixture(autouse=True, scope="session")
+        def offline():
+            real = socket.create_connection
+            socket.create_connection = None
+            yield
+            socket.create_connection = real
+        @pytest.fixture(autouse=True)
+        def no_threads():
+            before = threading.active_count()
+            yield
+            assert threading.active_count() <= before + 4
+    """,
 }
 
 
