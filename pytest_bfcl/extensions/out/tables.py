@@ -8,10 +8,12 @@ from collections.abc import Iterator
 from html import escape
 from pathlib import Path
 
+from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.extensions.out.finished import Finished, file_name
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.reporting.markdown import cell
+from pytest_bfcl.scoring.aggregate import FORMULAS, ROW_OF_A_GROUP
 from pytest_bfcl.scoring.score_record import ScoreRecord, headline_record
 
 _COLOURS = ((0.8, "#2e7d32", "green"), (0.6, "#7a6a00", "yellow"), (0.0, "#b3261e", "red"))
@@ -57,6 +59,7 @@ def drawn(label: str, message: str, colour: str) -> str:
     )
 
 
+PUBLISHED = {*CATEGORIES, *FORMULAS, "overall"}
 HEAD = ("model", "score", "accuracy", "95 % interval", "n", "errors", "note")
 _SPECIAL = re.compile(r"[\\&%$#_{}~^]")
 _ESCAPED = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
@@ -89,13 +92,19 @@ def escaped(text: str) -> str:
 
 
 def _rows(finished: Finished) -> Iterator[tuple[str, ...]]:
+    """Categories, the groups that the benchmark scores, and Overall; a group of a category's name has a suffix."""
     for model in finished.models:
+        seen: set[str] = set()
         for score in finished.scores(model):
+            name = score.name + ROW_OF_A_GROUP * (score.name in seen)
+            seen.add(score.name)
+            if score.name not in PUBLISHED:
+                continue
             low, high = score.interval95 or (None, None)
             span = "" if low is None or high is None else f"{100 * low:.2f}–{100 * high:.2f}"
             of = f"{score.judged}" if score.judged == score.planned else f"{score.judged} of {score.planned}"
             note = score.why or ("" if score.chosen == "all" else score.chosen)
-            yield model, score.name, f"{100 * score.value:.2f}", span, of, str(score.errors), note
+            yield model, name, f"{100 * score.value:.2f}", span, of, str(score.errors), note
 
 
 def _written(path: Path, lines: list[str]) -> list[Path]:
