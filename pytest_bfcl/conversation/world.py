@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from pytest_bfcl.dataset.expectation import same
+from pytest_bfcl.dataset.likeness import same
 from pytest_bfcl.dataset.served_entry import portable_name
 from pytest_bfcl.failures import BenchmarkError, HarnessError
 from pytest_bfcl.json_types import Parsed

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import ast
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from pytest_bfcl.dataset.entry import Entry, FunctionDoc
-from pytest_bfcl.dataset.expectation import unknown_names
+from pytest_bfcl.dataset.expectation import CONDITIONS, Expectation, argument_rule
 from pytest_bfcl.dataset.schemas import Finding, answer_findings, check_functions
 from pytest_bfcl.dataset.served_entry import check_path, portable_name
+from pytest_bfcl.json_types import Fields
 from pytest_bfcl.python_text import parse_expression
+from pytest_bfcl.suggestions import did_you_mean, instead_of
 
 NO_FUNCTION = 'no function is offered: "function" is a list of function documents or tools'
 """The fields that an entry without tools must have."""
@@ -262,3 +265,44 @@ def _recorded_findings(entry: Entry) -> Iterator[Finding]:
     for number, each in enumerate(entry.expect):
         for told in unknown_names(each, tools):
             yield Finding(told, field=f"expect[{number}]")
+
+
+def unknown_names(each: Expectation, tools: Mapping[str, Fields]) -> Iterator[str]:
+    """Errors of an assertion: tools that are not offered, and parameters that they do not have.
+
+    ``tools``: name → schema of its arguments, in either dialect.
+    """
+    known = {portable_name(name): (name, schema) for name, schema in tools.items()}
+    for wanted in each.tools:
+        for name in wanted.names:
+            found = known.get(portable_name(name))
+            if found is None:
+                yield f"there is no tool {name!r}; {instead_of(name, list(tools))}"
+                continue
+            compared = {key: next(iter(argument_rule(rule).measured), None) for key, rule in wanted.arguments.items()}
+            yield from _unknown_parts(name, compared, found[1])
+
+
+def _unknown_parts(place: str, given: Any, schema: Any) -> Iterator[str]:
+    """Fields of expected arguments that their schema does not have, at every documented depth."""
+    if not isinstance(schema, Mapping):
+        return
+    if isinstance(given, dict):
+        parts = schema.get("properties")
+        if not isinstance(parts, Mapping):
+            if given and schema.get("type") in _SCALARS:
+                told = did_you_mean(next(iter(given)), CONDITIONS) or 'write {"equals": …} for a value'
+                yield f"{place} is of type {schema['type']}, and {next(iter(given))!r} is no rule; {told}"
+            return
+        for name, value in given.items():
+            if name in parts:
+                yield from _unknown_parts(f"{place}.{name}", value, parts[name])
+            elif schema.get("additionalProperties") in (None, False) and "patternProperties" not in schema:
+                kind = "field" if "." in place else "parameter"
+                yield f"{place} has no {kind} {name!r}; {instead_of(str(name), list(parts))}"
+    elif isinstance(given, list):
+        for each in given:
+            yield from _unknown_parts(place, each, schema.get("items"))
+
+
+_SCALARS = ("string", "integer", "number", "float", "boolean", "null")

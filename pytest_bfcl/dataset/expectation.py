@@ -5,28 +5,22 @@ This module has their shapes and values; `pytest_bfcl.checkers.expectations` com
 
 from __future__ import annotations
 
-import inspect
-import math
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from pytest_bfcl.dataset.served_entry import check_path, portable_name
-from pytest_bfcl.failures import UsageError
-from pytest_bfcl.json_types import Fields, Parsed
-from pytest_bfcl.suggestions import did_you_mean, instead_of
+from pytest_bfcl.dataset.likeness import contained, has_number, json_text, near, same, steps_of
+from pytest_bfcl.dataset.served_entry import check_path
+from pytest_bfcl.json_types import Parsed
+from pytest_bfcl.suggestions import did_you_mean
 from pytest_bfcl.tools.json_schema import fits_schema, unresolved_reference, value_schema_problem
 from pytest_bfcl.tools.patterns import pattern_of
 
-MOST_STEPS = 20
-_CONDITIONS = frozenset(("equals", "contains", "matches", "schema", "exists"))
-_BESIDE = frozenset(("optional", "tolerance"))
+CONDITIONS = frozenset(("equals", "contains", "matches", "schema", "exists"))
+BESIDE = frozenset(("optional", "tolerance"))
 ABSENT = "(absent)"
 """The only key of the object that records a missing value."""
-_STEP = re.compile(r"\.([A-Za-z_][\w-]*)|\[(\d{1,6}|\*)\]|\[\"([^\"]{1,200})\"\]|\['([^']{1,200})'\]")
 
 Flag = Annotated[bool, Field(strict=True)]
 Count = Annotated[int, Field(ge=0, strict=True)]
@@ -76,14 +70,14 @@ class Values(BaseModel):
 
     @model_validator(mode="after")
     def _about_numbers(self) -> Values:
-        if self.tolerance is not None and not any(map(_has_number, self._measured)):
+        if self.tolerance is not None and not any(map(has_number, self.measured)):
             raise ValueError("tolerance is about numbers, in equals, contains or answer: there is none")
         if self.optional and self.exists is not None:
             raise ValueError("exists and optional contradict each other")
         return self
 
     @property
-    def _measured(self) -> list[Any]:
+    def measured(self) -> list[Any]:
         """The conditions that allow a tolerance."""
         return [getattr(self, name) for name in ("equals", "contains") if name in self.model_fields_set]
 
@@ -142,32 +136,6 @@ class CalledTool(BaseModel):
 
 Listed = list[str | CalledTool]
 Steps = list[str | CalledTool | Listed]
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Tested:
-    """A function that tests a value in Python's expectations; ``name`` is for messages."""
-
-    test: Callable[[Any], object]
-    name: str
-
-    def holds(self, told: Any) -> bool:
-        """The function's result for a value; a value for which it raises a common error is not right.
-
-        Raises `UsageError` for a function that returns nothing, or fails in another way.
-        """
-        try:
-            found = self.test(told)
-        except (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError):
-            return False
-        except Exception as error:
-            raise UsageError(f"{self.name} raised {type(error).__name__}: {str(error)[:200]}") from None
-        if found is None or inspect.isawaitable(found):
-            raise UsageError(f"{self.name} returned {type(found).__name__}: return whether the value is right")
-        return bool(found)
-
-    def __repr__(self) -> str:
-        return self.name
 
 
 class State(BaseModel):
@@ -313,8 +281,9 @@ class Expectation(Values):
         return [e if e.turn is not None else e.model_copy(update={"turn": self.turn}) for e in self.any_of]
 
     @property
-    def _measured(self) -> list[Any]:
-        return [*super()._measured, *self.answers]
+    def measured(self) -> list[Any]:
+        """The answers, too."""
+        return [*super().measured, *self.answers]
 
     @property
     def is_restraint(self) -> bool:
@@ -387,56 +356,15 @@ _NUMBER = re.compile(
 )
 
 
-def unknown_names(each: Expectation, tools: Mapping[str, Fields]) -> Iterator[str]:
-    """Errors of an assertion: tools that are not offered, and parameters that they do not have.
-
-    ``tools``: name → schema of its arguments, in either dialect.
-    """
-    known = {portable_name(name): (name, schema) for name, schema in tools.items()}
-    for wanted in each.tools:
-        for name in wanted.names:
-            found = known.get(portable_name(name))
-            if found is None:
-                yield f"there is no tool {name!r}; {instead_of(name, list(tools))}"
-                continue
-            compared = {key: next(iter(argument_rule(rule)._measured), None) for key, rule in wanted.arguments.items()}
-            yield from _unknown_parts(name, compared, found[1])
-
-
-def _unknown_parts(place: str, given: Any, schema: Any) -> Iterator[str]:
-    """Fields of expected arguments that their schema does not have, at every documented depth."""
-    if not isinstance(schema, Mapping):
-        return
-    if isinstance(given, dict):
-        parts = schema.get("properties")
-        if not isinstance(parts, Mapping):
-            if given and schema.get("type") in _SCALARS:
-                told = did_you_mean(next(iter(given)), _CONDITIONS) or 'write {"equals": …} for a value'
-                yield f"{place} is of type {schema['type']}, and {next(iter(given))!r} is no rule; {told}"
-            return
-        for name, value in given.items():
-            if name in parts:
-                yield from _unknown_parts(f"{place}.{name}", value, parts[name])
-            elif schema.get("additionalProperties") in (None, False) and "patternProperties" not in schema:
-                kind = "field" if "." in place else "parameter"
-                yield f"{place} has no {kind} {name!r}; {instead_of(str(name), list(parts))}"
-    elif isinstance(given, list):
-        for each in given:
-            yield from _unknown_parts(place, each, schema.get("items"))
-
-
-_SCALARS = ("string", "integer", "number", "float", "boolean", "null")
-
-
 def _as_call(each: str | CalledTool) -> CalledTool:
     return CalledTool(called=each) if isinstance(each, str) else each
 
 
 def argument_rule(value: Any) -> Values:
     """The condition of an argument: a plain value must be equal. Raises `ValueError`."""
-    if not isinstance(value, dict) or not value.keys() & (_CONDITIONS | _BESIDE):
+    if not isinstance(value, dict) or not value.keys() & (CONDITIONS | BESIDE):
         return Values(equals=value)
-    known = _CONDITIONS | _BESIDE
+    known = CONDITIONS | BESIDE
     meant = '(an object that is meant as it stands: {"equals": {…}})'
     for name in value.keys() - known:
         if told := did_you_mean(str(name), known):
@@ -447,83 +375,3 @@ def argument_rule(value: Any) -> Values:
     if len(rule.conditions) != 1:
         raise ValueError(f"a rule for a value has one of equals, contains, matches, schema, exists {meant}")
     return rule
-
-
-def steps_of(path: str) -> list[str | int]:
-    """The steps of a path into JSON, ``*`` for every item. Raises `ValueError`."""
-    steps: list[str | int] = []
-    rest = path.removeprefix("$")
-    while rest:
-        found = _STEP.match(rest)
-        if found is None or len(steps) >= MOST_STEPS:
-            raise ValueError(f"{path[:80]!r} is no path: write it like $.items[0].price")
-        name, index, double, single = found.groups()
-        steps.append(name or double or single or ("*" if index == "*" else int(index)))
-        rest = rest[found.end() :]
-    return steps
-
-
-def at_path(value: Any, path: str | None) -> tuple[Any, bool]:
-    """The value at a path, and whether it exists; with ``*`` the list of all values."""
-    return _at(value, steps_of(path)) if path else (value, True)
-
-
-def _at(value: Any, steps: list[str | int]) -> tuple[Any, bool]:
-    for number, step in enumerate(steps):
-        if step == "*":
-            items = value if isinstance(value, list) else list(value.values()) if isinstance(value, dict) else []
-            found = [_at(item, steps[number + 1 :]) for item in items]
-            return [item for item, there in found if there], True
-        if isinstance(value, dict) and str(step) in value:
-            value = value[str(step)]
-        elif isinstance(value, list) and isinstance(step, int) and step < len(value):
-            value = value[step]
-        else:
-            return None, False
-    return value, True
-
-
-def near(wanted: float, told: float, tolerance: float) -> bool:
-    """Whether two numbers are within the tolerance; the last digit of a sum of floats does not count."""
-    return abs(wanted - told) <= tolerance + 1e-9 * max(1.0, abs(wanted)) if tolerance else wanted == told
-
-
-def same(wanted: Any, told: Any, tolerance: float = 0) -> bool:
-    """Equal as JSON: numbers by value, true and 1 differ; a function in place of a value decides itself."""
-    if isinstance(wanted, Tested):
-        return wanted.holds(told)
-    if isinstance(wanted, bool) or isinstance(told, bool):
-        return wanted is told
-    if isinstance(wanted, dict) and isinstance(told, dict):
-        return wanted.keys() == told.keys() and all(same(each, told[name], tolerance) for name, each in wanted.items())
-    if isinstance(wanted, list) and isinstance(told, list):
-        pairs = zip(wanted, told, strict=False)
-        return len(wanted) == len(told) and all(same(one, two, tolerance) for one, two in pairs)
-    if isinstance(wanted, int | float) and isinstance(told, int | float):
-        return near(wanted, told, tolerance) if math.isfinite(told) else False
-    return bool(wanted == told)
-
-
-def contained(wanted: Any, told: Any, tolerance: float = 0) -> bool:
-    """Whether ``told`` contains all of ``wanted``."""
-    if isinstance(wanted, str) and isinstance(told, str):
-        return wanted in told
-    if isinstance(wanted, dict) and isinstance(told, dict):
-        return all(name in told and contained(each, told[name], tolerance) for name, each in wanted.items())
-    if isinstance(told, list):
-        listed = wanted if isinstance(wanted, list) else [wanted]
-        return all(any(contained(each, item, tolerance) for item in told) for each in listed)
-    return same(wanted, told, tolerance)
-
-
-def _has_number(value: Any) -> bool:
-    if isinstance(value, dict | list):
-        return any(map(_has_number, value.values() if isinstance(value, dict) else value))
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def json_text(value: Any) -> str:
-    """A value as the JSON text in which patterns are searched."""
-    import json
-
-    return json.dumps(value, ensure_ascii=False, default=str)

@@ -10,7 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
-from pytest_bfcl.dataset.expectation import Expectation, State, contained, same, steps_of
+from pytest_bfcl.dataset.expectation import Expectation, State
+from pytest_bfcl.dataset.likeness import contained, same, steps_of
 
 MOST_TOLD = 50
 """Most places that are stored for one conversation."""

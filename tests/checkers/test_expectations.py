@@ -18,7 +18,8 @@ import pytest_bfcl
 from pytest_bfcl.checkers import judge
 from pytest_bfcl.conversation.world import UNRECORDED, RecordedTools
 from pytest_bfcl.dataset.entry import Entry
-from pytest_bfcl.dataset.expectation import ABSENT, Expectation, State, at_path
+from pytest_bfcl.dataset.expectation import ABSENT, Expectation, State
+from pytest_bfcl.dataset.likeness import at_path
 from pytest_bfcl.dataset.opening import open_files
 from pytest_bfcl.extensions.agents.workdir import Workdir
 from pytest_bfcl.failures import Verdict

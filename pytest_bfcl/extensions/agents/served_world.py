@@ -13,8 +13,10 @@ from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.conversation.world import MOST_CALLS, MOST_SHOWN, TOO_MUCH, World
-from pytest_bfcl.dataset.expectation import ABSENT, at_path, unknown_names
+from pytest_bfcl.dataset.entry_checks import unknown_names
+from pytest_bfcl.dataset.expectation import ABSENT
 from pytest_bfcl.dataset.inputs import short_digest
+from pytest_bfcl.dataset.likeness import at_path
 from pytest_bfcl.dataset.served_entry import ServerFacts, portable_name
 from pytest_bfcl.dataset.untouched import MOST_TOLD, changed_files, changed_places, says_all, states_of
 from pytest_bfcl.extensions.agents.mcp_tools import WORKDIR

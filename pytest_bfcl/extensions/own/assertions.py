@@ -14,7 +14,8 @@ from pytest_bfcl.checkers.corrected import rule_set
 from pytest_bfcl.checkers.details import plain
 from pytest_bfcl.checkers.judge import judge
 from pytest_bfcl.checkers.state import ABSENT, state_difference
-from pytest_bfcl.dataset.expectation import Expectation, unknown_names
+from pytest_bfcl.dataset.entry_checks import unknown_names
+from pytest_bfcl.dataset.expectation import Expectation
 from pytest_bfcl.explaining.notation import allowed_text, value_text
 from pytest_bfcl.explaining.terminal import failure_text
 from pytest_bfcl.extensions.own.expecting import has_functions

@@ -17,7 +17,9 @@ from pydantic import ValidationError
 from pytest_bfcl.checkers.corrected import OFFICIAL
 from pytest_bfcl.checkers.expectations import conversation_verdict, state_verdict
 from pytest_bfcl.dataset.entry import Entry
-from pytest_bfcl.dataset.expectation import ABSENT, LISTS, Expectation, Tested, at_path, unknown_names
+from pytest_bfcl.dataset.entry_checks import unknown_names
+from pytest_bfcl.dataset.expectation import ABSENT, LISTS, Expectation
+from pytest_bfcl.dataset.likeness import Tested, at_path
 from pytest_bfcl.explaining.terminal import failure_text
 from pytest_bfcl.extensions.own.asking import Answer
 from pytest_bfcl.failures import Failure, FailureTag, UsageError, Verdict, without_our_frames

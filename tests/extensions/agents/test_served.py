@@ -18,7 +18,8 @@ pytest.importorskip("mcp")
 
 from pytest_bfcl.checkers import judge
 from pytest_bfcl.cli import main
-from pytest_bfcl.dataset.expectation import Expectation, contained, same
+from pytest_bfcl.dataset.expectation import Expectation
+from pytest_bfcl.dataset.likeness import contained, same
 from pytest_bfcl.dataset.served_entry import TemplateCopy
 from pytest_bfcl.extensions.agents import as_agent
 from pytest_bfcl.extensions.agents.workdir import Workdir
