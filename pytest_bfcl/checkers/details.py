@@ -107,8 +107,6 @@ class Attempt(NamedTuple):
 class _Record:
     """Like a dataclass, but stores only given fields, because most failures have few. It is made for every failure and
     must be fast.
-
-    It is made for every failure, so it has to be quick.
     """
 
     def __init__(self, **told: Any) -> None:

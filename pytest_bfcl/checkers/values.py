@@ -98,8 +98,6 @@ MARKER = ""
 def prepare(value: object, kind: ParameterType) -> Any:
     """A Python value before comparison: a tuple for ``tuple`` → list, an int for ``float`` → float (spec §6.1). Raises
     `OverflowError` for an int beyond the range of a double.
-
-    Raises `OverflowError` for an int beyond the range of a double.
     """
     if kind.word == "tuple" and type(value) is tuple:
         return list(value)

@@ -88,8 +88,6 @@ def read_calls(entry: Entry, transcript: Transcript, step: Step) -> None:
 def exact_texts(reply: Reply, mode: Mode, decoder: str | None, functions: Sequence[Fields]) -> list[str]:
     """The calls of a reply as texts with all given arguments, tools by writable names. Raises `DecodeError`.
 
-    Raises `DecodeError`.
-
     `call_texts` has the reference's defects, by which the benchmark's entries are judged.
     """
     from pytest_bfcl.syntax.python_syntax import exact_text

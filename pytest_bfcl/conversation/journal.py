@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 class Journal(Protocol):
     """Stores every reply on arrival, so that no paid request is sent twice. ``ended``: why the ending run sends no more
     requests.
-
-    ``ended``: why what has no reply is not asked any more, once the run ends.
     """
 
     ended: str | None

@@ -1,4 +1,1 @@
-"""Entries: categories, loading, expansion, checks. Open a set with `open_dataset`, index a category, load an entry.
-
-Open a set with `open_dataset`; index a category, load an entry when it is needed.
-"""
+"""Entries: categories, loading, expansion, checks. Open a set with `open_dataset`, index a category, load an entry."""

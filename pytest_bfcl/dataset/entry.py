@@ -75,10 +75,7 @@ class Renames:
         return self.own_tools.get(said, None if said in self.tools else said)
 
     def own_arguments(self, tool: str, arguments: Parsed) -> Parsed:
-        """Arguments of a tool (own name) under their own names. Raises `TypeError`, as a call does, for unknown names.
-
-        Raises `TypeError`, as a call does, for one that goes by another name.
-        """
+        """Arguments of a tool (own name) under their own names. Raises `TypeError` for unknown names."""
         names, hidden = self._own_parameters.get(tool, {}), self.parameters.get(tool, {})
         for said in arguments:
             if said in hidden and said not in names:

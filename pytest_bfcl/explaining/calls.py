@@ -88,10 +88,7 @@ class Compared(NamedTuple):
 
 
 def compared(entry: Entry, transcript: Transcript, details: Details) -> Compared | None:
-    """The call of a failed verdict; ``None`` if the verdict is about no call. If no call fits, the closest one.
-
-    Where no call fits an expected one, this is the closest.
-    """
+    """The call of a failed verdict; ``None`` if the verdict is about no call. If no call fits, the closest one."""
     if not isinstance(details, CallDetails | MatchDetails) or not isinstance(details.wanted, Mapping):
         return None
     wanted = details.wanted

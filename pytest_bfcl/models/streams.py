@@ -80,7 +80,7 @@ class StreamEnd:
 class EventReader:
     """Passes each event of one stream to a joiner. ``done`` after ``[DONE]``: the rest need not be read.
 
-    ``done`` after ``[DONE]``: nothing more has to be read. ``error`` is the error object a server sent in place of the
+    ``error`` is the error object a server sent in place of the
     rest, or what is in the stream and is no field of an event. Events that the joiner does not need are not parsed.
     """
 

@@ -34,8 +34,6 @@ class CheckFile(pytest.File):
 class CheckSet(Protocol):
     """The result of an entry point's ``(session, contenders, run, only)``. ``only``: the checks named on the command
     line, with or without a label; ``None``: all.
-
-    ``only``: the checks named on the command line, with or without a label; ``None``: all.
     """
 
     @property

@@ -70,8 +70,6 @@ class Variant(NamedTuple):
 def contenders_of(session: Session, earlier: EarlierParts) -> list[Contender]:
     """The contenders, in the order of the options. Raises `UsageError` if results could not distinguish two of them, or
     a budget has no price.
-
-    Raises `UsageError` when two of them could not be distinguished in results, or a budget has no price to go by.
     """
     factories = Factories(session.config)
     contenders = [_contender(session, spec, earlier, factories) for spec in session.specs]

@@ -94,8 +94,6 @@ Close = Callable[[], Coroutine[Any, Any, None]]
 def loop_fixture(config: pytest.Config, close: Close) -> Any:
     """The fixture ``bfcl_loop``; ``close`` is awaited in the loop before it ends. If pytest-asyncio is active, its
     session loop is also ours, so users' async models share it.
-
-    Where pytest-asyncio is active its session loop is ours too, so users' async models share it.
     """
     return _shared_loop(close) if has_asyncio(config) else _own_loop(close)
 

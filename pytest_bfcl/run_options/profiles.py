@@ -66,8 +66,6 @@ def read_project(folder: Path) -> Mapping[str, Any]:
 def fallback_of(option: Option, folder: Path, profile: str | None) -> Any:
     """The value of an option that is neither typed nor in an ini file: the project's, the profile's, the default.
     Raises `UsageError`.
-
-    Raises `UsageError`.
     """
     said = read_project(folder)
     if option.name not in said and profile and option.name != "profile":

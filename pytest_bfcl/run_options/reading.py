@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 def settings_of(values: Mapping[str, Any]) -> Settings:
     """The settings; ``values``: option (`pytest_bfcl.run_options.OPTIONS`) → its converted value. Raises `UsageError`
     that names the option.
-
-    Raises `UsageError` naming the option.
     """
     from pytest_bfcl.run_options.profiles import profile_text
     from pytest_bfcl.scoring.model_info import settings_by_model

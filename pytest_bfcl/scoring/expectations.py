@@ -75,8 +75,6 @@ class Expectations:
     def check(self, records: Iterable[Fields], scope: Scope | None = None) -> GateCheck | None:
         """The gate: every failure is in the file. Unexpected passes are reported and fail nothing. Missed if nothing
         was judged.
-
-        Missed where nothing was judged.
         """
         if not self.asked:
             return None

@@ -53,8 +53,6 @@ class Gate:
 class GateCheck:
     """One checked condition. ``value`` and ``limit`` in percent, ``why`` a sentence for users. ``entries``: the ones to
     read first, as ``id: before → after``.
-
-    ``entries``: those a reader should look at first, as ``id: before → after``.
     """
 
     name: str

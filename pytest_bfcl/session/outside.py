@@ -115,8 +115,6 @@ class Outside:
     def search(self, entry: Entry, data: DataSet) -> Any:
         """The provider of an entry's web tools; ``None`` for an entry without them. Raises `EntrySkipped` if there is
         none.
-
-        Raises `EntrySkipped` when there is no provider.
         """
         if not searches(entry.involved_classes):
             return None

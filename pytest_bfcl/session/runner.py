@@ -231,8 +231,6 @@ class Runner:
     async def records(self, trials: Iterable[Trial]) -> AsyncIterator[ResultLine]:
         """The lines of all these trials, in their order, each as soon as it exists. Raises `RunStopped` if the run must
         stop; replies are journaled by then.
-
-        Raises `RunStopped` where the run has to stop: what was answered by then is journaled.
         """
         listed = list(trials)
         await self.plan([each for each in listed if self._skips[each.category, each.data, each.contender] is None])
@@ -336,8 +334,6 @@ class Runner:
     async def aclose(self, *, interrupted: bool = False) -> None:
         """End all conversations; close adapters, files and providers. ``interrupted``: pending replies get
         `Settings.grace_s` to arrive.
-
-        ``interrupted``: replies on their way get `Settings.grace_s` to arrive.
         """
         await self.end_conversations(self.settings.grace_s if interrupted else None)
         for contender in self.contenders:

@@ -148,18 +148,13 @@ def needs_a_name(spec: ModelSpec) -> bool:
 def named_specs(
     specs: Sequence[ModelSpec], base_url: str | None = None, ports: Mapping[int, str] = USUAL_PORTS
 ) -> list[Addressed]:
-    """Every spec with a name; only those without one cause requests. ``base_url`` is the user's address, if any.
-
-    ``base_url`` is the address the user gave, if any.
-    """
+    """Every spec with a name; only those without one cause requests. ``base_url`` is the user's address, if any."""
     return [_named_spec(spec, base_url, ports) if needs_a_name(spec) else Addressed(spec, None) for spec in specs]
 
 
 def name_models(models: Sequence[str], settings: Settings) -> tuple[list[str], Settings]:
     """Models with a name each, and settings with the addresses of their servers. Raises `UsageError`. No request is
     sent if every model has a name, or if the run starts the engine.
-
-    No request is sent where every model has a name, or where the engine is to be started.
     """
     specs = list(map(parse_spec, models))
     if settings.serve is not None or not any(map(needs_a_name, specs)):

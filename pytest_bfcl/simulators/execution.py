@@ -61,8 +61,6 @@ class CallExecutor:
     def execute(self, call_text: str) -> str:
         """The result text of one call text as the model sees it. Never raises for a model's text; `BenchmarkError` (a
         provider's infrastructure error) passes through.
-
-        Never raises for anything a model wrote; `BenchmarkError` (trouble of a provider) passes through.
         """
         if self._executed >= MAX_EXECUTED or self._told >= MAX_TOLD_CHARS:
             return error_text(Oversized("this conversation has had too many calls or results; nothing was run"))

@@ -115,10 +115,7 @@ def _check_name(written: str, before: str) -> None:
 
 
 def parse(text: str) -> ast.expr:
-    """The checked expression tree of a call text. Raises `CallRefused`; all nodes are accepted and within limits.
-
-    Raises `CallRefused`; afterwards every node is of an accepted kind and all bounds hold.
-    """
+    """The checked expression tree of a call text. Raises `CallRefused`; all nodes are accepted and within limits."""
     if not isinstance(text, str):
         raise CallRefused(f"a call is text, not {type(text).__name__}")
     if len(text) > MAX_TEXT_CHARS:

@@ -107,8 +107,6 @@ def require_sdk() -> None:
 def tool_server(name: str, schemas: Schemas, call: CallTool, *, instructions: str | None = None) -> Server[Any]:
     """A server that lists the tools of ``schemas`` and executes calls with ``call``. Raises `UsageError` if the SDK is
     not installed.
-
-    Raises `UsageError` when the SDK is not installed.
     """
     require_sdk()
     from mcp import types

@@ -151,8 +151,6 @@ def _lists(comparison: Comparison) -> Iterator[tuple[str, list[Change]]]:
 def comparison_markdown(found: Sequence[Changed], margin: float = 0.0, *, most: int | None = None) -> str:
     """All comparisons as GitHub Markdown, with the first changes of each explained; ends in a newline. ``most``:
     entries that each list names; ``None``: all.
-
-    ``most``: entries that each list names; all where it is ``None``.
     """
     return "\n\n".join(block for each in found for block in _markdown(each, margin, most)) + "\n"
 

@@ -117,8 +117,6 @@ def stability(runs: Mapping[str, Mapping[Key, Judged]], notes: Iterable[str] = (
 def repeat_notes(runs: Sequence[tuple[str, str, Fingerprint | None]]) -> list[str]:
     """Notes to print with runs (label, model, fingerprint) of one model on one test. Raises `UsageError` for other
     runs.
-
-    Raises `UsageError` where they are not.
     """
     first, model, measured = runs[0]
     notes = []

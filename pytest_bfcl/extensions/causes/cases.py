@@ -41,11 +41,10 @@ class Made:
 
 @dataclass
 class Due:
-    """An expected call, by its sent name. ``accepted``: parameter → right values; ``optional``: parameters that may be
-    omitted.
+    """An expected call, by its sent name.
 
-    ``accepted``: parameter → values any of which is right; ``optional``: those that may be left out. ``said`` is one
-    right call in the notation of the entry's language.
+    ``accepted``: parameter → right values; ``optional``: parameters that may be omitted. ``said`` is one right call in
+    the notation of the entry's language.
     """
 
     name: str

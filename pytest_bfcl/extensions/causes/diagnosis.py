@@ -36,8 +36,6 @@ Trial = tuple[str, str, int]
 class Named(NamedTuple):
     """One row of a diagnosis: a cause, or the unexplained entries. ``name`` selects it on the command line; ``proof``
     is the result of undoing it.
-
-    ``name`` picks it on the command line; ``proof`` is what undoing it showed.
     """
 
     name: str

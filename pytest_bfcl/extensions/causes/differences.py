@@ -50,8 +50,6 @@ LEAST_MIXED, MIXED = 5, 0.05
 class Elsewhere:
     """The content of a run's other requests: offered names, answering calls, words. ``gap`` is the piece that most
     broken argument texts lack, if it is the same.
-
-    ``gap`` is the piece that texts of arguments lack, where most broken ones lack the same.
     """
 
     def __init__(self, cases: Sequence[Case]) -> None:

@@ -69,8 +69,6 @@ class InstalledParser:
     def whole(self, text: str, functions: Sequence[Fields] = (), *, dots: str = "_") -> Calls:
         """The calls of an unstreamed reply. Raises `DecodeError` if the parser raises. ``dots``: the sent replacement
         of dots in names.
-
-        ``dots``: what the dots of names became on their way to the model.
         """
         return _calls(self._ask({"text": text, "tools": tools_of(functions, dots)}).get("whole"))
 

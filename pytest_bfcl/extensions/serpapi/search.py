@@ -58,8 +58,6 @@ class SerpApi:
     def search(self, keywords: str, max_results: int, region: str) -> list[Parsed] | Parsed:
         """Organic results; an ``error`` without any. Raises `AdapterError` if the service fails: key, quota, rate
         limit, network.
-
-        Raises `AdapterError` when the service cannot be asked: key, quota, rate limit, network.
         """
         payload = self._patiently(str(keywords), str(region))
         return organic_results(payload)

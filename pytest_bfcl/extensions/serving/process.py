@@ -64,8 +64,6 @@ class RunningEngine:
     def wait_until_ready(self, *, stall_s: float = STALL_S, limit_s: float = START_LIMIT_S) -> float:
         """Wait until it accepts requests; returns the seconds. Raises `UsageError` with the end of the log if it ends,
         hangs or takes too long.
-
-        Raises `UsageError` with the tail of the log when the engine ends, gets stuck or takes too long.
         """
         started = moved = time.monotonic()
         seen: tuple[int, int] = (-1, -1)
@@ -231,8 +229,6 @@ FOLDER = "engines"
 class Fleet:
     """The started engines of a run by spec (without mode). Raises `UsageError` if no spec names an engine, or if an
     address is given as well.
-
-    Raises `UsageError` when none of the specs names an engine, or when an address is given as well.
     """
 
     def __init__(self, specs: Sequence[ModelSpec], base_url: str | None) -> None:

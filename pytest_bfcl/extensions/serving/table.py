@@ -36,8 +36,6 @@ class Engine:
     def command_line(self, model: str, port: int, *, native: bool, extra: Sequence[str] = ()) -> list[str]:
         """The whole command. Options in ``extra`` replace ours of the same name. Raises `UsageError` if the engine is
         not installed.
-
-        Raises `UsageError` when the engine is not installed.
         """
         program = self.program()
         if program is None:

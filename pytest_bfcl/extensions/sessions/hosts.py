@@ -51,8 +51,6 @@ class FileSender:
     def pytest_sessionfinish(self) -> None:
         """Send the rest after the fixtures are closed, and remove the folder. Then xdist reports that the worker has
         finished.
-
-        Then xdist says that the worker has finished.
         """
         self._stop.set()
         self._thread.join()

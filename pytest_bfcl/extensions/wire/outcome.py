@@ -41,8 +41,6 @@ JUDGED = ("held", "broke", "not_called")
 class Outcome:
     """The result of one attempt of a check, or of its attempts together. ``counts``: state → attempts; ``called``:
     those in which the model called at all.
-
-    ``counts``: state → attempts; ``called``: those in which the model called at all.
     """
 
     check: Check

@@ -144,9 +144,6 @@ def _logistic(x: float) -> float:
 class Rule:
     """One kind of defect. ``kind`` is its kind of known issue. A ``reading`` rule lists entries for a person to read:
     it decides nothing and never enters the list of known issues by itself.
-
-    ``kind`` is the kind of known issue it makes. A ``reading`` rule lists what a person should look at: it judges
-    nothing and never enters the list of known issues by itself.
     """
 
     name: str

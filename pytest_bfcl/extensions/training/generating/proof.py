@@ -40,9 +40,6 @@ class Unproved(Exception):
 class Facts:
     """The findings of the proof. ``turns``: turns with words of the user; ``dependencies``: arguments that only an
     earlier result has; ``depth``: calls of the longest chain of these.
-
-    ``turns``: turns in which the user says something; ``dependencies``: arguments that only an earlier result has;
-    ``depth``: calls of the longest chain of these.
     """
 
     turns: int
