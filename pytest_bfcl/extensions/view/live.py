@@ -12,13 +12,11 @@ from collections import Counter, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from itertools import islice
 
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.explaining.headlines import headline
-from pytest_bfcl.extensions.view.columns import Row
 from pytest_bfcl.extensions.view.frame import Links
-from pytest_bfcl.extensions.view.index import RunIndex
+from pytest_bfcl.extensions.view.index import Row, RunIndex
 from pytest_bfcl.extensions.view.runs import ListedRun
 from pytest_bfcl.extensions.view.store import Store
 from pytest_bfcl.extensions.view.summaries import ModelFigures, figures_of, tallies_of
@@ -89,15 +87,13 @@ class _Counted:
         self._entries = 0
 
     def catch_up(self) -> bool:
-        """Count new lines; returns whether that was possible, otherwise all must be counted again."""
-        lines, order = len(self.index.columns), self.index.order()[self._entries :]
-        if lines - self._lines != len(order):
-            if self._lines:
-                return False
-            order = self.index.order()[:]
-        for row in self.index.added(order):
+        """Count what is new; whether that could be done: otherwise all has to be counted again."""
+        rows = list(self.index.rows(after=self._entries))
+        if self.index.count - self._lines != len(rows) and self._lines:
+            return False
+        for row in rows:
             self._add(row)
-        self._lines, self._entries = lines, self._entries + len(order)
+        self._lines, self._entries = self.index.count, self._entries + len(rows)
         return True
 
     def _add(self, row: Row) -> None:
@@ -176,8 +172,7 @@ class LiveRun:
         return silent if silent > SILENT_S else None
 
     def _failures(self, index: RunIndex) -> Iterator[Failure]:
-        latest = (row for row in index.newest() if row.outcome in ("failed", "error"))
-        for row in islice(latest, FAILURES):
+        for row in index.newest(FAILURES):
             href = "../../" + self.links.entry(self.listed.name, self.store.page_of(self.listed, row))
             words = headline(index.line(row))
             yield Failure(row.id, href, row.model, row.outcome, row.reason or "", words)

@@ -11,9 +11,9 @@ from pytest_bfcl.extensions.boards.comparison_text import comparison_values
 from pytest_bfcl.extensions.boards.published_table import section_of
 from pytest_bfcl.extensions.boards.side_by_side import Answer, SideBySide, side_by_side
 from pytest_bfcl.extensions.view import frame
-from pytest_bfcl.extensions.view.columns import Row
 from pytest_bfcl.extensions.view.exchanges import exchanges
 from pytest_bfcl.extensions.view.frame import Links
+from pytest_bfcl.extensions.view.index import Row
 from pytest_bfcl.extensions.view.runs import ListedRun
 from pytest_bfcl.extensions.view.store import OpenedRun, Store, gaps_in, models_of, page_of
 from pytest_bfcl.extensions.view.summaries import ModelFigures, RunSummary, summary_now

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pytest_bfcl.extensions.lab.auditing.pages import LINES_FILE as AUDIT_FILE
-from pytest_bfcl.extensions.view.cache import open_index
-from pytest_bfcl.extensions.view.index import RunIndex, StaleIndexError, Stamp
+from pytest_bfcl.extensions.view.index import RunIndex, StaleIndexError, Stamp, open_index
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.reporting.links import safe_id
 from pytest_bfcl.runs.directory import RESULTS_FILE, RUN_FILE, SUMMARY_FILE, RunDirectory, is_run
@@ -53,11 +52,10 @@ class ListedAudit(NamedTuple):
 class ListedRun:
     """One run directory. ``name`` is part of addresses, ``root`` is the folder where it was found."""
 
-    def __init__(self, name: str, path: Path, root: Path, shared: dict[str, str], cache: Path | None) -> None:
+    def __init__(self, name: str, path: Path, root: Path, cache: Path | None) -> None:
         self.name = name
         self.path = path
         self.root = root
-        self._shared = shared
         self._cache = cache
         self._index: RunIndex | None = None
         self._run: tuple[Stamp | None, RunDirectory] | None = None
@@ -84,7 +82,7 @@ class ListedRun:
                     return self._index
             except StaleIndexError:
                 pass
-            self._index = open_index(path, self._shared, self._cache)
+            self._index = open_index(path, self._cache)
             return self._index
 
     @property
@@ -106,7 +104,6 @@ class Runs:
         self.refused: list[Refused] = []
         self.audits: list[ListedAudit] = []
         self._cache = cache
-        self._shared: dict[str, str] = {}
         self._runs: dict[str, ListedRun] = {}
         self._names: dict[Path, str] = {}
         self._lock = threading.Lock()
@@ -119,7 +116,7 @@ class Runs:
             for root, path in self._run_folders():
                 name = self._name_of(root, path)
                 kept = self._runs.get(name)
-                found[name] = kept or ListedRun(name, path, root, self._shared, self._cache)
+                found[name] = kept or ListedRun(name, path, root, self._cache)
             self._runs = found
             return dict(found)
 

@@ -42,8 +42,8 @@ def serve(
 
     from pytest_bfcl.extensions.view.app import create_app
     from pytest_bfcl.extensions.view.auth import Auth, new_token
-    from pytest_bfcl.extensions.view.cache import IndexCache
     from pytest_bfcl.extensions.view.frame import Links
+    from pytest_bfcl.extensions.view.index import prune
     from pytest_bfcl.extensions.view.runs import open_runs
     from pytest_bfcl.extensions.view.store import Store
 
@@ -54,7 +54,7 @@ def serve(
     config = uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=QUIET_S, ws="none", server_header=False)
     server = uvicorn.Server(config)
     stopping = threading.Event()
-    IndexCache().prune()
+    prune()
     threading.Thread(target=_warm, args=(store, stopping), name="indexes", daemon=True).start()
 
     async def run() -> None:

@@ -16,8 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_bfcl.dataset.transforms import is_transformed
 from pytest_bfcl.extensions.boards.published import PublishedBoard
-from pytest_bfcl.extensions.view.columns import Row
-from pytest_bfcl.extensions.view.index import RunIndex
+from pytest_bfcl.extensions.view.index import Row, RunIndex
 from pytest_bfcl.extensions.view.runs import ListedRun, Refused, Runs
 from pytest_bfcl.extensions.view.summaries import RunSummary, Summaries, data_of
 from pytest_bfcl.failures import UsageError
@@ -261,9 +260,8 @@ class Store:
                 index = listed.index
                 if index.of_entry(name) and safe_id(name) == name:
                     return name
-                for word in index.columns.words:
-                    if safe_id(word) == name and index.of_entry(word):
-                        return word
+                if (found := next((each for each in index.ids() if safe_id(each) == name), None)) is not None:
+                    return found
         return None
 
     def changed(self, opened: OpenedRun, earlier: ListedRun) -> Chain:
