@@ -143,8 +143,8 @@ COLUMN = Recipe(
         ),
         Edit(
             "reporting/overview.py",
-            '            "tokens in": rendering',
-            '            "latencies": f"{len(latency)} figures",\n            "tokens in": rendering',
+            '        "tokens in": rendering',
+            '        "latencies": f"{len(latency)} figures",\n        "tokens in": rendering',
         ),
     ),
     """

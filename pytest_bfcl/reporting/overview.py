@@ -1,4 +1,4 @@
-"""The first page of a report: title, notices, cards, tables, charts."""
+"""The first page of a report: title, notices, cards, tables."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pytest_bfcl.checkers.reasons import remedy_of, rule_of
 from pytest_bfcl.explaining.headlines import ids_text
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.plain_text import clean, cut
-from pytest_bfcl.reporting import charts, rendering, scores
+from pytest_bfcl.reporting import rendering, scores
 from pytest_bfcl.reporting.links import documentation_of
 from pytest_bfcl.reporting.listing import Alike, Listing
 from pytest_bfcl.reporting.sections import Section, sections_of
@@ -48,8 +48,6 @@ def content(
     models: Mapping[str, Summary] = summary["models"]
     facts = summary["fingerprint"]
     table = scores.matrix(models, facts) if len(models) > 1 else []
-    made = [charts.bar_chart(group, names, models) for group, names in scores.sections(models).items()]
-    wheel = charts.wheel(*scores.wheel_axes(models)) if len(models) > 1 else None
     return {
         "run": {
             "title": title(summary),
@@ -65,8 +63,6 @@ def content(
         "matrix": table,
         "leading": [row for row in table if row.kind != "category"] or table,
         "spent": _spent(models),
-        "bars": [chart for chart in made if chart is not None],
-        "wheel": wheel,
         "has": {
             "latency": listing.has_latency,
             "cost": listing.has_cost,
@@ -137,46 +133,46 @@ def _when(fingerprint: Summary) -> str:
     return " – ".join(time.replace("T", " ").replace("Z", " UTC") for time in times)
 
 
-def cards(models: Mapping[str, Summary], machine_cost: float | None = None) -> list[dict[str, str]]:
-    """The most important figures, at the top."""
-    made = []
-    if len(models) == 1:
-        (model,) = models.values()
-        made += _overall_card(model["overall"])
+Card = tuple[str, str, str]
+"""Label, value and note of a figure at the top."""
+
+
+def cards(models: Mapping[str, Summary], machine_cost: float | None = None) -> list[Card]:
+    """The few figures at the top."""
+    only = next(iter(models.values())) if len(models) == 1 else None
+    made = list(_overall_card(only["overall"])) if only else []
     counts = {name: _sum(models, name) for name in ("passed", "failed", "errors", "skipped")}
     judged = counts["passed"] + counts["failed"]
     share = rendering.percent(counts["passed"] / judged) if judged else "–"
-    made.append({"label": "passed", "value": f"{counts['passed']:,}", "note": f"of {judged:,} judged ({share})"})
-    made.append({"label": "failed", "value": f"{counts['failed']:,}", "note": "the model's mistakes"})
-    made.append({"label": "errors", "value": f"{counts['errors']:,}", "note": "not counted"})
+    made.append(("passed", f"{counts['passed']:,}", f"of {judged:,} judged ({share})"))
+    made.append(("failed", f"{counts['failed']:,}", "the model's mistakes"))
+    made.append(("errors", f"{counts['errors']:,}", "not counted"))
     if counts["skipped"]:
-        made.append({"label": "skipped", "value": f"{counts['skipped']:,}", "note": "not run"})
+        made.append(("skipped", f"{counts['skipped']:,}", "not run"))
     costs = [model["cost_usd"] for model in models.values() if model["cost_usd"] is not None]
     if costs:
-        each = next(iter(models.values())).get("cost_per_1000_usd") if len(models) == 1 else None
+        each = only.get("cost_per_1000_usd") if only else None
         note = f"{rendering.usd(each)} for 1,000 requests" if each is not None else "of the whole run"
-        made.append({"label": "cost", "value": rendering.usd(sum(costs)), "note": note})
+        made.append(("cost", rendering.usd(sum(costs)), note))
     if machine_cost is not None:
-        made.append({"label": "machine", "value": rendering.usd(machine_cost), "note": "at its hourly price"})
-    if len(models) == 1 and model["latency"]["mean"] is not None:
-        p95 = rendering.seconds(model["latency"]["p95"])
-        mean = rendering.seconds(model["latency"]["mean"])
-        made.append({"label": "latency", "value": mean, "note": f"mean of a request; 95 % within {p95}"})
+        made.append(("machine", rendering.usd(machine_cost), "at its hourly price"))
+    if only and only["latency"]["mean"] is not None:
+        mean, p95 = (rendering.seconds(only["latency"][name]) for name in ("mean", "p95"))
+        made.append(("latency", mean, f"mean of a request; 95 % within {p95}"))
     return made
 
 
-def _overall_card(overall: Summary) -> list[dict[str, str]]:
-    """The Overall score, or its available part; nothing without either (the table of scores says why)."""
+def _overall_card(overall: Summary) -> Iterator[Card]:
+    """Overall, or what there is of it; nothing if neither is claimed (the table of scores says why)."""
     partial = overall.get("partial") or {}
     claimed = overall if overall["value"] is not None else partial
     pair = claimed.get("interval95")
     if claimed.get("value") is None or not pair:
-        return []
+        return
     note = f"95 %: {rendering.points(pair[0])} – {rendering.points(pair[1])}"
     if claimed is partial:
         note = f"{partial['categories']} of {partial['of']} categories; {note}"
-    label = "Partial overall" if claimed is partial else "Overall"
-    return [{"label": label, "value": rendering.percent(claimed["value"]), "note": note}]
+    yield "Partial overall" if claimed is partial else "Overall", rendering.percent(claimed["value"]), note
 
 
 def _sum(models: Mapping[str, Summary], name: str) -> int:
@@ -207,26 +203,26 @@ def _details(name: str, model: Summary, models: int, listing: Listing, fingerpri
 
 
 def _spent(models: Mapping[str, Summary]) -> Parsed:
-    """Cost, time and tokens of each model as rows of texts, without columns that are empty for every model."""
-    columns: dict[str, list[str]] = {}
-    for model in models.values():
-        latency, tokens = model["latency"], model["tokens"]
-        unpriced = f" ({model['unpriced']} entries without a price)" if model.get("unpriced") else ""
-        reasoning = f" ({rendering.thousands(tokens['reasoning'])} reasoning)" if tokens.get("reasoning") else ""
-        told = {
-            "cost": None if model["cost_usd"] is None else rendering.usd(model["cost_usd"]) + unpriced,
-            "cost of 1,000 requests": rendering.usd(each) if (each := model.get("cost_per_1000_usd")) else None,
-            **{
-                words: None if latency[part] is None else rendering.seconds(latency[part])
-                for words, part in (("latency", "mean"), ("standard deviation", "std"), ("95th percentile", "p95"))
-            },
-            "tokens in": rendering.thousands(tokens["input"]) if tokens["input"] else None,
-            "tokens out": rendering.thousands(tokens["output"]) + reasoning if tokens["output"] else None,
-        }
-        for column, text in told.items():
-            columns.setdefault(column, []).append(text or "")
-    shown = {column: texts for column, texts in columns.items() if any(texts)}
-    return {"head": list(shown), "rows": list(zip(models, zip(*shown.values(), strict=True), strict=False))}
+    """Money, time and tokens of each model that has some."""
+    rows = [_spent_cells(name, model) for name, model in models.items()]
+    shown = [list(row.values()) for row in rows if any(text != "–" for text in list(row.values())[1:])]
+    return {"head": list(rows[0]) if rows else [], "rows": shown}
+
+
+def _spent_cells(name: str, model: Summary) -> dict[str, str]:
+    latency, tokens = model["latency"], model["tokens"]
+    unpriced = f" ({model['unpriced']} entries without a price)" if model.get("unpriced") else ""
+    reasoning = f" ({rendering.thousands(tokens['reasoning'])} reasoning)" if tokens.get("reasoning") else ""
+    return {
+        "model": name,
+        "cost": "–" if model["cost_usd"] is None else rendering.usd(model["cost_usd"]) + unpriced,
+        "cost of 1,000 requests": rendering.usd(model.get("cost_per_1000_usd")),
+        "latency": rendering.seconds(latency["mean"]),
+        "standard deviation": rendering.seconds(latency["std"]),
+        "95th percentile": rendering.seconds(latency["p95"]),
+        "tokens in": rendering.thousands(tokens["input"] or None),
+        "tokens out": rendering.thousands(tokens["output"] or None) + reasoning,
+    }
 
 
 def _error(kind: Alike) -> Parsed:

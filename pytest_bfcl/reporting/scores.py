@@ -19,7 +19,6 @@ ACROSS = ("agentic", "irrelevance")
 UNREVIEWED = '{} of the entries were made by a program, and nobody has read them ("reviewed": false)'
 PARTIAL = "Partial overall"
 """Name of the row for an incomplete overall score."""
-WHEEL_GROUPS = ("non_live", "live", "multi_turn", "web_search", "memory", "irrelevance", "relevance")
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,23 +252,6 @@ def matrix(models: Mapping[str, Summary], fingerprint: Fields) -> list[MatrixRow
             note = first.note if len(notes) == 1 or name != PARTIAL else "of the categories each model was asked"
             rows.append(MatrixRow(name, first.kind, note, cells))
     return rows
-
-
-def wheel_axes(models: Mapping[str, Summary]) -> tuple[list[str], dict[str, dict[str, float | None]]]:
-    """Axes of the wagon wheel and every model's values: categories, or groups if there are too many categories."""
-    names = [name for members in sections(models).values() for name in members]
-    part = "categories"
-    if len(names) > 14:
-        present = [name for name in WHEEL_GROUPS if any(name in model["groups"] for model in models.values())]
-        if len(present) >= 3:
-            names, part = present, "groups"
-    run = [name for name in names if any(_value(model, part, name) is not None for model in models.values())]
-    return run, {label: {name: _value(model, part, name) for name in run} for label, model in models.items()}
-
-
-def _value(model: Summary, part: str, name: str) -> float | None:
-    found = model[part].get(name)
-    return None if found is None else found["accuracy"]
 
 
 _NAMES: tuple[tuple[Term, str], ...] = (

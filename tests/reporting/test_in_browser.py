@@ -1,4 +1,4 @@
-"""Reports in a real browser: filter, sort, keys, links, themes, the wheel, load time; no errors, no requests."""
+"""Reports in a real browser: filter, sort, keys, links, themes, load time; no errors, no requests."""
 
 from __future__ import annotations
 
@@ -207,25 +207,6 @@ def test_hostile_replies_do_not_run(browser: Browser, tmp_path: Path) -> None:
         assert browser.js("document.querySelectorAll('a[href^=javascript], img').length") == 0
 
 
-def test_the_wheel_of_three_models(browser: Browser, tmp_path: Path) -> None:
-    categories = ("simple_python", "multiple", "parallel", "irrelevance")
-    records = [
-        record(f"{category}_{number}", category, model, "passed" if number < 2 + place else "failed")
-        for place, model in enumerate(MODELS)
-        for category in categories
-        for number in range(6)
-    ]
-    browser.open(write_report(stored_run(tmp_path / "run", records)).as_uri())
-    assert browser.js("document.querySelectorAll('#wheel polygon.blade').length") == 3
-    assert browser.js("document.querySelectorAll('#wheel circle').length") == 12
-    assert (
-        browser.js("document.querySelector('#wheel circle title').textContent") == "openai:a@fc, simple_python: 33.3 %"
-    )
-    assert browser.js("document.querySelectorAll('#f-model option').length") == 4
-    browser.open((tmp_path / "run" / "index.html").as_uri() + "#model=openai:b@fc&outcome=failed")
-    assert browser.js(COUNT) == "8 of 72 entries: 8 failed"
-
-
 @pytest.mark.slow
 def test_the_full_set_opens_fast(browser: Browser, tmp_path: Path) -> None:
     records = [
@@ -289,4 +270,3 @@ def test_the_board_sorts(browser: Browser, tmp_path: Path) -> None:
     click = "[...document.querySelectorAll('#places th[data-sort] button')].find(b => b.textContent === 'cost').click()"
     browser.js(click)
     assert browser.js(first) == "openai:a@fc"
-    assert browser.js("document.querySelectorAll('figure svg circle').length") == 6

@@ -1,4 +1,4 @@
-"""The parts of a report: headlines, formulas, score rows, charts, page names, Markdown."""
+"""The parts of a report: headlines, formulas, score rows, page names, Markdown."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from pytest_bfcl.checkers.reasons import all_reasons
 from pytest_bfcl.explaining.headlines import headline
-from pytest_bfcl.reporting import charts, scores
+from pytest_bfcl.reporting import scores
 from pytest_bfcl.reporting.chat import Called, StepView, TurnView, chat, timeline
 from pytest_bfcl.reporting.links import page_name, rerun_command
 from pytest_bfcl.reporting.markdown import write_markdown
@@ -89,27 +89,6 @@ def test_score_rows_have_groups_formulas_and_both_rules() -> None:
     assert rows["non_live"].note.startswith("partial, without simple_python")
     assert rows["Overall"].accuracy is None
     assert "not claimed" in rows["Overall"].note
-
-
-def test_bars_have_whiskers_inside_the_plot() -> None:
-    records = [record(f"multiple_{n}", "multiple", MODEL, "failed" if n else "passed") for n in range(4)]
-    chart = charts.bar_chart("non_live", ["multiple", "parallel"], summary(*records)["models"])
-    assert chart is not None
-    (bar,) = chart.bars
-    assert bar.low is not None
-    assert bar.high is not None
-    assert 0 < bar.low < bar.width < bar.high < chart.plot
-    assert "25.0 %" in bar.title
-    assert charts.bar_chart("live", ["live_simple"], summary(*records)["models"]) is None
-
-
-def test_the_wheel_shows_what_was_not_run() -> None:
-    wheel = charts.wheel(["a", "b", "c"], {"m": {"a": 1.0, "b": 0.5}})
-    assert wheel is not None
-    assert wheel.blades[0].corners[2][2] == "m, c: not run"
-    top = wheel.blades[0].corners[0]
-    assert (top[0], top[1]) == (wheel.size / 2, wheel.size / 2 - charts.RADIUS)
-    assert charts.wheel(["a", "b"], {"m": {"a": 1.0}}) is None
 
 
 def test_page_names() -> None:

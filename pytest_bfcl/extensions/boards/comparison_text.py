@@ -14,7 +14,7 @@ from pytest_bfcl.extensions.boards.changed import Changed, Opened, Source
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.reporting.markdown import cell
 from pytest_bfcl.reporting.printing import Printer
-from pytest_bfcl.reporting.rendering import ANY_VALUE, is_open, percent, render, seconds, signed, thousands, usd
+from pytest_bfcl.reporting.rendering import ANY_VALUE, Cell, is_open, percent, render, seconds, signed, thousands, usd
 from pytest_bfcl.reporting.report import summary_of
 from pytest_bfcl.runs.directory import RunDirectory
 
@@ -188,7 +188,7 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 TEMPLATE = "comparison.html.jinja"
-USAGE = ("cost", "latency mean", "95th percentile", "tokens in", "tokens out")
+USAGE = ("run", "cost", "latency mean", "95th percentile", "tokens in", "tokens out")
 MOST_OPENED = 400
 """Changes of one comparison that a page shows side by side; others are listed with their links."""
 
@@ -202,17 +202,18 @@ class Section:
     lost: bool
     counts: str
     notes: Sequence[str]
-    rows: Sequence[tuple[str, tuple[str, ...], str]]
+    rows: Sequence[Sequence[str | Cell]]
+    kinds: Sequence[str]
     regressed: Sequence[Opened]
     improved: Sequence[Opened]
     unchanged: int
-    tags: Sequence[tuple[str, str, int]]
-    pairs: Sequence[tuple[str, str, int]]
+    tags: Sequence[tuple[str, str, str]]
+    pairs: Sequence[tuple[str, str, str]]
     left_out: int
-    causes: Sequence[tuple[str, int, int]] = ()
-    """Cause, entries that fail for it now and passed before, and the reverse."""
-    usage: Sequence[tuple[str, tuple[str, ...]]] = ()
-    """``before`` and ``after`` with texts in the order of `USAGE`, if the runs report them."""
+    causes: Sequence[tuple[str, ...]] = ()
+    """Cause, entries that fail for it now and passed before, that failed for it before and pass now, the difference."""
+    usage: Sequence[tuple[str, ...]] = ()
+    """Texts in the order of `USAGE` of ``before`` and ``after``, where the runs tell."""
 
     @property
     def categories(self) -> list[tuple[str, int]]:
@@ -235,7 +236,7 @@ def comparison_values(
 
 def _section(changed: Changed, entry: Source, margin: float, page: Path | None, most: int) -> Section:
     found = changed.comparison
-    worst = found.regressed_worst_first
+    worst, rows = found.regressed_worst_first, table_rows(found)
     rest = max(most - len(worst), 0)
     regressed = list(changed.opened(worst, entry, page=page, most=most))
     improved = list(changed.opened(found.improved, entry, page=page, most=rest))
@@ -246,20 +247,27 @@ def _section(changed: Changed, entry: Source, margin: float, page: Path | None, 
         bool(found.losses(margin)),
         counts(found),
         found.notes,
-        [(kind(row), row_cells(row), direction(row)) for row in table_rows(found)],
+        [_marked(row) for row in rows],
+        [kind(row) for row in rows],
         regressed,
         improved,
         found.unchanged,
-        tag_lines(found),
-        [(before, after, count) for (before, after), count in pairs.most_common()],
+        [(before, after, str(count)) for before, after, count in tag_lines(found)],
+        [(before, after, str(count)) for (before, after), count in pairs.most_common()],
         sum(each.pair is None and not each.beside for each in (*regressed, *improved)),
-        changed.causes(),
+        [(cause, str(lost), str(won), f"{won - lost:+d}") for cause, lost, won in changed.causes()],
         list(_usage(changed)),
     )
 
 
-def _usage(changed: Changed) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """The cost of both runs, from their summaries."""
+def _marked(row: Row) -> list[str | Cell]:
+    """The cells of a row, difference and interval coloured where chance is ruled out."""
+    cells = row_cells(row)
+    return [Cell(text, mark=direction(row)) if number in (4, 5) else text for number, text in enumerate(cells)]
+
+
+def _usage(changed: Changed) -> Iterator[tuple[str, ...]]:
+    """What both sides' runs cost, from their summaries."""
     found = changed.comparison
     sides = zip(("before", "after"), changed.folders, (found.before, found.after), strict=True)
     for label, folder, name in sides:
@@ -268,4 +276,6 @@ def _usage(changed: Changed) -> Iterator[tuple[str, tuple[str, ...]]]:
         if model is not None:
             tokens, latency = model["tokens"], model["latency"]
             counts = (thousands(tokens[kind] or None) for kind in ("input", "output"))
-            yield label, (usd(model["cost_usd"]), seconds(latency["mean"]), seconds(latency["p95"]), *counts)
+            cells = (usd(model["cost_usd"]), seconds(latency["mean"]), seconds(latency["p95"]), *counts)
+            if any(text != "–" for text in cells):
+                yield label, *cells

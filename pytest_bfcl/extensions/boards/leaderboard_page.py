@@ -14,18 +14,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import quote
 
-from pytest_bfcl.dataset.categories import GROUPS
 from pytest_bfcl.extensions.boards import TEMPLATES
 from pytest_bfcl.extensions.boards.contestants import RULES, Contestant, Infos, contestants, with_distinct_names
 from pytest_bfcl.extensions.boards.official_csv import official_value, write_csvs
 from pytest_bfcl.extensions.boards.published import PublishedBoard, Shown
 from pytest_bfcl.extensions.boards.published_table import published_values
 from pytest_bfcl.extensions.boards.ranking import Pair, Ranking, Reversals, Verdicts, ranking, reversals
-from pytest_bfcl.extensions.boards.scatter import Scatter, scatter
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
-from pytest_bfcl.reporting import charts, rendering
-from pytest_bfcl.reporting.rendering import signed
+from pytest_bfcl.reporting import rendering
+from pytest_bfcl.reporting.rendering import Cell, percent, seconds, signed, span, usd
 from pytest_bfcl.reporting.scores import formula_text, group_formula
 from pytest_bfcl.runs.comparability import ENTRIES, Purpose, comparability
 from pytest_bfcl.runs.directory import RunDirectory
@@ -38,7 +36,6 @@ from pytest_bfcl.scoring.tally import VERDICTS, Share
 
 COLUMNS = ("non_live", "live", "multi_turn", "web_search", "memory", "irrelevance")
 TEMPLATE = "leaderboard.html.jinja"
-MAX_BLADES = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +115,7 @@ def write_leaderboard(
     with staged(out) as place:
         place.mkdir()
         files = write_csvs([each.row for each in found], place, official=official)
-        values = board_values(made, found, opened[0], [path.name for path in files], official=official)
+        values = board_values(made, opened[0], [path.name for path in files])
         values["notices"] = [*values["notices"], *notes]
         values["published"] = published_values(beside) if beside else None
         rendering.write_page(place / "index.html", rendering.render(TEMPLATE, TEMPLATES, **values))
@@ -378,70 +375,61 @@ def _notes(each: Contestant) -> Iterable[str]:
         yield f"{each.errors} of {total} entries ended in an error"
 
 
-def board_values(
-    made: Sequence[Board],
-    found: Sequence[Contestant],
-    first: RunDirectory,
-    files: Sequence[str] = (),
-    *,
-    official: bool = False,
-) -> Parsed:
-    """The values of the page's `TEMPLATE`; ``first`` is any of the runs, which all measured the same test."""
+def board_values(made: Sequence[Board], first: RunDirectory, files: Sequence[str] = ()) -> Parsed:
+    """What `TEMPLATE` makes the page of; ``first`` is one of the runs, which all measured the same."""
     from pytest_bfcl.reporting import overview
 
     fingerprint = first.fingerprint.to_dict()
     places = [place for board in made for place in board.places]
-    names = {each.info.name: each for each in found}
-    best = [names[place.name] for place in (made[0].places if made else ())[:MAX_BLADES]]
-    axes = [name for name in COLUMNS if all(_axis(name, each, official=official) is not None for each in best)]
-    if len(axes) < charts.MIN_SPOKES:
-        axes = [name for name in GROUPS["all_scoring"] if all(name in each.headline for each in best)]
-    values = {each.info.name: {axis: _axis(axis, each, official=official) for axis in axes} for each in best}
     data = f"{fingerprint['dataset']['name']} {fingerprint['dataset']['version']}".strip()
-    shown = [number for number in range(len(COLUMNS)) if any(place.groups[number] is not None for place in places)]
+    formulas = {name: group_formula(name) for name in COLUMNS}
     return {
         "title": f"Leaderboard: {len(places)} models on {data}",
         "rules": f"{fingerprint['rules']} rules {fingerprint['rules_version']}",
         "sha256": fingerprint["dataset"]["sha256"],
         "notices": overview.notices({"fingerprint": {"dataset": fingerprint["dataset"]}}),
-        "boards": made,
+        "head": HEAD,
+        "texts": TEXTS,
+        "titles": TITLES | {name.replace("_", " "): formula for name, formula in formulas.items()},
+        "boards": [(board, [_cells(place) for place in board.places]) for board in made],
         "trust": {board.title: list(ranking_lines(board)) for board in made},
-        "columns": [(number, COLUMNS[number]) for number in shown],
-        "formulas": {name: group_formula(name) for name in COLUMNS},
-        "has": {name: any(getattr(place, name) for place in places) for name in ("organisation", "licence", "errors")}
-        | {name: any(getattr(place, name) is not None for place in places) for name in ("cost", "latency", "delta")},
-        "plots": [plot for plot, _ in _plots(places) if plot is not None],
-        "absent": list(_absent(places, best if len(best) > 1 else ())),
-        "wheel": charts.wheel(axes, values) if len(best) > 1 else None,
+        "formulas": {
+            name: formula for number, (name, formula) in enumerate(formulas.items())
+            if any(place.groups[number] is not None for place in places)
+        },
         "published": None,
-        "blades": [each.info.name for each in best],
         "files": files,
-    }
+    }  # fmt: skip
 
 
-def _axis(axis: str, each: Contestant, *, official: bool) -> float | None:
-    if axis in COLUMNS and axis != "irrelevance":
-        return _group(axis, each, official=official)
-    tally = each.headline.get(axis)
-    return tally.accuracy if tally is not None else _group(axis, each, official=official)
+HEAD = (
+    "rank", "model", "mode", "score", "corrected", *(name.replace("_", " ") for name in COLUMNS), "cost", "latency",
+    "format delta", "errors", "organisation", "licence",
+)  # fmt: skip
+TEXTS = (1, 2, len(HEAD) - 2, len(HEAD) - 1)
+TITLES = {
+    "rank": "with its 95 % interval",
+    "score": "with its 95 % interval",
+    "latency": "mean of a request, and the 95th percentile",
+    "format delta": "largest difference between prompt formats, percentage points",
+}
 
 
-PLOTS = (("cost", "score against cost", "cost of the run, USD"),
-         ("latency", "score against latency", "mean latency of a request, seconds"))  # fmt: skip
-
-
-def _plots(places: Sequence[Place]) -> Iterable[tuple[Scatter | None, list[str]]]:
-    """Each plot, and the models it cannot show."""
-    for name, title, label in PLOTS:
-        rows = [(place.name, getattr(place, name), place.score, place.interval) for place in places]
-        yield scatter(title, label, rows), [row for row, x, y, _ in rows if x is None or y is None]
-
-
-def _absent(places: Sequence[Place], wheel: Sequence[Contestant]) -> Iterable[str]:
-    """Which models are missing in which chart."""
-    for (_, title, _), (plot, names) in zip(PLOTS, _plots(places), strict=True):
-        if plot is not None and names:
-            yield f"{title}: without {', '.join(names)} (not measured, or no score)"
-    shown = {each.info.name for each in wheel}
-    if shown and (names := [place.name for place in places if place.name not in shown]):
-        yield f"wagon wheel: without {', '.join(names)} (the best {MAX_BLADES} of the first table are shown)"
+def _cells(place: Place) -> tuple[str | Cell, ...]:
+    """The line of a model, in the order of `HEAD`."""
+    ranks = place.ranks if place.ranks and place.ranks[0] != place.ranks[1] else None
+    p95 = [f"p95 {seconds(place.p95)}"] if place.p95 is not None else []
+    return (
+        Cell("–" if place.rank is None else str(place.rank), place.rank, [f"{ranks[0]}–{ranks[1]}"] if ranks else []),
+        Cell(place.name, href=place.link, link=("report", place.report) if place.report else None, below=place.notes),
+        place.mode,
+        Cell(percent(place.score, 2), place.score, below=[span(place.interval)] if place.interval else [], mark="best"),
+        Cell(percent(place.corrected), place.corrected),
+        *(Cell(percent(value), value) for value in place.groups),
+        Cell(usd(place.cost), place.cost),
+        Cell(seconds(place.latency), place.latency, below=p95),
+        Cell("–" if place.delta is None else str(place.delta), place.delta),
+        Cell(str(place.errors or ""), place.errors),
+        place.organisation,
+        place.licence,
+    )

@@ -11,13 +11,12 @@ from pytest_bfcl.extensions.boards.published import (
     Beside,
     Comparison,
     PublishedBoard,
-    Row,
     Shown,
     counts_of,
     kept,
 )
 from pytest_bfcl.json_types import Fields, Parsed
-from pytest_bfcl.reporting.rendering import environment
+from pytest_bfcl.reporting.rendering import Cell, environment, percent, span
 from pytest_bfcl.reporting.sections import Section
 from pytest_bfcl.scoring.statistics import Interval, interval
 from pytest_bfcl.scoring.summary import plain_records
@@ -27,24 +26,16 @@ if TYPE_CHECKING:
 
 MOST_MODELS = 6
 """Measured models with a column of distances."""
-
-
-class Line(NamedTuple):
-    """A published row, or a measured model (``row`` ``None``); ``distances``: one for each model."""
-
-    name: str
-    score: float
-    span: Interval
-    row: Row | None
-    distances: tuple[Beside, ...]
+HEAD = ("published rank", "model", "organisation", "score", "published overall")
 
 
 class Table(NamedTuple):
-    """Measured models over the same columns, and the published rows, best first."""
+    """Measured models over the same columns, and the published rows, best first; ``kinds``: the class of each row."""
 
     basis: str
-    models: tuple[str, ...]
-    lines: tuple[Line, ...]
+    head: tuple[str, ...]
+    rows: list[tuple[str | Cell, ...]]
+    kinds: list[str]
 
 
 def published_values(shown: Shown) -> Parsed:
@@ -62,12 +53,38 @@ def _table(group: Sequence[Comparison]) -> Table:
         basis = "The overall score, with today's weights."
     else:
         basis = f"Over {len(first.columns)} of {len(COLUMNS)} columns, weights rescaled: {', '.join(first.columns)}."
-    lines = [Line(each.model, each.score, interval(each.score, each.spread), None, ()) for each in group]
+    lines = [(each.score, each.model, _measured(each, len(group))) for each in group]
     for distances in zip(*(each.rows for each in group), strict=True):  # rows over the same columns, in the same order
-        beside = distances[0]
-        lines.append(Line(beside.row.name, beside.score, beside.interval, beside.row, distances))
-    lines.sort(key=lambda line: (-line.score, line.row is not None, line.name))
-    return Table(basis, tuple(each.model for each in group), tuple(lines))
+        lines.append((distances[0].score, distances[0].row.name, _published(distances)))
+    measured = {each.model for each in group}
+    lines.sort(key=lambda line: (-line[0], line[1] not in measured, line[1]))
+    head = (*HEAD, *(f"{each.model} is away" for each in group))
+    return Table(basis, head, [cells for *_, cells in lines], ["group" if c[0] == "–" else "" for *_, c in lines])
+
+
+def _measured(each: Comparison, models: int) -> tuple[str | Cell, ...]:
+    score = _score(each.score, interval(each.score, each.spread))
+    return ("–", Cell(each.model, beside=["measured here"]), "", score, "–", *([""] * models))
+
+
+def _published(distances: Sequence[Beside]) -> tuple[str | Cell, ...]:
+    first = distances[0]
+    row = first.row
+    return (
+        Cell("" if row.rank is None else str(row.rank), row.rank),
+        Cell(row.name, href=row.link, beside=["published, not measured here"]),
+        row.organisation,
+        _score(first.score, first.interval),
+        Cell(percent(row.overall, 2), row.overall),
+        *(
+            Cell(f"{100 * each.difference:+.1f}", beside=[span(each.interval95, -1) + (" tie" if each.tie else "")])
+            for each in distances
+        ),
+    )
+
+
+def _score(value: float, bounds: Interval) -> Cell:
+    return Cell(percent(value, 2), value, below=[span(bounds)])
 
 
 def published(run: RunDirectory, lines: Sequence[Fields]) -> Section | None:

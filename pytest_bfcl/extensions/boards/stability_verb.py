@@ -17,7 +17,7 @@ from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.plain_text import say
 from pytest_bfcl.reporting.printing import Printer
-from pytest_bfcl.reporting.rendering import percent, render
+from pytest_bfcl.reporting.rendering import Cell, percent, render
 
 if TYPE_CHECKING:
     from pytest_bfcl.extensions.boards.stability import CategoryStability, SmokeSet, Stability
@@ -162,13 +162,19 @@ def stability_html(found: Stability, smoke: SmokeSet | None = None) -> str:
 def stability_values(
     found: Stability, smoke: SmokeSet | None = None, link: Callable[[str], str] | None = None
 ) -> Parsed:
-    """The values of the page's `TEMPLATE`; ``link`` gives the address of an entry's page."""
+    """What `TEMPLATE` makes the page of; ``link`` gives the address of an entry's page."""
+
+    def entry(entry_id: str) -> Cell:
+        return Cell(entry_id, href=link(entry_id) if link else "", code=True)
+
+    left_out = [f"{found.left_out} entries that some run did not judge are left out."] if found.left_out else []
+    flaky = [each for each in found.entries if each.state == "flaky"]
     return {
         "found": found,
+        "notes": [*found.notes, *left_out],
         "head": HEAD,
         "rows": [row_cells(row) for row in found.categories],
-        "flaky": [entry for entry in found.entries if entry.state == "flaky"],
-        "never": found.ids("never"),
+        "flaky": [(entry(each.id), " ".join("✓" if passed else "✗" for passed in each.passed)) for each in flaky],
+        "never": [(entry(each),) for each in found.ids("never")],
         "smoke": smoke_text(smoke) if smoke else "",
-        "link": link,
     }

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter, deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -20,6 +20,7 @@ from pytest_bfcl.extensions.view.index import Row, RunIndex
 from pytest_bfcl.extensions.view.runs import ListedRun
 from pytest_bfcl.extensions.view.store import Store
 from pytest_bfcl.extensions.view.summaries import ModelFigures, figures_of, tallies_of
+from pytest_bfcl.reporting.rendering import Cell, percent, span
 from pytest_bfcl.runs.directory import RunDirectory
 
 EVERY_S, AT_LEAST_EVERY_S = 2.0, 30.0
@@ -28,20 +29,9 @@ SHARE = 0.02
 WINDOW_S = 30.0
 """Seconds for the rate."""
 FAILURES = 12
+"""Latest failures, and kinds of errors, that are shown."""
 SILENT_S = 120.0
 """Seconds without a line after which a run in progress counts as silent."""
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """One of the latest failures."""
-
-    id: str
-    href: str
-    model: str
-    outcome: str
-    reason: str
-    words: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +46,8 @@ class LiveFigures:
     cost: float | None
     silent_s: float | None
     models: tuple[ModelFigures, ...]
-    errors: tuple[tuple[str, int], ...]
-    failures: tuple[Failure, ...]
+    errors: list[tuple[str, str]]
+    failures: list[Sequence[str | Cell]]
 
     @property
     def left_text(self) -> str:
@@ -69,9 +59,20 @@ class LiveFigures:
         return f"{hours}:{minutes:02}:{seconds:02}" if hours else f"{minutes}:{seconds:02}"
 
     @property
+    def model_rows(self) -> list[Sequence[str | Cell]]:
+        """The lines of the table of models."""
+        return [_model_row(each) for each in self.models]
+
+    @property
     def running(self) -> bool:
         """Whether the run is marked as in progress."""
         return self.state == "running"
+
+
+def _model_row(each: ModelFigures) -> Sequence[str | Cell]:
+    below = [span(each.score.interval)] if each.score.interval else []
+    score = Cell(percent(each.score.value), below=below)
+    return each.model, score, each.score.over, f"{each.passed:,}", f"{each.failed:,}", str(each.errors or "")
 
 
 class _Counted:
@@ -149,8 +150,8 @@ class LiveRun:
             math.fsum(counted.costs) if counted.costs else None,
             silent,
             tuple(figures_of(model, running=state == "running") for model in summary["models"].values()),
-            tuple(counted.errors.most_common(12)),
-            tuple(self._failures(index)),
+            [(kind, str(count)) for kind, count in counted.errors.most_common(FAILURES)],
+            list(self._failures(index)),
         )
 
     def _rate(self, done: int) -> float | None:
@@ -171,11 +172,14 @@ class LiveRun:
         silent = time.time() - index.stamp.mtime_ns / 1e9
         return silent if silent > SILENT_S else None
 
-    def _failures(self, index: RunIndex) -> Iterator[Failure]:
+    def _failures(self, index: RunIndex) -> Iterator[Sequence[str | Cell]]:
         for row in index.newest(FAILURES):
             href = "../../" + self.links.entry(self.listed.name, self.store.page_of(self.listed, row))
-            words = headline(index.line(row))
-            yield Failure(row.id, href, row.model, row.outcome, row.reason or "", words)
+            yield (
+                Cell(row.id, href=href),
+                Cell(row.outcome, chip=row.outcome),
+                headline(index.line(row)) or row.reason or "",
+            )
 
 
 def _is_stage(row: Row) -> bool:

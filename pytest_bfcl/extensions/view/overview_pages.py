@@ -27,6 +27,7 @@ from pytest_bfcl.extensions.view.summaries import RunSummary, summary_now
 from pytest_bfcl.extensions.wire import outcome as servers_of
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields
+from pytest_bfcl.reporting.rendering import Cell
 from pytest_bfcl.runs.paths import below
 from pytest_bfcl.scoring.measurements import Judged, Key
 
@@ -84,7 +85,7 @@ class OverviewPages:
                 replace(place, report=self.links.run(names[places[place.name]])) for place in board.places))
             for board in ranking.boards(found)
         ]  # fmt: skip
-        values = ranking.board_values(made, found, runs[0].run)
+        values = ranking.board_values(made, runs[0].run)
         values["notices"] = [*values["notices"], *notes]
         if (board := self.store.board) is not None:
             values["published"] = published_values(ranking.beside_board(board, found, [each.run for each in runs]))
@@ -232,14 +233,17 @@ class OverviewPages:
         return (listed.path / servers_of.LINES_FILE).is_file()
 
     def findings(self) -> bytes:
-        """Findings that may not be the models' fault: checked servers, audited data, entries that no run passed."""
-        servers = list(self._servers())
-        never = [(defect, self.links.beside(defect.id)) for defect in self._never()]
-        counted = Counter(defect.rule_name for defect, _ in never)
+        """What may not be the models' fault: servers checked, data audited, entries that no run passed."""
+        never = [
+            (Cell(each.id, href=self.links.beside(each.id)), each.rule_name.replace("_", " "), each.message)
+            for each in self._never()
+        ]
+        counted = Counter(rule for _, rule, _ in never)
         return self._page(
-            "findings.html.jinja", "findings.html", "findings",
-            servers=servers, never=never[:MOST_NEVER], counted=counted, left_out=max(len(never) - MOST_NEVER, 0),
-            order=servers_of.ORDER, audits=list(self._audits()),
+            "findings.html.jinja", "findings.html", "findings", servers=list(self._servers()), never=never[:MOST_NEVER],
+            counted=", ".join(f"{rule}: {count}" for rule, count in counted.items()), audits=list(self._audits()),
+            left_out=max(len(never) - MOST_NEVER, 0),
+            servers_head=("run", "model", "API", *(state.replace("_", " ") for state in servers_of.ORDER)),
         )  # fmt: skip
 
     def audit(self, audit: ListedAudit) -> bytes:
@@ -255,19 +259,22 @@ class OverviewPages:
             return ""
         return "../" + self.links.beside(entry_id)
 
-    def _audits(self) -> Iterator[tuple[str, str, str, Counter[str]]]:
-        """The page of each audit, its folder, the data, and the number of findings of each level."""
+    def _audits(self) -> Iterator[Sequence[str | Cell]]:
+        """Of each audit where its page is, its folder, the data, and how many findings of each level."""
         for audit in self.store.runs.audits:
             with contextlib.suppress(UsageError, OSError):  # its page says why
                 kept = audits_of.read_audit(audit.lines)
                 counted = Counter(each.level for each in kept.findings)
-                yield self.links.audit(audit.name), audit.path.name, kept.data, counted
+                folder = Cell(audit.path.name, href=self.links.audit(audit.name))
+                yield folder, kept.data, str(counted["defect"]), str(counted["reading"])
 
-    def _servers(self) -> Iterator[tuple[str, str, servers_of.Server]]:
+    def _servers(self) -> Iterator[Sequence[str | Cell]]:
+        """Of each server a run has checked: the run, the model, the API, and how many checks have which state."""
         for listed in self.store.runs.listed:
             if self.has_wire(listed):
                 for server in servers_of.servers(servers_of.read_lines(listed.path)):
-                    yield self.links.wire(listed.name), listed.path.name, server
+                    counts = (str(server.counts[state] or "") for state in servers_of.ORDER)
+                    yield Cell(listed.path.name, href=self.links.wire(listed.name)), server.model, server.api, *counts
 
     def _never(self) -> Iterator[Defect]:
         """Entries that failed in every attempt of two or more runs, with their common answer."""

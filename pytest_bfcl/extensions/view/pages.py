@@ -23,7 +23,7 @@ from pytest_bfcl.reporting import overview
 from pytest_bfcl.reporting.links import page_name
 from pytest_bfcl.reporting.packing import packed
 from pytest_bfcl.reporting.pages import EntryResult, Neighbours, entry_values, made_or_problem
-from pytest_bfcl.reporting.rendering import embedded_json
+from pytest_bfcl.reporting.rendering import Cell, embedded_json
 from pytest_bfcl.scoring.comparison import compare_measurements
 from pytest_bfcl.scoring.comparison_rows import Change
 
@@ -152,7 +152,7 @@ class Pages:
             return found
         return Neighbours(*(self.links.entry(opened.name, name) if name else "" for name in found))
 
-    def _others(self, listed: ListedRun, row: Row) -> Sequence[Fields]:
+    def _others(self, listed: ListedRun, row: Row) -> Sequence[Sequence[str | Cell]]:
         """The same entry in other runs of this data, and in this one by other models or repeats."""
         found = []
         data = self.store.data_of(listed)
@@ -160,16 +160,10 @@ class Pages:
             if (other is listed and there.number == row.number) or self.store.data_of(other) != data:
                 continue
             page = self.store.page_of(other, there)
-            found.append(
-                {
-                    "href": self.links.up_from_entry + self.links.entry(other.name, page, listed.name),
-                    "label": other.path.name,
-                    "model": there.model,
-                    "repeat": there.repeat,
-                    "outcome": there.outcome,
-                    "reason": there.reason,
-                }
-            )
+            href = self.links.up_from_entry + self.links.entry(other.name, page, listed.name)
+            repeat = f" (repeat {there.repeat})" if there.repeat > 1 else ""
+            outcome = Cell(there.outcome, chip=there.outcome)
+            found.append((Cell(other.path.name, href=href), there.model + repeat, outcome, there.reason or ""))
         return found[: MOST_BESIDE * 4]
 
     def _entry_keys(self, opened: OpenedRun, page: str, row: Row, against: str) -> Iterator[NavLink]:
@@ -210,7 +204,7 @@ class Pages:
             notes.append("Several data sets have an entry of this id. They are not the same entry, and stand apart.")
         parts = [self._answers(entry_id, data, shown) for data, shown in by_data.items()]
         nav = list(self._beside_keys(entry_id, only))
-        body = frame.part("beside.html.jinja", "beside", parts=parts, notes=notes, nav=nav)
+        body = frame.part("beside.html.jinja", "beside", answers=parts, notes=notes, nav=nav)
         return f"{entry_id} in {len(rows)} answers", body
 
     def _answers(self, entry_id: str, data: str, shown: Sequence[tuple[ListedRun, Row]]) -> _OfOneData:
@@ -250,9 +244,13 @@ class Pages:
         """The selection of two runs; ``pairs`` are the available ones, by default each run with the one before it."""
         summaries = [summary for summary in self.store.summaries()[0] if summary.has_scores]
         pairs = list(self.store.pairs(summaries)) if pairs is None else pairs
-        return self._page(
-            "choose.html.jinja", "compare/index.html", "compare", summaries=summaries, pairs=pairs, links=self.links
-        )
+        up = "../"  # the page lies in a folder
+        rows = [
+            (after.data, before.label, after.label,
+             Cell("compare", href=up + self.links.compare(before.name, after.name)))
+            for before, after in pairs
+        ]  # fmt: skip
+        return self._page("choose.html.jinja", "compare/index.html", "compare", summaries=summaries, pairs=rows)
 
     def compare(self, before: ListedRun, after: ListedRun, rules: str = "official") -> bytes:
         """Two runs compared; each changed entry opens side by side."""

@@ -133,6 +133,6 @@ def server_lines(server: Server) -> Iterator[str]:
         share = percent(server.trigger_rate)
         yield f"trigger rate: the model called in {share} of the attempts in which it plainly should"
     for what, whole, streamed in measure_lines(server.figures):
-        yield f"{what}: {percent(whole)} unstreamed, {percent(streamed)} streamed"
+        yield f"{what}: {whole} unstreamed, {streamed} streamed"
     for record in server.broken:
         yield f"broke {record.check} (held {record.held_text}): {record.why[:200]}"

@@ -12,12 +12,12 @@ import pytest
 from pytest_bfcl.cli import main
 from pytest_bfcl.extensions.boards.dated_runs import (
     Histories,
+    HistoryLine,
     course,
     histories_csv,
     histories_html,
     read_histories,
 )
-from pytest_bfcl.extensions.boards.history import HistoryLine
 from pytest_bfcl.runs.directory import RunDirectory
 from pytest_bfcl.runs.fingerprint import ModelFingerprint
 from pytest_bfcl.scoring.summary import summarise

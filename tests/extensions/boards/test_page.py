@@ -13,7 +13,6 @@ from pytest_bfcl.cli import main
 from pytest_bfcl.dataset.categories import GROUPS
 from pytest_bfcl.extensions.boards.contestants import contestants
 from pytest_bfcl.extensions.boards.leaderboard_page import boards, rank, write_leaderboard
-from pytest_bfcl.extensions.boards.scatter import scatter
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.runs.directory import RunDirectory
 from pytest_bfcl.scoring.model_info import ModelInfo
@@ -106,13 +105,6 @@ def test_what_has_no_overall_has_no_rank_in_the_files(tmp_path: Path) -> None:
     assert f"{FORMATS}" in text(page)
 
 
-def test_a_model_missing_from_a_chart_is_named(tmp_path: Path) -> None:
-    runs = [make(tmp_path / name, f"openai:{name}@fc", number) for number, name in enumerate("abc", 1)]
-    board = tmp_path / "board"
-    shown = text(write_leaderboard([*runs, *unequal(tmp_path)[1:2]], board)[0])
-    assert f"score against latency: without {FORMATS}" in shown
-
-
 def test_rows_lead_to_the_runs_reports(tmp_path: Path) -> None:
     run = make(tmp_path / "a run", GOOD, 4)
     assert "report</a>" not in write_leaderboard([run], tmp_path / "board")[0].read_text(encoding="utf-8")
@@ -186,16 +178,3 @@ def test_the_verb_tells_ranks_ties_and_what_decides(tmp_path: Path, capsys: pyte
     assert f"{GOOD} and {BAD}: +50.00 points" in told
     assert "a tie, within the noise" in told
     assert "official → corrected: 0 of 1 pairs of models change their order" in told
-
-
-def test_scatter_turns_logarithmic_and_keeps_labels_apart() -> None:
-    rows = [("a", 0.01, 0.5, (0.4, 0.6)), ("b", 0.011, 0.5, None), ("c", 9.0, 0.9, None), ("d", None, 0.1, None)]
-    plot = scatter("t", "x", rows)
-    assert plot is not None
-    assert plot.logarithmic
-    assert len(plot.dots) == 3
-    assert abs(plot.dots[1].label_y - plot.dots[2].label_y) >= 14
-    assert scatter("t", "x", rows[3:]) is None
-    flat = scatter("t", "x", [("a", 1.0, 0.2, None), ("b", 3.0, 0.4, None)])
-    assert flat is not None
-    assert not flat.logarithmic

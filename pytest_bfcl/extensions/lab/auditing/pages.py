@@ -15,6 +15,7 @@ from typing import Any
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.reporting import rendering
+from pytest_bfcl.reporting.rendering import Cell
 from pytest_bfcl.runs.paths import write_here
 
 INDEX = "index.html"
@@ -74,7 +75,10 @@ def audit_values(
     ``proofs``: show them in the list; ``damaged``: lines that could not be read.
     """
     counted = Counter((found.rule, found.title, found.level) for found, _ in findings)
-    return {"findings": findings, "counted": sorted(counted.items()), "data": data, "proofs": proofs,
+    rows = [
+        (Cell(rule, code=True), title, level, str(count)) for (rule, title, level), count in sorted(counted.items())
+    ]
+    return {"findings": findings, "counted": rows, "data": data, "proofs": proofs,
             "damaged": damaged}  # fmt: skip
 
 
