@@ -64,11 +64,6 @@ def test_several_models_and_newer_lines(tmp_path: Path) -> None:
     assert read_lines(tmp_path / "nowhere") == []
 
 
-def test_measures_come_in_pairs() -> None:
-    assert measure_lines({"f1_streamed": 0.5}) == []
-    assert measure_lines({"f1_streamed": 0.5, "f1_unstreamed": 1.0}) == [("F1 of calling", "100.0 %", "50.0 %")]
-
-
 def test_a_share_of_nothing_is_no_share(tmp_path: Path) -> None:
     record = record_of(examine(Reference(), "chat", ["answers"])["answers"], PLACE, "openai:m@fc")
     record = replace(record, figures={"precision_unstreamed": None, "precision_streamed": 0.0})
