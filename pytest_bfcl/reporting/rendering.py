@@ -147,7 +147,7 @@ def filled(rows: Sequence[Sequence[str | Cell]], head: Sequence[str]) -> list[in
     return [n for n in range(len(head)) if not rows or any(row[n] not in EMPTY for row in texts)]
 
 
-EMPTY = ("", "–", (), [])
+EMPTY: tuple[object, ...] = ("", "–", (), [])
 ANY_VALUE = "any value"
 """The text for an interval that excludes nothing."""
 

@@ -88,12 +88,10 @@ class Row(NamedTuple):
     @classmethod
     def of(cls, number: int, line: Fields, offset: int, length: int) -> Row:
         """A line that lies there."""
-        kept = {name: _stored(line.get(name)) for name in cls._fields}
         latency, cost = total_of(line.get("latency_s")), line.get("cost_usd")
-        return cls(**{
-            **kept, "number": number, "repeat": min(line.get("repeat") or 1, 1 << 31), "offset": offset,
-            "length": length, "latency": latency, "cost": None if cost is None else float(cost),
-        })  # fmt: skip
+        words = [_stored(line.get(name)) for name in cls._fields]
+        made = cls._make([number, *words[1:-4], offset, length, latency, None if cost is None else float(cost)])
+        return made._replace(repeat=min(line.get("repeat") or 1, 1 << 31))
 
     def as_line(self) -> ResultLine:
         """The line as far as it is known here: enough for tallies and comparisons."""

@@ -318,10 +318,10 @@ MEASURES = (
 )
 
 
-def measure_lines(figures: Mapping[str, float | None]) -> list[tuple[str, float | None, float | None]]:
+def measure_lines(figures: Mapping[str, float | None]) -> list[tuple[str, str, str]]:
     """(measure, unstreamed, streamed) of the available measures."""
     return [
-        (what, figures[f"{name}_unstreamed"], figures[f"{name}_streamed"])
+        (what, rendering.percent(figures[f"{name}_unstreamed"]), rendering.percent(figures[f"{name}_streamed"]))
         for name, what in MEASURES
         if f"{name}_unstreamed" in figures and f"{name}_streamed" in figures
     ]
