@@ -32,7 +32,6 @@ from pytest_bfcl.judge import judge as judge_task
 from pytest_bfcl.models.anthropic import Messages
 from pytest_bfcl.models.callable import read_result
 from pytest_bfcl.models.chat import Chat
-from pytest_bfcl.models.completions import Completions
 from pytest_bfcl.models.responses import Responses
 from pytest_bfcl.models.streams import EventReader
 from pytest_bfcl.replies import final_reply, read_reply
@@ -42,6 +41,7 @@ from pytest_bfcl.runs.journal import reply_from_dict, reply_to_dict
 from pytest_bfcl.runs.official_layout import import_official
 from pytest_bfcl.runs.replay_lines import transcript_from_line
 from pytest_bfcl.transcript import Reply, Step, ToolCall, Transcript, Turn
+from tests.models.loopback import Prompted
 from tests.replies import recorded
 
 TOOL = {"name": "f", "description": "", "parameters": {"type": "object", "properties": {"x": {"type": "string"}}}}
@@ -51,7 +51,7 @@ QUIET = Entry.model_validate(
 )  # fmt: skip
 ANY_CALL = QUIET.model_copy(update={"id": "live_relevance_0-0-0", "category": "live_relevance"})
 APIS: dict[str, Any] = {
-    "chat": Chat(), "anthropic": Messages(), "responses": Responses("m"), "completions": Completions(lambda _: {}),
+    "chat": Chat(), "anthropic": Messages(), "responses": Responses("m"), "completions": Prompted(),
 }  # fmt: skip
 ASKED = {"messages": [{"role": "user", "content": "?"}], "tools": [{"type": "function", "function": TOOL}]}
 
@@ -231,7 +231,7 @@ DOORS: dict[str, Callable[[str, Any], str]] = {
     "import": imported, "replay": of_replay, "official": of_official_folders, "verify": verified,
 }  # fmt: skip
 COLUMNS = {
-    "models/anthropic.py": "live", "models/chat.py": "live", "models/completions.py": "live",
+    "models/anthropic.py": "live", "models/chat.py": "live",
     "models/responses.py": "live", "extensions/litellm/model.py": "live", "models/callable.py": "fixture",
     "judging/said.py": "judge", "extensions/training/rewards.py": "rewards", "extensions/training/tasks.py": "rewards",
     "extensions/training/trl.py": "episode", "runs/replay_lines.py": "score", "extensions/own/assertions.py":

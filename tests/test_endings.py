@@ -25,7 +25,6 @@ from pytest_bfcl.models import parse_spec
 from pytest_bfcl.models.anthropic import Messages
 from pytest_bfcl.models.base import Request
 from pytest_bfcl.models.chat import Chat
-from pytest_bfcl.models.completions import Completions
 from pytest_bfcl.models.openai import OpenAIModel
 from pytest_bfcl.models.responses import Responses
 from pytest_bfcl.models.streams import EventReader
@@ -36,7 +35,7 @@ from pytest_bfcl.settings import Settings
 from pytest_bfcl.transcript import Mode, Reply
 from tests.checkers.building import entry, function
 from tests.conversation.worlds import SETTINGS, TEXTS, shelf_entry
-from tests.models.loopback import WEATHER, request, run, serving
+from tests.models.loopback import WEATHER, Prompted, request, run, serving
 
 # ------------------------------------------------------------------ words, by class
 
@@ -234,7 +233,7 @@ class ResponsesWire(Wire):
 
 WIRES: dict[str, Wire] = {
     "chat": ChatWire(Chat()),
-    "completions": TextWire(Completions(lambda request: {"prompt": "p"})),
+    "completions": TextWire(Prompted()),
     "anthropic": AnthropicWire(Messages()),
     "responses": ResponsesWire(Responses("m")),
 }

@@ -36,12 +36,15 @@ PROVIDER = Recipe(
             "models/plainly.py",
             "",
             '''"""A wire format of one text: ``{"said": ...}``."""
-from pytest_bfcl.models.completions import Completions
+from pytest_bfcl.models.base import Api
 from pytest_bfcl.transcript import Reply
 
 
-class Plainly(Completions):
+class Plainly(Api):
     name, path = "plainly", "speak"
+
+    def body(self, request, *, tools):
+        return {"heard": str(request.messages)}
 
     def read(self, body):
         return Reply(text=body["said"])
@@ -52,7 +55,7 @@ class Plainly(Completions):
             '    if name == "completions":\n',
             '    if name == "plainly":\n'
             "        from pytest_bfcl.models.plainly import Plainly\n"
-            '        return Plainly(lambda request: {"heard": str(request.messages)})\n'
+            "        return Plainly()\n"
             '    if name == "completions":\n',
         ),
         Edit("settings.py", '"completions", "anthropic")', '"completions", "anthropic", "plainly")'),

@@ -61,7 +61,7 @@ class Speech:
         """The messages of a reply in a rendered conversation; ``None`` if the adapter's API decides."""
         if self.family is None:
             return None
-        return self.family.read(raw.text or "", _ids(called), functions).messages
+        return self.family.heard(raw.text or "", _ids(called), functions)
 
     def with_calls(self, reply: Reply, called: int, functions: Sequence[Any] = ()) -> Reply:
         """A reply whose calls a server left in the text, as if it had parsed them, for the history."""

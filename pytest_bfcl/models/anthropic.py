@@ -10,7 +10,7 @@ from pytest_bfcl.answers.blocks import THOUGHTS, read_blocks
 from pytest_bfcl.bodies import place_trouble
 from pytest_bfcl.endings import heavier
 from pytest_bfcl.json_types import Fields, Parsed
-from pytest_bfcl.models.base import Request, cut_stream, place
+from pytest_bfcl.models.base import Api, Joiner, Request, cut_stream, place
 from pytest_bfcl.tools.schemas import Style
 from pytest_bfcl.transcript import Message, Reply
 
@@ -23,48 +23,6 @@ MAX_TOKENS = 64_000
 """The API requires a limit; this is the reference's."""
 
 _CACHED = {"type": "ephemeral"}
-
-
-class Messages:
-    """``POST <base URL>/messages``."""
-
-    name = "anthropic"
-    path = "messages"
-    style: Style = "anthropic"
-
-    def __init__(self, reasoning: str = "reference") -> None:
-        self.reasoning = reasoning
-
-    def body(self, request: Request, *, tools: bool) -> Parsed:
-        """Separates blocks and the system text; long conversations are cached at the provider, as by the reference."""
-        cached = request.entry.row.multi_step
-        system, messages = _blocks(request.messages)
-        if cached:
-            _mark_last_users(messages)
-        body: Parsed = {"messages": messages, "max_tokens": MAX_TOKENS}
-        if system:
-            body["system"] = [{"type": "text", "text": system} | ({"cache_control": _CACHED} if cached else {})]
-        return body
-
-    def streaming(self) -> Parsed:
-        """Streams contain the usage by default."""
-        return {"stream": True}
-
-    def read(self, body: object) -> Reply:
-        """See `pytest_bfcl.answers.read_blocks`."""
-        return read_blocks(body)
-
-    def joiner(self) -> MessagesJoiner:
-        """For one stream."""
-        return MessagesJoiner()
-
-    def remember(self, reply: Reply, message: Message) -> Message:
-        """The message with its blocks, thinking and signatures unchanged unless reasoning is dropped."""
-        state = reply.state
-        if state is None or state.api != "anthropic":
-            return message
-        kept = [part for part in state.parts if self.reasoning != "drop" or part.get("type") not in THOUGHTS]
-        return {**message, BLOCKS: [dict(part) for part in kept]}
 
 
 def with_cache_mark(tools: Sequence[Parsed]) -> list[Parsed]:
@@ -145,11 +103,10 @@ _GROWING = {
 }  # fmt: skip
 
 
-class MessagesJoiner:
+class MessagesJoiner(Joiner):
     """Joins the deltas of each content block by its index."""
 
     def __init__(self) -> None:
-        self.started = self.done = False
         self._message: Parsed = {}
         self._blocks: dict[int, Parsed] = {}
         self._pieces: dict[tuple[int, str], list[str]] = {}
@@ -214,3 +171,38 @@ def _parsed(text: str) -> Any:
         return json.loads(text) if text.strip() else {}
     except (ValueError, RecursionError):
         return text
+
+
+class Messages(Api):
+    """``POST <base URL>/messages``."""
+
+    name = "anthropic"
+    path = "messages"
+    style: Style = "anthropic"
+    joiner = MessagesJoiner
+
+    def __init__(self, reasoning: str = "reference") -> None:
+        self.reasoning = reasoning
+
+    def body(self, request: Request, *, tools: bool) -> Parsed:
+        """Separates blocks and the system text; long conversations are cached at the provider, as by the reference."""
+        cached = request.entry.row.multi_step
+        system, messages = _blocks(request.messages)
+        if cached:
+            _mark_last_users(messages)
+        body: Parsed = {"messages": messages, "max_tokens": MAX_TOKENS}
+        if system:
+            body["system"] = [{"type": "text", "text": system} | ({"cache_control": _CACHED} if cached else {})]
+        return body
+
+    def read(self, body: object) -> Reply:
+        """See `pytest_bfcl.answers.read_blocks`."""
+        return read_blocks(body)
+
+    def remember(self, reply: Reply, message: Message) -> Message:
+        """The message with its blocks, thinking and signatures unchanged unless reasoning is dropped."""
+        state = reply.state
+        if state is None or state.api != "anthropic":
+            return message
+        kept = [part for part in state.parts if self.reasoning != "drop" or part.get("type") not in THOUGHTS]
+        return {**message, BLOCKS: [dict(part) for part in kept]}

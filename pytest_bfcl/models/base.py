@@ -64,16 +64,8 @@ class Model(Protocol):
         ...
 
 
-class Heard(Protocol):
-    """A reply as its family reads it."""
-
-    @property
-    def messages(self) -> list[Message]:
-        """The text that goes back to the model."""
-
-
 class Family(Protocol):
-    """The parts of a family that a conversation needs."""
+    """The parts of a family that a conversation needs. Its implementation is an extension, so it is named here only."""
 
     @property
     def format(self) -> Format:
@@ -82,60 +74,60 @@ class Family(Protocol):
     def opened(self, messages: Sequence[Message], first: bool) -> list[Message]:
         """A turn's new messages in this family's form (``first``: turn 0, with the system prompt)."""
 
-    def read(self, text: str, ids: Sequence[str] = (), functions: Sequence[FunctionDoc] = ()) -> Heard:
-        """A raw reply, and its messages for the history."""
+    def heard(self, text: str, ids: Sequence[str] = (), functions: Sequence[FunctionDoc] = ()) -> list[Message]:
+        """A raw reply's messages for the history."""
 
     def results(self, calls: Sequence[str], results: Sequence[str], ids: Sequence[str] = ()) -> list[Message]:
         """The messages with results of executed calls (call texts) for the model."""
 
 
-class Joiner(Protocol):
+class Joiner:
     """Joins a stream's events into the body that the same reply has without streaming."""
 
-    started: bool
+    started = False
     """Whether a first piece of reasoning, text or call has arrived."""
-    done: bool
+    done = False
     """Set from outside when the stream reports its own end (``[DONE]``)."""
 
     def wants(self, block: bytes) -> bool:
         """Whether an event, unparsed, needs parsing at all."""
-        ...
+        return True
 
     def add(self, event: Fields) -> None:
         """One parsed event."""
-        ...
+        raise NotImplementedError
 
     def body(self) -> Parsed:
         """The whole body. Raises a retryable `AdapterError` ``malformed_body`` if the stream was cut."""
-        ...
+        raise NotImplementedError
 
 
-class Api(Protocol):
+class Api:
     """One wire format: the request's body, the answer's reader, and the parts that go back later."""
 
     name: str
     path: str
-    style: Style
+    style: Style = "openai"
+    streaming: Fields = {"stream": True}
+    """Fields of a body that request server-sent events; most APIs put the usage into them by default."""
+    joiner: type[Joiner]
+    """Of one stream."""
+    reasons = False
+    """Whether the model reasons, and so takes no temperature."""
+    family: Family | None = None
+    """The template and format of prompts that are rendered here."""
 
     def body(self, request: Request, *, tools: bool) -> Parsed:
         """The JSON body without ``model`` and tools; ``tools`` says whether functions are offered natively."""
-        ...
-
-    def streaming(self) -> Parsed:
-        """Fields of a body that request server-sent events."""
-        ...
+        raise NotImplementedError
 
     def read(self, body: object) -> Reply:
         """A parsed answer. Raises `AdapterError` ``malformed_body`` (retryable) for anything else."""
-        ...
-
-    def joiner(self) -> Joiner:
-        """For one stream."""
-        ...
+        raise NotImplementedError
 
     def remember(self, reply: Reply, message: Message) -> Message:
         """The assistant's ``message`` for the conversation, with the parts that the provider needs back."""
-        ...
+        return message
 
 
 def place(index: object) -> int | None:

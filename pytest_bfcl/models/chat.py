@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from pytest_bfcl.answers.chat import REASONING_FIELDS, read_completion
+from pytest_bfcl.answers.chat import REASONING_FIELDS, read_completion, read_text
 from pytest_bfcl.json_types import Fields, Parsed
-from pytest_bfcl.models.base import Request, place
+from pytest_bfcl.models.base import Api, Joiner, Request, place
 from pytest_bfcl.models.streams import StreamEnd
 from pytest_bfcl.tools.schemas import Style
 from pytest_bfcl.transcript import Message, Reply
@@ -55,46 +55,11 @@ def dialect_of(provider: str, base_url: str = "") -> Dialect:
     return GENERIC
 
 
+USAGE_AT_THE_END: Fields = {"stream": True, "stream_options": {"include_usage": True}}
+"""The last chunk has the usage."""
+TEMPLATE_VARIABLES = "chat_template_kwargs"
+"""The parameter of chat templates; it is not sent where the prompt is rendered here."""
 _THOUGHTS = frozenset((*REASONING_FIELDS, "reasoning_details", "thinking_blocks"))
-
-
-class Chat:
-    """``POST <base URL>/chat/completions``, in a dialect, with one policy for reasoning."""
-
-    name = "chat"
-    path = "chat/completions"
-
-    def __init__(self, dialect: Dialect = GENERIC, reasoning: str = "reference", *, store: bool | None = None) -> None:
-        self.dialect = dialect
-        self.style: Style = "folded" if dialect.folded else "openai"
-        self.reasoning = reasoning
-        self.store = store
-
-    def body(self, request: Request, *, tools: bool) -> Parsed:
-        """The messages and the parameters of the request."""
-        messages = [outgoing(message) for message in request.messages]
-        if self.dialect.join_users and not tools:
-            messages = _joined_users(messages)
-        body: Parsed = {"messages": messages}
-        if self.store is not None:
-            body["store"] = self.store
-        return body
-
-    def streaming(self) -> Parsed:
-        """The last chunk has the usage."""
-        return {"stream": True, "stream_options": {"include_usage": True}}
-
-    def read(self, body: object) -> Reply:
-        """See `pytest_bfcl.answers.read_completion`."""
-        return read_completion(body)
-
-    def joiner(self) -> ChatJoiner:
-        """For one stream."""
-        return ChatJoiner()
-
-    def remember(self, reply: Reply, message: Message) -> Message:
-        """See `remembered`."""
-        return remembered(reply, message, self.dialect, self.reasoning)
 
 
 def outgoing(message: Message) -> Message:
@@ -144,23 +109,18 @@ def _joined_users(messages: Sequence[Message]) -> list[Message]:
     return joined
 
 
-class ChatJoiner:
+class ChatJoiner(Joiner):
     """Joins the deltas of the first choice: texts are appended, calls are found by index and id.
 
     A delta with a used index and another id begins a new call: some servers number every call 0.
     """
 
     def __init__(self) -> None:
-        self.started = self.done = False
         self._end = StreamEnd()
         self._message: Parsed = {}
         self._pieces: dict[str, list[str]] = {}
         self._calls: list[_Call] = []
         self._at: dict[Any, _Call] = {}
-
-    def wants(self, block: bytes) -> bool:
-        """Every chunk."""
-        return True
 
     def add(self, event: Fields) -> None:
         """One chunk."""
@@ -278,3 +238,70 @@ def _grown(last: Parsed, part: Fields) -> Parsed | None:
         if isinstance(old, list) and isinstance(new, list):
             return {**last, **part, name: _longer_list(old, new)}
     return None
+
+
+class Chat(Api):
+    """``POST <base URL>/chat/completions``, in a dialect, with one policy for reasoning."""
+
+    name = "chat"
+    path = "chat/completions"
+    streaming = USAGE_AT_THE_END
+    joiner = ChatJoiner
+
+    def __init__(self, dialect: Dialect = GENERIC, reasoning: str = "reference", *, store: bool | None = None) -> None:
+        self.dialect = dialect
+        self.style: Style = "folded" if dialect.folded else "openai"
+        self.reasoning = reasoning
+        self.store = store
+
+    def body(self, request: Request, *, tools: bool) -> Parsed:
+        """The messages and the parameters of the request."""
+        messages = [outgoing(message) for message in request.messages]
+        if self.dialect.join_users and not tools:
+            messages = _joined_users(messages)
+        body: Parsed = {"messages": messages}
+        if self.store is not None:
+            body["store"] = self.store
+        return body
+
+    def read(self, body: object) -> Reply:
+        """See `pytest_bfcl.answers.read_completion`."""
+        return read_completion(body)
+
+    def remember(self, reply: Reply, message: Message) -> Message:
+        """See `remembered`."""
+        return remembered(reply, message, self.dialect, self.reasoning)
+
+
+class CompletionsJoiner(Joiner):
+    """Appends the texts of the first choice."""
+
+    def __init__(self) -> None:
+        self._texts: list[str] = []
+        self._end = StreamEnd()
+
+    def add(self, event: Fields) -> None:
+        """One chunk."""
+        for choice in self._end.choices(event):
+            text = choice.get("text")
+            if isinstance(text, str):
+                self._texts.append(text)
+                self.started = self.started or text != ""
+
+    def body(self) -> Parsed:
+        """The completion."""
+        text = "".join(self._texts) if self._texts else None
+        return self._end.body({"text": text}, over=self.done and bool(text))
+
+
+class Completions(Api):
+    """``POST <base URL>/completions``: a rendered prompt in, text out, without any parser of the server."""
+
+    name = "completions"
+    path = "completions"
+    streaming = USAGE_AT_THE_END
+    joiner = CompletionsJoiner
+
+    def read(self, body: object) -> Reply:
+        """See `pytest_bfcl.answers.read_text`."""
+        return read_text(body)

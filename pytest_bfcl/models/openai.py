@@ -19,8 +19,7 @@ from pytest_bfcl.endpoints.retrying import Caller, RetryPolicy
 from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.models.anthropic import with_cache_mark
 from pytest_bfcl.models.base import Api, Request, ToolsRefused
-from pytest_bfcl.models.chat import Chat
-from pytest_bfcl.models.completions import TEMPLATE_VARIABLES
+from pytest_bfcl.models.chat import TEMPLATE_VARIABLES, Chat
 from pytest_bfcl.models.endpoint import Answer, Endpoint
 from pytest_bfcl.models.probing import likely_mend, probe_request
 from pytest_bfcl.redaction import redact
@@ -71,7 +70,7 @@ class OpenAIModel:
         self.mode: Mode = mode
         self.settings = settings
         self.api: Api = api or Chat()
-        self.family: Family | None = getattr(self.api, "family", None)
+        self.family: Family | None = self.api.family
         self.underscore_names = mode == "fc" and (self.family is None or self.family.format.underscore_names)
         self.server = Endpoint(
             base_url, settings, key_variable=key_variable, key_header=key_header, headers=headers
@@ -85,7 +84,7 @@ class OpenAIModel:
         self._tools = CompiledTools(self.api.style, size=max(settings.concurrency + 32, 128))
 
         given = settings.temperature is not None and "temperature" not in settings.parameters
-        if given and getattr(self.api, "reasons", False):
+        if given and self.api.reasons:
             self.notes.append(f"{self.spec}: sent without temperature, which the model does not take")
 
     @property
@@ -138,8 +137,8 @@ class OpenAIModel:
             tools = self._tools.of(request.functions, kept=request.entry.row.multi_step)
             body["tools"] = with_cache_mark(tools) if self._marks(request) else tools
         if self.settings.stream:
-            body |= self.api.streaming()
-        reasons = getattr(self.api, "reasons", False)  # such models of OpenAI's take no temperature
+            body |= self.api.streaming
+        reasons = self.api.reasons  # such models of OpenAI's take no temperature
         for parameter, value in request.parameters.items():
             if value is None or (parameter == TEMPLATE_VARIABLES and self.family is not None):
                 body.pop(parameter, None)

@@ -9,7 +9,7 @@ from pytest_bfcl.answers import read_items
 from pytest_bfcl.bodies import ITEMS as ITEM_KINDS
 from pytest_bfcl.bodies import place_trouble
 from pytest_bfcl.json_types import Fields, Parsed
-from pytest_bfcl.models.base import Request, cut_stream, place
+from pytest_bfcl.models.base import Api, Joiner, Request, cut_stream, place
 from pytest_bfcl.tools.schemas import Style
 from pytest_bfcl.transcript import Message, Reply
 
@@ -18,65 +18,6 @@ ITEMS = "_items"
 
 _REASONS = re.compile(r"o3|o4-mini|gpt-5|^o1|codex-mini")
 _DOES_NOT_REASON = re.compile(r"gpt-4|gpt-3\.5|chatgpt-4o")
-
-
-class Responses:
-    """``POST <base URL>/responses``, nothing stored there: the whole conversation goes with every request."""
-
-    name = "responses"
-    path = "responses"
-    style: Style = "responses"
-
-    def __init__(self, model: str, reasoning: str = "reference") -> None:
-        self.reasons = _REASONS.search(model) is not None
-        self.carries = self.reasons or _DOES_NOT_REASON.search(model) is None
-        self.reasoning = reasoning
-
-    def body(self, request: Request, *, tools: bool) -> Parsed:
-        """Input items; models that reason get requests for summaries and for encrypted reasoning."""
-        body: Parsed = {"input": self._input(request.messages), "store": False}
-        if self.carries:
-            body["include"] = ["reasoning.encrypted_content"]
-        if self.reasons:
-            body["reasoning"] = {"summary": "auto"}
-        return body
-
-    def streaming(self) -> Parsed:
-        """Streams contain the usage by default."""
-        return {"stream": True}
-
-    def _input(self, messages: Sequence[Message]) -> list[Parsed]:
-        items: list[Parsed] = []
-        for message in messages:
-            role, content = message["role"], message.get("content")
-            if role == "tool":
-                output = {"type": "function_call_output", "call_id": message.get("tool_call_id"), "output": content}
-                items.append(output)
-            elif role != "assistant":
-                items.append({"role": "developer" if role == "system" else role, "content": content})
-            elif ITEMS in message:
-                items += message[ITEMS]
-            else:
-                items += _plain_items(message)
-        return items
-
-    def read(self, body: object) -> Reply:
-        """See `pytest_bfcl.answers.read_items`."""
-        return read_items(body)
-
-    def joiner(self) -> ResponsesJoiner:
-        """For one stream."""
-        return ResponsesJoiner()
-
-    def remember(self, reply: Reply, message: Message) -> Message:
-        """The message with its items; without reasoning, items lose their ids, which would require it."""
-        state = reply.state
-        if state is None or state.api != "responses":
-            return message
-        if self.reasoning != "drop":
-            return {**message, ITEMS: [dict(part) for part in state.parts]}
-        kept = [part for part in state.parts if part.get("type") != "reasoning"]
-        return {**message, ITEMS: [{k: v for k, v in part.items() if k != "id"} for part in kept]}
 
 
 def _plain_items(message: Message) -> list[Parsed]:
@@ -100,11 +41,10 @@ _TOLD = frozenset((b"response.output_item.done", b"error", *(name.encode() for n
 _EVENT = re.compile(rb"event: ?([\w.]+)")
 
 
-class ResponsesJoiner:
+class ResponsesJoiner(Joiner):
     """Reads the response from the stream's end; deltas need no parsing."""
 
     def __init__(self) -> None:
-        self.started = self.done = False
         self._items: dict[int, Fields] = {}
         self._response: Fields | None = None
         self._trouble: str | None = None
@@ -137,3 +77,55 @@ class ResponsesJoiner:
         output = self._response.get("output") or [item for _, item in sorted(self._items.items())]
         beside = {"error": self._trouble} if self._trouble and self._response.get("status") == "completed" else {}
         return {**self._response, **beside, "output": output}
+
+
+class Responses(Api):
+    """``POST <base URL>/responses``, nothing stored there: the whole conversation goes with every request."""
+
+    name = "responses"
+    path = "responses"
+    style: Style = "responses"
+    joiner = ResponsesJoiner
+
+    def __init__(self, model: str, reasoning: str = "reference") -> None:
+        self.reasons = _REASONS.search(model) is not None
+        self.carries = self.reasons or _DOES_NOT_REASON.search(model) is None
+        self.reasoning = reasoning
+
+    def body(self, request: Request, *, tools: bool) -> Parsed:
+        """Input items; models that reason get requests for summaries and for encrypted reasoning."""
+        body: Parsed = {"input": self._input(request.messages), "store": False}
+        if self.carries:
+            body["include"] = ["reasoning.encrypted_content"]
+        if self.reasons:
+            body["reasoning"] = {"summary": "auto"}
+        return body
+
+    def _input(self, messages: Sequence[Message]) -> list[Parsed]:
+        items: list[Parsed] = []
+        for message in messages:
+            role, content = message["role"], message.get("content")
+            if role == "tool":
+                output = {"type": "function_call_output", "call_id": message.get("tool_call_id"), "output": content}
+                items.append(output)
+            elif role != "assistant":
+                items.append({"role": "developer" if role == "system" else role, "content": content})
+            elif ITEMS in message:
+                items += message[ITEMS]
+            else:
+                items += _plain_items(message)
+        return items
+
+    def read(self, body: object) -> Reply:
+        """See `pytest_bfcl.answers.read_items`."""
+        return read_items(body)
+
+    def remember(self, reply: Reply, message: Message) -> Message:
+        """The message with its items; without reasoning, items lose their ids, which would require it."""
+        state = reply.state
+        if state is None or state.api != "responses":
+            return message
+        if self.reasoning != "drop":
+            return {**message, ITEMS: [dict(part) for part in state.parts]}
+        kept = [part for part in state.parts if part.get("type") != "reasoning"]
+        return {**message, ITEMS: [{k: v for k, v in part.items() if k != "id"} for part in kept]}

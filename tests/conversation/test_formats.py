@@ -30,8 +30,8 @@ class Family:
     def opened(self, messages: Any, first: bool) -> Any:
         return [{"role": "opening" if first else "later"}, *messages]
 
-    def read(self, text: str, ids: Any = (), functions: Any = ()) -> Any:
-        return SimpleNamespace(messages=[{"said": text, "id": ids[0], "ids": len(ids), "offered": len(functions)}])
+    def heard(self, text: str, ids: Any = (), functions: Any = ()) -> Any:
+        return [{"said": text, "id": ids[0], "ids": len(ids), "offered": len(functions)}]
 
     def results(self, calls: Any, results: Any, ids: Any = ()) -> Any:
         return [{"called": list(calls), "results": list(results), "id": ids[0]}]

@@ -12,6 +12,7 @@ from aiohttp import web
 
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.models.base import Request
+from pytest_bfcl.models.chat import Completions
 
 T = TypeVar("T")
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -63,6 +64,13 @@ def request(*functions: dict[str, Any], text: str = "How is the weather in Bern?
     messages = [{"role": "user", "content": text}]
     entry = Entry(id="simple_python_0", category="simple_python", question=[messages], function=list(functions))
     return Request(entry, list(messages), list(functions), **fields)
+
+
+class Prompted(Completions):
+    """Text completions of one prompt."""
+
+    def body(self, request: Request, *, tools: bool) -> dict[str, Any]:
+        return {"prompt": "p"}
 
 
 def completion(message: dict[str, Any], finish: str = "stop", **usage: int) -> dict[str, Any]:

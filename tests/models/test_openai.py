@@ -14,13 +14,12 @@ from pytest_bfcl.endpoints.retrying import RetryPolicy
 from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.models import ToolsRefused, create_model, parse_spec
 from pytest_bfcl.models.base import Request
-from pytest_bfcl.models.chat import Chat
-from pytest_bfcl.models.completions import TEMPLATE_VARIABLES, Completions
+from pytest_bfcl.models.chat import TEMPLATE_VARIABLES, Chat
 from pytest_bfcl.models.endpoint import Answer
 from pytest_bfcl.models.openai import OpenAIModel
 from pytest_bfcl.settings import Settings
 from tests.models.asking import KEY, answering, ask, model_at
-from tests.models.loopback import CLOCK, WEATHER, completion, request, run, serving
+from tests.models.loopback import CLOCK, WEATHER, Prompted, completion, request, run, serving
 
 
 @pytest.fixture(autouse=True)
@@ -213,7 +212,7 @@ def test_a_page_is_told_as_one():
 
 
 def test_where_tools_are_sent():
-    prompts = OpenAIModel(parse_spec("vllm:m"), Settings(), "fc", api=Completions(lambda request: {"prompt": "p"}))
+    prompts = OpenAIModel(parse_spec("vllm:m"), Settings(), "fc", api=Prompted())
     for model, tools in ((prompts, False), (direct("vllm:m@prompt"), False), (direct(), True)):
         assert ("tools" in model.payload(request(WEATHER)), "tools" in model.payload(request())) == (tools, False)
 

@@ -13,11 +13,10 @@ from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.models import streams
 from pytest_bfcl.models.anthropic import Messages
 from pytest_bfcl.models.chat import Chat, ChatJoiner
-from pytest_bfcl.models.completions import Completions
 from pytest_bfcl.models.responses import Responses
 from pytest_bfcl.models.streams import EventReader, StreamEnd
 from tests.models.asking import KEY, ask, failing
-from tests.models.loopback import WEATHER, completion, request
+from tests.models.loopback import WEATHER, Prompted, completion, request
 
 
 @pytest.fixture(autouse=True)
@@ -276,7 +275,7 @@ def test_messages():
 
 
 def test_completions():
-    api = Completions(lambda request: {"prompt": "p"})
+    api = Prompted()
     events = [{"choices": [{"index": 0, "text": text}]} for text in ("[f", "(x=1)]")]
     reply = joined(api, sse(*events, {"choices": [{"index": 0, "text": "", "finish_reason": "stop"}]}), (5,))
     assert (reply.text, reply.finish_reason) == ("[f(x=1)]", "stop")
@@ -286,9 +285,6 @@ def test_completions():
         assert joiner.started is started
     kept = {"role": "assistant", "content": "a"}
     assert api.remember(reply, kept) is kept
-    assert Completions(lambda request: {}, lambda reply, message: {"said": reply.text}).remember(reply, kept) == {
-        "said": reply.text
-    }
 
 
 @pytest.mark.parametrize(
@@ -296,8 +292,8 @@ def test_completions():
     [(Chat(), sse(*CHAT[:-2])), (Chat(), sse(*CHAT)[:300]), (Chat(), b""), (Chat(), b"data: [DONE]\n\n"),
      (Responses("m"), named("response.output_text.delta", delta="do")),
      (Messages(), named("message_start", message={"stop_reason": "end_turn"})),
-     (Completions(lambda request: {}), sse({"choices": [{"index": 0, "text": "half"}]})),
-     (Completions(lambda request: {}), sse({"choices": [{"index": 0, "text": "half"}]}, done=False))],
+     (Prompted(), sse({"choices": [{"index": 0, "text": "half"}]})),
+     (Prompted(), sse({"choices": [{"index": 0, "text": "half"}]}, done=False))],
 )  # fmt: skip
 def test_a_cut_stream_is_no_reply(api, data):
     with pytest.raises(AdapterError) as caught:

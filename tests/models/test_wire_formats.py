@@ -14,8 +14,7 @@ from pytest_bfcl.endings import UnknownEnding
 from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.models.anthropic import BLOCKS, Messages, MessagesJoiner, with_cache_mark
 from pytest_bfcl.models.base import Request
-from pytest_bfcl.models.chat import DIALECTS, GENERIC, Chat, dialect_of, remembered
-from pytest_bfcl.models.completions import Completions
+from pytest_bfcl.models.chat import DIALECTS, GENERIC, Chat, Completions, dialect_of, remembered
 from pytest_bfcl.models.endpoint import _address, _basic, check_url, is_local, is_openai, needs_key
 from pytest_bfcl.models.openai import whole_reply
 from pytest_bfcl.models.responses import ITEMS, Responses, ResponsesJoiner
@@ -86,9 +85,7 @@ def test_counts_and_who_served_are_read() -> None:
     assert reply == Reply("a", finish_reason="stop", input_tokens=3, output_tokens=2, reasoning_tokens=1,
                           served=Served("m", "f", "i"))  # fmt: skip
     assert read_completion(chat({"content": "a"}, usage={"input_tokens": 4, "output_tokens": 0})).input_tokens == 4
-    completed = Completions(lambda request: {}).read(
-        {"choices": [{"text": "a", "finish_reason": "stop"}], "usage": usage}
-    )
+    completed = Completions().read({"choices": [{"text": "a", "finish_reason": "stop"}], "usage": usage})
     assert completed == Reply("a", finish_reason="stop", input_tokens=3, output_tokens=2, reasoning_tokens=1)
 
 
@@ -97,7 +94,7 @@ def test_no_thoughts_are_told_as_none() -> None:
     ended = {"choices": [{"message": {"content": "a"}, "text": "a", "finish_reason": "stop"}],
     "stop_reason": "end_turn",
              "content": [], "output": [said({"text": "a"})], "status": "completed", "usage": usage}  # fmt: skip
-    for api in (Chat(), Completions(lambda request: {}), Messages(), Responses("m")):
+    for api in (Chat(), Completions(), Messages(), Responses("m")):
         assert api.read(ended).reasoning_tokens is None
         assert api.read(ended | {"usage": {"reasoning_tokens": 3}}).reasoning_tokens == 3
         with pytest.MonkeyPatch.context() as patch, pytest.raises(AdapterError, match="longer than 0 characters"):
@@ -127,7 +124,7 @@ def test_what_is_no_completion_is_asked_again(body: object) -> None:
         read_completion(body)
     assert (caught.value.kind, caught.value.retryable) == ("malformed_body", True)
     with pytest.raises(AdapterError, match=r"no choices\[0\].text") as caught:
-        Completions(lambda request: {}).read(body)
+        Completions().read(body)
     assert (caught.value.kind, caught.value.retryable) == ("malformed_body", True)
     with pytest.raises(AdapterError, match="an empty list of choices"):
         read_completion({"choices": []})
@@ -162,7 +159,7 @@ def test_what_is_sent_to_chat() -> None:
     assert joined.body(asked, tools=True) == Chat().body(asked, tools=False) == {"messages": plain}
     assert Chat(store=False).body(asked, tools=True)["store"] is False
     assert Chat(replace(GENERIC, folded=True)).style == "folded"
-    assert Chat().streaming() == {"stream": True, "stream_options": {"include_usage": True}}
+    assert Chat.streaming == {"stream": True, "stream_options": {"include_usage": True}}
     assert dialect_of("x", "http://api.x.ai/v1").name == "grok"
 
 
@@ -351,7 +348,7 @@ def test_what_is_sent_to_responses() -> None:
         "o1-mini": {"include", "reasoning"},
         "xo1": {"include"},
     }
-    assert Responses("m").streaming() == Messages().streaming() == {"stream": True}
+    assert Responses.streaming == Messages.streaming == {"stream": True}
 
 
 PARTS = ({"type": "reasoning", "id": "r"}, {"type": "message", "id": "m"})

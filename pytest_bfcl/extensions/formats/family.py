@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_bfcl.extensions.formats import qwen, stubs, templates
 from pytest_bfcl.extensions.formats.hub import read_template
@@ -32,10 +32,10 @@ from pytest_bfcl.formats.table import (
 from pytest_bfcl.formats.thinking import Parted, Think, read_thinking
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.models.base import Request
-from pytest_bfcl.models.completions import TEMPLATE_VARIABLES, Completions
+from pytest_bfcl.models.chat import TEMPLATE_VARIABLES, Completions
 from pytest_bfcl.syntax.json_format import parse_json
 from pytest_bfcl.syntax.limits import DecodeError
-from pytest_bfcl.transcript import Message, Mode, Reply
+from pytest_bfcl.transcript import Message, Mode
 from pytest_bfcl.troubles import AdapterTrouble
 
 if TYPE_CHECKING:
@@ -131,6 +131,10 @@ class Family:
         """A raw reply: ``answer`` is decoded and stored, ``reasoning`` is shown separately, ``messages`` go back."""
         return read_reply(text, self.format, self.think, ids, functions)
 
+    def heard(self, text: str, ids: Sequence[str] = (), functions: Sequence[FunctionDoc] = ()) -> list[Message]:
+        """The messages of a raw reply for the history."""
+        return self.read(text, ids, functions).messages
+
     def results(self, calls: Sequence[str], results: Sequence[str], ids: Sequence[str] = ()) -> list[Message]:
         """The messages with results of executed calls (call texts) for the model."""
         return result_messages(self.format, calls, results, ids)
@@ -214,8 +218,7 @@ class Rendered(Completions):
     """`Completions` for one model, with its ``family``. Raises `UsageError` for a template that cannot be used."""
 
     def __init__(self, spec: ModelSpec, settings: Settings, mode: Mode) -> None:
-        super().__init__(self._fields, _as_it_is)
-        self.family = open_family(
+        self.family: Family = open_family(
             settings.template or "auto", model=spec.name, mode=mode, decoder=settings.decoder, think=settings.think
         )
         if not self.family.format.native and self.family.format.mode != mode:
@@ -230,7 +233,8 @@ class Rendered(Completions):
         """The identity of a template. Raises `UsageError`."""
         return read_template(path).sha256
 
-    def _fields(self, request: Request) -> Mapping[str, Any]:
+    def body(self, request: Request, *, tools: bool) -> Parsed:
+        """The prompt and the format's further fields."""
         try:
             variables = _variables(request.parameters)
             prompt = self.family.render(request.messages, request.functions, request.query, variables)
@@ -245,11 +249,6 @@ def _variables(parameters: Fields) -> Fields:
     if not isinstance(found, Mapping):
         raise UsageError(f"--bfcl-param {TEMPLATE_VARIABLES} is an object: {TEMPLATE_VARIABLES}={{...}}")
     return found
-
-
-def _as_it_is(reply: Reply, message: Message) -> Message:
-    """The family itself says what of a reply stays in the conversation."""
-    return message
 
 
 class Read(NamedTuple):
