@@ -17,7 +17,6 @@ from pytest_bfcl.runs.directory import (
     join_selections,
     missing_shards,
     refuse_other_file,
-    same_results,
 )
 from pytest_bfcl.runs.fingerprint import ModelFingerprint
 from pytest_bfcl.runs.lines import DamagedLine
@@ -219,16 +218,6 @@ def test_a_broken_summary_is_named(tmp_path: Path, content: str, said: str) -> N
         (tmp_path / "run" / "summary.json").write_text(content)
         with pytest.raises(UsageError, match=said):
             run.summary()
-
-
-def test_the_same_results_in_two_places(tmp_path: Path) -> None:
-    for name, line in (("a", b"one\n"), ("b", b"one\ntwo\n"), ("c", b"other\n"), ("d", b"\n"), ("e", b"\n")):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "results.jsonl").write_bytes(line)
-    (tmp_path / "f").mkdir()
-    same = [pair for pair in ("aa", "ab", "ac", "de", "af", "fa") if same_results(*(tmp_path / name for name in pair))]
-    assert same == ["aa", "ab"]
-    assert same_results(tmp_path / "a" / "results.jsonl", tmp_path / "b")
 
 
 def test_names_of_new_runs(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from pytest_bfcl.formats.decoders import HANDLERS
 from pytest_bfcl.formats.table import find_decoder
 from pytest_bfcl.models import create_model
 from pytest_bfcl.rescoring import score_lines
-from pytest_bfcl.runs.official_layout import has_calls, import_official, output_of, reading_of
+from pytest_bfcl.runs.official_layout import has_calls, output_of, reading_of
 from pytest_bfcl.runs.replay_lines import read_replay_lines
 from pytest_bfcl.settings import Settings
 
@@ -98,16 +98,6 @@ def test_a_folder_nobody_can_read_is_refused_with_what_to_do(tmp_path):
         list(read_replay_lines(path, decoder="nonsense"))
 
 
-def test_native_folders_of_others_are_still_native(tmp_path):
-    path = folder(tmp_path, "somebodys-FC", [{"shop_find": '{"what": "tea"}'}], "I cannot help.", HERMES)
-    assert {line["mode"] for line in import_official(path)} == {"fc"}
-    verdicts = list(score_lines({**line, **ENTRY} for line in read_replay_lines(path)))
-    assert [verdict["valid"] for verdict in verdicts] == [True, False, False]
-    assert verdicts[2]["detail"]["lost_call"] == "hermes"
-    assert "server's parser lost a call" in verdicts[2]["detail"]["advice"]
-    assert "lost_call" not in verdicts[1]["detail"]
-
-
 def test_a_lost_call_where_none_was_due_is_told_too(tmp_path):
     """The entry passes, as at the reference; but it is the server that passes, not the model."""
     lines = [{**ENTRY, "id": f"irrelevance_{n}", "mode": "fc", "output": text, "possible_answer": None}
@@ -133,28 +123,6 @@ def test_replay_takes_a_decoder(tmp_path):
 
 
 CALLS, TEXTS = [{"shop_find": "{}"}], "No."
-
-
-@pytest.mark.parametrize(
-    ("model", "results", "how", "reading"),
-    [
-        ("somebody", [CALLS], {}, ("fc", True, None)), ("somebody", [TEXTS], {}, ("prompt", False, None)),
-        ("somebody-FC", [TEXTS], {}, ("fc", True, None)), ("somebody", [[[TEXTS, CALLS]]], {}, ("fc", True, None)),
-        ("somebody", [TEXTS], {"mode": "fc"}, ("fc", False, None)), ("somebody", [HERMES], {}, ("prompt", False, None)),
-        ("somebody", [HERMES], {"decoder": "hermes"}, ("prompt", False, "hermes")),
-        ("somebody-FC", [HERMES], {"decoder": "hermes", "underscore_names": True}, ("fc", True, "hermes")),
-        ("Qwen_Qwen3-8B-FC", [HERMES], {"decoder": "hermes"}, ("fc", False, "hermes")),
-        ("gpt-4o-2024-11-20-FC", [CALLS], {"decoder": "hermes"}, ("fc", True, "hermes")),
-        ("gpt-4o-2024-11-20-FC", [CALLS], {"underscore_names": False}, ("fc", False, None)),
-        ("gpt-4o-2024-11-20-FC", [CALLS], {"mode": "prompt"}, ("prompt", True, None)),
-    ],
-)  # fmt: skip
-def test_how_folders_are_read(tmp_path: Path, model: str, results: list[Any], how: Any, reading: Any) -> None:
-    files = list(folder(tmp_path, model, *results).rglob("*.json"))
-    found = reading_of(model, files, **{"mode": None, "underscore_names": None, "decoder": None, **how})
-    assert found[:2] == reading[:2]
-    assert found.decoder == (None if reading[2] is None else find_decoder(reading[2]).name)
-    assert found[3:] == (None, "")
 
 
 DOTTED = [{"shop.find": "{}"}]
@@ -186,24 +154,6 @@ def test_what_calls_prove(
     found = reading_of(model, files, **{"mode": None, "underscore_names": None, "decoder": None, **how},
                        offered=lambda entry_id: ["shop.find"])  # fmt: skip
     assert (found.underscore_names, found.other and tuple(found.other)[:3], found.proof) == (underscores, other, proof)
-
-
-@pytest.mark.parametrize(
-    ("result", "decoder", "nested", "output"),
-    [
-        ("a", None, False, "a"), (["a", {"f": "{}"}], None, False, ["a", {"name": "f", "arguments": "{}"}]),
-        ([{"f": {"x": 1}}], None, False, [{"name": "f", "arguments": '{"x": 1}'}]),
-        ([{"a": 1, "b": 2}], None, False, [{"a": 1, "b": 2}]), ([], None, False, []),
-        ([{"tool_name": "f", "parameters": "{}"}], None, False, [{"name": "f", "arguments": "{}"}]),
-        ([[{"f": "{}"}, "t"]], None, True, [[{"f": "{}"}, "t"]]), ([[[{"f": "{}"}]], "odd"], None, True,
-                                                                   [[[{"name": "f", "arguments": "{}"}]], ["odd"]]),
-        ("text", None, True, "text"), ({"a": 1}, "handler:tool-calls-list", False, '{"a": 1}'),
-        ("x", "handler:tool-calls-list", False, "x"),
-        (["a", "b"], "hermes", False, "a\nb"),
-    ],
-)  # fmt: skip
-def test_outputs_of_stored_results(result: Any, decoder: str | None, nested: bool, output: Any) -> None:
-    assert output_of(result, decoder, nested=nested) == output
 
 
 def test_results_that_a_handler_stored_as_lists() -> None:

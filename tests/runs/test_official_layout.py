@@ -15,7 +15,7 @@ from pytest_bfcl.runs.official_layout import (
     result_files,
     results_of,
 )
-from pytest_bfcl.runs.replay_lines import read_replay_lines, transcript_from_line
+from pytest_bfcl.runs.replay_lines import read_replay_lines
 from pytest_bfcl.scoring.measurements import is_score_folder, open_measurement, read_scores
 from pytest_bfcl.transcript import OtherReading
 
@@ -173,22 +173,6 @@ SAID = {"text": {"I look it up."}, "empty": {None, "", "(words of the handler)"}
         "refusal": {None, "", "I cannot help with that.", "(words of the handler)"}}  # fmt: skip
 
 
-@pytest.mark.parametrize("category", ["simple_python", "multi_turn_base"])
-@pytest.mark.parametrize(
-    "stored", STORED, ids=[f"{each['handlers'][0]}-{each['mode']}-{each['kind']}" for each in STORED]
-)
-def test_what_handlers_store_is_read(stored: dict[str, Any], category: str) -> None:
-    nested = category == "multi_turn_base"
-    line = {"id": f"{category}_1", "result": [[stored["result"]]] if nested else stored["result"]}
-    read = line_from_official(line, category, "m", Reading(stored["mode"], False))
-    (turn,) = transcript_from_line(read).turns
-    (step,) = turn.steps
-    calls = [{call.name: json.loads(call.arguments)} for call in step.reply.tool_calls]
-    assert calls == MADE.get(stored["kind"], [])
-    if not calls:
-        assert step.reply.text in SAID[stored["kind"]]
-
-
 def test_every_handler_that_ran_is_in_the_table() -> None:
     handlers = {name for each in TABLE for name in each["handlers"]}
     assert len(handlers) >= 45
@@ -196,12 +180,3 @@ def test_every_handler_that_ran_is_in_the_table() -> None:
         "ClaudeHandler",
         "DMCitoHandler",
     }
-
-
-def test_a_turn_that_is_a_text_is_one_step() -> None:
-    read = line_from_official({"id": "multi_turn_base_1", "result": [["[f()]"], "Done."]}, "multi_turn_base", "m",
-                              Reading("prompt", False))  # fmt: skip
-    assert [[step.reply.text for step in turn.steps] for turn in transcript_from_line(read).turns] == [
-        ["[f()]"],
-        ["Done."],
-    ]

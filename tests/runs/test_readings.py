@@ -12,7 +12,7 @@ from pytest_bfcl.cli import main
 from pytest_bfcl.extensions.training.rewards import reward
 from pytest_bfcl.rescoring import open_data, score_lines
 from pytest_bfcl.runs.readings import Readings, documented_names
-from pytest_bfcl.runs.wire_names import called_names, spelling_of
+from pytest_bfcl.runs.wire_names import called_names
 from pytest_bfcl.session.evaluation import run
 from tests.runs.test_folder_families import ENTRY, folder
 
@@ -42,21 +42,6 @@ def test_a_stored_message_needs_nothing_said(name: str) -> None:
 def test_a_native_call_where_none_was_due_is_one() -> None:
     (line,) = lines(DOTS)
     assert valid([{**line, "id": "irrelevance_1", "category": "irrelevance"}]) == [False]
-
-
-def test_the_lines_of_a_model_prove_its_spelling_together() -> None:
-    mixed = lines(UNDER, DOTS, DOTS, DOTS)
-    readings = Readings()
-    assert valid(mixed, ahead=mixed, readings=readings) == [False, True, True, True]
-    assert readings.sentences() == [
-        "the lines: mode fc (native calls prove it); names with dots (3 of the called ones prove it, 1 with underscores)"  # noqa: E501
-    ]
-    assert valid(mixed, readings=Readings(names="underscores")) == [True, False, False, False]
-    two = [*lines(UNDER, model="a"), *lines(DOTS, model="b")]
-    assert valid(two, ahead=two) == [True, True]
-    assert valid(mixed) == [True] * 4  # of a stream only what went by is known, and a tie proves nothing
-    said = [{**line, "underscore_names": False} for line in mixed]
-    assert valid(said, ahead=said) == [False, True, True, True]
 
 
 def test_the_verb_tells_once_what_it_found_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -143,24 +128,6 @@ def call(name: str, **more: Any) -> dict[str, Any]:
     return {"id": "simple_python_0", "output": [{"name": name, "arguments": "{}"}], **more}
 
 
-@pytest.mark.parametrize(
-    ("how", "line", "mode", "underscores"),
-    [
-        ({}, call(UNDER), "fc", True), ({}, call(DOTS), "fc", False), ({}, call("other"), "fc", False),
-        ({"names": "underscores"}, call(DOTS), "fc", True), ({"names": "dots"}, call(UNDER), "fc", False),
-        ({"names": "underscores"}, call(DOTS, underscore_names=False), "fc", False),
-        ({}, call(UNDER, underscore_names=False), "fc", False), ({}, call(UNDER, mode="prompt"), "prompt", False),
-        ({"mode": "fc"}, call(UNDER, output="x"), "fc", False),
-        ({"decoder": "hermes"}, call(UNDER, output="x"), "prompt", False),
-        ({"mode": "fc", "decoder": "hermes"}, call(UNDER, output="x"), "fc", False),
-        ({}, call(UNDER, mode="fc", underscore_names=True), "fc", True),
-    ],
-)  # fmt: skip
-def test_how_a_line_is_read(how: dict[str, Any], line: dict[str, Any], mode: str, underscores: bool) -> None:
-    transcript = Readings(**how).transcript(line, lambda: [DOTS])
-    assert (transcript.mode, transcript.underscore_names) == (mode, underscores)
-
-
 def test_what_was_learnt_ahead_holds_for_all_lines_of_a_model() -> None:
     ahead = [call(UNDER, model="a"), call(UNDER, model="a"), call(DOTS, model="a"), call("other", model="b"),
     {"id": "broken"},
@@ -179,43 +146,12 @@ def test_what_was_learnt_ahead_holds_for_all_lines_of_a_model() -> None:
     assert [each.partition(":")[0] for each in readings.sentences()] == ["a", "b", "d"]
 
 
-def test_what_lines_say_was_proved_is_told() -> None:
-    readings = Readings(mode="fc")
-    for proof in ("two", "one", "two", ""):
-        readings.transcript(call(UNDER, model="m", mode="fc", underscore_names=True, proved=proof), lambda: [DOTS])
-    assert readings.sentences() == ["m: one; two"]
-    readings.transcript(call("x"), list)
-    assert readings.sentence_of("") == ""  # it was said that calls are native
-
-
 def test_names_of_documents() -> None:
     assert documented_names({"function": [{"name": "a"}, {}, "x"]}) == ["a", ""]
     assert documented_names({"function": None}) == documented_names(object()) == []
 
 
 OFFERED = {"a_0": ["tea.brew", "pour"], "a_1": ["tea_cup"], "a_2": ["kettle.boil"]}
-
-
-def _offered(entry_id: str) -> list[str]:
-    return OFFERED.get(entry_id, [])
-
-
-@pytest.mark.parametrize(
-    ("results", "underscores"),
-    [
-        ([("a_0", [{"tea.brew": "{}"}])], False),
-        ([("a_0", [{"tea_brew": "{}"}])], True),
-        ([("a_0", [[[{"tea_brew": "{}"}]]])], True),
-        ([("a_1", [{"tea_cup": "{}"}])], None),  # an underscore of its own proves nothing
-        ([("a_1", [{"tea.cup": "{}"}])], None),  # invented
-        ([("b_9", [{"tea.brew": "{}"}])], None),  # an entry nobody knows
-        ([("a_0", "tea_brew()")], None),
-        ([("a_0", [{"tea.brew": "{}"}]), ("a_0", [{"tea.brew": "{}"}]), ("a_2", [{"kettle_boil": "{}"}])], False),
-        ([("a_0", [{"tea.brew": "{}"}]), ("a_2", [{"kettle_boil": "{}"}])], None),
-    ],
-)
-def test_calls_prove_the_spelling(results: list[tuple[str, Any]], underscores: bool | None) -> None:
-    assert spelling_of(results, _offered).proven is underscores
 
 
 def test_deep_lists_are_read_without_recursion() -> None:

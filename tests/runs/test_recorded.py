@@ -134,6 +134,7 @@ def test_fingerprints() -> None:
             chosen = {} if data is DATA else {"ids": ["a"]}
             found = Fingerprint.of(data, [(SPEC, "fc"), ("replay:x", "prompt")], settings, chosen, {SPEC: "mode fc"})
             facts = {**found.to_dict(), "started_at": "", "plugin_version": "", "short": ""}
+            facts["conditions"].pop("own_simulators", None)  # those that other tests made
             yield {**facts, "dataset": {**facts["dataset"], "version": "", "sha256": ""}}
             again = Fingerprint.from_dict(json.loads(json.dumps(found.to_dict())))
             assert again == replace(found, models=tuple(replace(each, headers=each.headers) for each in again.models))

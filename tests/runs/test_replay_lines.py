@@ -2,26 +2,20 @@ from __future__ import annotations
 
 import gzip
 import json
-import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pytest_bfcl.dataset.opening import open_dataset
 from pytest_bfcl.failures import UsageError, Verdict
-from pytest_bfcl.formats.table import find_decoder
 from pytest_bfcl.runs.directory import RunDirectory
 from pytest_bfcl.runs.lines import DamagedLine, json_line
 from pytest_bfcl.runs.replay_lines import (
-    entry_from_line,
-    is_unanswered,
-    offered_names,
     read_replay_lines,
     transcript_from_line,
 )
 from pytest_bfcl.runs.results import result_record
-from pytest_bfcl.transcript import OtherReading, Reply, Served, ToolCall
+from pytest_bfcl.transcript import Reply, ToolCall
 from tests.runs.samples import conversation, fingerprint, line_of, single
 
 CALL = {"name": "a_b", "arguments": "{}"}
@@ -44,30 +38,6 @@ def test_native_calls_prove_the_mode(output: Any) -> None:
 
 
 TEXT = {"id": "simple_python_1", "category": "simple_python", "output": "[f(a=1)]"}
-
-
-@pytest.mark.parametrize(
-    ("more", "told", "mode"),
-    [
-        ({"mode": "fc"}, "prompt", "fc"),
-        ({}, "fc", "fc"),
-        ({"model": "openai:gpt-4o@fc"}, None, "fc"),
-        ({"model": "openai:gpt-4o@prompt"}, None, "prompt"),
-        ({"decoder": "hermes"}, None, "prompt"),
-        ({"output": ""}, None, "prompt"),
-        ({"output": []}, None, "prompt"),
-        ({"id": "format_sensitivity_0:x:y", "category": "format_sensitivity"}, None, "prompt"),
-    ],
-)
-def test_who_says_the_mode_of_a_text(more: dict[str, Any], told: Any, mode: str) -> None:
-    assert transcript_from_line({**TEXT, **more}, told).mode == mode
-
-
-@pytest.mark.parametrize("more", [{}, {"output": {"role": "assistant", "content": "No."}}, {"model": "gpt-4o"}])
-def test_a_text_proves_no_mode(more: dict[str, Any]) -> None:
-    with pytest.raises(UsageError, match=r'simple_python_1: the mode of this text .* "mode"') as caught:
-        transcript_from_line({**TEXT, **more})
-    assert "\n" not in str(caught.value)
 
 
 def test_native_calls_come_in_two_spellings() -> None:
@@ -98,23 +68,6 @@ def test_a_result_line_replays_what_was_recorded() -> None:
     }
 
 
-def test_a_trajectory_is_taken_as_decoded() -> None:
-    line = {
-        "id": "multi_turn_base_0",
-        "category": "multi_turn_base",
-        "trajectory": [[["ls()", "cd(folder='a')"], "I am done"], [[]]],
-    }
-    transcript = transcript_from_line(line)
-    assert transcript.decoded
-    first, text, empty = transcript.steps
-    assert first.calls == ["ls()", "cd(folder='a')"]
-    assert first.reply.text == "[ls(), cd(folder='a')]"
-    assert text.calls is None
-    assert text.error
-    assert empty.calls == []
-    assert line_of(transcript)["trajectory"] == line["trajectory"]
-
-
 @pytest.mark.parametrize(
     "line",
     [
@@ -133,24 +86,6 @@ def test_a_trajectory_is_taken_as_decoded() -> None:
 def test_other_shapes_are_usage_errors(line: dict[str, Any]) -> None:
     with pytest.raises(UsageError):
         transcript_from_line(line)
-
-
-def test_a_line_may_bring_its_question() -> None:
-    functions = [{"name": "f", "description": "", "parameters": {"type": "dict", "properties": {}, "required": []}}]
-    line = {"id": "own", "category": "simple_java", "output": "f()", "function": functions}
-    assert entry_from_line(line) is None
-    entry = entry_from_line(line | {"possible_answer": [{"f": {}}]})
-    assert entry is not None
-    assert (entry.id, entry.language, entry.return_format, entry.question) == ("own", "java", "java", [])
-    tagged = entry_from_line(
-        line
-        | {"category": "simple_python", "possible_answer": [], "return_format": "concise_xml", "tool_call_tag": True}
-    )
-    assert tagged is not None
-    assert (tagged.return_format, tagged.tool_call_tag) == ("concise_xml", True)
-    assert entry_from_line(line | {"category": "irrelevance"}) is not None
-    with pytest.raises(UsageError, match="own: the line's own question is not usable: language"):
-        entry_from_line(line | {"possible_answer": [], "language": "cobol"})
 
 
 def test_every_kind_of_source_is_read(tmp_path: Path) -> None:
@@ -210,73 +145,6 @@ STORED: dict[str, Any] = {"id": "multi_turn_base_1", "mode": "fc", "output": [["
 
 
 @pytest.mark.parametrize(
-    ("field", "stored", "name", "told"),
-    [
-        ("input_tokens", [[1, None], [3]], "input_tokens", [1, None, 3]),
-        ("input_tokens", [[-1, "2"], [True]], "input_tokens", [None, None, None]),
-        ("input_tokens", [[[1], {"a": 1}]], "input_tokens", [None, None, None]),
-        ("input_tokens", 5, "input_tokens", [5, None, None]),
-        ("input_tokens", [5, [6]], "input_tokens", [None, None, 6]),
-        ("input_tokens", {"a": 1}, "input_tokens", [None, None, None]),
-        ("attempts", [[0, 2], [None]], "attempts", [1, 2, 1]),
-        ("reasoning", [["x", 7], [""]], "reasoning", ["x", None, ""]),
-        ("problems", [["length"]], "problem", ["length", None, None]),
-        ("finish_reasons", "stop", "finish_reason", ["stop", None, None]),
-        ("served", [[{"model": "m"}, None], [{"model": "n"}]], "served", [Served("m", None, None), None,
-                                                                        Served("n", None, None)]),
-        ("served", {"id": "i"}, "served", [Served(None, None, "i"), None, None]),
-    ],
-)  # fmt: skip
-def test_what_a_line_says_of_each_reply(field: str, stored: Any, name: str, told: list[Any]) -> None:
-    transcript = transcript_from_line({**STORED, field: stored})
-    assert [getattr(step.reply, name) for step in transcript.steps] == told
-
-
-@pytest.mark.parametrize(
-    ("results", "seen"),
-    [(None, [[], [], []]), ([[["r", 1], []], [["s"]]], [["r", "1"], [], ["s"]]), ([[["r"]]], [["r"], [], []]),
-     ([["x", ["y"]]], [[], ["y"], []]), ("x", [[], [], []])],
-)  # fmt: skip
-def test_results_of_each_step(results: Any, seen: list[Any]) -> None:
-    assert [step.results for step in transcript_from_line({**STORED, "tool_results": results}).steps] == seen
-
-
-def test_everything_a_line_says_of_its_conversation() -> None:
-    other = {"by": "evidence", "mode": "prompt", "underscore_names": True, "decoder": "hermes"}
-    line = {
-        "id": "simple_python_1", "model": "m", "mode": "fc", "repeat": 3, "underscore_names": True, "decoder": "hermes",
-        "forced_quit": True, "incomplete": True, "started_at": "2026", "duration_s": 1.5, "extra": {"a": 1},
-        "other_reading": other, "output": "a",
-    }  # fmt: skip
-    whole = transcript_from_line(line)
-    bare = transcript_from_line({"id": "simple_python_1", "mode": "x", "output": "a"})
-    for name in line.keys() - {"id", "decoder", "other_reading", "output"}:
-        assert getattr(whole, name) == line[name]
-    assert whole.other_reading == OtherReading("evidence", "prompt", True, find_decoder("hermes").name)
-    assert whole.decoder == find_decoder("hermes").name
-    assert (bare.model, bare.mode, bare.repeat, bare.other_reading, bare.decoder) == ("", "prompt", 1, None, None)
-    assert (bare.underscore_names, bare.forced_quit, bare.incomplete, bare.extra) == (False, False, False, {})
-
-
-@pytest.mark.parametrize(
-    ("more", "said"),
-    [
-        ({"repeat": 0.5}, "simple_python_1: repeat is 0.5, not a whole number from 1"), ({"repeat": -1},
-         "repeat is -1"),
-        ({"other_reading": {"by": "me", "mode": "fc"}}, "other_reading is"), ({"decoder": "nonsense"},
-         "unknown decoder"),
-        ({"other_reading": {"by": "evidence", "mode": "x"}}, "other_reading is"), ({"category": "x"},
-         "unknown category 'x'"),
-        ({"output": 7}, "simple_python_1: unreadable output in turn 0, step 0"),
-    ],
-)  # fmt: skip
-def test_what_a_line_says_wrongly(more: dict[str, Any], said: str) -> None:
-    with pytest.raises(UsageError, match=re.escape(said)):
-        transcript_from_line({**TEXT, "mode": "fc", **more})
-    assert transcript_from_line({**TEXT, "mode": "fc", "repeat": 0, "other_reading": "x"}).repeat == 1
-
-
-@pytest.mark.parametrize(
     ("line", "texts", "error"),
     [
         ({"id": "simple_python_1", "output": None, "outcome": "error"}, [], None),
@@ -298,50 +166,6 @@ def test_what_outputs_come_to(line: dict[str, Any], texts: list[Any], error: str
     assert [step.reply.text for step in transcript.steps] == texts
     assert transcript.inference_error == error
     assert not transcript.decoded
-
-
-def test_a_trajectory_beside_a_null_output() -> None:
-    line = {"id": "multi_turn_base_0", "output": None, "trajectory": [["text"]]}
-    (step,) = transcript_from_line(line).steps
-    assert (step.reply.text, step.calls, step.error) == ("text", None, "recorded as text that does not decode")
-    assert line_of(transcript_from_line(line))["underscore_names"] is False
-
-
-@pytest.mark.parametrize(
-    ("line", "unanswered"),
-    [
-        ({"outcome": "error"}, True), ({"outcome": "skipped", "output": ""}, True), ({"outcome": "failed"}, False),
-        ({"outcome": "error", "output": "x"}, False), ({"outcome": "error", "output": "x", "incomplete": True}, True),
-        ({"outcome": "error", "trajectory": []}, False), ({"outcome": "passed", "output": "x"}, False),
-    ],
-)  # fmt: skip
-def test_lines_without_an_answer(line: dict[str, Any], unanswered: bool) -> None:
-    assert is_unanswered(line) is unanswered
-
-
-def test_messages_of_libraries_keep_what_the_line_says_beside_them() -> None:
-    output = {"role": "assistant", "content": "hi"}
-    reply = transcript_from_line(
-        {**TEXT, "mode": "prompt", "output": output, "latency_s": 2.0, "attempts": 3}
-    ).first_reply
-    assert (reply.text, reply.latency_s, reply.attempts) == ("hi", 2.0, 3)
-
-
-def test_an_entry_in_a_line_of_classes() -> None:
-    line = {"id": "multi_turn_base_1", "involved_classes": ["MathAPI"], "possible_answer": [[]], "question": [[]]}
-    entry = entry_from_line(line)
-    assert entry is not None
-    assert (entry.involved_classes, entry.language) == (["MathAPI"], "python")
-    assert entry_from_line({"id": "simple_python_1", "function": {}, "possible_answer": []}) is None
-    assert entry_from_line({"id": "live_relevance_0-0-0", "function": []}) is not None
-
-
-def test_names_that_entries_offer() -> None:
-    data = open_dataset("bundled")
-    assert offered_names(data, "nobody_1") == []
-    stateful, single_turn = (data.index(name)[0] for name in ("multi_turn_base", "simple_python"))
-    assert offered_names(data, stateful.id) == []
-    assert offered_names(data, single_turn.id) == [each["name"] for each in data.load(single_turn).function]
 
 
 def test_official_files_are_read_in_the_spelling_asked_for(tmp_path: Path) -> None:

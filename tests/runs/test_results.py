@@ -64,39 +64,9 @@ def test_both_verdicts_are_kept_whichever_leads(rules: str) -> None:
         assert record["official_reason"] == "multi_turn:instance_state_mismatch"
 
 
-def test_errors_and_skipped_entries_have_lines_of_the_same_shape() -> None:
-    verdict = AdapterError("quota", "no money left", advice="pay").verdict
-    error = error_record("simple_java_3", "simple_java", SPEC, "fc", verdict, repeat=2)
-    assert set(error) >= CONTRACT
-    assert (error["outcome"], error["tag"], error["reason"]) == ("error", "ADAPTER_ERROR", "adapter:quota")
-    assert error["corrected_outcome"] == "error"
-    assert error["detail"] == {"error": "no money left", "advice": "pay"}
-    assert error["output"] is None
-    skipped = skipped_record("web_search_base_1", "web_search_base", SPEC, "fc", "no search key")
-    assert set(skipped) >= CONTRACT
-    assert (skipped["outcome"], skipped["tag"]) == ("skipped", None)
-    assert skipped["detail"]["error"] == "no search key"
-
-
 def write(path: Path, *lines: bytes) -> Path:
     path.write_bytes(b"".join(lines))
     return path
-
-
-def test_the_last_line_of_a_key_counts(tmp_path: Path) -> None:
-    path = write(
-        tmp_path / "results.jsonl",
-        json_line(single("simple_python_1", valid=False)),
-        json_line(single("simple_python_2")),
-        json_line(single("simple_python_1")),
-        json_line(single("simple_python_1", valid=False, repeat=2)),
-    )
-    found = [(r["id"], r["repeat"], r["outcome"]) for r in read_results(path)]
-    assert found == [
-        ("simple_python_1", 1, "passed"),
-        ("simple_python_2", 1, "passed"),
-        ("simple_python_1", 2, "failed"),
-    ]
 
 
 def test_damage_is_reported_with_its_line_and_older_lines_stand_in(tmp_path: Path) -> None:

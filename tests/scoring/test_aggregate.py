@@ -36,30 +36,6 @@ def test_overall_follows_the_formula(seed: int) -> None:
     assert aggregate.value(aggregate.OVERALL, found) == pytest.approx(by_hand(found), abs=1e-12)
 
 
-@pytest.mark.parametrize("term", [aggregate.OVERALL, aggregate.OVERALL_V3, aggregate.NON_LIVE, aggregate.LIVE])
-def test_weights_say_what_each_category_contributes(term: aggregate.Term) -> None:
-    for names in (list(SIZES), ["simple_python", "live_simple", "live_multiple", "irrelevance"], ["live_parallel"]):
-        found = {name: score for name, score in scores(3).items() if name in names}
-        weights = aggregate.category_weights(term, {name: score.total for name, score in found.items()})
-        value = aggregate.value(term, found)
-        if value is None:
-            assert weights == {}
-        else:
-            assert sum(weights.values()) == pytest.approx(1)
-            assert sum(found[name].accuracy * weight for name, weight in weights.items()) == pytest.approx(value)
-
-
-def test_missing_categories_are_left_out() -> None:
-    partial = {
-        "simple_python": CategoryScore(0.8, 400),
-        "live_simple": CategoryScore(0.5, 4),
-        "irrelevance": CategoryScore(2 / 3, 240),
-    }
-    assert aggregate.value(aggregate.NON_LIVE, partial) == 0.8
-    assert aggregate.value(aggregate.AGENTIC, partial) is None
-    assert aggregate.missing(aggregate.IRRELEVANCE, partial) == ["live_irrelevance"]
-
-
 def test_neither_relevance_nor_format_sensitivity_enter_overall() -> None:
     needed = set(aggregate.categories_in(aggregate.OVERALL))
     assert needed == set(GROUPS["all_scoring"]) - {"live_relevance"}

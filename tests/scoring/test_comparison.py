@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.runs.fingerprint import ModelFingerprint
 from pytest_bfcl.scoring.comparison import Comparison, compare, compare_measurements, pair_models
 from pytest_bfcl.scoring.measurements import by_model, open_measurement
 from tests.scoring.samples import SPEC, all_categories, line, lines, saved
@@ -45,28 +44,6 @@ def test_entries_are_paired_by_id() -> None:
     assert found.improved[0].after is None
     assert found.unchanged == 2
     assert (found.only_before, found.only_after) == (1, 2)
-
-
-def test_tags_migrate() -> None:
-    assert dict(pair(BEFORE, AFTER).tags) == {
-        ("passed", "passed"): 1,
-        ("WRONG_ANSWER", "passed"): 1,
-        ("MALFORMED_OUTPUT", "WRONG_ANSWER"): 1,
-        ("passed", "WRONG_ANSWER"): 2,
-    }
-
-
-def test_rows_hold_accuracies_differences_and_tests() -> None:
-    found = pair(BEFORE, AFTER)
-    row = found.rows["parallel"]
-    assert (row.entries, row.before, row.after, row.difference) == (4, 0.5, 0.5, 0.0)
-    assert row.chance == 1.0
-    java = found.rows["simple_java"]
-    assert (java.before, java.after) == (1.0, 0.0)
-    assert [row.name for row in found.worst] == ["simple_java"]
-    assert found.rows["non_live"].difference == pytest.approx(-0.5)
-    assert "overall" not in found.rows
-    json.dumps(found.to_dict(), allow_nan=False)
 
 
 def test_overall_uses_the_weights_and_needs_every_category() -> None:
@@ -107,33 +84,8 @@ def test_repeats_are_paired_with_themselves_and_write_stages_left_out() -> None:
     assert found.unchanged == 0
 
 
-def test_other_rules_can_be_compared() -> None:
-    records = [line("parallel_1", "parallel", "failed", corrected_outcome="passed")]
-    assert by_model(records)[SPEC]["parallel_1", 1].outcome == "failed"
-    assert by_model(records, "corrected")[SPEC]["parallel_1", 1].outcome == "passed"
-    headline = [line("parallel_1", "parallel", "passed", official_outcome="failed", official_reason="r")]
-    assert by_model(headline)[SPEC]["parallel_1", 1].reason == "r"
-
-
 def compare_runs(before: str, after: str, rules: str = "official") -> list[Comparison]:
     return compare_measurements(open_measurement(before), open_measurement(after), rules)
-
-
-def test_runs_of_the_same_test_are_compared_and_gaps_are_said(tmp_path: Path) -> None:
-    before = saved(tmp_path / "before", BEFORE)
-    other = ModelFingerprint("openai:new@fc", "fc", prompt_sha256="0" * 64)
-    after = saved(tmp_path / "after", [record | {"model": "openai:new@fc"} for record in AFTER], models=(other,))
-    (found,) = compare_runs(before, after)
-    assert (found.before, found.after) == (SPEC, "openai:new@fc")
-    assert len(found.regressed) == 2
-    assert [note.split(str(tmp_path))[0] for note in found.notes] == [
-        "the same but for temperature: 0.001 → none (other answers); "
-        "system prompt: none → 000000000000 (other instructions)",
-        "1 entries have a verdict only in ",
-        "2 entries have a verdict only in ",
-        "",
-    ]
-    assert "not comparable" in found.notes[3]
 
 
 def test_lines_of_score_that_have_no_verdict_are_left_out_and_told(tmp_path: Path) -> None:
@@ -192,18 +144,3 @@ def test_categories_skipped_against_the_baseline_are_told() -> None:
     skipped = [each | {"outcome": "skipped"} for each in lines({"memory_kv": (2, 5)})]
     assert pair(before, [*lines({"parallel": (3, 4)}), *skipped]).skipped == ("memory_kv",)
     assert pair(before, list(lines({"parallel": (3, 4)}))).skipped == ()
-
-
-def test_samples_that_share_nothing_have_unpaired_intervals() -> None:
-    before = list(lines({"parallel": (120, 200)}))
-    after = [each | {"id": f"parallel_{1000 + n}"} for n, each in enumerate(lines({"parallel": (124, 200)}))]
-    found = pair(before, after)
-    assert not found.rows
-    assert not found.regression  # no gate looks at it
-    row = found.apart["parallel"]
-    assert (row.entries, round(row.difference, 6)) == (400, 0.02)
-    half = (row.interval95[1] - row.interval95[0]) / 2
-    assert half == pytest.approx(1.97 * (2 * 0.6 * 0.4 / 200) ** 0.5, rel=0.02)
-    assert found.to_dict()["paired"] is False
-    assert "parallel" in found.to_dict()["rows"]
-    assert not pair(before, before).apart

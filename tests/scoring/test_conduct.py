@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pytest_bfcl.scoring.conduct import Conduct, ConductTally, conduct_line, conduct_of
+from pytest_bfcl.scoring.conduct import Conduct, ConductTally, conduct_line
 from pytest_bfcl.scoring.cost import (
     Usage,
     cost_usd,
@@ -15,44 +15,9 @@ from pytest_bfcl.scoring.cost import (
     percentile95,
     samples,
 )
-from tests.scoring.samples import line
 
 CALL = [{"name": "now", "arguments": "{}"}]
 DATE = "simple_python"
-
-
-@pytest.mark.parametrize(
-    ("fields", "told"),
-    [
-        ({"output": CALL, "call_form": {"calls": 1, "broken": 1}}, {"called": True, "form": {"calls": 1, "broken": 1}}),
-        ({"output": CALL}, {"called": True, "form": None}),
-        ({"output": "[now()]", "calls": [{"now": {}}]}, {"called": True, "form": {"calls": 0}}),
-        ({"output": "No.", "calls": []}, {"form": {"calls": 0}}),
-        ({"output": "", "reasoning": "hm"}, {"form": {"calls": 0}, "reasoning_only": True}),
-        ({"output": None, "reasoning": None}, {"form": {"calls": 0}, "empty": True}),
-        ({"output": []}, {"form": {"calls": 0}, "empty": True}),
-        ({"output": "x", "detail": {"lost_call": "hermes"}}, {"form": {"calls": 0}, "lost": True}),
-        (
-            {"output": [[CALL, "done"], [""]], "reasoning": [["a", None], ["b"]], "call_form": {"calls": 1},
-             "finish_reasons": [["tool_calls", "stop"], [None]], "latency_s": [[1, 2], [None]]},
-            {"called": True, "form": {"calls": 1}, "reasoning_only": True, "latency_s": 3.0,
-             "finish": frozenset(["tool_calls", "stop"])},
-        ),
-        ({"output": [["", CALL]], "call_form": {"calls": 1}}, {"form": {"calls": 1}, "empty": True}),
-        ({"output": "No.", "attempts": 2}, {"form": {"calls": 0}, "retried": True}),
-        ({"output": [[], []]}, {"form": {"calls": 0}, "empty": True}),
-    ],
-)  # fmt: skip
-def test_what_a_line_tells(fields: dict[str, Any], told: dict[str, Any]) -> None:
-    assert conduct_of(line("a_1", DATE, **fields)) == Conduct("a_1", DATE, True, **told)  # type: ignore[arg-type]
-
-
-def test_an_error_tells_nothing_else() -> None:
-    found = conduct_of(line("a_1", DATE, "error", output=CALL))  # type: ignore[arg-type]
-    assert found == Conduct("a_1", DATE, None)
-    tally = ConductTally()
-    tally.add(found)
-    assert tally.to_dict() is None
 
 
 def test_a_summary_says_what_calls_were_worth() -> None:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import pytest
@@ -8,7 +7,7 @@ import pytest
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.runs.summary_types import GateSummary
 from pytest_bfcl.scoring.comparison import compare
-from pytest_bfcl.scoring.gates import Gate, evaluate_gates, parse_gate, unreachable
+from pytest_bfcl.scoring.gates import Gate, evaluate_gates, parse_gate
 from pytest_bfcl.scoring.gating import GateOptions, exit_code
 from pytest_bfcl.scoring.measurements import by_model
 from pytest_bfcl.scoring.summary import summarise
@@ -17,21 +16,6 @@ from tests.scoring.samples import OFFICIAL, SPEC, all_categories, line, lines
 
 def summary(counts: dict[str, tuple[int, int]], **options: Any) -> dict[str, Any]:
     return summarise(lines(counts), fingerprint=OFFICIAL, **options)
-
-
-@pytest.mark.parametrize(
-    ("text", "gate"),
-    [
-        ("overall=60", Gate("overall", 60)),
-        (" multi_turn = 45.5% ", Gate("multi_turn", 45.5)),
-        ("irrelevance=100", Gate("irrelevance", 100)),
-        ("all=1e1", Gate("all", 10)),
-        ("entries=83.6", Gate("", 83.6, plain=True)),
-        ("entries:live=1", Gate("live", 1, plain=True)),
-    ],
-)
-def test_gates_are_read(text: str, gate: Gate) -> None:
-    assert parse_gate(text) == gate
 
 
 @pytest.mark.parametrize(
@@ -165,70 +149,10 @@ def told(found: Any, gate: str, **options: Any) -> str:
     return evaluate_gates(found, [parse_gate(gate)], **options).checks[-1].why.partition(" [")[2].removesuffix("]")
 
 
-@pytest.mark.parametrize(
-    ("counts", "repeat", "full", "said"),
-    [
-        ({"parallel": (150, 200)}, 1, 200, "n = 200, all of the full set, smallest loss it can see: 6.43 points"),
-        (
-            {"parallel": (15, 20)},
-            1,
-            200,
-            "n = 20, a part: 10.0 % of the full set, smallest loss it can see: 21.87 points",
-        ),
-        ({"parallel": (0, 2)}, 1, 200, "n = 2, a part: 1.0 % of the full set, smallest loss it can see: 65.76 points"),
-        ({"parallel": (2, 2)}, 1, 200, "n = 2, a part: 1.0 % of the full set, smallest loss it can see: 65.76 points"),
-        ({"parallel": (150, 200)}, 2, 100, "n = 200, all of the full set, smallest loss it can see: 6.43 points"),
-    ],
-)
-def test_a_verdict_tells_what_it_was_about(
-    counts: dict[str, tuple[int, int]], repeat: int, full: int, said: str
-) -> None:
-    found = summary(counts)
-    found["fingerprint"]["conditions"] = {"repeat": repeat}
-    assert told(found, "parallel=1", full={"parallel": full}) == said
-
-
 def test_entries_that_were_planned_and_ended_in_an_error_are_no_part() -> None:
     records = [*lines({"parallel": (95, 95)}), *(line(f"parallel_{n}", "parallel", "error") for n in range(95, 100))]
     found = summarise(records, fingerprint=OFFICIAL)
     assert told(found, "parallel=1", full={"parallel": 100}).startswith("n = 95, 95.0 % of the full set, ")
-
-
-def test_a_group_smaller_than_the_entries_asked_for_has_to_be_whole() -> None:
-    def verdicts(counts: dict[str, tuple[int, int]], wanted: int) -> list[bool]:
-        gates = [parse_gate("simple_java=1"), parse_gate("parallel=1")]
-        full = {"simple_java": 100, "parallel": 200}
-        return [check.ok for check in evaluate_gates(summary(counts), gates, min_entries=wanted, full=full).checks[1:]]
-
-    whole = {"simple_java": (99, 100), "parallel": (199, 200)}
-    assert verdicts(whole, 300) == [True, True, True]
-    assert verdicts(whole, 301) == [False, True, True]  # together there are not so many; of each group there are all
-    assert verdicts(whole | {"parallel": (149, 150)}, 200) == [True, True, False]
-    assert verdicts({"simple_java": (40, 40), "parallel": (60, 60)}, 50) == [True, False, True]
-
-
-@pytest.mark.parametrize(
-    ("gates", "selected", "skipped", "said"),
-    [
-        ("overall=1", ["parallel"], {}, "a part claims no overall"),
-        ("live=1", ["parallel"], {}, "nothing of it would be measured"),
-        ("live=1", ["live_simple"], {"live_simple": "why"}, r"live_simple will be skipped \(why\)"),
-        ("parallel=1", ["parallel"], {"parallel": "why"}, r"parallel will be skipped \(why\), so nothing"),
-        ("entries:live=1", ["parallel"], {}, "nothing of it would be measured"),
-        ("entries=1", ["sql"], {}, "nothing of it would be measured"),
-        ("entries=1", ["parallel"], {"parallel": "why"}, "nothing of it would be measured"),
-        ("entries=1", ["parallel"], {}, None),
-        ("live=1", ["live_simple"], {}, None),
-        ("entries:live=1", ["live_simple"], {}, None),
-    ],
-)
-def test_what_no_answer_can_meet_is_known_before_the_first(
-    gates: str, selected: list[str], skipped: dict[str, str], said: str | None
-) -> None:
-    found = unreachable([parse_gate(gates)], selected, official=True, allow_missing=True, skipped=skipped)
-    part = unreachable([parse_gate(gates)], selected, official=True, allow_missing=False, skipped=skipped)
-    assert bool(part) == (bool(said) or ":" in gates or gates.startswith("live")), "a group lacks what was not selected"
-    assert (re.search(said, found[0]) is not None) if said else not found
 
 
 def test_a_category_with_the_name_of_a_group_is_the_category() -> None:

@@ -47,27 +47,6 @@ def test_a_small_sample_does_not_meet_it_and_is_told_how_many_would() -> None:
     assert noninferior(compared(many, many), Margin(kept=97.0)).ok
 
 
-def test_a_group_has_a_margin_of_its_own() -> None:
-    assert parse_margin("multi_turn=1.5") == Margin(points=1.5, group="multi_turn")
-    assert str(parse_margin(" irrelevance = 97% ")) == "irrelevance=97%"
-    with pytest.raises(ValueError, match="unknown group 'multi_turns'"):
-        parse_margin("multi_turns=1.5")
-    with pytest.raises(ValueError, match="write points above 0"):
-        parse_margin("multi_turn=")
-    before = {f"{name}_{n}": True for name in ("simple_python", "multi_turn_base") for n in range(400)}
-    after = {name: not name.startswith("multi_turn") or int(name.rpartition("_")[2]) >= 24 for name in before}
-    found = compared(before, after)
-    # The whole loses 3 points, the group that lost 6 is judged by itself, another one lost nothing.
-    assert noninferior(found, Margin(points=5)).ok
-    assert not noninferior(found, Margin(points=5, group="multi_turn")).ok
-    check = noninferior(found, Margin(points=5, group="simple_python"))
-    assert check.ok
-    assert check.name == "noninferior:simple_python"
-    none = noninferior(found, Margin(points=5, group="memory"))
-    assert not none.ok
-    assert none.why.startswith("memory: no entry of it was judged in both")
-
-
 def test_a_plain_loss_and_no_pairs_do_not_meet_it() -> None:
     before = {f"simple_python_{n}": True for n in range(400)}
     after = {name: int(name.rpartition("_")[2]) >= 40 for name in before}

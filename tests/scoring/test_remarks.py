@@ -9,7 +9,7 @@ import pytest
 from pytest_bfcl.reporting.markdown import write_markdown
 from pytest_bfcl.reporting.score_lines import fact_lines
 from pytest_bfcl.runs.summary_types import problem_of_summary
-from pytest_bfcl.scoring.conduct import BothReadings, is_same_model
+from pytest_bfcl.scoring.conduct import is_same_model
 from pytest_bfcl.scoring.summary import summarise
 
 CALL: dict[str, Any] = {"f": {}}
@@ -51,24 +51,6 @@ def test_never_two_calls(records: list[Any], told: str | None) -> None:
     assert remark.endswith("pytest --model openai:m@fc -m wire -k calls_unstreamed")
     assert remark in fact_lines(model)
     assert "never makes two calls" in write_markdown(summary)  # as on the page: both tell its notices
-
-
-def test_both_readings_are_counted() -> None:
-    both = BothReadings()
-    assert str(both) == ""
-    for passed, by, other in (
-        (True, "leaderboard", False),
-        (False, "evidence", True),
-        (True, "evidence", True),
-        (True, "x", True),
-    ):
-        both.add(passed, {"by": by}, other)
-    both.add(True, None, True)
-    assert both.entries == 3
-    assert str(both) == (
-        "the leaderboard says 33.3 % (1 of 3), the evidence says 100.0 % (3 of 3); "
-        "these verdicts follow the evidence or the leaderboard"
-    )
 
 
 @pytest.mark.parametrize(

@@ -162,50 +162,11 @@ def test_a_sample_says_so_and_tells_both_intervals() -> None:
     assert "sampled" not in model(lines(all_categories()), full_sizes=dict.fromkeys(all_categories(), 4))["overall"]
 
 
-def test_breakdowns() -> None:
-    both = {"classes": ["TravelAPI", "MessageAPI"]}
-    records = [
-        line("simple_java_1", "simple_java"),
-        line("simple_python_0", "simple_python"),
-        line("multi_turn_base_1", "multi_turn_base", "failed", extra=both),
-        line("multi_turn_base_2", "multi_turn_base", extra={"classes": ["TravelAPI"]}),
-        line("memory_kv_31-student-2", "memory_kv"),
-        line("web_search_base_1", "web_search_base", extra={"hops": 3}),
-        line("web_search_base_2", "web_search_base", "error", extra={"hops": 3}),
-    ]
-    found = model(records)["breakdown"]
-    assert {kind: {name: cell["accuracy"] for name, cell in cells.items()} for kind, cells in found.items()} == {
-        "domain": {"geometry": 1.0, "programming": 1.0},
-        "language": {"java": 1.0, "python": 1.0},
-        "api_class": {"MessageAPI": 0.0, "TravelAPI": 0.5},
-        "memory_scenario": {"student": 1.0},
-        "web_hops": {"3": 1.0},
-    }
-
-
 def test_domains_are_of_the_official_data_only() -> None:
     records = [line("simple_python_0", "simple_python"), line("live_simple_64-29-4", "live_simple", "failed")]
     found = model(records)["breakdown"]["domain"]
     assert {name: cell["accuracy"] for name, cell in found.items()} == {"geometry": 1.0, "calendar and reminders": 0.0}
     assert "domain" not in model(records, fingerprint={"dataset": {"name": "own"}})["breakdown"]
-
-
-def test_repeats_tell_how_steady_a_model_is() -> None:
-    outcomes = {"a": ["passed"] * 3, "b": ["passed", "failed", "passed"], "c": ["failed"] * 3}
-    records = [
-        line(f"parallel_{name}", "parallel", outcome, repeat=number + 1)
-        for name, found in outcomes.items()
-        for number, outcome in enumerate(found)
-    ]
-    numbers = model(records, fingerprint=OFFICIAL | {"conditions": {"repeat": 3}}, sizes={"parallel": 3})
-    repeats = numbers["repeats"]
-    assert (repeats["entries"], repeats["k"]) == (3, 3)
-    assert repeats["pass_at_1"] == pytest.approx(5 / 9)
-    assert repeats["pass_pow_k"] == repeats["flip_rate"] == pytest.approx(1 / 3)
-    assert repeats["pass_at_k"] == pytest.approx(2 / 3)
-    # Three answers to one question are not three questions.
-    low, high = numbers["categories"]["parallel"]["interval95"]
-    assert high - low > wilson(5, 9)[1] - wilson(5, 9)[0]
 
 
 def test_models_and_modes_are_kept_apart_in_the_order_of_the_fingerprint() -> None:
@@ -245,17 +206,3 @@ def test_overall_of_recorded_runs_is_the_references(golden: Golden, name: str, p
     assert round(overall["value"] * 100, 2) == percent
     assert overall["complete"]
     assert "sampled" not in overall
-
-
-def test_a_part_of_overall_is_called_partial_with_the_weights_that_are_there() -> None:
-    counts = {"simple_python": (8, 10), "live_simple": (5, 10), "live_relevance": (1, 2)}
-    partial = model(lines(counts))["overall"]["partial"]
-    assert (partial["categories"], partial["of"]) == (2, 21)  # live_relevance has no weight
-    assert partial["weights"] == {"non_live": 50, "live": 50}
-    assert partial["value"] == pytest.approx(0.65)
-    assert partial["interval95"][0] < 0.65 < partial["interval95"][1]
-    assert model(lines({"live_relevance": (1, 2)}))["overall"]["partial"] is None
-    assert model(lines(counts), fingerprint={"dataset": {"name": "bundled"}})["overall"]["partial"] is None
-    assert "partial" not in model(lines(all_categories(3, 4)))["overall"]
-    errors = [line(f"parallel_{n}", "parallel", "error") for n in range(5)]
-    assert model([*lines(counts), *errors])["overall"]["partial"] is None  # beyond the limit no score is claimed
