@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ from pytest_bfcl.conversation.history import fill_calls
 from pytest_bfcl.decoding.ground_truth import ground_truth_calls, parse_ground_truth_call
 from pytest_bfcl.extensions.retired.execution.functions import NETWORK_FUNCTIONS
 from pytest_bfcl.extensions.sql.outcome import Outcome
-from pytest_bfcl.failures import AdapterError, EntrySkipped, HarnessError
+from pytest_bfcl.failures import AdapterError, EntrySkipped, HarnessError, UsageError
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.transcript import Call, Reply, Transcript, wire_name
 from pytest_bfcl.troubles import AdapterTrouble, HarnessTrouble
@@ -87,10 +87,14 @@ def _typed(given: Fields, name: str, kind: type, default: object) -> Any:
 
 
 RECORDING = "needs a recorded provider"
+EXPECTED = "expected_results"
+NETWORK = f"{RECORDING}: its functions ask services of the network (--bfcl-search rest=replay:PATH)"
+MOST_BODY = 200_000
+"""Characters of a response kept in the transcript; of a larger one its shape is (`shape_of`)."""
 
 
-class Services:
-    """Worker processes and providers of one run.
+class Carrier:
+    """Worker processes and providers of one run, and what is done with them; safe to use from several threads.
 
     Args:
         rest: ``auto``, ``local``, ``live``, ``record``, ``replay`` or ``replay:PATH`` (`.rest`).
@@ -111,9 +115,9 @@ class Services:
         self._recording: Any = None
         self._lock = threading.Lock()
         self.checked: dict[str, str | None] = {}
-        """Entry id → why its live service failed the check before the run, ``None`` if it passed."""
+        """Entry id → why its live service failed the check before asking, ``None`` when it held."""
 
-    def __enter__(self) -> Services:
+    def __enter__(self) -> Carrier:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -125,33 +129,26 @@ class Services:
         from pytest_bfcl.extensions.retired.execution.pool import Executor
 
         with self._lock:
-            if self._executor is None:
-                self._executor = Executor()
+            self._executor = self._executor or Executor()
             return self._executor
-
-    def rest_problem(self) -> str | None:
-        """Why GET requests cannot be answered, or ``None``."""
-        from pytest_bfcl.extensions.retired.rest import rest_problem
-
-        return rest_problem(self._choice, official=self._official, archive=self._archive)
 
     @property
     def rest(self) -> RestProvider:
-        """The provider of GET requests. Raises `EntrySkipped` without one."""
+        """The provider of GET requests; raises `EntrySkipped` when there is none."""
         from pytest_bfcl.extensions.retired.rest import open_rest
 
         with self._lock:
             if self._rest is None:
-                problem = self.rest_problem()
-                if problem is not None:
-                    raise EntrySkipped("recording", problem)
-                self._rest = open_rest(
-                    self._choice, official=self._official, archive=self._archive, process=self._process
-                )
+                try:
+                    self._rest = open_rest(
+                        self._choice, official=self._official, archive=self._archive, process=self._process
+                    )
+                except UsageError as error:
+                    raise EntrySkipped("recording", str(error)) from None
             return self._rest
 
     def recorded_value(self, name: str, arguments: Fields) -> tuple[Any] | None:
-        """The recorded value of a network function in a tuple, ``None`` without one."""
+        """The recorded value of a network-backed function in a tuple, ``None`` when nothing is recorded."""
         from pytest_bfcl.extensions.retired.rest import recording_folder
         from pytest_bfcl.extensions.retired.rest.provider import RecordedRest
 
@@ -169,67 +166,44 @@ class Services:
                     each.close()
             self._executor = self._rest = None
 
+    def execute(self, entry: Entry, transcript: Transcript) -> Transcript:
+        """Carry out the reply's calls and the ground truth's; returns the transcript.
 
-EXPECTED = "expected_results"
-NETWORK = f"{RECORDING}: its functions ask services of the network (--bfcl-search rest=replay:PATH)"
-MOST_BODY = 200_000
-"""Characters of a response in the transcript; of a larger one only the shape is stored (`shape_of`)."""
-
-
-class Carrier(Services):
-    """Worker processes and providers of one run, and their use."""
+        Raises `EntrySkipped` when a recording is missing, `HarnessError` when the ground truth cannot be carried out.
+        """
+        fill_calls(entry, transcript)
+        step = transcript.steps[0]
+        names = {wire_name(doc["name"]): doc["name"] for doc in entry.function} if transcript.underscore_names else {}
+        calls = [Call(names.get(name, name), arguments) for name, arguments in step.decoded_calls]
+        carry = _CARRIERS[entry.row.checker]
+        if entry.row.checker != "rest":
+            expected = carry(entry, expected_calls(entry), self)
+            for outcome in expected:
+                if outcome.kind == "not_recorded":
+                    raise EntrySkipped("recording", NETWORK)
+                if not outcome.ok:
+                    raise HarnessError(HarnessTrouble.DATA, f"{entry.id}: the ground truth fails: {outcome.error}")
+            transcript.extra[EXPECTED] = [outcome.text() for outcome in expected]
+        outcomes = carry(entry, calls, self)
+        if any(outcome.kind == "not_recorded" for outcome in outcomes) and any(
+            call.name in NETWORK_FUNCTIONS for call in expected_calls(entry)
+        ):
+            # Nobody knows what this call would have given. Where all expected calls are pure, none can be right.
+            raise EntrySkipped("recording", f"{RECORDING}: the model's call is not in the recording")
+        step.results = [outcome.text() for outcome in outcomes]
+        return transcript
 
     def require(self, entry: Entry) -> None:
-        """`require` with these."""
-        require(entry, self)
-
-    def execute(self, entry: Entry, transcript: Transcript) -> Transcript:
-        """`execute` with these."""
-        return execute(entry, transcript, self)
-
-
-def execute(entry: Entry, transcript: Transcript, services: Services) -> Transcript:
-    """Execute the reply's calls and the ground truth's; returns the transcript. Raises `EntrySkipped` if a recording is
-    missing, `HarnessError` if the ground truth cannot be executed.
-    """
-    fill_calls(entry, transcript)
-    step = transcript.steps[0]
-    names = {wire_name(doc["name"]): doc["name"] for doc in entry.function} if transcript.underscore_names else {}
-    calls = [Call(names.get(name, name), arguments) for name, arguments in step.decoded_calls]
-    carry = _CARRIERS[entry.row.checker]
-    if entry.row.checker != "rest":
-        expected = carry(entry, expected_calls(entry), services)
-        for outcome in expected:
-            if outcome.kind == "not_recorded":
-                raise EntrySkipped("recording", NETWORK)
-            if not outcome.ok:
-                raise HarnessError(HarnessTrouble.DATA, f"{entry.id}: the ground truth fails: {outcome.error}")
-        transcript.extra[EXPECTED] = [outcome.text() for outcome in expected]
-    outcomes = carry(entry, calls, services)
-    if any(outcome.kind == "not_recorded" for outcome in outcomes) and _asks_network(entry):
-        # Nobody knows what this call would have given. Where all expected calls are pure, none can be right.
-        raise EntrySkipped("recording", f"{RECORDING}: the model's call is not in the recording")
-    step.results = [outcome.text() for outcome in outcomes]
-    return transcript
-
-
-def require(entry: Entry, services: Services) -> None:
-    """Raise `EntrySkipped` before a request if the entry could not be judged: no recording, service down."""
-    if entry.row.checker == "executable":
-        for call in expected_calls(entry):
-            name, arguments = call
-            if name in NETWORK_FUNCTIONS and services.recorded_value(name, arguments) is None:
-                raise EntrySkipped("recording", NETWORK)
-    elif entry.row.checker == "rest" and services.rest.live:
-        if entry.id not in services.checked:
-            services.checked[entry.id] = _service_problem(entry, services)
-        problem = services.checked[entry.id]
-        if problem is not None:
-            raise EntrySkipped("service_down", problem)
-
-
-def _asks_network(entry: Entry) -> bool:
-    return any(call.name in NETWORK_FUNCTIONS for call in expected_calls(entry))
+        """Raise `EntrySkipped` before a request is sent when the entry could not be judged: no recording or service."""
+        if entry.row.checker == "executable":
+            for call in expected_calls(entry):
+                if call.name in NETWORK_FUNCTIONS and self.recorded_value(*call) is None:
+                    raise EntrySkipped("recording", NETWORK)
+        elif entry.row.checker == "rest" and self.rest.live:
+            if entry.id not in self.checked:
+                self.checked[entry.id] = _service_problem(entry, self)
+            if (problem := self.checked[entry.id]) is not None:
+                raise EntrySkipped("service_down", problem)
 
 
 def expected_calls(entry: Entry) -> list[Call]:
@@ -248,7 +222,7 @@ def expected_calls(entry: Entry) -> list[Call]:
     return found
 
 
-def _call_functions(entry: Entry, calls: Sequence[Call], services: Services) -> list[Outcome]:
+def _call_functions(entry: Entry, calls: Sequence[Call], services: Carrier) -> list[Outcome]:
     from pytest_bfcl.extensions.retired.execution.pool import MOST_CALLS
 
     if len(calls) > MOST_CALLS:
@@ -262,14 +236,14 @@ def _call_functions(entry: Entry, calls: Sequence[Call], services: Services) -> 
     return outcomes
 
 
-def _recorded(name: str, arguments: Mapping[Any, Any], services: Services) -> Outcome:
+def _recorded(name: str, arguments: Mapping[Any, Any], services: Carrier) -> Outcome:
     known = None if None in arguments else services.recorded_value(name, arguments)
     if known is None:
         return Outcome(error=f"{name} asks a service of the network; this call is not recorded", kind="not_recorded")
     return Outcome(known[0])
 
 
-def _run_queries(entry: Entry, calls: Sequence[Call], services: Services) -> list[Outcome]:
+def _run_queries(entry: Entry, calls: Sequence[Call], services: Carrier) -> list[Outcome]:
     tables = entry.tables or {}
     outcomes = []
     for _, arguments in calls[:10]:
@@ -280,11 +254,7 @@ def _run_queries(entry: Entry, calls: Sequence[Call], services: Services) -> lis
     return outcomes
 
 
-def _get_all(entry: Entry, calls: Sequence[Call], services: Services) -> list[Outcome]:
-    return [_get(call, services) for call in calls[:1]]
-
-
-def _get(call: Call, services: Services) -> Outcome:
+def _get(call: Call, services: Carrier) -> Outcome:
     """One GET request; the outcome's value is ``{"status", "body"}``, a large body shortened to its shape."""
     name, arguments = call
     if name != "requests.get":
@@ -317,7 +287,7 @@ def shape_of(body: object) -> Any:
     return None
 
 
-def _service_problem(entry: Entry, services: Services) -> str | None:
+def _service_problem(entry: Entry, services: Carrier) -> str | None:
     """The check before the run: whether the service still answers the known request in the recorded shape."""
     from pytest_bfcl.extensions.retired.verdicts import mismatch, sample_of
 
@@ -330,4 +300,8 @@ def _service_problem(entry: Entry, services: Services) -> str | None:
     return None if found is None else f"the service of {entry.id} is down or has changed: {found.error}"
 
 
-_CARRIERS = {"executable": _call_functions, "sql": _run_queries, "rest": _get_all}
+_CARRIERS: Mapping[str, Callable[[Entry, Sequence[Call], Carrier], list[Outcome]]] = {
+    "executable": _call_functions,
+    "sql": _run_queries,
+    "rest": lambda _, calls, services: [_get(call, services) for call in calls[:1]],
+}

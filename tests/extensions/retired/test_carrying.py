@@ -14,7 +14,7 @@ from pytest_bfcl.conversation.engine import converse
 from pytest_bfcl.conversation.services import Services, is_executed
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.extensions.retired import carrying
-from pytest_bfcl.extensions.retired.carrying import _CARRIERS, Carrier, _get, expected_calls, require
+from pytest_bfcl.extensions.retired.carrying import _CARRIERS, Carrier, _get, expected_calls
 from pytest_bfcl.extensions.sql.outcome import Outcome
 from pytest_bfcl.failures import AdapterError, EntrySkipped, HarnessError
 from pytest_bfcl.fetching.texts import Texts
@@ -88,10 +88,10 @@ def record(folder: Path, name: str, arguments: dict[str, Any], result: Any) -> s
 
 def test_network_functions_need_a_recording(tmp_path: Path) -> None:
     with Carrier() as services, pytest.raises(EntrySkipped, match="needs a recorded provider"):
-        require(STOCK, services)
+        services.require(STOCK)
     choice = record(tmp_path, "get_company_name_by_stock_name", {"stock_name": "X"}, "X Inc.")
     with Carrier(choice) as services:
-        require(STOCK, services)
+        services.require(STOCK)
         right = services.execute(STOCK, transcript(STOCK, "get_company_name_by_stock_name(stock_name='X')"))
         assert right.steps[0].results == ['{"result": "X Inc."}']
         with pytest.raises(EntrySkipped, match="not in the recording"):
@@ -252,6 +252,6 @@ def test_a_service_is_checked_once_and_only_live_ones() -> None:
         provider.live = live
         with Carrier("live") as services:
             services._rest = provider
-            require(item, services)
-            require(item, services)
+            services.require(item)
+            services.require(item)
             assert len(provider.asked) == times
