@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 import pytest
 
+from tests.extensions.wire.examining import served
 from tests.extensions.wire.reference import Reference
-from tests.extensions.wire.serving import served
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted((ROOT / "docs" / "tutorials").glob("first-*.md"))

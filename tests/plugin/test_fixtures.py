@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Iterator
+
 import pytest
+
+from pytest_bfcl.plugin.conversations import Loop
 
 from .conftest import Project
 
@@ -231,3 +236,22 @@ def test_a_broken_function_of_the_users_is_named(project: Project) -> None:
     result = project.run("-m", "multiple", model="fixture:mine")
     result.assert_outcomes(errors=2)
     assert project.records()[0]["detail"]["advice"].startswith("fix conftest.py:")
+
+
+@pytest.fixture
+def loop() -> Iterator[asyncio.AbstractEventLoop]:
+    with asyncio.Runner() as runner:
+        yield runner.get_loop()
+
+
+def test_ctrl_c_in_a_wait_does_not_stop_what_runs_next(loop: asyncio.AbstractEventLoop) -> None:
+    driver, awaited = Loop(loop), loop.create_future()
+
+    def interrupted() -> None:
+        awaited.set_result(None)  # its callback is scheduled, and will run in the next turn of the loop
+        raise KeyboardInterrupt
+
+    loop.call_soon(interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        driver.wait(awaited)
+    driver.run(asyncio.sleep(0.001))

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Iterable
+import threading
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import contextmanager
+from importlib import import_module
 from typing import Any
+
+from aiohttp import web
 
 from pytest_bfcl.extensions.wire.checks import checks_for
 from pytest_bfcl.extensions.wire.client import Place, WireClient
@@ -16,6 +21,9 @@ from pytest_bfcl.extensions.wire.row import Api
 from pytest_bfcl.models.endpoint import Endpoint
 from pytest_bfcl.settings import Settings
 from tests.extensions.wire.reference import Direct, Reference
+from tests.models.loopback import serving
+
+import_module("hypothesis.strategies")  # once: sessions in this process would forget it and import it anew
 
 SCHEMAS = 12
 """Generated schemas of one examination: enough for the faults that are planted."""
@@ -66,3 +74,58 @@ def examine_http(
 def states(outcomes: dict[str, Outcome], state: str) -> set[str]:
     """The names of the checks in a state."""
     return {name for name, outcome in outcomes.items() if outcome.state == state}
+
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+def handler(server: Reference) -> Handler:
+    """Gives every request to the reference; a client that leaves closes the stream it was reading."""
+
+    async def handle(request: web.Request) -> web.StreamResponse:
+        served = await server.serve(request.path, await request.read())
+        response = web.StreamResponse(status=served.status, headers={"content-type": served.content_type})
+        await response.prepare(request)
+        try:
+            async for chunk in served.chunks:
+                await response.write(chunk)
+                await asyncio.sleep(0)
+            await response.write_eof()
+        except ConnectionError:  # the client had enough
+            pass
+        finally:
+            await served.chunks.aclose()
+        return response
+
+    return handle
+
+
+@contextmanager
+def http(handle: Handler) -> Iterator[str]:
+    """Base URL of a server in a thread of its own."""
+    loop = asyncio.new_event_loop()
+    started: list[str] = []
+    ready, stop = threading.Event(), asyncio.Event()
+
+    async def work() -> None:
+        async with serving(handle) as url:
+            started.append(url)
+            ready.set()
+            await stop.wait()
+
+    thread = threading.Thread(target=loop.run_until_complete, args=(work(),), daemon=True)
+    thread.start()
+    assert ready.wait(10)
+    try:
+        yield started[0]
+    finally:
+        loop.call_soon_threadsafe(stop.set)
+        thread.join(10)
+        loop.close()
+
+
+@contextmanager
+def served(server: Reference) -> Iterator[str]:
+    """Base URL of the reference (or a broken variant) over HTTP."""
+    with http(handler(server)) as url:
+        yield url

@@ -17,10 +17,9 @@ from pytest_bfcl.extensions.wire.row import APIS, Api
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.models import parse_spec
 from pytest_bfcl.settings import Settings
-from tests.extensions.wire.examining import examine_http, place_of, states
+from tests.extensions.wire.examining import Handler, examine_http, handler, http, place_of, served, states
 from tests.extensions.wire.planting import hold_slot
 from tests.extensions.wire.reference import Reference
-from tests.extensions.wire.serving import Handler, handler, http, served
 from tests.extensions.wire.variants import CHAT
 from tests.patience import patience
 

@@ -11,8 +11,8 @@ import pytest
 from aiohttp import web
 
 from pytest_bfcl.extensions.wire.checks import checks_for
+from tests.extensions.wire.examining import http, served
 from tests.extensions.wire.reference import Reference
-from tests.extensions.wire.serving import http, served
 from tests.extensions.wire.variants import CHAT
 from tests.plugin.conftest import question, write_lines
 

@@ -15,9 +15,8 @@ import pytest
 from pytest_bfcl.extensions.wire.checks import checks_for
 from pytest_bfcl.extensions.wire.row import Api
 from tests.extensions.litellm.test_proxy import executable, proxied
-from tests.extensions.wire.examining import examine_http, states
+from tests.extensions.wire.examining import examine_http, served, states
 from tests.extensions.wire.reference import Reference
-from tests.extensions.wire.serving import served
 
 KNOWN: dict[tuple[Api, str], set[str]] = {
     ("chat", "openai"): {"delta_type", "usage_last"},
