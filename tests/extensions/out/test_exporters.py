@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.cli import main
-from pytest_bfcl.extensions.out.finished import Finished
-from pytest_bfcl.extensions.out.tables import PUBLISHED, file_name
+from pytest_bfcl.extensions.out.finished import Finished, file_name
+from pytest_bfcl.extensions.out.tables import PUBLISHED
 from pytest_bfcl.reporting.markdown import write_markdown
 from pytest_bfcl.reporting.report import write_report
 from pytest_bfcl.runs.directory import RunDirectory
