@@ -10,14 +10,13 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import AsyncExitStack
-from importlib import import_module
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.extensions.agents.episode import Agent, AgentEntry, mistake_of
 from pytest_bfcl.extensions.agents.pool import PooledAgent
 from pytest_bfcl.extensions.agents.posted import PostedAgent
+from pytest_bfcl.extensions.agents.worker import NoFactory, factory_of, look_here
 from pytest_bfcl.failures import AdapterError, BenchmarkError, UsageError
 from pytest_bfcl.models.callable import place_of
 from pytest_bfcl.transcript import Mode
@@ -121,12 +120,12 @@ class AgentProvider:
         module, name = _place(spec)
         if settings.agent_workers:
             return PooledAgent(f"{module}:{name}", text, min(settings.agent_workers, settings.concurrency))
-        found: Any = _module(module, spec)
-        for part in name.split("."):
-            found = getattr(found, part, None)
-        if not callable(found):
-            raise UsageError(f"{spec.base}: the module {module} has no function {name!r}; write agent:MODULE:FACTORY")
-        return AgentModel(found, text)
+        try:
+            return AgentModel(factory_of(f"{module}:{name}"), text)
+        except NoFactory as error:
+            raise UsageError(f"{spec.base}: {error}") from None
+        except Exception as error:
+            raise UsageError(f"{spec.base} cannot be imported: {type(error).__name__}: {_first_line(error)}") from error
 
     def check(self, spec: ModelSpec, settings: Settings) -> None:
         """Raise `UsageError` for prompting mode, and for the errors of `_place`; nothing of the module runs."""
@@ -147,27 +146,13 @@ def _place(spec: ModelSpec) -> tuple[str, str]:
         raise UsageError(f"cannot read {spec.text!r}: write agent:package.module:factory")
     if module.endswith(".py"):
         raise UsageError(f"{spec.base} names a file: write agent:{module.removesuffix('.py').replace('/', '.')}:{name}")
-    _look_here()
+    look_here()
     first = module.partition(".")[0]
     if first not in sys.modules and not find_spec(first):
         raise UsageError(
             f"{spec.base} cannot be imported: there is no module {first!r} here; write agent:MODULE:FACTORY"
         )
     return module, name
-
-
-def _look_here() -> None:
-    """`pytest` does not look in the working directory by itself, `python -m pytest` does."""
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.insert(0, here)
-
-
-def _module(name: str, spec: ModelSpec) -> Any:
-    try:
-        return import_module(name)
-    except Exception as error:
-        raise UsageError(f"{spec.base} cannot be imported: {type(error).__name__}: {_first_line(error)}") from error
 
 
 def _name_of(factory: object) -> str:

@@ -38,7 +38,6 @@ class Workdir:
     def __init__(self, subject: str, path: Path) -> None:
         self._subject = subject
         self.path = path
-        self._names = list(dict.fromkeys((str(path), path.as_posix())))
 
     def command(self, text: str) -> tuple[list[str], dict[str, str]]:
         """Words of a command with the real path, and the variables before it (``NAME=VALUE cmd``)."""
@@ -48,21 +47,11 @@ class Workdir:
 
     def real(self, value: Any) -> Any:
         """JSON with the short path replaced by the real one in every text."""
-        if isinstance(value, str):
-            return value.replace(SHOWN_WORKDIR, str(self.path))
-        if isinstance(value, list):
-            return [self.real(each) for each in value]
-        return {key: self.real(each) for key, each in value.items()} if isinstance(value, dict) else value
+        return _replaced(value, {SHOWN_WORKDIR: str(self.path)})
 
     def with_short_paths(self, value: Any) -> Any:
         """JSON with the real path replaced by the short one in every text."""
-        if isinstance(value, str):
-            for name in self._names:
-                value = value.replace(name, SHOWN_WORKDIR)
-            return value
-        if isinstance(value, list):
-            return [self.with_short_paths(each) for each in value]
-        return {key: self.with_short_paths(each) for key, each in value.items()} if isinstance(value, dict) else value
+        return _replaced(value, dict.fromkeys((str(self.path), self.path.as_posix()), SHOWN_WORKDIR))
 
     def fill(self, files: Mapping[str, str | TemplateCopy], folder: Path | None) -> None:
         """Write an entry's files; templates are copied from ``folder``, which has the entry's file. Raises
@@ -165,6 +154,17 @@ class Workdir:
 
     def _failed(self, what: str, how: str) -> HarnessError:
         return HarnessError(HarnessTrouble.MCP, f"{self._subject}: the {what} command {how}")
+
+
+def _replaced(value: Any, names: Mapping[str, str]) -> Any:
+    """JSON with parts of its texts replaced, but not of its keys."""
+    if isinstance(value, str):
+        for name, other in names.items():
+            value = value.replace(name, other)
+        return value
+    if isinstance(value, list):
+        return [_replaced(each, names) for each in value]
+    return {key: _replaced(each, names) for key, each in value.items()} if isinstance(value, dict) else value
 
 
 @asynccontextmanager

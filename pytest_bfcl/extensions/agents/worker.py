@@ -49,19 +49,28 @@ def main(name: str) -> None:
             channel.say(over=True, raised=raised, worn=is_worn(entries))
 
 
-def factory_of(name: str) -> Any:
-    """The function of ``module:factory``; raises any error of its import."""
-    from importlib import import_module
+class NoFactory(LookupError):
+    """A module has no such function."""
 
+
+def look_here() -> None:
+    """Let modules in the working directory be found: ``pytest`` does not look there by itself."""
     here = os.getcwd()
     if here not in sys.path:
         sys.path.insert(0, here)
+
+
+def factory_of(name: str) -> Any:
+    """The function of ``module:factory``. Raises `NoFactory`, and any error of its import."""
+    from importlib import import_module
+
+    look_here()
     module, _, path = name.rpartition(":")
     found: Any = import_module(module)
     for part in path.split("."):
         found = getattr(found, part, None)
     if not callable(found):
-        raise LookupError(f"the module {module} has no function {path!r}; write agent:MODULE:FACTORY")
+        raise NoFactory(f"the module {module} has no function {path!r}; write agent:MODULE:FACTORY")
     return found
 
 

@@ -5,7 +5,6 @@ Ray is an extra (``pytest-bfcl[ray]``), imported on use.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -18,17 +17,14 @@ if TYPE_CHECKING:
 class Cluster:
     """A Ray cluster and the part that a run uses. ``address``: ``HOST:PORT``, ``auto`` (the one on this machine, or
     ``RAY_ADDRESS``), or ``local``, which starts one for the run. ``actors``: processes that hold conversations;
-    default: one for each CPU, at most one for each 16 conversations at a time. ``cpus`` and ``resources`` are what each
-    of them reserves. ``send_keys``: whether API keys of this environment go to the actors. ``place_s``: seconds to wait
-    for the first place.
+    default: one for each CPU, at most one for each 16 conversations at a time. ``cpus`` is what each of them reserves.
+    ``send_keys``: whether API keys of this environment go to the actors.
     """
 
     address: str | None = "auto"
     actors: int | None = None
     cpus: float = 1.0
-    resources: Mapping[str, float] = field(default_factory=dict)
     send_keys: bool = True
-    place_s: float = 120.0
     _ours: bool = field(default=False, init=False, repr=False)
 
     def runner(self, *run: Any, **told: Any) -> RemoteRunner:

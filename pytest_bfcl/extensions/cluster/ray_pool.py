@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 INSTALL = install_command("ray")
 LOCAL = "local"
 CONNECT_S = 5.0
+PLACE_S = 120.0
 SETTINGS_FRAME = 4
 HTTP2_OPENING = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes((0, 0, 0, SETTINGS_FRAME, 0, 0, 0, 0, 0))
 FULL = 16
@@ -139,19 +140,13 @@ class RayPool:
         self._up = False
 
     async def start(self, slot: int) -> RayWorker:
-        """A running actor; waits for a place, the first time no longer than the cluster's ``place_s``."""
-        options: dict[str, Any] = {
-            "num_cpus": self._cluster.cpus,
-            "resources": dict(self._cluster.resources),
-            "max_restarts": 0,
-            "max_task_retries": 0,
-            "scheduling_strategy": "SPREAD",
-        }
-        worker = RayWorker(self._actor.options(**options).remote())
+        """A running actor; waits for a place, the first time no longer than `PLACE_S`."""
+        options = {"num_cpus": self._cluster.cpus, "max_restarts": 0, "max_task_retries": 0}
+        worker = RayWorker(self._actor.options(**options, scheduling_strategy="SPREAD").remote())
         try:
             while True:
                 try:
-                    async with asyncio.timeout(self._cluster.place_s):
+                    async with asyncio.timeout(PLACE_S):
                         await worker.there()
                 except TimeoutError:
                     if not self._up:
@@ -166,7 +161,7 @@ class RayPool:
     def _no_place(self) -> str:
         free = self._ray.available_resources()
         return (
-            f"no place for an actor of {self._cluster.cpus:g} CPU in {self._cluster.place_s:g} s: the cluster has "
+            f"no place for an actor of {self._cluster.cpus:g} CPU in {PLACE_S:g} s: the cluster has "
             f"{self._ray.cluster_resources().get('CPU', 0):g} CPU, {free.get('CPU', 0):g} free\n"
             "wait for other jobs, or ask for less (--ray-cpus)"
         )

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from pytest_bfcl.extensions.cluster.driver import Driver, Pool
 from pytest_bfcl.extensions.cluster.messages import SentModel, WorkerConfig, environment_of
@@ -16,6 +16,7 @@ from pytest_bfcl.session.earlier import DoneKey, base_of, done_key
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.loading import DataSet
+    from pytest_bfcl.extensions.cluster import Cluster
     from pytest_bfcl.runs.result_line import ResultLine
     from pytest_bfcl.session.contender import Contender
     from pytest_bfcl.session.earlier import EarlierParts
@@ -24,35 +25,11 @@ if TYPE_CHECKING:
     from pytest_bfcl.settings import Settings
 
 
-class Place(Protocol):
-    """The place where actors start: `pytest_bfcl.extensions.cluster.Cluster` is Ray."""
-
-    def runner(
-        self, data: DataSet, contenders: Sequence[Contender], settings: Settings, earlier: EarlierParts,
-        path: Path | None, *, note: Callable[[str], None], on_switch: Callable[[Contender], None],
-    ) -> RemoteRunner:  # fmt: skip
-        """The holder of one run's conversations there."""
-        return RemoteRunner(self, data, contenders, settings, earlier, path, note, on_switch)
-
-    @property
-    def send_keys(self) -> bool:
-        """Whether keys of the environment go to actors."""
-        ...
-
-    async def pool(self, concurrency: int) -> Pool:
-        """Connect. ``concurrency``: conversations at a time, so more actors are useless."""
-        ...
-
-    async def aclose(self) -> None:
-        """Release the objects that `pool` made."""
-        ...
-
-
 @dataclass
 class RemoteRunner:
     """Lets actors hold trials. ``path`` is the run directory, ``None`` for a run in memory."""
 
-    place: Place
+    place: Cluster
     data: DataSet
     contenders: Sequence[Contender]
     settings: Settings

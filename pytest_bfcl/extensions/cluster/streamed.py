@@ -6,7 +6,7 @@ import asyncio
 import shutil
 import tempfile
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -180,18 +180,13 @@ class StreamedStore(Store):
 
 
 class DriverBudget(Budget):
-    """A budget that the driver watches: it receives the cost of replies and stops the run at the limit."""
+    """The budget of one contender on an actor: the driver receives the cost of replies and stops the run."""
 
-    def __init__(self, price: Price, spent: Callable[[float], None]) -> None:
+    def __init__(self, outbox: Outbox, label: str, price: Price) -> None:
         super().__init__(None, price)
-        self._spent = spent
+        self._outbox, self._label = outbox, label
 
     def charge(self, reply: Reply) -> None:
         """Report the cost of a live reply to the driver."""
         if cost := reply_cost(reply, self.price):
-            self._spent(cost)
-
-
-def driver_budget(outbox: Outbox, label: str, price: Price) -> DriverBudget:
-    """The budget of one contender on an actor."""
-    return DriverBudget(price, lambda usd: outbox.put(Spent(label, usd)))
+            self._outbox.put(Spent(self._label, cost))

@@ -21,7 +21,7 @@ from pytest_bfcl.extensions.cluster.messages import (
     Troubled,
     WorkerConfig,
 )
-from pytest_bfcl.extensions.cluster.streamed import Outbox, StreamedStore, driver_budget
+from pytest_bfcl.extensions.cluster.streamed import DriverBudget, Outbox, StreamedStore
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.models import parse_spec
 from pytest_bfcl.rescoring import open_data
@@ -88,7 +88,7 @@ class WorkerMain:
             _ = contender.model  # what is wrong with it is said now, not with every entry
         contender.label = sent.label
         contender.price = sent.price
-        contender.budget = driver_budget(self._outbox, sent.label, sent.price or Price())
+        contender.budget = DriverBudget(self._outbox, sent.label, sent.price or Price())
         return contender
 
     # -- at work -------------------------------------------------------------------------------------------------

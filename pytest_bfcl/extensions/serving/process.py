@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from pytest_bfcl.extensions.serving import keeper
-from pytest_bfcl.extensions.serving.table import ENGINES, Engine, engine_of
+from pytest_bfcl.extensions.serving.table import ENGINES, Engine
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.models import ModelSpec
 from pytest_bfcl.redaction import environment_secrets, hide, process_secrets
@@ -251,18 +251,17 @@ class Fleet:
 
         Logs go into `FOLDER` of the run's ``folder``. ``arguments`` go to every engine as they are (shell quoting);
         ``said`` receives each command and waiting time. Raises `UsageError`: an engine that is not installed, does not
-        start, or a spec that names none.
+        start, or a spec without a model.
         """
         extra = split_arguments(arguments)
         for spec in self.specs:
             if not spec.name:
                 raise UsageError(f"--bfcl-serve: which model? write --model {spec.provider}:PATH_OR_NAME")
-            engine_of(spec.provider)
         try:
             for spec in self.specs:
                 if spec.base not in self._engines:
                     self._engines[spec.base] = start_engine(
-                        engine_of(spec.provider), spec.name, folder / FOLDER, native=spec.mode != "prompt", extra=extra,
+                        ENGINES[spec.provider], spec.name, folder / FOLDER, native=spec.mode != "prompt", extra=extra,
                         said=lambda command: said(f"starting: {command}"),
                     )  # fmt: skip
             for base, engine in self._engines.items():

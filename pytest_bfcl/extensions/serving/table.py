@@ -130,14 +130,3 @@ ENGINES: Mapping[str, Engine] = {
     )
 }  # fmt: skip
 """Provider of a spec → engine."""
-
-
-def engine_of(provider: str) -> Engine:
-    """The engine of a spec's provider. Raises `UsageError` for one that cannot be started."""
-    engine = ENGINES.get(provider)
-    if engine is None:
-        raise UsageError(
-            f"--bfcl-serve starts {', '.join(ENGINES)}; {provider!r} is not one of them: "
-            "name the engine in the model, for instance --model vllm:PATH_OR_NAME"
-        )
-    return engine

@@ -7,9 +7,9 @@ import pickle
 from collections.abc import Callable
 from typing import Any
 
+from pytest_bfcl.extensions.cluster import Cluster
 from pytest_bfcl.extensions.cluster.driver import WorkerLost
 from pytest_bfcl.extensions.cluster.messages import Event, Joiner
-from pytest_bfcl.extensions.cluster.remote_runner import Place
 from pytest_bfcl.extensions.cluster.worker_main import WorkerMain
 
 
@@ -64,18 +64,17 @@ class InProcessWorker:
         self.pool.killed += 1
 
 
-class InProcess(Place):
-    """A place (see `pytest_bfcl.extensions.cluster.remote_runner.Place`) of ``size`` workers.
+class InProcess(Cluster):
+    """A cluster of ``size`` workers in this process.
 
     ``dies`` says of an event whether its worker ends with it: ``heard`` right after the driver has it, ``unheard``
     before, so that all that came with it is lost.
     """
 
-    send_keys = True
-
     def __init__(
         self, size: int = 2, dies: Callable[[InProcessWorker, Event], str | None] = lambda worker, event: None
     ) -> None:
+        super().__init__()
         self.size = size
         self.dies = dies
         self.started: list[InProcessWorker] = []
