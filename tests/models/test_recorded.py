@@ -25,8 +25,7 @@ from pytest_bfcl.models.adversaries import (
 )
 from pytest_bfcl.models.anthropic import Messages
 from pytest_bfcl.models.base import Request
-from pytest_bfcl.models.chat import Chat
-from pytest_bfcl.models.completions import Completions
+from pytest_bfcl.models.chat import Chat, Completions
 from pytest_bfcl.models.prices import listed_price, million, price_of
 from pytest_bfcl.models.responses import Responses
 from pytest_bfcl.models.spec import ModelSpec
