@@ -213,7 +213,7 @@ STREAMS: dict[str, tuple[Any, list[Any]]] = {
         {"type": "response.incomplete",
         "response": {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}, "output": []}},
         {"type": "response.failed", "response": {"status": "failed", "error": {"message": "no"}}}]),
-    "completions": (Completions(lambda request: ("x", {})), [  # type: ignore[arg-type, return-value]
+    "completions": (Completions(), [
         {"id": "r", "choices": [{"index": 0, "text": "Hel"}]},
         {"choices": [{"index": 0, "text": "lo", "finish_reason": None}]},
         {"choices": [{"index": 0, "text": "", "finish_reason": "stop"}]},
