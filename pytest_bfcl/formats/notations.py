@@ -16,8 +16,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any, NamedTuple, Protocol
 
-from pytest_bfcl.formats.members import TOKENS, Kept, Pair, items, literal
-from pytest_bfcl.formats.python_repairs import plain_name, repaired
+from pytest_bfcl.formats.members import TOKENS, Kept, Pair, items, literal, plain_name, repaired
 from pytest_bfcl.formats.schema_types import Documents, has_function, typed_arguments
 from pytest_bfcl.syntax.json_format import leading_json, parse_json
 from pytest_bfcl.syntax.limits import MAX_CALLS, DecodeError

@@ -75,7 +75,7 @@ def pytest_configure(config: pytest.Config) -> None:
         pytest_internals.hide_from_help(config, [option.key for option in OPTIONS])
         return
     if unknown := [key for key in pytest_internals.unknown_ini_keys(config) if key.startswith("bfcl")]:
-        from pytest_bfcl.plugin.refusals import refuse_unknown_key
+        from pytest_bfcl.plugin.options import refuse_unknown_key
 
         refuse_unknown_key(config, unknown[0])
     if options.is_active(config):
@@ -87,7 +87,7 @@ def pytest_configure(config: pytest.Config) -> None:
             activate(config)
     else:
         if options.names_ours(config.invocation_params.args):
-            from pytest_bfcl.plugin.refusals import refuse_without_model
+            from pytest_bfcl.plugin.options import refuse_without_model
 
             refuse_without_model(config)
             if config.getoption("bfcl_record"):

@@ -7,17 +7,101 @@ result is a `Plan`: plain values only, because xdist and ssh workers receive no 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Generator, Sequence
+import re
+from collections.abc import Generator, Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import reduce
 from operator import or_
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
+from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.plugin import pytest_internals
 from pytest_bfcl.run_options import OPTIONS, TITLE, Option
+
+
+def refuse_unknown(args: Sequence[str], names: Iterable[str]) -> None:
+    """Raise `pytest.UsageError` for an unknown option that resembles ours, with the one that may be meant.
+
+    ``names`` are those of our options, without ``--bfcl-``.
+    """
+    names = sorted(names)
+    for name in named_options(args):
+        asked = name.removeprefix("--bfcl").lstrip("-_")
+        if name != f"--bfcl-{asked}" or asked not in names:
+            from pytest_bfcl.run_options.refusals import written_here
+            from pytest_bfcl.suggestions import close_names
+
+            if other := written_here(f"--bfcl-{asked}"):
+                raise pytest.UsageError(f"there is no option {name}; here: {other}")
+            close = " or ".join(f"--bfcl-{each}" for each in close_names(asked, names))
+            told = f"did you mean {close}?" if close else "pytest --bfcl-help lists all"
+            raise pytest.UsageError(f"unknown option {name}; {told}")
+
+
+def refuse_unknown_key(config: pytest.Config, key: str) -> NoReturn:
+    """Raise `pytest.UsageError` for an unknown key of the configuration file that resembles ours."""
+    from pytest_bfcl.run_options import OPTIONS
+    from pytest_bfcl.suggestions import did_you_mean
+
+    meant = did_you_mean(key, [option.key for option in OPTIONS]) or "pytest --bfcl-help lists the options"
+    raise pytest.UsageError(f"{config.inipath}: unknown key {key!r}; {meant}")
+
+
+def refuse_others_words(parser: pytest.Parser, args: Sequence[str], names: Iterable[str]) -> None:
+    """Raise `pytest.UsageError` for options of bfcl-eval, and ours without ``bfcl-``, next to a model.
+
+    Registered options of plugins and conftest files are accepted.
+    """
+    from pytest_bfcl.run_options.refusals import written_here
+
+    if "-model" in args:  # pytest takes it for -m odel
+        raise pytest.UsageError("-model selects the mark 'odel' (pytest's -m); write --model, with two dashes")
+    _, unknown = parser.parse_known_and_unknown_args(list(args))
+    for word in (each.partition("=")[0] for each in unknown if each.startswith("--")):
+        if other := written_here(word, list(names)):
+            raise pytest.UsageError(f"there is no option {word}; here: {other}")
+
+
+def refuse_without_model(config: pytest.Config) -> None:
+    """Raise `pytest.UsageError` for our options without a model, as nothing of ours would run. Options in configuration
+    files (ini keys, ``addopts``) are accepted, and so is a recording, which replaces the model.
+    """
+    named = named_options(config.invocation_params.args)
+    if re.search(r"(^|,)(replay|prune)=", config.getoption("bfcl_record") or ""):  # what is recorded needs no model
+        named = [name for name in named if name != "--bfcl-record"]
+    if named and not hasattr(config, "workerinput"):
+        several = "are" if len(named) > 1 else "is"
+        raise pytest.UsageError(
+            f"{', '.join(named[:3])} {several} given, but no model: "
+            "add --model provider:name (--model oracle: tries the set-up without one)"
+        )
+
+
+def named_options(args: Sequence[object]) -> list[str]:
+    """Options of ours, or similar ones, on a command line."""
+    texts = [str(each) for each in args]
+    if "--" in texts:
+        texts = texts[: texts.index("--")]
+    return list(dict.fromkeys(text.partition("=")[0] for text in texts if text.startswith("--bfcl")))
+
+
+def refuse_ineffective(config: pytest.Config) -> None:
+    """Raise `pytest.UsageError` for typed options without effect."""
+    from pytest_bfcl.run_options import OPTIONS, refusals
+
+    typed = {option.name: config.getoption(option.key, None) for option in OPTIONS}
+    configured = {option.name: value for option in OPTIONS if (value := config.getini(option.key))}
+    gates = [f"--bfcl-{option.name}" for option in OPTIONS if option.asks_verdict and typed[option.name] is not None]
+    if gates and config.option.collectonly:
+        raise pytest.UsageError(f"--collect-only runs no entry, so no gate can be judged: leave out {gates[0]}")
+    try:
+        refusals.refuse_ineffective(typed, configured, config.invocation_params.dir)
+    except UsageError as error:
+        raise pytest.UsageError(str(error)) from None
+
 
 HELP = "bfcl_help"
 """Destination of ``--bfcl-help``, which has no ini key."""
@@ -53,15 +137,11 @@ def pytest_load_initial_conftests(parser: pytest.Parser, args: list[str]) -> Gen
     """Add the short ``--model`` last, so that a suite's own option keeps it; explain a misspelt option."""
     result = yield
     if names_ours(args):  # a session without our options pays nothing for it
-        from pytest_bfcl.plugin.refusals import refuse_unknown
-
         refuse_unknown(args, ["help", *(option.name for option in OPTIONS)])
     pytest_internals.add_first_unless_taken(
         parser, "--model", "bfcl", dest="bfcl_model", action="append", metavar="SPEC", help=OPTIONS[0].short
     )
     if any(str(each).partition("=")[0] in ("--model", "-model", "--models", "--bfcl-model") for each in args):
-        from pytest_bfcl.plugin.refusals import refuse_others_words
-
         refuse_others_words(parser, args, [option.name for option in OPTIONS])
     return result
 
@@ -159,7 +239,6 @@ class Plan:
 def make_plan(config: pytest.Config) -> Plan:
     """Read every option. Raises `pytest.UsageError`."""
     from pytest_bfcl.failures import UsageError
-    from pytest_bfcl.plugin.refusals import refuse_ineffective
     from pytest_bfcl.run_options.reading import gates_of, model_info_of, settings_of
     from pytest_bfcl.run_options.table import unfolded
 

@@ -17,7 +17,7 @@ import pytest
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.plugin import pytest_internals
 from pytest_bfcl.plugin.data import category_at
-from pytest_bfcl.plugin.refusals import named_options
+from pytest_bfcl.plugin.options import named_options
 from pytest_bfcl.run_options import OPTIONS
 
 if TYPE_CHECKING:

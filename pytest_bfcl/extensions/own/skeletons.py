@@ -12,8 +12,8 @@ from typing import Any
 
 from pytest_bfcl.dataset.entry import FunctionDoc
 from pytest_bfcl.dataset.served_entry import portable_name
-from pytest_bfcl.extensions.own.lint import SAME, words
 from pytest_bfcl.extensions.own.openapi import EXAMPLES
+from pytest_bfcl.extensions.own.own_entry import SAME, words
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.judging.expected import plain_answers

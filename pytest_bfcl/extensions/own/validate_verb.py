@@ -128,7 +128,7 @@ def _reviewed(
     ``settings``: the MCP servers for trying answers; ``None``: no answer is tried.
     """
     from pytest_bfcl.dataset.index import DataProblem
-    from pytest_bfcl.extensions.own.lint import lint_entry
+    from pytest_bfcl.extensions.own.own_entry import lint_entry
     from pytest_bfcl.extensions.own.validation import unprovable, validated_categories
 
     broken = {problem.entry_id for problem in known if problem.severity == "error"}

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.dataset.opening import bundled_root, open_dataset
-from pytest_bfcl.extensions.own.lint import lint_entry
+from pytest_bfcl.extensions.own.own_entry import lint_entry
 from pytest_bfcl.extensions.own.validation import unprovable, validate
 from pytest_bfcl.settings import Settings
 

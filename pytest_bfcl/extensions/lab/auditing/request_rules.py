@@ -14,7 +14,7 @@ from pytest_bfcl.dataset.entry_checks import check_entry
 from pytest_bfcl.dataset.schemas import Finding
 from pytest_bfcl.extensions.lab.auditing.literals import FACTORS, dates, literals, numbers, texts_in
 from pytest_bfcl.extensions.lab.auditing.rules import Defect
-from pytest_bfcl.extensions.own.lint import lint_entry, words
+from pytest_bfcl.extensions.own.own_entry import lint_entry, words
 
 _BY_MESSAGE: tuple[tuple[str, str], ...] = (
     (r"^no possible_answer|^no SQL", "no_answer"),

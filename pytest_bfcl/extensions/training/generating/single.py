@@ -11,7 +11,7 @@ from pytest_bfcl.checkers import judge, judge_both
 from pytest_bfcl.dataset.entry import Entry, FunctionDoc
 from pytest_bfcl.extensions.lab.auditing.request_rules import request_defects
 from pytest_bfcl.extensions.lab.auditing.schema_rules import misfits
-from pytest_bfcl.extensions.own.lint import lint_entry, words
+from pytest_bfcl.extensions.own.own_entry import lint_entry, words
 from pytest_bfcl.extensions.training.generating import requests
 from pytest_bfcl.extensions.training.generating.play import transcript_of
 from pytest_bfcl.extensions.training.generating.proof import Facts, Unproved

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from pytest_bfcl.extensions.retired.execution.functions import daily, numbers, science
+from pytest_bfcl.extensions.retired.execution.functions import numbers, science
 
 Function = Callable[..., Any]
 
@@ -19,8 +19,8 @@ FUNCTIONS: Mapping[str, Function] = MappingProxyType(
     {
         function.__name__: function
         for function in (
-            *numbers.NUMBERS, *numbers.SERIES, *science.GEOMETRY, *science.SCIENCE, *daily.FINANCE,
-            *daily.DAILY, *daily.WORDS,
+            *numbers.NUMBERS, *numbers.SERIES, *science.GEOMETRY, *science.SCIENCE, *numbers.FINANCE,
+            *numbers.DAILY, *numbers.WORDS,
         )
     }
 )  # fmt: skip
