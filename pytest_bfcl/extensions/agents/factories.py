@@ -13,10 +13,9 @@ from contextlib import AsyncExitStack
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from pytest_bfcl.extensions.agents.episode import Agent, AgentEntry, mistake_of
+from pytest_bfcl.extensions.agents.episode import Agent, AgentEntry, NoFactory, factory_of, look_here, mistake_of
 from pytest_bfcl.extensions.agents.pool import PooledAgent
 from pytest_bfcl.extensions.agents.posted import PostedAgent
-from pytest_bfcl.extensions.agents.worker import NoFactory, factory_of, look_here
 from pytest_bfcl.failures import AdapterError, BenchmarkError, UsageError
 from pytest_bfcl.models.callable import place_of
 from pytest_bfcl.transcript import Mode

@@ -11,12 +11,12 @@ import contextlib
 import gc
 import json
 import os
-import sys
 import threading
 from concurrent.futures import Future, InvalidStateError
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
+from pytest_bfcl.extensions.agents.episode import factory_of
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.transcript import Message, Reply
 
@@ -47,31 +47,6 @@ def main(name: str) -> None:
             raised = runner.run(_play(factory, name, channel, channel.plays()))
             entries += 1
             channel.say(over=True, raised=raised, worn=is_worn(entries))
-
-
-class NoFactory(LookupError):
-    """A module has no such function."""
-
-
-def look_here() -> None:
-    """Let modules in the working directory be found: ``pytest`` does not look there by itself."""
-    here = os.getcwd()
-    if here not in sys.path:
-        sys.path.insert(0, here)
-
-
-def factory_of(name: str) -> Any:
-    """The function of ``module:factory``. Raises `NoFactory`, and any error of its import."""
-    from importlib import import_module
-
-    look_here()
-    module, _, path = name.rpartition(":")
-    found: Any = import_module(module)
-    for part in path.split("."):
-        found = getattr(found, part, None)
-    if not callable(found):
-        raise NoFactory(f"the module {module} has no function {path!r}; write agent:MODULE:FACTORY")
-    return found
 
 
 async def _play(factory: Any, name: str, channel: _Channel, asked: Parsed) -> tuple[str, str] | None:

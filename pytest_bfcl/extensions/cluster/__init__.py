@@ -31,7 +31,7 @@ class Cluster:
         """The holder of one run's conversations there (`pytest_bfcl.session.feeders.Place`)."""
         from pytest_bfcl.extensions.cluster.remote_runner import RemoteRunner
 
-        return RemoteRunner(self, *run, **told)
+        return RemoteRunner(self.send_keys, self.pool, self.aclose, *run, **told)
 
     async def pool(self, concurrency: int) -> Pool:
         """Connect to the cluster. Raises `UsageError` if that fails."""

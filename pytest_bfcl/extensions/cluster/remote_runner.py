@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -16,7 +16,6 @@ from pytest_bfcl.session.earlier import DoneKey, base_of, done_key
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.loading import DataSet
-    from pytest_bfcl.extensions.cluster import Cluster
     from pytest_bfcl.runs.result_line import ResultLine
     from pytest_bfcl.session.contender import Contender
     from pytest_bfcl.session.earlier import EarlierParts
@@ -29,7 +28,9 @@ if TYPE_CHECKING:
 class RemoteRunner:
     """Lets actors hold trials. ``path`` is the run directory, ``None`` for a run in memory."""
 
-    place: Cluster
+    send_keys: bool
+    connect: Callable[[int], Awaitable[Pool]]
+    disconnect: Callable[[], Awaitable[None]]
     data: DataSet
     contenders: Sequence[Contender]
     settings: Settings
@@ -74,7 +75,7 @@ class RemoteRunner:
     async def ready(self, concurrency: int) -> None:
         """Connect to the cluster, for at most this number of conversations at a time. Raises `UsageError`."""
         if self._pool is None:
-            self._pool = await self.place.pool(concurrency)
+            self._pool = await self.connect(concurrency)
 
     def in_order(self, records: list[ResultLine]) -> list[ResultLine]:
         """The last line of each trial, in the order of the trials."""
@@ -93,7 +94,7 @@ class RemoteRunner:
         """Close this side; pending replies had their time when `records` was cancelled."""
         for contender in self.contenders:
             await contender.aclose()
-        await self.place.aclose()
+        await self.disconnect()
 
     def _worker_config(self, process: str, share: int, twice: frozenset[str], store: RunStore) -> WorkerConfig:
         specs = [each.spec for each in self.contenders if each.spec is not None]
@@ -107,7 +108,7 @@ class RemoteRunner:
             settings=replace(self.settings, concurrency=share, budget_usd=None).to_dict(),
             twice=twice,
             served=self.earlier.served,
-            environment=environment_of(specs) if self.place.send_keys else {},
+            environment=environment_of(specs) if self.send_keys else {},
             archives=store.archives(),
         )
 
