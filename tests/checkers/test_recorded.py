@@ -276,6 +276,41 @@ ENDINGS = [(None, None), ("stop", None), ("tool_calls", None), ("length", None),
            (None, "context_overflow")]  # fmt: skip
 
 
+WRITTEN: list[Any] = [
+    {"category": "simple_java", "language": "java", "return_format": "java"},
+    {"category": "parallel", "tool_call_tag": True},
+    {"category": "simple_javascript", "language": "javascript", "return_format": "javascript"},
+    *({"category": "format_sensitivity", "config": "x", "return_format": kind} for kind in ("json", "verbose_xml",
+    "concise_xml")),
+]  # fmt: skip
+CALLS = [
+    "[f(x=1)]", "f(x=1)", "[f(x=1)] done", "Sure: [f(x=1)]", "[f(x=[1])]", "[f(x={'a': 1})]", "[f(x=True)]",
+    "[f(x=None)]", "[('f', 1)]",
+    "```json\n[f(x=1)]```", "[f\\_(x=1)]", '[{"function": "f", "parameters": {"x": 1}}]', '[{"function": "f"}]',
+    '{"function": "f"',
+    '[{"name": "f", "arguments": {"x": 1}}]', "<function>f</function>",
+    '<functions><function name="f"><param name="x" value="1" type="integer"/>'
+    "</function></functions>", '<functions><f x="1"/></functions>', "<TOOLCALL>[f(x=1)]</TOOLCALL>", "<TOOLCALL>f",
+    "new f(x=1)", "f(x=1); g(y=2)",
+    'f(x="a")', "f(x=new int[]{1})", "f(x=1L)", "f(1)", "f(x=`a`)", "f({x: 1})", "f(x={a: 1})", "f(x=null)",
+    "f(x=undefined)", "", "no",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("number", range(len(WRITTEN)))
+def test_other_notations(number: int) -> None:
+    """Texts in the notations of other languages and formats."""
+    parameters = {"type": "dict", "properties": {"x": {"type": "integer"}}, "required": ["x"]}
+    entry = Entry.model_validate({
+        "id": "kitchen_0", "question": [[{"role": "user", "content": "x"}]],
+        "possible_answer": [{"f": {"x": [1, "1"]}}],
+        "function": [{"name": "f", "description": "", "parameters": parameters}], **WRITTEN[number],
+    })  # fmt: skip
+    same_as_recorded(
+        HERE / f"notation_{number}.jsonl", ([text, shown(entry, Reply(text=text), "prompt")] for text in CALLS)
+    )
+
+
 @pytest.mark.parametrize("category", ["simple_python", "irrelevance", "live_relevance"])
 def test_texts_and_endings(category: str) -> None:
     """What texts and native calls come to, whatever way the reply ended."""

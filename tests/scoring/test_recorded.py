@@ -18,6 +18,7 @@ from pytest_bfcl.runs.directory import RunDirectory
 from pytest_bfcl.scoring import aggregate, model_info
 from pytest_bfcl.scoring.comparison import Comparison, compare, compare_measurements, compare_models, comparison_notes
 from pytest_bfcl.scoring.conduct import conduct_line, conduct_of
+from pytest_bfcl.scoring.cost import Usage, cost_usd, deviation, mean, percentile95
 from pytest_bfcl.scoring.distributions import normal_tail, student_tail
 from pytest_bfcl.scoring.expectations import Expectations, read_expected
 from pytest_bfcl.scoring.gate_scope import entries_needed, expected_half_width
@@ -56,7 +57,7 @@ def told(category: str, number: int, chance: random.Random, skill: float, **fiel
         found["reason"] = chance.choice(REASONS)
         found["tag"] = "MALFORMED_OUTPUT" if found["reason"].startswith("reply") else "WRONG_ANSWER"
     if chance.random() < 0.15 and outcome in ("passed", "failed"):
-        found |= {"corrected_outcome": "passed", "corrected_rules": [f"C{chance.randint(1, 18)}"]}
+        found |= {"corrected_outcome": "passed", "corrected_rules": [chance.choice(("X", f"C{chance.randint(1, 18)}"))]}
     if chance.random() < 0.1:
         found["verified_outcome"] = chance.choice(("passed", "excluded", "failed"))
     if chance.random() < 0.05:
@@ -90,8 +91,8 @@ def told(category: str, number: int, chance: random.Random, skill: float, **fiel
                  "quiet_turns": 1 - quiet, "quiet_turns_with_calls": number % 3 and 1 - quiet,
                  "calls_in_quiet_turns": quiet,
                  "classes": ["MathAPI", "TravelAPI"][: 1 + quiet]}  # fmt: skip
-    elif row.group == "web_search":
-        extra = {"hops": 1 + number % 3}
+    else:
+        extra = {"hops": 1 + number % 3, "classes": ["MathAPI"], "quiet_turns": number % 2}
     if number % 13 == 0 and outcome in ("passed", "failed"):
         found["other_reading"] = {"by": chance.choice(("leaderboard", "evidence")), "outcome": "passed"}
     return {
@@ -116,8 +117,8 @@ def formats(seed: int) -> list[dict[str, Any]]:
     config = "ret_fmt={}&tool_call_tag=False&func_doc_fmt=json&prompt_fmt=plaintext&style=classic"
     found = [
         line(f"format_sensitivity_{n}:{config.format(kind)}:simple_python_{n}", "format_sensitivity",
-             chance.choice(("passed", "failed")))
-        for kind in ("python", "json") for n in range(4)
+             chance.choices(("passed", "failed"), (skill, 1))[0])
+        for kind, skill in (("python", 9.0), ("json", 0.2), ("verbose_xml", 1.0)) for n in range(5)
     ]  # fmt: skip
     found += [line(f"memory_kv_prereq_{n}-student-0", "memory_kv_prereq", outcome, input_tokens=50, latency_s=2)
               for n, outcome in enumerate(("passed", "error", "skipped"))]  # fmt: skip
@@ -305,7 +306,7 @@ def test_gates_of_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     entries = {each["id"]: each["category"] for each in now}
 
     def asked(options: GateOptions) -> Any:
-        gates = Gates(options)
+        gates = Gates(options, max_errors_pct=5.0)
         gates.check_conditions(PRINT, DATA, [SPEC], Path(), Path("now"))
         yield tried(gates.refuse_guessed_data)
         for chosen, why in ((entries, None), ({}, None), ({"x": "memory_kv_prereq"}, None), (entries, "no key")):
@@ -350,6 +351,34 @@ def test_formulas_and_bounds() -> None:
         yield [normal_tail(distance) for distance in (-2, 0, 1.96, 9)]
         yield [
             [wilson(right, total) for right in range(0, total + 1, max(total // 3, 1))] for total in (0, 1, 3, 10, 400)
+        ]
+        yield [
+            tried(parse_margin, text)
+            for text in ("0.5%", "100%", "0%", "0", "100", "101", "x", "%", "live=1", "y=1", "=1")
+        ]
+        yield [
+            tried(parse_gate, text)
+            for text in (
+                "live = 5 %",
+                "entries=1",
+                "entries:live=99.5",
+                "entries:x=1",
+                "x=1",
+                "live",
+                "live=0",
+                "live=0.5",
+                "live=101",
+                "live=nan",
+                "live=1=2",
+                "overall=60",
+                "entries:overall=1",
+            )
+        ]
+        yield [[percentile95(range(size)), deviation(range(size)), mean(range(size))] for size in (0, 1, 2, 5, 12, 21)]
+        yield [
+            cost_usd(usage, *prices)
+            for usage in (Usage(), Usage([1.0], [5], [7]), Usage([0.5]))
+            for prices in ((1.0, 2.0), (None, 2.0), (1.0, None), (None, None, 9.0))
         ]
         yield [[entries_needed(half, people) for half in (0.01, 0.05, 0.2)] for people in (0, 1, 2, 50, 1000)]
         yield [expected_half_width(sizes) for sizes in ([], [1], [1] * 50, [4] * 50, [31] * 5, [100, 1, 1])]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,7 @@ from pytest_bfcl.rescoring import open_data
 from pytest_bfcl.runs.directory import RunDirectory
 from pytest_bfcl.scoring.gating import GateOptions
 from pytest_bfcl.scoring.model_info import ModelInfo
-from pytest_bfcl.session import closing, proof
+from pytest_bfcl.session import closing, proof, runner, serving
 from pytest_bfcl.session.contender import Contender, UsersModelTrouble, check_contenders, variant_label
 from pytest_bfcl.session.earlier import EarlierParts, done_key, plan_trials, server_facts
 from pytest_bfcl.session.estimate import cost_lines, estimate_lines, skip_lines, skips_ahead
@@ -323,6 +325,62 @@ def test_servers(monkeypatch: pytest.MonkeyPatch) -> None:
         ]
 
     same_as_recorded(HERE / "servers.jsonl", rows())
+
+
+def test_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which address a spec without a name is asked at, beside variables and the user's own."""
+    asked: list[Any] = []
+
+    def answer(url: str, usual: str, key: str | None = None) -> FoundServer:
+        asked.append((url, usual, key))
+        return FoundServer(url, usual, ("served",))
+
+    monkeypatch.setattr(serving, "ask_server", answer)
+    variables = (
+        "VLLM_BASE_URL",
+        "OLLAMA_BASE_URL",
+        "OPENAI_BASE_URL",
+        "VLLM_API_KEY",
+        "SGLANG_BASE_URL",
+        "LMSTUDIO_BASE_URL",
+        "LLAMACPP_BASE_URL",
+    )
+
+    def rows() -> Iterator[Any]:
+        for named in (
+            {},
+            {"VLLM_BASE_URL": "http://v:8000/v1/", "VLLM_API_KEY": " k "},
+            {"OPENAI_BASE_URL": "http://o/v1"},
+        ):
+            for name in variables:
+                monkeypatch.delenv(name, raising=False)
+            for name, value in named.items():
+                monkeypatch.setenv(name, value)
+            for spec, url in product(
+                ("vllm:", "ollama:", "auto:", "auto:serv", "auto:x", "vllm:x"), (None, "http://given:30000/v1")
+            ):
+                asked.clear()
+                found = tried(named_specs, [parse_spec(spec)], url, {8000: "vLLM", 1234: "LM Studio"})
+                yield [named, spec, url, found, sorted(map(str, asked))]
+
+    same_as_recorded(HERE / "addresses.jsonl", rows())
+
+
+@pytest.mark.parametrize(("paced", "models", "wanted"), [(False, 1, 7), (False, 2, 7), (True, 1, 7), (True, 2, 14)])
+def test_room_for_conversations(paced: bool, models: int, wanted: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each model that finds its own number of requests has the whole bound."""
+    asked: list[int] = []
+    monkeypatch.setattr(runner, "room_for", lambda count: (asked.append(count) or count, ""))
+    settings = Settings(concurrency=7, paced=paced)
+    contenders = [Contender.of(spec, settings, DATA, {}) for spec in ("oracle:@fc", "oracle:@prompt")[:models]]
+
+    async def planned() -> None:
+        made = runner.Runner(DATA, contenders, settings)
+        await made.plan([])
+        await made.aclose()
+
+    asyncio.run(planned())
+    assert asked == [wanted]
 
 
 def test_estimates_and_skips() -> None:
