@@ -18,7 +18,7 @@ from tests.extensions.causes.faults import FAULTS, IN_PROMPTS, Fault
 from tests.extensions.causes.faulty_server import FaultyServer, serving
 from tests.extensions.causes.further_faults import FURTHER, IN_FILES, MIXED
 
-IN_THE_FAST_TIER = {"last argument lost", "json cut", "context lost", "one category", "noise", MIXED[1]}
+IN_THE_FAST_TIER = {"last argument lost", "json cut", "noise", MIXED[1]}
 ALL = [
     pytest.param(fault, marks=() if name in IN_THE_FAST_TIER else pytest.mark.slow, id=name)
     for name, fault in {**FAULTS, **FURTHER}.items()
@@ -88,7 +88,9 @@ def right_lines(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]
     return [{name: line[name] for name in kept} for line in lines]
 
 
-@pytest.mark.parametrize("name", IN_FILES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (number % 3 > 0)) for number, name in enumerate(IN_FILES)]
+)
 def test_what_happened_to_a_file_is_named(name: str, right_lines: list[dict[str, Any]], tmp_path: Path) -> None:
     change, causes = IN_FILES[name]
     stored = tmp_path / "stored.jsonl"

@@ -68,8 +68,7 @@ def own(project: Project) -> Project:
     return project
 
 
-@pytest.mark.parametrize("quiet", [(), ("-q",), ("--no-header",)])
-@pytest.mark.parametrize("ini", ["", "testpaths = checks\n"])
+@pytest.mark.parametrize(("quiet", "ini"), [((), ""), (("-q",), "testpaths = checks\n"), (("--no-header",), "")])
 def test_the_benchmark_leaves_own_tests_out_and_says_so(own: Project, quiet: tuple[str, ...], ini: str) -> None:
     own.pytester.makeini(f"[pytest]\nasyncio_default_fixture_loop_scope = session\n{ini}")
     result = own.run("-m", "multiple", *quiet)

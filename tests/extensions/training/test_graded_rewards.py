@@ -23,7 +23,7 @@ def oracle(episode: Episode, step: int) -> object:
 @pytest.mark.parametrize("partial", [False, True])
 def test_the_rewards_of_the_steps_add_up_to_that_of_the_episode(partial: bool, rules: str) -> None:
     for entry in list(due_entries(OURS, "state"))[::40]:
-        for policy in (oracle, *POLICIES.values()):
+        for policy in (oracle, *list(POLICIES.values())[::6]):
             episode = Episode(entry, partial=partial, rules=rules)  # type: ignore[arg-type]
             earned = rewards_of(episode, policy)  # type: ignore[arg-type]
             assert sum(earned) == pytest.approx(episode.reward)
