@@ -32,7 +32,7 @@ TROUBLE = "ending"
 
 
 PASSED_BY_REFERENCE = "takes it for right: it does not look at how a reply ended"
-"""In the ``reference`` of a verdict's detail, where nothing but an ending fails it."""
+"""In the ``reference`` of a verdict's detail, if only an ending fails it."""
 
 
 class Ending(StrEnum):
@@ -124,7 +124,7 @@ _WEIGHTS = {Ending.NORMAL: 0, Ending.CALLS: 0, Ending.TROUBLE: 2}
 class UnknownEnding(AdapterError):
     """A reply with an unknown, abnormal ending: none of it counts, and a retry may help.
 
-    ``ending`` is the word, ``none`` where there is none; ``reply`` what was read until then.
+    ``ending`` is the word, ``none`` without one; ``reply`` what was read until then.
     """
 
     def __init__(self, word: object, why: str = "", *, status: int | None = None, reply: Reply | None = None) -> None:

@@ -48,5 +48,5 @@ def _parse(text: str, mode: str) -> ast.AST:
 
 
 def read_literal(text: str) -> object:
-    """The value of a literal. Raises as `parse_python`, and `ValueError` or `TypeError` for what is not a literal."""
+    """The value of a literal. Raises as `parse_python`, and `ValueError` or `TypeError` for other expressions."""
     return ast.literal_eval(parse_expression(text.lstrip(" \t")))

@@ -1,4 +1,4 @@
-"""Infrastructure errors: every kind that an `AdapterError` or a `HarnessError` of ours can have.
+"""Infrastructure errors: every kind that our `AdapterError` or `HarnessError` can have.
 
 A kind is the second part of a line's reason (``adapter:timeout``). Each kind has the broken rule and the remedy. The
 code that raises an error writes its text. Other packages may raise their own kinds, as texts.
@@ -101,12 +101,12 @@ class HarnessTrouble(_Trouble):
     )
     CHECKER = ("checker", "a checker must return a verdict", _REPORT)
     CONVERSATION = ("conversation", "a conversation must finish", _REPORT)
-    EXECUTOR = ("executor", "calls must be carried out in worker processes", _REPORT)
+    EXECUTOR = ("executor", "calls must be executed in worker processes", _REPORT)
     LOOKAHEAD = ("lookahead", "a conversation started ahead must be there", _REPORT)
     NOT_EXECUTED = (
         "not_executed",
-        "calls of executable entries must be carried out before they are judged",
-        "Judge through `pytest-bfcl score` or `pytest_bfcl.score_lines`, which carry them out.",
+        "calls of executable entries must be executed before they are judged",
+        "Judge through `pytest-bfcl score` or `pytest_bfcl.score_lines`, which execute them.",
     )
     SEARCH = ("search", "a web search entry needs a search provider", "Choose one with `--bfcl-search`.")
     MCP = (

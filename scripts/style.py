@@ -17,19 +17,30 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-COVERED = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "docs", "pytest_bfcl")
+COVERED = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "docs", "examples", "pytest_bfcl")
 NOT_OURS = ("docs/images",)
 _FENCE = re.compile(r"^(```|~~~)")
 _CODE = re.compile(r"``[^`]*``|`[^`]*`")
 _LISTED = re.compile(r"Code(?:, (?:and |or )?Code)+")
 """Names one after the other count as one word."""
 _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
-_SENTENCE = re.compile(r"(?<=[.!?])[\"')\]*_]*\s+(?=[A-Z0-9`(\"*\[-])|\n\s*\n")
+_SENTENCE = re.compile(r"(?<=[.!?])[\"')\]*_]*\s+(?=[A-Z0-9`(\"*\[-]|[a-z]+=)|\n\s*\n")
 _MARKUP = re.compile(r"\{[%#].*?[%#]\}|\{\{.*?\}\}|<(script|style)\b.*?</\1>", re.DOTALL)
 _WORD = re.compile(r"[A-Za-z0-9][\w'./%-]*")
 _FIELD = re.compile(r"^\s*(?:Args|Returns|Raises|Yields):\s*$", re.MULTILINE)
-MESSAGES = {"UsageError", "UnusableError", "DataError", "AdapterError", "HarnessError", "ExtraError"}
-"""Exceptions whose text users read."""
+MESSAGES = {
+    "UsageError",
+    "UnusableError",
+    "AdapterError",
+    "HarnessError",
+    "EntrySkipped",
+    "ValueError",
+    "Option",
+    "say",
+}
+"""Calls whose texts users read: exceptions, rows of the options' table, printed lines."""
+TABLES = {"reasons.toml", "catalog.toml", "rules.toml", "profiles.toml", "known_issues.toml"}
+"""Tables whose texts users read."""
 
 
 @dataclass(frozen=True)
@@ -62,19 +73,23 @@ class Style:
     phrases: Sequence[tuple[re.Pattern[str], str]]
     words: int
     advice: bool
+    allowed: Mapping[str, Sequence[str]]
 
     @classmethod
     def read(cls, path: Path = ROOT / "scripts" / "style_words.toml", *, advice: bool = False) -> Style:
         """The rules of this repository."""
         rules = tomllib.loads(path.read_text(encoding="utf-8"))
         phrases = [(re.compile(rf"\b(?:{key})\b", re.IGNORECASE), better) for key, better in rules["phrases"].items()]
-        return cls(phrases, rules["limits"]["advised_words" if advice else "sentence_words"], advice)
+        words = rules["limits"]["advised_words" if advice else "sentence_words"]
+        return cls(phrases, words, advice, rules["allowed"])
 
     def findings(self, prose: Prose) -> Iterator[Finding]:
         """What of a piece is against the rules."""
         text = _LISTED.sub("Code", _CODE.sub("Code", _LINK.sub(r"\1", prose.text)))
         for pattern, better in self.phrases:
             for match in pattern.finditer(text):
+                if match[0].lower() in self.allowed.get(prose.path.name, ()):
+                    continue
                 yield Finding(prose.path, _line(prose, text, match.start()), f"“{match[0]}”: {better}")
         start = 0
         for sentence in _SENTENCE.split(text):
@@ -126,7 +141,10 @@ def python(path: Path) -> Iterator[Prose]:
             for part in _parts(node.value.value):
                 yield Prose(path, node.lineno, part)
         elif isinstance(node, ast.Call) and _is_message(node):
-            for text in (*node.args, *(word.value for word in node.keywords if word.arg in ("help", "description"))):
+            for text in (
+                *node.args,
+                *(word.value for word in node.keywords if word.arg in ("help", "description", "short", "use")),
+            ):
                 if (said := _text(text)) is not None:
                     yield from (Prose(path, text.lineno, line) for line in said.split("\n"))
 
@@ -164,7 +182,16 @@ def _text(node: ast.expr) -> str | None:
             return None
 
 
-READERS: Mapping[str, Callable[[Path], Iterator[Prose]]] = {".md": markdown, ".py": python, ".jinja": template}
+def table(path: Path) -> Iterator[Prose]:
+    """The values of a table of ours that are sentences; other tables have none."""
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines() if path.name in TABLES else (), 1):
+        line = re.sub(r'\b(?:where|messages) = "[^"]*"', "", line)  # names of other documents' sections
+        yield from (Prose(path, number, text) for text in re.findall(r'"([^"]* [^"]* [^"]*)"', line))
+
+
+READERS: Mapping[str, Callable[[Path], Iterator[Prose]]] = {
+    ".md": markdown, ".py": python, ".jinja": template, ".toml": table,
+}  # fmt: skip
 """Suffix of a file → what takes its prose out."""
 
 

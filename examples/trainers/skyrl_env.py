@@ -1,4 +1,4 @@
-"""An entry as an environment of SkyRL-gym, played by whoever writes texts.
+"""An entry as an environment of SkyRL-gym, played by a policy that writes texts.
 
 python examples/trainers/skyrl_env.py
 """

@@ -86,6 +86,14 @@ class HelpFormatter(argparse.RawDescriptionHelpFormatter):
         words = " ".join(text.split())
         return textwrap.wrap(words, width, break_on_hyphens=False, break_long_words=False)
 
+    def _format_action_invocation(self, action: argparse.Action) -> str:
+        """An option with its value once, without its spelling that begins with ``--bfcl-``."""
+        names = [name for name in action.option_strings if not name.startswith("--bfcl-")]
+        if not names:
+            return super()._format_action_invocation(action)
+        value = "" if action.nargs == 0 else f" {self._format_args(action, action.dest.upper())}"
+        return f"{', '.join(names)}{value}"
+
 
 class Parser(argparse.ArgumentParser):
     """Reports an error in one line, with the option that may be meant."""

@@ -51,19 +51,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_run_options(parser)
 
 
-def add_run_options(parser: argparse.ArgumentParser, *, model_needed: bool = True) -> None:
-    """The options of the requests, for verbs that run models; an option that was not given is not in the namespace."""
+def add_run_options(parser: argparse.ArgumentParser, *, shown: bool = True) -> None:
+    """The options of the requests, for verbs that run models; an option that was not given is not in the namespace.
+
+    ``shown``: help lists them and a model is required; other verbs name `pytest-bfcl run --help` in one line.
+    """
+    if not shown:
+        _add_hidden(parser)
+        return
     group = parser.add_argument_group(TITLE)
     group.add_argument("--bfcl-help", action=_HelpPage, nargs="?", const="", help=argparse.SUPPRESS)
     for option in of_run():
         if option.name != "out":
-            _add(group, option, model_needed)
+            _add(group, option)
     group.add_argument(
         "-o", "--out", "--bfcl-out", type=Path, metavar="DIR",
         help="run directory (default: reports/<time>-<model>); an existing run is resumed",
     )  # fmt: skip
     for feeder in feeders().values():
         feeder.add_arguments(parser, _kind)
+
+
+def _add_hidden(parser: argparse.ArgumentParser) -> None:
+    other = argparse.ArgumentParser(add_help=False)
+    add_run_options(other)
+    for action in other._actions:
+        action.help, action.required = argparse.SUPPRESS, False
+        parser._add_action(action)
+    parser.add_argument_group("options of a run", "Every option of `pytest-bfcl run` (pytest-bfcl run --help).")
 
 
 class _HelpPage(argparse.Action):
@@ -80,10 +95,10 @@ class _HelpPage(argparse.Action):
         parser.exit()
 
 
-def _add(group: argparse._ArgumentGroup, option: Option, model_needed: bool) -> None:
+def _add(group: argparse._ArgumentGroup, option: Option) -> None:
     more: Parsed = {
         "dest": option.key, "help": option.line.replace("%", "%%") if option.short else argparse.SUPPRESS,
-        "required": model_needed and option.name == "model",
+        "required": option.name == "model",
         "default": False if option.flag else argparse.SUPPRESS,
     }  # fmt: skip
     if option.flag:

@@ -81,7 +81,7 @@ class Speech:
 
 @lru_cache(maxsize=64)
 def _plain_speech(spec: str, mode: Mode, decoder: str | None, think: Think, mended: bool) -> Speech:
-    """The format of a model without a template of ours; the same for all its conversations."""
+    """The format of a model without one of our templates; the same for all its conversations."""
     name = model_name(spec)
     chosen = TextReading(decoder).decoder_for(name, mode)
     return Speech(None, find_decoder(chosen).name if chosen else None, think, _thinking(name, mode, chosen), mended)

@@ -119,7 +119,7 @@ _OPENED = re.compile("|".join({each for name, each in _OPENINGS.items() if name 
 _LOOSE = re.compile(
     r"(?i)<\s*(/?)\s*(?:think(?:ing)?|thoughts?|reasoning|reflection|analysis|scratchpad)\s*>|\u25c1(/?)think\u25b7"
 )
-"""Tags of thoughts that no family's parser knows, and other spellings of theirs."""
+"""Tags of thoughts that no family's parser knows, and their other spellings."""
 _MARKED = re.compile(r"<\|(?:channel|start|message)\|>")
 _HEADER = re.compile(r"(?:<\|start\|>)?\s*(?:assistant)?\s*(?:<\|channel\|>[^<{\[]*)?(?:<\|constrain\|>\s*\w*)?\Z")
 """A message of gpt-oss that ends before its first word."""
@@ -180,7 +180,7 @@ def _of_channels(text: str, cut: bool) -> str:
 
 
 def _open_thought(text: str, cut: bool) -> int:
-    """Where a thought begins that is never closed; the end of the text where there is none."""
+    """Where a thought begins that is never closed; else the end of the text."""
     for found in _OPENED.finditer(text):
         name = next(name for name, (opening, _) in TAGS.items() if opening == found.group())
         if TAGS[name][1] not in text[found.end() :]:

@@ -377,7 +377,7 @@ class Conversation:
 
     @classmethod
     def load(cls, fields: Fields, *, memories: Snapshots | None = None, search: object = None) -> Conversation:
-        """The conversation again: its replies are taken once more, on new simulators; no search is repeated.
+        """The conversation again: its replies are taken again, on new simulators; no search is repeated.
 
         ``memories`` and ``search`` as for a new one. Raises `UsageError` for fields that are not from `dump`,
         `HarnessError` if the task's data differs here.

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.models.spec import ModelSpec
 
 BYSTANDER = "bystander"
-"""The vandal's text where there is nothing to destroy."""
+"""The vandal's text if there is nothing to destroy."""
 MOST_TRIES = 4
 """Calls that the vandal tries until one is executed."""
 _DESTROYING = re.compile(r"(^|_)(delete|remove|drop|clear|empty|reset|purge|erase|unlink|truncate)(_|$)", re.IGNORECASE)

@@ -308,7 +308,7 @@ def is_local(url: str) -> bool:
 def _environment(url: str) -> tuple[str, str]:
     """The proxy for an address that is not local, and a URL with user and password that ``.netrc`` has for it.
 
-    Empty where there is none.
+    Else empty.
     """
     if is_local(url):
         return "", ""

@@ -163,7 +163,7 @@ def print_help(config: pytest.Config) -> bool:
 
 
 def names_ours(args: Sequence[object]) -> bool:
-    """Whether a command line has options of ours, or similar ones."""
+    """Whether a command line has our options, or similar ones."""
     return any(str(each).startswith("--bfcl") for each in args)
 
 

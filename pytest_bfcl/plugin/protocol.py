@@ -1,4 +1,4 @@
-"""A faster protocol for entries: their three reports are made directly if no other plugin takes part.
+"""A faster protocol for entries: their three reports are made directly if no other plugin is involved.
 
 pytest's protocol (fixtures, a stack of nodes, hooks around three phases) costs more than judging an entry. It is still
 used if others may take part: a project's hook or fixture, an unknown plugin, a mark that skips or expects failure,
@@ -38,7 +38,7 @@ KEEP_OUT = AROUND_SETUP | frozenset((
     "_hypothesis_pytestplugin", "aiohttp.pytest_plugin", "anyio.pytest_plugin", "pytest_asyncio.plugin",
     "pytest_html.plugin",
 ))  # fmt: skip
-"""Modules whose hooks do nothing for an entry without a fixture of theirs."""
+"""Modules whose hooks do nothing for an entry without one of their fixtures."""
 OPTIONS = ("setuponly", "setupshow", "setupplan", "usepdb")
 MARKS = frozenset(("skip", "skipif", "xfail"))
 """The marks that pytest evaluates while an item runs."""
@@ -48,7 +48,7 @@ _Call = pytest.CallInfo[Any]
 
 
 class ItemProtocol:
-    """Runs the entries in which no other plugin takes part.
+    """Runs the entries in which no other plugin is involved.
 
     The first entry of a process uses pytest's protocol. It sets up the session's fixtures (the model and the event
     loop), which pytest ends with the session.

@@ -42,7 +42,7 @@ def add_first_unless_taken(parser: pytest.Parser, name: str, group: str, **attri
 
 
 def release(config: pytest.Config, name: str, dest: str) -> None:
-    """Release a name of ours after the command line is read, because a conftest may define its own."""
+    """Release one of our names after the command line is read, because a conftest may define its own."""
     parser = getattr(config, "_parser", None)
     known = getattr(getattr(parser, "optparser", None), "_option_string_actions", {})
     action = known.get(name)

@@ -154,7 +154,7 @@ OTHER_WORDS = {
 
 
 def written_here(option: str, ours: Sequence[str] = ()) -> str | None:
-    """The correct form of an option: from `OTHER_WORDS`, or one of ours without its ``bfcl-``; ``None``: unknown."""
+    """The correct form of an option: from `OTHER_WORDS`, or our option without ``bfcl-``; else ``None``."""
     name = "--" + option.lstrip("-").removeprefix("bfcl-").replace("_", "-")
     if found := OTHER_WORDS.get(name):
         return found

@@ -102,8 +102,8 @@ OPTIONS: tuple[Option, ...] = (
     Option("ids", "file with the ids of the entries to run: one id a line, or BFCL's test_case_ids_to_generate.json; "
            "an unknown id stops the run", metavar="FILE", file=True,
            use="you want to repeat exactly these entries", page="gates"),
-    Option("sample", "run N entries in total, spread over the categories by their size; schemas=N: number of tool "
-           f"schemas that -m wire generates ({_ELSE.wire_schemas}); precision=PTS: a dry run prints how many "
+    Option("sample", "run N entries in total, spread over the categories by their size. schemas=N: number of tool "
+           f"schemas that -m wire generates ({_ELSE.wire_schemas}). precision=PTS: a dry run prints how many "
            "entries of each category give an interval of this half width",
            kinds.PartedReader(kinds.whole(1), schemas=kinds.whole(0, 10_000),
                               precision=kinds.decimal(0, 50, above=True)),
@@ -122,8 +122,8 @@ OPTIONS: tuple[Option, ...] = (
            "rename-parameters, distractors, enum-order, short-descriptions, whitespace, lower-case, upper-case, or a "
            ".jsonl file of your own wordings; repeatable", metavar="NAME", many=True,
            use="you want to know if a model depends on the exact wording", page="robustness"),
-    Option("mode", "fc: native calls; prompt: calls written as text; auto: native calls where the endpoint takes them. "
-           "names=: spelling of names in replayed lines that do not say it; auto infers it from the calls",
+    Option("mode", "fc: native calls; prompt: calls written as text; auto: native calls if the endpoint accepts them, "
+           "else prompt. names=: spelling of names in replayed lines without it; auto infers it from the calls",
            kinds.PartedReader(kinds.one_of("auto", "fc", "prompt"), names=kinds.one_of("auto", "dots", "underscores")),
            _ELSE.mode, "auto|fc|prompt[,names=dots|underscores]", setting="mode", parts={"names": "names"},
            short="native calls (fc), calls as text (prompt), or auto",
@@ -176,18 +176,19 @@ OPTIONS: tuple[Option, ...] = (
     Option("simulators", "own: the simulators of this package; reference: those of an installed bfcl-eval",
            default=_ELSE.simulators, convert=kinds.one_of("own", "reference"), metavar="own|reference",
            setting="simulators", use="you doubt that our simulators equal the reference's", page="simulators"),
-    Option("mcp", "command or URL of an MCP server that your own entries name: NAME=COMMAND or NAME=URL; {workdir} in "
-           "a command is the directory of the trial; NAME.setup=COMMAND and NAME.teardown=COMMAND run there before "
-           "and after each trial; repeatable", metavar="NAME=WHERE", many=True, setting="mcp", pair=kinds.server,
+    Option("mcp", "command or URL of an MCP server that your own entries name: NAME=COMMAND or NAME=URL; repeatable. "
+           "{workdir} in a command is the directory of the trial. NAME.setup=COMMAND and NAME.teardown=COMMAND run "
+           "there before and after each trial. Without this option such entries are skipped", metavar="NAME=WHERE",
+           many=True, setting="mcp", pair=kinds.server,
            use="your entries call the tools of an MCP server", page="own-entries"),
     ),
     *_group("running",
-    Option("concurrency", "requests in flight per process; auto: as many as the server handles, at most N (256); "
+    Option("concurrency", "requests in flight per process; auto: as many as the server handles, at most N (256). "
            f"agents=N: processes that run an agent:MODULE:FACTORY, one entry at a time each ({_ELSE.agent_workers}); "
            "0 runs them in this process",
            kinds.PartedReader(kinds.concurrency, agents=kinds.whole(0, 256)), kinds.Concurrency(_ELSE.concurrency),
            "N|auto[:N][,agents=N]", parts={"agents": "agent_workers"}, short="requests in flight",
-           use="a run is slow, or a server refuses so many requests", page="running"),
+           use="a run is slow, or a server refuses many requests", page="running"),
     Option("timeout", "seconds without a byte until a request fails; grace=SECONDS: how long the run waits for open "
            f"replies after Ctrl-C or SIGTERM ({_ELSE.grace_s:g})",
            kinds.PartedReader(kinds.decimal(0, above=True), grace=kinds.decimal(0)), _ELSE.timeout_s,
@@ -203,13 +204,13 @@ OPTIONS: tuple[Option, ...] = (
            use="you want to know the price and what a run skips", page="running"),
     Option("search", "source of web searches: auto, local, serpapi, record, replay, replay:RUN; rest=SOURCE: who "
            "answers the requests of retired categories: auto, local, live, record, replay, replay:PATH. Without a "
-           "source the run skips these categories and says so",
+           "source the run skips these categories and reports it",
            kinds.PartedReader(kinds.search, rest=kinds.rest), _ELSE.search, "SOURCE[,rest=SOURCE]", setting="search",
            parts={"rest": "rest"}, use="you want the Overall score, or searches that repeat", page="how-to/overall"),
-    Option("record", "tests with the fixture ask: record models' replies and tools' results in FILE; replay=FILE: read "
-           "them from there, without a model; new=FILE: send only requests that are not there; prune=FILE: remove "
-           "records that no test uses; ignore=POINTER (/messages/0/content, * for every item; repeatable): part of a "
-           "request that is neither compared nor recorded",
+    Option("record", "tests with the fixture ask: record models' replies and tools' results in FILE. replay=FILE: read "
+           "them from FILE, without a model; a missing one fails the test. new=FILE: send only missing requests. "
+           "prune=FILE: remove records that no test uses. ignore=POINTER (/messages/0/content, * for every item; "
+           "repeatable): part of a request that is neither compared nor recorded",
            kinds.PartedReader(kinds.named, replay=kinds.named, new=kinds.named, prune=kinds.named, ignore=kinds.named),
            metavar="[replay=|new=|prune=]FILE[,ignore=POINTER]", file=True, files=("replay", "new", "prune"),
            use="your own tests must pass in CI without a model", page="own_tests"),
@@ -219,9 +220,9 @@ OPTIONS: tuple[Option, ...] = (
            setting="gpu_hour_usd", use="you serve the model yourself", page="running"),
     ),
     *_group("gates",
-    Option("fail-under", "gate: fail when the accuracy of a group is lower, in percent; entries=PCT or "
-           "entries:GROUP=PCT: the plain share of right entries; n=N: fail when a gate has fewer measured entries, "
-           "unless these are all of its group; repeatable", metavar="GROUP=PCT|n=N", many=True, gate="fail_under",
+    Option("fail-under", "gate: fail when the accuracy of a group is lower, in percent; repeatable. entries=PCT or "
+           "entries:GROUP=PCT: the plain share of passed entries. n=N: fail when a gate has fewer measured entries, "
+           "unless these are all of its group", metavar="GROUP=PCT|n=N", many=True, gate="fail_under",
            short="gate: fail below this accuracy in percent; repeatable",
            use="a model must reach a fixed accuracy", page="gates"),
     Option("baseline", "gate: fail when the model is significantly worse than in this run; margin=PTS: accepted loss "
@@ -242,7 +243,7 @@ OPTIONS: tuple[Option, ...] = (
            f"and every gate fails (default: {_ELSE.max_errors_pct:g})",
            kinds.decimal(0, 100), None, "PCT", setting="max_errors_pct", gate="max_errors",
            use="an endpoint fails often and you accept it", page="gates"),
-    Option("rules", "rules of the headline verdict; every run reports both. steps=N: limit of steps in a turn; with "
+    Option("rules", "rules of the headline verdict; every run reports both. steps=N: limit of steps in a turn. With "
            "another limit than the reference's 20 a run is not comparable with published scores",
            kinds.PartedReader(kinds.one_of("official", "corrected"), steps=kinds.whole(1, 1_000)), _ELSE.rules,
            "official|corrected[,steps=N]", setting="rules", parts={"steps": "step_limit"},

@@ -115,7 +115,7 @@ def published_comparability(run: Fingerprint, version: str = "") -> Comparabilit
     """Whether a run's numbers may be shown with a published leaderboard of this data version; empty: unknown.
 
     A leaderboard is a measurement, too: whole categories of the official data, official rules, 20 steps, and each model
-    with the settings of the reference's command line. It has no release of ours, and the models' makers run its
+    with the settings of the reference's command line. It has none of our releases, and the models' makers run its
     servers.
     """
     like_board = replace(

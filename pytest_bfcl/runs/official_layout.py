@@ -220,7 +220,7 @@ def result_files(path: Path) -> list[tuple[str, str, Path]]:
 
 
 def results_of(root: Path) -> Path | None:
-    """The folder of the result files: this one, or the sibling of the ``score/`` folder it is or lies in."""
+    """The folder of the result files: this one, or the sibling of the ``score/`` folder, or of a folder above."""
     beside = (folder.with_name("result") for folder in (root, *root.parents) if folder.name == "score")
     return next((folder for folder in (root, *beside) if folder.exists() and result_files(folder)), None)
 

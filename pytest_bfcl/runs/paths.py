@@ -15,7 +15,7 @@ HELD = ("journal", "transcripts", "snapshots", "web")
 
 
 MOST_LOOKED_AT = 50_000
-"""Most files and folders that a search reads; a result folder has some dozens for each model."""
+"""Most files and folders that a search reads; a result folder has dozens for each model."""
 DEEPEST = 10
 """Deepest folder level that is searched; the reference's layout has six."""
 
@@ -39,7 +39,7 @@ def files_named(root: Path, *patterns: str) -> Iterator[Path]:
 
 
 def is_below(root: Path, path: Path) -> bool:
-    """Whether a path lies in a folder once all links are followed."""
+    """Whether a path is in a folder after all links are followed."""
     try:
         return path.resolve().is_relative_to(root.resolve())
     except (OSError, RuntimeError):  # a link to itself
@@ -47,7 +47,7 @@ def is_below(root: Path, path: Path) -> bool:
 
 
 def below(root: Path, path: Path) -> Path:
-    """The path, if it lies below ``root`` after all links are followed; else `UsageError`."""
+    """The path, if it is below ``root`` after all links are followed; else `UsageError`."""
     if not is_below(root, path):
         raise UsageError(f"{path} leads out of {root} (a link, or a name with ..): nothing is read or written there")
     return path

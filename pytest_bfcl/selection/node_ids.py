@@ -56,7 +56,7 @@ def without_arguments(expression: str) -> str:
 
 
 def misspelt_marks(expression: str, registered: Iterable[str]) -> Iterator[str]:
-    """Words of a ``-m`` expression that name no mark but resemble one of ours.
+    """Words of a ``-m`` expression that name no mark but resemble one of our marks.
 
     Other words may be unregistered marks.
     """

@@ -106,7 +106,7 @@ def _place(asked: ShardItem) -> tuple[list[tuple[int, str]], str]:
 def stratified_sample(ids: Iterable[str], total: int, seed: int) -> set[str]:
     """``total`` of the ids, each category in proportion to its size (largest remainders).
 
-    The same for one seed, in whatever order the ids stand.
+    The same for one seed, for any order of the ids.
     """
     strata: dict[str, list[str]] = {}
     for entry_id in sorted(set(ids), key=natural):

@@ -298,7 +298,7 @@ def read_call(text: str) -> tuple[str, Parsed]:
     except ValueError:
         raise
     except (SyntaxError, TypeError, AttributeError, RecursionError, MemoryError) as error:
-        raise ValueError(f"this is no call that can be carried out: {type(error).__name__}") from None
+        raise ValueError(f"this is no call that can be executed: {type(error).__name__}") from None
     return node.func.id, arguments
 
 

@@ -1,4 +1,4 @@
-"""What must never break, whatever the benchmark says: ordinary tests with the benchmark's own assertions."""
+"""Behaviour that must never break, at any score: ordinary tests with the benchmark's assertions."""
 
 from pytest_bfcl import assert_calls, assert_no_calls
 

@@ -99,7 +99,7 @@ class McpSession:
         return listed, names
 
     def facts(self, files: Sequence[str] = ()) -> ServerFacts:
-        """Which server it is and what it listed last; ``files`` lie in the trial's directory."""
+        """The server's identity and its last list of tools; ``files`` are those in the trial's directory."""
         info = self.client.server_info
         title = hide(f"{info.name} {info.version}".strip(), self._secrets) if info is not None else "unnamed"
         return ServerFacts(title, tuple(map(_served_tool, self._tools)), tuple(files))

@@ -70,7 +70,7 @@ class Opened(NamedTuple):
 class Changed:
     """The changed entries of one comparison, with both sides' lines.
 
-    ``rules`` are those of the verdicts compared; ``folders`` the run directories, where there are any. ``places`` gives
+    ``rules`` are those of the verdicts compared; ``folders`` the run directories, if there are any. ``places`` gives
     the addresses of pages that are no files in these.
     """
 

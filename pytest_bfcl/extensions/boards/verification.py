@@ -257,7 +257,7 @@ class Verification:
 
     @property
     def sentence(self) -> str:
-        """The verdict for people."""
+        """The verdict in words."""
         if self.verdict == "same":
             return (
                 f"serves the model the same within {100 * self.margin:g} points "

@@ -146,7 +146,7 @@ def print_table(providers: Sequence[Provider]) -> None:
 
 
 def verification_html(found: Sequence[Verification], providers: Sequence[Provider]) -> str:
-    """A self-contained page: the table where there are several runs, then each verification."""
+    """A self-contained page: the table of several runs, then each verification."""
     return render(
         TEMPLATE,
         TEMPLATES,

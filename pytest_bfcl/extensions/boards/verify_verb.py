@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--table", action="store_true", help="rank the runs in one table; --reference is optional")
     parser.add_argument("--html", type=Path, metavar="FILE", help="write a self-contained page")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write everything for programs")
-    add_run_options(parser, model_needed=False)
+    add_run_options(parser, shown=False)
 
 
 def run(args: argparse.Namespace) -> int:

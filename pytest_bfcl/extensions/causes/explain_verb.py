@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--recheck", metavar="CAUSE", help="send the entries of one cause again, with the run's settings"
     )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write everything for programs")
-    add_run_options(parser, model_needed=False)
+    add_run_options(parser, shown=False)
 
 
 def run(args: argparse.Namespace) -> int:

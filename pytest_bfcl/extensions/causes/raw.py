@@ -79,7 +79,7 @@ def lost_piece(raw: str, due: Object) -> tuple[int, int] | None:
 
 
 def objects_in(raw: str) -> list[Object]:
-    """The JSON objects of a text with nothing but consecutive objects; else empty."""
+    """The JSON objects of a text with only consecutive objects; else empty."""
     found: list[Object] = []
     rest = raw[: 10 * MOST].strip()
     while rest and len(found) < MOST:

@@ -88,7 +88,7 @@ class Memory(NamedTuple):
 
 
 class Hello(NamedTuple):
-    """An actor's introduction: host, versions, and whether the run's data is there."""
+    """An actor's introduction: host, versions, and whether it has the run's data."""
 
     host: str
     version: str

@@ -65,7 +65,7 @@ class WorkerMain:
         self._has_data = found is not None
         self._data = found or config.data
         if found is None and config.has_site:
-            raise UsageError(f"the data {config.data.name} ({config.data_sha256[:8]}) is not there: fetch or copy it")
+            raise UsageError(f"the data {config.data.name} ({config.data_sha256[:8]}) is missing: fetch or copy it")
         self._contenders = {each.label: self._contender(each, settings) for each in config.models}
         self._store = StreamedStore(self._outbox, config.process, config.twice, config.archives)
         self._runner = Runner(

@@ -107,7 +107,7 @@ def _granite20b_members(result: object) -> list[str | Pair]:
 
 
 def granite20b_calls(result: object) -> list[Any]:
-    """*function_call*: what is not JSON stays a text among the calls."""
+    """*function_call*: other texts than JSON stay texts among the calls."""
     members = _granite20b_members(result)
     return [member if isinstance(member, str) else objects([member])[0] for member in members]
 

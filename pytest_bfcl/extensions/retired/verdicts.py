@@ -237,7 +237,7 @@ def expected_outcomes(transcript: Transcript) -> list[Outcome]:
     texts = transcript.extra.get(EXPECTED)
     if not isinstance(texts, list) or not texts:
         raise HarnessError(
-            HarnessTrouble.NOT_EXECUTED, f"{transcript.entry_id}: the ground truth has not been carried out"
+            HarnessTrouble.NOT_EXECUTED, f"{transcript.entry_id}: the ground truth has not been executed"
         )
     return _read(transcript, texts)
 
@@ -341,7 +341,7 @@ def _rows(value: Fields) -> list[Any]:
 
 
 def check_chat(transcript: Transcript) -> Verdict:
-    """The verdict on one reply: a native call, or a text of nothing but calls, is wrong."""
+    """The verdict on one reply: a native call, or a text with only calls, is wrong."""
     reply = transcript.first_reply
     calls: list[Any] = list(reply.output) if isinstance(reply.output, list) else []
     words = bool((reply.text or "").strip())

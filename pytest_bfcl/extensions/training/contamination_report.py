@@ -50,7 +50,7 @@ class Report:
         return sorted({entry_id for entry_id, kind in self.best if kind in GRAVE})
 
     def lines(self) -> Iterator[str]:
-        """The report for people."""
+        """The report in words."""
         yield f"{self.rows} rows against {self.entries} entries"
         by_kind: dict[str, Counter[str]] = defaultdict(Counter)
         for (_, kind), found in self.best.items():

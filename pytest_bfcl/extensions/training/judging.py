@@ -65,7 +65,7 @@ class Judging:
             data = _opened(self.data)
         except UsageError as error:
             if self.data_sha256:
-                raise UsageError(f"the data {self.data} is not there: {error}") from None
+                raise UsageError(f"the data {self.data} is missing: {error}") from None
             return self.data
         if self.data_sha256 not in ("", data.sha256):
             raise UsageError(f"the data {self.data} is another there: {data.sha256[:8]}, not {self.data_sha256[:8]}")

@@ -2,7 +2,7 @@
 
   pytest-bfcl score replies.jsonl --data official -o verdicts.jsonl
 
-Exit code 0 when every line could be judged, whatever the verdicts; 1 when a line could not; 2 for usage.
+Exit code 0 when every line could be judged, with any verdicts; 1 when a line could not; 2 for usage.
 """
 
 from __future__ import annotations

@@ -151,8 +151,8 @@ def tasks(
         made.check(opened)
     elif opened.name != "bundled" and (copied := _copied(opened)):
         raise UsageError(
-            f"{len(copied)} entries of {opened.name} ask what the official set asks, {copied[0]} first: that is a test "
-            "set, under whatever names\n  pytest-bfcl validate training FILE --against official   tells which"
+            f"{len(copied)} entries of {opened.name} repeat questions of the official set, first {copied[0]}: that set "
+            "is for tests only\n  pytest-bfcl validate training FILE --against official   lists them"
         )
     names = _categories(opened, categories)
     refs = [ref for name in names for ref in opened.index(name) if made is None or made.part_of(ref.id) == part]

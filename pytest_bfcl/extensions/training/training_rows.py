@@ -48,7 +48,7 @@ def files_of(path: Path) -> list[Path]:
             raise UsageError(f"{path}: training data ends in {', '.join(ENDINGS)}, or is a folder of such files")
         return [path]
     if not path.is_dir():
-        raise UsageError(f"{path} is not there: name files or folders of training data")
+        raise UsageError(f"{path} does not exist: name files or folders of training data")
     found = [each for each in sorted(path.rglob("*")) if each.suffix.lower() in ENDINGS and each.is_file()]
     # A saved data set has facts beside its rows.
     found = [each for each in found if each.name not in ("dataset_info.json", "state.json", "dataset_dict.json")]

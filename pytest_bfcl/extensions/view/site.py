@@ -1,4 +1,4 @@
-"""A static site of runs: all pages as files, with tens of thousands of entries packed into some dozens of files. A part
+"""A static site of runs: all pages as files, with tens of thousands of entries packed into dozens of files. A part
 is a script with data, because a page opened from disk may load only scripts. Pages repeat each other, mostly those of
 one entry in several runs, at a distance beyond deflate's window. So texts are cut into pieces, each piece is stored
 once, and a page is a list of pieces. Parts are sorted by name with numbers by value, so that ``unpack.js`` finds a part

@@ -41,7 +41,7 @@ class Place:
 
     @classmethod
     def of(cls, spec: ModelSpec, settings: Settings) -> Place:
-        """The place of a model spec. Raises `UsageError` for models without an HTTP endpoint of ours."""
+        """The place of a model spec. Raises `UsageError` for models that have no HTTP endpoint."""
         rendered = settings.api_for(spec.provider) == "completions"  # no prompt is rendered for these checks
         model = create_model(spec, replace(settings, api="chat") if rendered else settings)
         if not isinstance(model, OpenAIModel):

@@ -38,7 +38,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--parser", metavar="NAME", help="module:callable, vllm:PARSER or sglang:PARSER, under every split of its texts"
     )
     parser.add_argument("--format", metavar="NAME", help="format of the texts (default: those the parser reads)")
-    parser.add_argument("--lines", metavar="FILE", help=".jsonl of texts (text or output, tools) instead of ours")
+    parser.add_argument(
+        "--lines", metavar="FILE", help=".jsonl of texts (text or output, tools) instead of the built-in texts"
+    )
     parser.add_argument("--api", choices=APIS, help="only the checks of this API (default: of all)")
 
 

@@ -133,7 +133,7 @@ def test_a_node_with_another_version_or_other_data_says_so(rollouts: list[str], 
     for other, version, told in (
         (how, "0.0.1", "the driver 0.0.1"),
         (replace(how, data_sha256="0" * 64), plugin_version(), "the data bundled is another there"),
-        (replace(how, data=str(tmp_path / "nowhere")), plugin_version(), "is not there"),
+        (replace(how, data=str(tmp_path / "nowhere")), plugin_version(), "is missing"),
     ):
         problem = ray_judging._judge(row, other, version)["problem"]
         assert f"{socket.gethostname()} cannot judge: " in problem

@@ -303,7 +303,7 @@ def test_entries_go_along_where_the_data_is_not(tmp_path: Path, monkeypatch: pyt
     result = run(tmp_path / "mine.jsonl", "oracle:@fc", categories=["simple_python"], cluster=place)
     assert all(job.entry is not None for _, jobs in place.jobs for job in jobs)
     assert timeless(result.records) == timeless(alone.records)
-    with pytest.raises(UsageError, match="is not there: fetch or copy it"):
+    with pytest.raises(UsageError, match="is missing: fetch or copy it"):
         run("bundled", "oracle:@fc", categories=["web_search"], cluster=InProcess(2))
 
 

@@ -1,7 +1,7 @@
 """Judges official folders again: each line of ``result/`` is compared with its ``score/`` file.
 
 A score file has a line of counts, then the failed entries with their error types; all others passed. Every difference
-gets a cause; one without a cause is a wrong verdict of ours or of the reference.
+gets a cause; one without a cause is a wrong verdict, ours or the reference's.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ MOST_NOTES = 12
 
 
 def _note(parts: list[Part], model: str, note: str) -> None:
-    """Put a note under the first part of its model; for a model without one, under the first of all."""
+    """Put a note under the first part of its model; for a model without one, under the first part."""
     about = next((part for part in parts if part.name.startswith(f"{model}, ")), parts[0] if parts else None)
     if about is not None and len(about.notes) < MOST_NOTES and note not in about.notes:
         about.notes.append(note)

@@ -64,7 +64,7 @@ def api_conversation(record: Fields, place: str, threads: Threads) -> Conversati
 
 
 def _request(record: Fields) -> dict[str, Any]:
-    """The request's own fields, wherever a proxy keeps them."""
+    """The request's own fields, in all places that proxies use."""
     inner = maybe_parsed(record.get("request"))
     request = dict(inner.get("body", inner) if isinstance(inner, Mapping) else record)
     request = {

@@ -81,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
     begun = {**told, "n": args.n, "model": args.model, "tools": hashlib.sha256(repr(tools).encode()).hexdigest()}
     folder = Folder(args.output, begun)
     if folder.done:
-        say(f"going on after {folder.done} of {args.n} tasks in {args.output}")
+        say(f"resumed after {folder.done} of {args.n} tasks in {args.output}")
     words, progress = _Words(args, recipe), _Progress(args.n, folder.done)
     try:
         for batch in _batches(filled_places(recipe, folder.done, args.n, args.processes, folder.asked), words.batch):

@@ -56,7 +56,7 @@ def _followed(config: Parsed, given: Any, value: Any, holds: bool) -> None:
 
 
 def _busy(config: Parsed, given: Any, value: Any) -> None:
-    """A number of tweets of somebody: as the last ones, or without those that are too many."""
+    """A number of one account's tweets: as the last ones, or without those that are too many."""
     tweets, name = config["tweets"], given["username"]
     own = [number for number, tweet in tweets.items() if tweet["username"] == name]
     for number in own[int(value) :]:
