@@ -66,7 +66,7 @@ def refuse_others_words(parser: pytest.Parser, args: Sequence[str], names: Itera
 
 
 def refuse_without_model(config: pytest.Config) -> None:
-    """Raise `pytest.UsageError` for our options without a model, as nothing of ours would run. Options in configuration
+    """Raise `pytest.UsageError` for our options without a model, as no entry would run. Options in configuration
     files (ini keys, ``addopts``) are accepted, and so is a recording, which replaces the model.
     """
     named = named_options(config.invocation_params.args)
@@ -81,7 +81,7 @@ def refuse_without_model(config: pytest.Config) -> None:
 
 
 def named_options(args: Sequence[object]) -> list[str]:
-    """Options of ours, or similar ones, on a command line."""
+    """Our options, or similar ones, on a command line."""
     texts = [str(each) for each in args]
     if "--" in texts:
         texts = texts[: texts.index("--")]

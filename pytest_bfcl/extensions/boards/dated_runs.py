@@ -98,7 +98,7 @@ class HistoryLine:
 
     @property
     def outside(self) -> bool:
-        """Whether the last value lies outside the interval of the one before it, on the same test."""
+        """Whether the last value is outside the interval of the one before it, on the same test."""
         if len(self.points) < 2 or not self.points[-1].joined or (before := self.points[-2].interval) is None:
             return False
         return not before[0] <= self.points[-1].value <= before[1]
@@ -153,7 +153,7 @@ def _read(path: Path, allow_missing: bool) -> ReadRun:
 
 
 def histories_of(runs: Iterable[ReadRun], *, checkpoints: bool = False) -> Histories:
-    """The histories of runs; ``checkpoints``: all are one line, whatever the names of their models."""
+    """The histories of runs; ``checkpoints``: all are one line, however their models are named."""
     found = _numbered(sorted(runs, key=lambda run: (run.date, run.label)))
     notes = [*_changes(found)]
     names = list(dict.fromkeys(name for run in found for name in run.summary["models"]))

@@ -167,7 +167,7 @@ class Carrier:
             self._executor = self._rest = None
 
     def execute(self, entry: Entry, transcript: Transcript) -> Transcript:
-        """Carry out the reply's calls and the ground truth's; returns the transcript.
+        """Execute the reply's calls and the ground truth's; returns the transcript.
 
         Raises `EntrySkipped` when a recording is missing, `HarnessError` when the ground truth cannot be carried out.
         """

@@ -264,7 +264,7 @@ def fuel_needed(distance_km: float, litres_per_100km: float) -> float:
 
 
 def weekly_schedule(tasks: Sequence[str], days: Sequence[str]) -> dict[str, list[str]]:
-    """Tasks dealt out to days in turn."""
+    """Tasks assigned to days in turn."""
     schedule: dict[str, list[str]] = {day: [] for day in days}
     for number, task in enumerate(tasks):
         schedule[days[number % len(days)]].append(task)
@@ -315,7 +315,7 @@ def split_bill(total: float, people: int, tip_percent: float = 0) -> float:
 
 
 def savings_plan(monthly_amount: float, months: int, yearly_rate: float = 0) -> list[Parsed]:
-    """The balance at the end of every month, with monthly interest on what is there."""
+    """The balance at the end of every month, with monthly interest on the balance."""
     if months > 1_200:
         raise ValueError("at most 1200 months here")
     balance, plan = 0.0, []
