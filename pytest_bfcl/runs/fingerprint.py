@@ -8,9 +8,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlsplit, urlunsplit
 
 from pytest_bfcl import entry_points
@@ -87,40 +87,18 @@ class ModelFingerprint:
     """What the calls of stored replies proved about mode and names that their lines did not give."""
 
     def to_dict(self) -> ModelFacts:
-        """As in ``run.json``: headers by name only."""
-        found: ModelFacts = {
-            "model": self.model,
-            "mode": self.mode,
-            "parameters": dict(self.parameters),
-            "base_url": self.base_url,
-            "prompt_sha256": self.prompt_sha256,
-            "api": self.api,
-            "reasoning": self.reasoning,
-            "stream": self.stream,
-        }
-        if self.think != "auto":
-            found["think"] = self.think
-        for name in ("decoder", "template", "read_as"):
-            if value := getattr(self, name):
-                found[name] = value
+        """As in ``run.json``: headers by name only, rare settings only where they are not the usual ones."""
+        values = {each.name: (getattr(self, each.name), each.default) for each in fields(self)}
+        found: Parsed = {name: value for name, (value, usual) in values.items() if name not in _RARE or value != usual}
         if self.headers:
             found["headers"] = dict.fromkeys(self.headers, "[hidden]")
-        return found
+        return cast(ModelFacts, found | {"parameters": dict(self.parameters)})
 
     @classmethod
     def from_dict(cls, values: Fields) -> ModelFingerprint:
-        """The inverse of `to_dict`."""
-        return cls(
-            str(values.get("model", "")),
-            str(values.get("mode", "")),
-            dict(values.get("parameters") or {}),
-            reasoning=str(values.get("reasoning") or "reference"),
-            stream=bool(values.get("stream")),
-            headers=tuple(values.get("headers") or ()),
-            think=str(values.get("think") or "auto"),
-            read_as=str(values.get("read_as") or ""),
-            **{name: values.get(name) for name in ("base_url", "prompt_sha256", "api", "decoder", "template")},
-        )
+        """The inverse of `to_dict`; missing fields are as usual."""
+        known = {each.name: values[each.name] for each in fields(cls) if values.get(each.name) not in (None, "")}
+        return cls(**{"model": "", "mode": "", **known, "headers": tuple(values.get("headers") or ())})
 
     @classmethod
     def of(cls, model: str, mode: str, settings: Settings) -> ModelFingerprint:
@@ -141,6 +119,9 @@ class ModelFingerprint:
             settings.think,
             template_fingerprint(settings.template),
         )
+
+
+_RARE = ("headers", "decoder", "think", "template", "read_as")
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from pytest_bfcl.conversation.budget import reply_cost
 from pytest_bfcl.dataset.categories import is_write_stage
 from pytest_bfcl.failures import HarnessError
+from pytest_bfcl.plain_text import counted
 from pytest_bfcl.scoring.aggregate import OVERALL, categories_in
 from pytest_bfcl.session.trial import expected_requests
 from pytest_bfcl.transcript import Reply
@@ -45,7 +46,8 @@ class Estimate:
         money = "no price known (--bfcl-price IN,OUT)" if self.usd is None else f"about {self.usd:.2f} USD"
         stages = f" and {self.stages:,} write stages" if self.stages else ""
         return (
-            f"{self.entries:,} entries{stages} with {self.model}, about {self.calls:,.0f} requests, "
+            f"{counted(self.entries, 'entry', 'entries')}{stages} with {self.model}, "
+            f"about {counted(round(self.calls), 'request')}, "
             f"{self.input_tokens:,.0f} tokens in, {self.output_tokens:,.0f} out, {money}"
         )
 
@@ -143,7 +145,8 @@ def skips_ahead(
     whole = data.official and needed <= counts.keys()
     for reason, names in reasons.items():
         lost = " and Overall will not be claimed" if whole and needed.intersection(names) else ""
-        yield f"{_entries(sum(counts[name] for name in names))} will be skipped{lost} ({', '.join(names)}): {reason}"
+        entries = counted(sum(counts[name] for name in names), "entry", "entries")
+        yield f"{entries} will be skipped{lost} ({', '.join(names)}): {reason}"
     if counts and data.official and not whole and not part:
         chosen = f"{len(needed & counts.keys())} of its {len(needed)} categories are selected"
         yield f"Overall will not be claimed, {chosen}: leave out -m, -k, ids, paths and --bfcl-categories to select all"
@@ -153,10 +156,6 @@ def skip_lines(skips: Mapping[str, int]) -> Iterator[str]:
     """Why entries were skipped, most frequent reasons first; a service that is down gives one reason an entry."""
     ranked = sorted(skips.items(), key=lambda item: -item[1])
     for reason, count in ranked[:MOST_REASONS]:
-        yield f"{_entries(count)} skipped: {reason}"
+        yield f"{counted(count, 'entry', 'entries')} skipped: {reason}"
     if rest := ranked[MOST_REASONS:]:
         yield f"{sum(count for _, count in rest)} more skipped for {len(rest)} other reasons (-rs lists them)"
-
-
-def _entries(count: int) -> str:
-    return f"{count} {'entry' if count == 1 else 'entries'}"
