@@ -24,6 +24,15 @@ CASES: dict[str, list[str]] = {
 }
 
 
+def rows_of(records: Any, infos: Any = None, *, official: bool = True) -> list[Any]:
+    """The rows of the leaderboard files of one run's lines."""
+    from pytest_bfcl.extensions.boards.standings import Standings
+
+    standings = Standings(official=official)
+    standings.add(records)
+    return standings.rows(infos)
+
+
 class Golden:
     """Recorded runs, read once."""
 
@@ -41,13 +50,12 @@ class Golden:
     def row(self, name: str, evaluated: Container[str] | None = None) -> ModelRow:
         """A model's row; cost and latency cover the categories ``evaluated`` (default: all)."""
         from pytest_bfcl.extensions.boards.official_csv import ModelRow
-        from pytest_bfcl.extensions.boards.standings import model_rows
 
-        (row,) = model_rows(self.records(name), {name: self.info(name)}, official=True)
+        (row,) = rows_of(self.records(name), {name: self.info(name)})
         if evaluated is None:
             return row
         kept = [record for record in self.records(name) if record["category"] in evaluated]
-        usage = model_rows(kept, official=True)[0].usage if kept else None
+        usage = rows_of(kept)[0].usage if kept else None
         return ModelRow(row.info, row.scores, row.formats, usage)
 
     def info(self, name: str) -> ModelInfo:

@@ -8,18 +8,17 @@ overall) are listed unranked with the reason. The reference's arithmetic (missin
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import quote
 
 from pytest_bfcl.extensions.boards import TEMPLATES
-from pytest_bfcl.extensions.boards.contestants import RULES, Contestant, Infos, contestants, with_distinct_names
 from pytest_bfcl.extensions.boards.official_csv import official_value, write_csvs
 from pytest_bfcl.extensions.boards.published import PublishedBoard, Shown
 from pytest_bfcl.extensions.boards.published_table import published_values
-from pytest_bfcl.extensions.boards.ranking import Pair, Ranking, Reversals, Verdicts, ranking, reversals
+from pytest_bfcl.extensions.boards.ranking import Pair, Ranking, ranking
+from pytest_bfcl.extensions.boards.standings import Contestant, Infos, contestants, with_distinct_names
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.reporting import rendering
@@ -40,27 +39,24 @@ TEMPLATE = "leaderboard.html.jinja"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """One line of the board; scores are fractions, ``groups`` in the order of `COLUMNS`."""
+    """One line of the board; scores are fractions, ``groups`` in the order of `COLUMNS`.
 
-    rank: int | None
-    ranks: tuple[int, int] | None
-    """The 95 % interval of the rank."""
-    name: str
-    link: str
-    report: str
-    organisation: str
-    licence: str
-    mode: str
+    ``ranks`` is the 95 % interval of the rank.
+    """
+
+    contestant: Contestant
     score: float | None
     interval: tuple[float, float] | None
     corrected: float | None
     groups: tuple[float | None, ...]
-    cost: float | None
-    latency: float | None
-    p95: float | None
-    delta: float | None
-    errors: int
     notes: tuple[str, ...]
+    rank: int | None = None
+    ranks: tuple[int, int] | None = None
+
+    @property
+    def name(self) -> str:
+        """What the board calls the model."""
+        return self.contestant.info.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +67,6 @@ class Board:
     basis: str
     places: tuple[Place, ...]
     ranking: Ranking | None = None
-    reversals: tuple[Reversals, ...] = ()
 
 
 def write_leaderboard(
@@ -105,8 +100,8 @@ def write_leaderboard(
     for note in notes:
         tell(note)
     found = with_distinct_names(found)
-    made = [_linked(each, found, out) for each in boards(found, official=official)]
-    beside = beside_board(board, found, opened).checked() if board else None
+    made = boards(found, official=official)
+    beside = beside_board(board, found).checked() if board else None
     for each in made:
         for line in ranking_lines(each):
             tell(line)
@@ -115,32 +110,27 @@ def write_leaderboard(
     with staged(out) as place:
         place.mkdir()
         files = write_csvs([each.row for each in found], place, official=official)
-        values = board_values(made, opened[0], [path.name for path in files])
+        values = board_values(made, opened[0], lambda run: _report_of(run, out), [path.name for path in files])
         values["notices"] = [*values["notices"], *notes]
         values["published"] = published_values(beside) if beside else None
         rendering.write_page(place / "index.html", rendering.render(TEMPLATE, TEMPLATES, **values))
     return [out / "index.html", *(out / path.name for path in files)]
 
 
-def _linked(board: Board, found: Sequence[Contestant], out: Path) -> Board:
-    """The board with links to the runs' own reports, relative to ``out``."""
-    reports = {each.info.name: each.run / "index.html" for each in found}
-    linked = []
-    for place in board.places:
-        report = reports[place.name]
-        try:
-            there = os.path.relpath(report.resolve(), out.resolve()) if report.is_file() else ""
-        except ValueError:  # another drive
-            there = ""
-        linked.append(replace(place, report=quote(there.replace(os.sep, "/"))))
-    return replace(board, places=tuple(linked))
+def _report_of(run: Path, out: Path) -> str:
+    """The link to a run's own report, relative to ``out``; empty without one."""
+    report = run / "index.html"
+    try:
+        there = os.path.relpath(report.resolve(), out.resolve()) if report.is_file() else ""
+    except ValueError:  # another drive
+        there = ""
+    return quote(there.replace(os.sep, "/"))
 
 
-def beside_board(board: PublishedBoard, found: Sequence[Contestant], runs: Sequence[RunDirectory]) -> Shown:
+def beside_board(board: PublishedBoard, found: Sequence[Contestant]) -> Shown:
     """The models of these runs next to a published table."""
-    measured = {run.path: run.fingerprint for run in runs}
     return board.beside(
-        (measured[each.run],
+        (each.run.fingerprint,
          {each.info.name: {name: known.official for name, known in each.tally.categories.items()}})
         for each in found
     )  # fmt: skip
@@ -201,42 +191,24 @@ def boards(found: Sequence[Contestant], *, official: bool = False) -> list[Board
         basis = basis if len(groups) == 1 else basis.replace("all runs have", "these have")
         made.append(_trusted(Board(title, basis, tuple(places)), group, had))
     if unranked:
-        alone = [
-            replace(_place(each, (), official=False), rank=None, score=None, notes=(why, *_notes(each)))
-            for each, why in unranked
-        ]
+        alone = [replace(_place(each, ()), score=None, notes=(why, *_notes(each))) for each, why in unranked]
         basis = "No score is claimed for these, so they have no rank; what is missing stands below the name."
         made.append(Board("Not ranked", basis, tuple(sorted(alone, key=lambda place: place.name))))
     return made
 
 
 def _trusted(board: Board, group: Sequence[Contestant], had: Sequence[str]) -> Board:
-    """The board with the intervals of ranks, the deciding entries between neighbours, and reversals between rule
-    sets."""
+    """The board with the intervals of ranks and the deciding entries between neighbours."""
     if len(group) < 2:
         return board
-    by_name = {each.info.name: each for each in group}
 
     def weigh(sizes: Mapping[str, int]) -> Mapping[str, float]:
         return aggregate.category_weights(aggregate.OVERALL, {name: sizes[name] for name in had if name in sizes})
 
-    verdicts = {name: each.verdicts[each.rules] for name, each in by_name.items()}
+    verdicts = {each.info.name: each.verdicts for each in group}
     found = ranking(verdicts, [place.name for place in board.places], weigh)
-    scores: dict[str, dict[str, float]] = {}
-    for rules in RULES:
-        if all(rules in each.verdicts for each in group):
-            scores[rules] = {name: _score_of(each.verdicts[rules], weigh) for name, each in by_name.items()}
     places = tuple(replace(place, ranks=found.ranks.get(place.name)) for place in board.places)
-    return replace(board, places=places, ranking=found, reversals=tuple(reversals(scores)))
-
-
-def _score_of(verdicts: Verdicts, weigh: Callable[[Mapping[str, int]], Mapping[str, float]]) -> float:
-    passed, total = Counter[str](), Counter[str]()
-    for judged in verdicts.values():
-        if judged.outcome in ("passed", "failed"):
-            total[judged.category] += 1
-            passed[judged.category] += judged.outcome == "passed"
-    return sum(weight * passed[name] / total[name] for name, weight in weigh(total).items())
+    return replace(board, places=places, ranking=found)
 
 
 DECIDING = 8
@@ -244,16 +216,14 @@ DECIDING = 8
 
 
 def ranking_lines(board: Board) -> Iterable[str]:
-    """The ranking in words: ranks with their intervals, ties, deciding entries, reversals."""
+    """The ranking in words: ranks with their intervals, ties, deciding entries."""
     if board.ranking is None:
         return
     for place in board.places:
         low, high = place.ranks or (place.rank, place.rank)
         span = f" (95 %: {low} to {high})" if low != high else ""
         yield f"{place.rank}. {place.name} {100 * (place.score or 0):.2f}{span}"
-    for pair in board.ranking.neighbours:
-        yield pair_line(pair)
-    yield from map(reversal_line, board.reversals)
+    yield from map(pair_line, board.ranking.neighbours)
 
 
 def pair_line(pair: Pair) -> str:
@@ -267,13 +237,6 @@ def pair_line(pair: Pair) -> str:
     )
     counts = f"{len(pair.only_first)} entries only the first passes, {len(pair.only_second)} only the second"
     return f"{pair.first} and {pair.second}: {told}, {verdict}; {counts}{named}"
-
-
-def reversal_line(found: Reversals) -> str:
-    """How many pairs change their order between two rule sets."""
-    told = f"{found.before} → {found.after}: {len(found.swapped)} of {found.pairs} pairs of models change their order"
-    named = "; ".join(f"{a} and {b}" for a, b in found.swapped[:DECIDING])
-    return f"{told} ({named}{'; …' if len(found.swapped) > DECIDING else ''})" if found.swapped else told
 
 
 def _why_unranked(each: Contestant, had: Sequence[str]) -> str:
@@ -304,39 +267,21 @@ def rank(found: Sequence[Contestant], *, official: bool = False) -> tuple[list[P
     return [replace(place, rank=number) for number, place in enumerate(places, 1)], basis
 
 
-def _place(each: Contestant, shared: Sequence[str], *, official: bool) -> Place:
+def _place(each: Contestant, shared: Sequence[str], *, official: bool = False) -> Place:
     headline = each.headline
     scores = _scores({name: headline[name] for name in shared})
     corrected = {name: each.tally.categories[name].corrected for name in shared}
-    usage = each.row.usage
-    latencies = usage.latencies if usage is not None else []
     value = aggregate.value(aggregate.OVERALL, scores)
     if official:
         value = official_value(aggregate.OVERALL, each.row.scores)
     return Place(
-        rank=None,
-        ranks=None,
-        name=each.info.name,
-        link=each.info.link if each.info.link.startswith(("https://", "http://")) else "",
-        report="",
-        organisation=each.info.organisation,
-        licence=each.info.licence,
-        mode={"fc": "FC", "prompt": "prompt"}.get(each.mode, each.mode),
-        score=value,
-        interval=None if official or value is None else _interval(value, headline, scores),
-        corrected=aggregate.value(aggregate.OVERALL, _scores(corrected)),
-        groups=tuple(_group(name, each, official=official) for name in COLUMNS),
-        cost=each.cost,
-        latency=_float(mean(latencies)),
-        p95=_float(percentile95(latencies)),
-        delta=None if each.row.formats is None else each.row.formats.max_delta,
-        errors=each.errors,
-        notes=tuple(_notes(each)),
+        each,
+        value,
+        None if official or value is None else _interval(value, headline, scores),
+        aggregate.value(aggregate.OVERALL, _scores(corrected)),
+        tuple(_group(name, each, official=official) for name in COLUMNS),
+        tuple(_notes(each)),
     )
-
-
-def _float(value: float | None) -> float | None:
-    return None if value is None else float(value)
 
 
 def _scores(tallies: Mapping[str, Tally | Share]) -> dict[str, CategoryScore]:
@@ -362,11 +307,12 @@ def _group(name: str, each: Contestant, *, official: bool) -> float | None:
 
 
 def _notes(each: Contestant) -> Iterable[str]:
-    if each.state.startswith("stopped"):
-        yield f"stopped early ({each.state.partition(':')[2]})"
-    elif each.state == "running":
+    state, _, why = each.run.fingerprint.state.partition(":")
+    if state == "stopped":
+        yield f"stopped early ({why})"
+    elif state == "running":
         yield "not finished"
-    if not each.comparable:
+    if not each.run.fingerprint.comparable:
         yield "own system prompt"
     if each.tally.trained_on:
         yield each.tally.trained_mark
@@ -375,8 +321,13 @@ def _notes(each: Contestant) -> Iterable[str]:
         yield f"{each.errors} of {total} entries ended in an error"
 
 
-def board_values(made: Sequence[Board], first: RunDirectory, files: Sequence[str] = ()) -> Parsed:
-    """What `TEMPLATE` makes the page of; ``first`` is one of the runs, which all measured the same."""
+def board_values(
+    made: Sequence[Board], first: RunDirectory, report: Callable[[Path], str], files: Sequence[str] = ()
+) -> Parsed:
+    """The values of `TEMPLATE`; ``first`` is one of the runs, which all measured the same.
+
+    ``report`` gives the link to a run's own report, or an empty text.
+    """
     from pytest_bfcl.reporting import overview
 
     fingerprint = first.fingerprint.to_dict()
@@ -391,7 +342,7 @@ def board_values(made: Sequence[Board], first: RunDirectory, files: Sequence[str
         "head": HEAD,
         "texts": TEXTS,
         "titles": TITLES | {name.replace("_", " "): formula for name, formula in formulas.items()},
-        "boards": [(board, [_cells(place) for place in board.places]) for board in made],
+        "boards": [(each, [_cells(place, report) for place in each.places]) for each in made],
         "trust": {board.title: list(ranking_lines(board)) for board in made},
         "formulas": {
             name: formula for number, (name, formula) in enumerate(formulas.items())
@@ -415,21 +366,28 @@ TITLES = {
 }
 
 
-def _cells(place: Place) -> tuple[str | Cell, ...]:
-    """The line of a model, in the order of `HEAD`."""
-    ranks = place.ranks if place.ranks and place.ranks[0] != place.ranks[1] else None
-    p95 = [f"p95 {seconds(place.p95)}"] if place.p95 is not None else []
+def _cells(place: Place, report: Callable[[Path], str]) -> tuple[str | Cell, ...]:
+    """The line of a model, in the order of `HEAD`; ``report`` gives a link."""
+    each, ranks = place.contestant, place.ranks
+    there = report(each.run.path)
+    info, usage, formats = each.info, each.row.usage, each.row.formats
+    latencies = usage.latencies if usage is not None else []
+    latency, p95 = mean(latencies), percentile95(latencies)
+    link = info.link if info.link.startswith(("https://", "http://")) else ""
     return (
-        Cell("–" if place.rank is None else str(place.rank), place.rank, [f"{ranks[0]}–{ranks[1]}"] if ranks else []),
-        Cell(place.name, href=place.link, link=("report", place.report) if place.report else None, below=place.notes),
-        place.mode,
+        Cell(
+            "–" if place.rank is None else str(place.rank), place.rank,
+            [f"{ranks[0]}–{ranks[1]}"] if ranks and ranks[0] != ranks[1] else [],
+        ),
+        Cell(info.name, href=link, link=("report", there) if there else None, below=place.notes),
+        {"fc": "FC"}.get(each.tally.mode, each.tally.mode),
         Cell(percent(place.score, 2), place.score, below=[span(place.interval)] if place.interval else [], mark="best"),
         Cell(percent(place.corrected), place.corrected),
         *(Cell(percent(value), value) for value in place.groups),
-        Cell(usd(place.cost), place.cost),
-        Cell(seconds(place.latency), place.latency, below=p95),
-        Cell("–" if place.delta is None else str(place.delta), place.delta),
-        Cell(str(place.errors or ""), place.errors),
-        place.organisation,
-        place.licence,
-    )
+        Cell(usd(each.cost), each.cost),
+        Cell(seconds(latency), latency, below=[] if p95 is None else [f"p95 {seconds(p95)}"]),
+        Cell("–" if formats is None else str(formats.max_delta), formats and formats.max_delta),
+        Cell(str(each.errors or ""), each.errors),
+        info.organisation,
+        info.licence,
+    )  # fmt: skip

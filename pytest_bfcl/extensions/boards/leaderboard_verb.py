@@ -1,7 +1,7 @@
 """Rank runs on one static page, and write the six leaderboard CSV files.
 
 Every rank has its interval. A difference within the noise is a tie. The page shows which entries decide between two
-neighbours, and how the order changes by corrected rules and verified data.
+neighbours.
 
 All runs must have measured the same data by the same rules. --official uses the reference's arithmetic: errors count
 as answers, and categories that were not run as zero.

@@ -1,4 +1,4 @@
-"""How certain a ranking is: intervals of ranks, ties, deciding entries between neighbours, reversals.
+"""How certain a ranking is: intervals of ranks, ties, deciding entries between neighbours.
 
 Every pair of models is compared entry by entry with the clusters and degrees of freedom of `paired_spread`. A model's
 rank is certain except for models that are not separated from it. Its interval goes from one more than the clearly
@@ -59,16 +59,6 @@ class Ranking:
     neighbours: tuple[Pair, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Reversals:
-    """Pairs of models in another order under the next rule set; ``pairs``: the number compared."""
-
-    before: str
-    after: str
-    pairs: int
-    swapped: tuple[tuple[str, str], ...]
-
-
 def ranking(models: Mapping[str, Verdicts], order: Sequence[str], weigh: Weigh) -> Ranking:
     """The ranking of ``order`` (best first) with its certainty; ``weigh`` gives the score's weights."""
     wanted = list(combinations(order, 2)) if len(order) <= MOST else list(pairwise(order))
@@ -116,14 +106,3 @@ def _rank_interval(name: str, order: Sequence[str], pairs: Mapping[tuple[str, st
     better = sum(ahead < 0 for ahead in clear.values())
     worse = sum(ahead > 0 for ahead in clear.values())
     return 1 + better, len(order) - worse
-
-
-def reversals(scores: Mapping[str, Mapping[str, float]]) -> list[Reversals]:
-    """Rule set → model → score: the pairs whose order changes from each rule set to the next; ties do not count."""
-    found = []
-    for (before, old), (after, new) in pairwise(scores.items()):
-        shared = sorted(old.keys() & new.keys(), key=lambda name: (-old[name], name))
-        every = list(combinations(shared, 2))
-        swapped = tuple((a, b) for a, b in every if (old[a] - old[b]) * (new[a] - new[b]) < 0)
-        found.append(Reversals(before, after, len(every), swapped))
-    return found

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.extensions.boards.official_csv import ModelRow
 from pytest_bfcl.extensions.boards.official_files import official_valid
+from pytest_bfcl.extensions.boards.ranking import Verdicts
+from pytest_bfcl.runs.directory import RunDirectory
 from pytest_bfcl.runs.result_line import ReplayLine, ResultLine
 from pytest_bfcl.scoring import aggregate
 from pytest_bfcl.scoring.aggregate import CategoryScore
-from pytest_bfcl.scoring.cost import Usage
-from pytest_bfcl.scoring.measurements import ScoreFile
-from pytest_bfcl.scoring.model_info import ModelInfo, find_info
-from pytest_bfcl.scoring.tally import FormatScores, configuration_of
+from pytest_bfcl.scoring.cost import Usage, cost_usd
+from pytest_bfcl.scoring.measurements import Judged, Key, ScoreFile
+from pytest_bfcl.scoring.model_info import ModelInfo, find_info, parse_model_info
+from pytest_bfcl.scoring.statistics import Tally
+from pytest_bfcl.scoring.summary import plain_records
+from pytest_bfcl.scoring.tally import FormatScores, ModelTally, configuration_of
 
+Infos = Mapping[str, ModelInfo]
 _NEEDED = frozenset(aggregate.categories_in(aggregate.OVERALL))
 
 
@@ -103,10 +109,14 @@ class Standings:
             for category, file in files.items():
                 known.setdefault(category, _Category(file=file))
 
-    def rows(self, infos: Mapping[str, ModelInfo] | None = None) -> list[ModelRow]:
-        """One row per model, in order of first appearance."""
+    def keyed_rows(self, infos: Infos | None = None) -> dict[str, ModelRow]:
+        """Model → its row, in order of first appearance."""
         known = infos or {}
-        return [_row(find_info(known, name) or ModelInfo(name), found) for name, found in self._models.items()]
+        return {name: _row(find_info(known, name) or ModelInfo(name), found) for name, found in self._models.items()}
+
+    def rows(self, infos: Infos | None = None) -> list[ModelRow]:
+        """One row per model."""
+        return list(self.keyed_rows(infos).values())
 
 
 _OUTCOMES = ("passed", "failed", "error", "skipped")
@@ -150,14 +160,77 @@ def _formats(found: _Category | None) -> FormatScores | None:
     return found.formats if found.formats.counts else None
 
 
-def model_rows(
-    records: Iterable[ResultLine],
-    infos: Mapping[str, ModelInfo] | None = None,
-    *,
-    official: bool = False,
-    state: str = "finished",
-) -> list[ModelRow]:
-    """The rows of one run (`Standings`), one per model."""
+@dataclass(frozen=True, slots=True)
+class Contestant:
+    """One model of one run: its counts, its row of the leaderboard files, its verdicts by the run's headline rules."""
+
+    tally: ModelTally
+    row: ModelRow
+    run: RunDirectory
+    verdicts: Verdicts
+    machine_cost: float | None = None
+
+    @property
+    def info(self) -> ModelInfo:
+        """What is known of the model."""
+        return self.row.info
+
+    @property
+    def headline(self) -> dict[str, Tally]:
+        """Category → counts by the run's headline rules, of what was judged."""
+        return {name: found.headline for name, found in self.tally.categories.items() if found.headline.total}
+
+    @property
+    def errors(self) -> int:
+        """Entries that ended in an error."""
+        return sum(found.outcomes["error"] for found in self.tally.categories.values())
+
+    @property
+    def cost(self) -> float | None:
+        """USD: as recorded, else by the machine's cost, else by the prices of the model information."""
+        if self.tally.priced:
+            return self.tally.cost
+        if self.machine_cost is not None:
+            return self.machine_cost
+        if self.row.usage is None or self.info.input_price is None or self.info.output_price is None:
+            return None
+        return cost_usd(self.row.usage, self.info.input_price, self.info.output_price)
+
+
+def contestants(
+    run: RunDirectory, infos: Infos, *, official: bool = False, only: Container[str] | None = None
+) -> list[Contestant]:
+    """The models of one run; ``only``: only these entries."""
+    tallies: dict[str, ModelTally] = {}
+    verdicts: dict[str, dict[Key, Judged]] = {}
+    rules = run.fingerprint.rules
+
+    def records() -> Iterator[ResultLine]:
+        """The lines, counted and judged on the way to the standings."""
+        for record in plain_records(run):
+            if only is None or record["id"] in only:
+                key = str(record.get("model") or "model")
+                if key not in tallies:
+                    tallies[key], verdicts[key] = ModelTally(key, str(record.get("mode") or "")), {}
+                tallies[key].add(record)
+                verdicts[key][str(record["id"]), int(record.get("repeat") or 1)] = Judged.of(record, rules)
+                yield record
+
     standings = Standings(official=official)
-    standings.add(records, state=state)
-    return standings.rows(infos)
+    standings.add(records(), state=run.fingerprint.state)
+    summary = run.summary()
+    told = summary.get("model_info") if summary else None
+    infos = {**parse_model_info({"models": told}), **infos} if told else infos
+    machine = summary.get("machine_cost_usd") if summary and len(tallies) == 1 else None
+    rows = standings.keyed_rows(infos)
+    return [Contestant(tally, rows[key], run, verdicts[key], machine) for key, tally in tallies.items() if key in rows]
+
+
+def with_distinct_names(found: list[Contestant]) -> list[Contestant]:
+    """Models in several runs get the run's name after theirs."""
+    counts = Counter(each.info.name for each in found)
+    return [
+        each if counts[each.info.name] == 1 else replace(each, row=replace(
+            each.row, info=replace(each.info, name=f"{each.info.name} ({each.run.path.name})")))
+        for each in found
+    ]  # fmt: skip

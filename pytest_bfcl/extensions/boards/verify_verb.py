@@ -20,8 +20,6 @@ from pytest_bfcl.plain_text import say
 
 if TYPE_CHECKING:
     from pytest_bfcl.extensions.boards.served_runs import Find, ServedRun
-    from pytest_bfcl.extensions.boards.verification import Verification
-    from pytest_bfcl.extensions.boards.verification_text import Provider
     from pytest_bfcl.scoring.measurements import Measurement
 
 STOPPED = (2, 5)
@@ -51,11 +49,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the named model, print verdicts or the table, write the requested files."""
-    from pytest_bfcl.extensions.boards.served_runs import open_served
-    from pytest_bfcl.extensions.boards.verification import EXIT_CODES
+    from pytest_bfcl.cli import write_file
+    from pytest_bfcl.extensions.boards import verification_text as text
+    from pytest_bfcl.extensions.boards.served_runs import open_served, verify_runs
+    from pytest_bfcl.extensions.boards.verification import EXIT_CODES, side_of
 
     _refuse(args)
-    references = [open_served(text, _entries) for text in args.reference]
+    references = [open_served(path, _entries) for path in args.reference]
     if _models(args):
         if references:
             _tell_needed(args, references[0])
@@ -63,11 +63,23 @@ def run(args: argparse.Namespace) -> int:
         if code in STOPPED:
             return code
         args.runs = [str(args.out)]
-    served = [open_served(text, _entries) for text in args.runs]
-    found = _verifications(served, references, args.margin / 100)
-    providers = _providers(served, found)
-    _write(args, found, providers)  # first: a reader like `head` may end the printing
-    _print(args, found, providers)
+    served = [open_served(path, _entries) for path in args.runs]
+    found = [verify_runs(each, references, args.margin / 100) for each in served] if references else []
+    providers = [text.Provider(each.served, each) for each in found]
+    if not found:
+        providers = [text.Provider(side_of(each.label, each.run)) for each in served]
+    content = [each.to_dict() for each in providers] if args.table else found[0].to_dict()
+    if args.html is not None:  # files first: a reader like `head` may end the printing
+        write_file(args.html, text.verification_html(found, providers))
+    if args.json is not None:
+        write_file(args.json, json.dumps(content, indent=1) + "\n")
+    if args.table:
+        text.print_table(providers)
+    else:
+        text.print_verification(found[0])
+    for path in (args.html, args.json):
+        if path is not None:
+            say(f"written: {path}")
     return 0 if args.table or not found else EXIT_CODES[found[0].verdict]
 
 
@@ -126,41 +138,3 @@ def _ask(args: argparse.Namespace, reference: ServedRun) -> int:
             args.bfcl_ids = str(Path(folder) / "ids.txt")
             Path(args.bfcl_ids).write_text("".join(f"{entry_id}\n" for entry_id in reference.run), encoding="utf-8")
         return run_verb.run(args)
-
-
-def _verifications(served: list[ServedRun], references: list[ServedRun], margin: float) -> list[Verification]:
-    from pytest_bfcl.extensions.boards.served_runs import verify_runs
-
-    return [verify_runs(each, references, margin) for each in served] if references else []
-
-
-def _providers(served: list[ServedRun], found: list[Verification]) -> list[Provider]:
-    from pytest_bfcl.extensions.boards.verification import side_of
-    from pytest_bfcl.extensions.boards.verification_text import Provider
-
-    if found:
-        return [Provider(each.served, each) for each in found]
-    return [Provider(side_of(each.label, each.run)) for each in served]
-
-
-def _print(args: argparse.Namespace, found: list[Verification], providers: list[Provider]) -> None:
-    from pytest_bfcl.extensions.boards.verification_text import print_table, print_verification
-
-    if args.table:
-        print_table(providers)
-    else:
-        print_verification(found[0])
-    for path in (args.html, args.json):
-        if path is not None:
-            say(f"written: {path}")
-
-
-def _write(args: argparse.Namespace, found: list[Verification], providers: list[Provider]) -> None:
-    from pytest_bfcl.cli import write_file
-    from pytest_bfcl.extensions.boards.verification_text import verification_html
-
-    if args.html is not None:
-        write_file(args.html, verification_html(found, providers))
-    if args.json is not None:
-        content = [each.to_dict() for each in providers] if args.table else found[0].to_dict()
-        write_file(args.json, json.dumps(content, indent=1) + "\n")

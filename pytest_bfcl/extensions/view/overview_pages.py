@@ -9,11 +9,11 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from pytest_bfcl.extensions.boards import leaderboard_page as ranking
-from pytest_bfcl.extensions.boards.contestants import Contestant, contestants, with_distinct_names
 from pytest_bfcl.extensions.boards.dated_runs import ReadRun, histories_of, histories_values
 from pytest_bfcl.extensions.boards.published_table import published_values
 from pytest_bfcl.extensions.boards.stability import repeat_notes, stability
 from pytest_bfcl.extensions.boards.stability_verb import stability_values
+from pytest_bfcl.extensions.boards.standings import Contestant, contestants, with_distinct_names
 from pytest_bfcl.extensions.lab.auditing import pages as audits_of
 from pytest_bfcl.extensions.lab.auditing.rules import Defect
 from pytest_bfcl.extensions.lab.auditing.run_rules import Attempt, Attempts, run_defects
@@ -78,17 +78,12 @@ class OverviewPages:
         if not found:
             return self._nothing("leaderboard", "Leaderboard", "No run has results to rank.")
         found = with_distinct_names(found)
-        places = {each.info.name: each.run for each in found}
         names = {listed.path: listed.name for listed in runs}
-        made = [
-            replace(board, places=tuple(
-                replace(place, report=self.links.run(names[places[place.name]])) for place in board.places))
-            for board in ranking.boards(found)
-        ]  # fmt: skip
-        values = ranking.board_values(made, runs[0].run)
+        made = ranking.boards(found)
+        values = ranking.board_values(made, runs[0].run, lambda run: self.links.run(names[run]))
         values["notices"] = [*values["notices"], *notes]
         if (board := self.store.board) is not None:
-            values["published"] = published_values(ranking.beside_board(board, found, [each.run for each in runs]))
+            values["published"] = published_values(ranking.beside_board(board, found))
         choices = self._choices("leaderboard", by_data, chosen)
         return self._page("board.html.jinja", "leaderboard.html", "leaderboard", choices=choices, **values)
 

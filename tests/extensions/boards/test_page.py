@@ -11,8 +11,8 @@ import pytest
 
 from pytest_bfcl.cli import main
 from pytest_bfcl.dataset.categories import GROUPS
-from pytest_bfcl.extensions.boards.contestants import contestants
 from pytest_bfcl.extensions.boards.leaderboard_page import boards, rank, write_leaderboard
+from pytest_bfcl.extensions.boards.standings import contestants
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.runs.directory import RunDirectory
 from pytest_bfcl.scoring.model_info import ModelInfo
@@ -177,4 +177,3 @@ def test_the_verb_tells_ranks_ties_and_what_decides(tmp_path: Path, capsys: pyte
     assert f"1. {GOOD} 75.00 (95 %: 1 to 2)" in told
     assert f"{GOOD} and {BAD}: +50.00 points" in told
     assert "a tie, within the noise" in told
-    assert "official → corrected: 0 of 1 pairs of models change their order" in told

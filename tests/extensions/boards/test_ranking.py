@@ -1,4 +1,4 @@
-"""Ranks with their intervals, ties, what decides between neighbours, and reversals."""
+"""Ranks with their intervals, ties, what decides between neighbours."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from pytest_bfcl.extensions.boards.ranking import MOST, compared, ranking, reversals
+from pytest_bfcl.extensions.boards.ranking import MOST, compared, ranking
 from pytest_bfcl.scoring.measurements import Judged, Key
 
 Verdicts = dict[Key, Judged]
@@ -53,15 +53,6 @@ def test_with_many_models_neighbours_are_compared_only() -> None:
     found = ranking(models, list(models), even)  # type: ignore[arg-type]
     assert found.ranks == {}
     assert len(found.neighbours) == MOST
-
-
-def test_reversals_from_rules_to_rules() -> None:
-    official = {"a": 0.9, "b": 0.8, "c": 0.7, "d": 0.7}
-    corrected = {"a": 0.9, "b": 0.6, "c": 0.7, "d": 0.65}
-    first, second = reversals({"official": official, "corrected": corrected, "verified": corrected})
-    assert (first.before, first.after, first.pairs) == ("official", "corrected", 6)
-    assert first.swapped == (("b", "c"), ("b", "d"))  # equal scores cannot change their order
-    assert second.swapped == ()
 
 
 @pytest.mark.slow

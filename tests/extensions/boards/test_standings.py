@@ -5,11 +5,12 @@ from pathlib import Path
 import pytest
 
 from pytest_bfcl.cli import main
-from pytest_bfcl.extensions.boards.standings import Standings, model_rows
+from pytest_bfcl.extensions.boards.standings import Standings
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.runs.directory import RunDirectory
 from pytest_bfcl.scoring.model_info import ModelInfo, parse_model_info, read_model_info
 from tests.runs.samples import fingerprint, single
+from tests.scoring.golden import rows_of
 from tests.scoring.samples import SPEC, line
 
 RECORDS = [
@@ -24,12 +25,12 @@ RECORDS = [
 
 
 def test_errors_are_left_out_or_counted_as_the_reference_does() -> None:
-    (ours,) = model_rows(RECORDS)
+    (ours,) = rows_of(RECORDS, official=False)
     assert {name: (score.accuracy, score.total) for name, score in ours.scores.items()} == {
         "parallel": (1.0, 1),
         "irrelevance": (0.0, 1),
     }
-    (theirs,) = model_rows(RECORDS, official=True)
+    (theirs,) = rows_of(RECORDS)
     assert {name: (score.accuracy, score.total) for name, score in theirs.scores.items()} == {
         "parallel": (0.5, 2),
         "irrelevance": (0.5, 2),
