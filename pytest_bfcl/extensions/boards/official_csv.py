@@ -11,6 +11,7 @@ import io
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from pytest_bfcl.dataset.categories import CATEGORIES, GROUPS
@@ -56,8 +57,8 @@ class ModelRow:
         )
 
 
-Cell = Callable[[ModelRow], str]
-Column = tuple[str, Cell]
+Cell = Callable[[ModelRow, bool], str]
+"""The text of a cell; the second argument is ``official``."""
 
 
 def percent(accuracy: float | None) -> str:
@@ -70,219 +71,175 @@ def number(value: int | float | None) -> str:
     return NOT_AVAILABLE if value is None else str(value)
 
 
-class Table:
-    """One leaderboard file: its name, columns, and what its rows are sorted by (descending, ``None`` last)."""
-
-    def __init__(
-        self, name: str, columns: Sequence[Column], sort: Callable[[ModelRow], float | None], always_ranked: bool
-    ) -> None:
-        self.name = name
-        self.columns = columns
-        self.sort = sort
-        self.always_ranked = always_ranked
-
-    def rows(self, models: Iterable[ModelRow]) -> list[list[str]]:
-        """Header and rows as texts; ties keep the order of ``models``. Only the reference ranks models without a
-        score."""
-        ranked = sorted(models, key=lambda row: _descending(self._sorted_by(row)))
-        header = ["Rank", *(name for name, _ in self.columns)]
-        rows = [header]
-        for rank, row in enumerate(ranked, 1):
-            place = str(rank) if self.always_ranked or self._sorted_by(row) is not None else NOT_AVAILABLE
-            rows.append([place, *(cell(row) for _, cell in self.columns)])
-        return rows
-
-    def _sorted_by(self, row: ModelRow) -> float | None:
-        return None if row.unclaimed and not self.always_ranked else self.sort(row)
-
-
 def as_text(cell: str) -> str:
-    """A cell with a foreign text, which no spreadsheet reads as a formula, and whose line breaks are no rows."""
+    """A cell somebody wrote, so that no spreadsheet reads it as a formula, nor a line break in it as a row."""
     line = " ".join(re.split(r"[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+", cell))
     return f"'{line}" if line.lstrip(" ").startswith(FORMULA_SIGNS) else line
+
+
+def _score(term: Term, row: ModelRow, official: bool) -> float | None:
+    """The score by a formula; only the reference's arithmetic has one where a category is missing."""
+    if official:
+        return official_value(term, row.scores)
+    return None if formulas.missing(term, row.scores) else formulas.value(term, row.scores)
+
+
+def _always(term: Term) -> Cell:
+    """Never ``N/A`` in the reference's arithmetic."""
+    return lambda row, official: percent(_score(term, row, official))
+
+
+def _full(term: Term) -> Cell:
+    """``N/A`` when a category is missing."""
+    return lambda row, official: percent(_score(term, row, False))
+
+
+def _claimed(row: ModelRow, official: bool) -> str:
+    return NOT_AVAILABLE if row.unclaimed and not official else percent(_score(formulas.OVERALL, row, official))
+
+
+def _cost(row: ModelRow, official: bool) -> str:
+    """By given prices; only the reference's own layout has a price that it assumes for a server."""
+    if row.usage is None:
+        return NOT_AVAILABLE
+    info = row.info
+    server = SERVER_USD_PER_HOUR if official and info.gpu_hour is None else info.gpu_hour
+    return number(rounded(cost_usd(row.usage, info.input_price, info.output_price, server)))
+
+
+def _latency(of: Callable[[list[int | float]], int | float | None]) -> Cell:
+    return lambda row, official: number(of(row.usage.latencies if row.usage else []))
+
+
+def _format(of: Callable[[FormatScores], float | None]) -> Cell:
+    return lambda row, official: number(of(row.formats) if row.formats else None)
+
+
+def _configuration(name: str) -> Cell:
+    return lambda row, official: percent(row.formats.accuracy(name) if row.formats else None)
+
+
+def _delta(row: ModelRow, official: bool) -> float | None:
+    return row.formats.max_delta if row.formats else None
+
+
+_MODEL: dict[str, Cell] = {"Model": lambda row, official: as_text(row.title)}
+_FORMATS: dict[str, Cell] = {
+    "Format Sensitivity Max Delta": _format(lambda formats: formats.max_delta),
+    "Format Sensitivity Standard Deviation": _format(lambda formats: formats.deviation),
+}
+_OVERALL: dict[str, Cell] = {
+    "Overall Acc": _claimed,
+    **_MODEL,
+    "Model Link": lambda row, official: as_text(row.info.link),
+    "Total Cost ($)": _cost,
+    "Latency Mean (s)": _latency(lambda values: rounded(mean(values))),
+    "Latency Standard Deviation (s)": _latency(lambda values: rounded(deviation(values))),
+    "Latency 95th Percentile (s)": _latency(lambda values: rounded_percentile(percentile95(values))),
+    "Non-Live AST Acc": _full(formulas.NON_LIVE),
+    "Non-Live Simple AST": _full(formulas.SIMPLE),
+    "Non-Live Multiple AST": _full("multiple"),
+    "Non-Live Parallel AST": _full("parallel"),
+    "Non-Live Parallel Multiple AST": _full("parallel_multiple"),
+    "Live Acc": _always(formulas.LIVE),
+    "Live Simple AST": _full("live_simple"),
+    "Live Multiple AST": _full("live_multiple"),
+    "Live Parallel AST": _full("live_parallel"),
+    "Live Parallel Multiple AST": _full("live_parallel_multiple"),
+    "Multi Turn Acc": _always(formulas.MULTI_TURN),
+    "Multi Turn Base": _full("multi_turn_base"),
+    "Multi Turn Miss Func": _full("multi_turn_miss_func"),
+    "Multi Turn Miss Param": _full("multi_turn_miss_param"),
+    "Multi Turn Long Context": _full("multi_turn_long_context"),
+    "Web Search Acc": _full(formulas.WEB_SEARCH),
+    "Web Search Base": _full("web_search_base"),
+    "Web Search No Snippet": _full("web_search_no_snippet"),
+    "Memory Acc": _full(formulas.MEMORY),
+    "Memory KV": _full("memory_kv"),
+    "Memory Vector": _full("memory_vector"),
+    "Memory Recursive Summarization": _full("memory_rec_sum"),
+    "Relevance Detection": _full(formulas.RELEVANCE),
+    "Irrelevance Detection": _full(formulas.IRRELEVANCE),
+    **_FORMATS,
+    "Organization": lambda row, official: as_text(row.info.organisation),
+    "License": lambda row, official: as_text(row.info.licence),
+}
+_NON_LIVE: dict[str, Cell] = {
+    **_MODEL,
+    "Non-Live Overall Acc": _always(formulas.NON_LIVE),
+    "AST Summary": _full(formulas.NON_LIVE),
+    "Simple AST": _full(formulas.SIMPLE),
+    "Python Simple AST": _full("simple_python"),
+    "Java Simple AST": _full("simple_java"),
+    "JavaScript Simple AST": _full("simple_javascript"),
+    "Multiple AST": _full("multiple"),
+    "Parallel AST": _full("parallel"),
+    "Parallel Multiple AST": _full("parallel_multiple"),
+    "Irrelevance Detection": _full("irrelevance"),
+}
+_LIVE: dict[str, Cell] = {
+    **_MODEL,
+    "Live Overall Acc": _always(formulas.LIVE),
+    "AST Summary": _full(formulas.LIVE),
+    "Python Simple AST": _full("live_simple"),
+    "Python Multiple AST": _full("live_multiple"),
+    "Python Parallel AST": _full("live_parallel"),
+    "Python Parallel Multiple AST": _full("live_parallel_multiple"),
+    "Irrelevance Detection": _full("live_irrelevance"),
+    "Relevance Detection": _full("live_relevance"),
+}
+_MULTI_TURN: dict[str, Cell] = {
+    **_MODEL,
+    "Multi Turn Overall Acc": _always(formulas.MULTI_TURN),
+    "Base": _full("multi_turn_base"),
+    "Miss Func": _full("multi_turn_miss_func"),
+    "Miss Param": _full("multi_turn_miss_param"),
+    "Long Context": _full("multi_turn_long_context"),
+}
+_AGENTIC: dict[str, Cell] = {
+    **_MODEL,
+    "Agentic Overall Acc": _always(formulas.AGENTIC),
+    "Web Search Summary": _full(formulas.WEB_SEARCH),
+    "Web Search Base": _full("web_search_base"),
+    "Web Search No Snippet": _full("web_search_no_snippet"),
+    "Memory Summary": _full(formulas.MEMORY),
+    "Memory KV": _full("memory_kv"),
+    "Memory Vector": _full("memory_vector"),
+    "Memory Recursive Summarization": _full("memory_rec_sum"),
+}
+_SENSITIVITY = {**_MODEL, **_FORMATS, **{f"Config {name}": _configuration(name) for name in CONFIGURATIONS}}
+
+TABLES: Mapping[str, tuple[dict[str, Cell], Callable[[ModelRow, bool], float | None]]] = {
+    "data_overall.csv": (_OVERALL, partial(_score, formulas.OVERALL)),
+    "data_non_live.csv": (_NON_LIVE, partial(_score, formulas.NON_LIVE)),
+    "data_live.csv": (_LIVE, partial(_score, formulas.LIVE)),
+    "data_multi_turn.csv": (_MULTI_TURN, partial(_score, formulas.MULTI_TURN)),
+    "data_agentic.csv": (_AGENTIC, partial(_score, formulas.AGENTIC)),
+    "data_format_sensitivity.csv": (_SENSITIVITY, _delta),
+}
+"""The six files in the reference's order: columns, and what rows are sorted by (descending, ``None`` last)."""
+
+
+def table_rows(name: str, models: Sequence[ModelRow], *, official: bool) -> list[list[str]]:
+    """Header and rows of a file; ties keep the order of ``models``. Only the reference ranks models without a score."""
+    columns, sort = TABLES[name]
+    sorted_by = {id(row): None if row.unclaimed and not official else sort(row, official) for row in models}
+    ranked = sorted(models, key=lambda row: _descending(sorted_by[id(row)]))
+    rows = [["Rank", *columns]]
+    for rank, row in enumerate(ranked, 1):
+        place = str(rank) if official or sorted_by[id(row)] is not None else NOT_AVAILABLE
+        rows.append([place, *(cell(row, official) for cell in columns.values())])
+    return rows
 
 
 def _descending(value: float | None) -> tuple[bool, float]:
     return (value is None, -(value or 0.0))
 
 
-def tables(*, official: bool) -> list[Table]:
-    """The six files in the reference's order."""
-    of = _Values(official)
-    return [
-        Table("data_overall.csv", _overall(of), of.never(formulas.OVERALL), official),
-        Table("data_non_live.csv", _non_live(of), of.never(formulas.NON_LIVE), official),
-        Table("data_live.csv", _live(of), of.never(formulas.LIVE), official),
-        Table("data_multi_turn.csv", _multi_turn(of), of.never(formulas.MULTI_TURN), official),
-        Table("data_agentic.csv", _agentic(of), of.never(formulas.AGENTIC), official),
-        Table("data_format_sensitivity.csv", _formats(), _delta, official),
-    ]
-
-
-def _delta(row: ModelRow) -> float | None:
-    return row.formats.max_delta if row.formats else None
-
-
-class _Values:
-    """Cells of formulas: ``full`` is N/A if a category is missing, ``always`` is never N/A in official mode."""
-
-    def __init__(self, official: bool) -> None:
-        self.official = official
-
-    def never(self, term: Term) -> Callable[[ModelRow], float | None]:
-        def compute(row: ModelRow) -> float | None:
-            if self.official:
-                return official_value(term, row.scores)
-            return None if formulas.missing(term, row.scores) else formulas.value(term, row.scores)
-
-        return compute
-
-    def always(self, term: Term) -> Cell:
-        compute = self.never(term)
-        return lambda row: percent(compute(row))
-
-    def claimed(self, term: Term) -> Cell:
-        show = self.always(term)
-        return lambda row: NOT_AVAILABLE if row.unclaimed and not self.official else show(row)
-
-    def full(self, term: Term) -> Cell:
-        def show(row: ModelRow) -> str:
-            return NOT_AVAILABLE if formulas.missing(term, row.scores) else percent(formulas.value(term, row.scores))
-
-        return show
-
-    def cost(self, row: ModelRow) -> str:
-        """By given prices; only the reference's own layout assumes a price for a server."""
-        if row.usage is None:
-            return NOT_AVAILABLE
-        info = row.info
-        server = SERVER_USD_PER_HOUR if self.official and info.gpu_hour is None else info.gpu_hour
-        return number(rounded(cost_usd(row.usage, info.input_price, info.output_price, server)))
-
-
-def _overall(of: _Values) -> list[Column]:
-    return [
-        ("Overall Acc", of.claimed(formulas.OVERALL)),
-        ("Model", lambda row: as_text(row.title)),
-        ("Model Link", lambda row: as_text(row.info.link)),
-        ("Total Cost ($)", of.cost),
-        ("Latency Mean (s)", lambda row: number(rounded(mean(_latencies(row))))),
-        ("Latency Standard Deviation (s)", lambda row: number(rounded(deviation(_latencies(row))))),
-        ("Latency 95th Percentile (s)", lambda row: number(rounded_percentile(percentile95(_latencies(row))))),
-        ("Non-Live AST Acc", of.full(formulas.NON_LIVE)),
-        ("Non-Live Simple AST", of.full(formulas.SIMPLE)),
-        ("Non-Live Multiple AST", of.full("multiple")),
-        ("Non-Live Parallel AST", of.full("parallel")),
-        ("Non-Live Parallel Multiple AST", of.full("parallel_multiple")),
-        ("Live Acc", of.always(formulas.LIVE)),
-        ("Live Simple AST", of.full("live_simple")),
-        ("Live Multiple AST", of.full("live_multiple")),
-        ("Live Parallel AST", of.full("live_parallel")),
-        ("Live Parallel Multiple AST", of.full("live_parallel_multiple")),
-        ("Multi Turn Acc", of.always(formulas.MULTI_TURN)),
-        ("Multi Turn Base", of.full("multi_turn_base")),
-        ("Multi Turn Miss Func", of.full("multi_turn_miss_func")),
-        ("Multi Turn Miss Param", of.full("multi_turn_miss_param")),
-        ("Multi Turn Long Context", of.full("multi_turn_long_context")),
-        ("Web Search Acc", of.full(formulas.WEB_SEARCH)),
-        ("Web Search Base", of.full("web_search_base")),
-        ("Web Search No Snippet", of.full("web_search_no_snippet")),
-        ("Memory Acc", of.full(formulas.MEMORY)),
-        ("Memory KV", of.full("memory_kv")),
-        ("Memory Vector", of.full("memory_vector")),
-        ("Memory Recursive Summarization", of.full("memory_rec_sum")),
-        ("Relevance Detection", of.full(formulas.RELEVANCE)),
-        ("Irrelevance Detection", of.full(formulas.IRRELEVANCE)),
-        ("Format Sensitivity Max Delta", _max_delta),
-        ("Format Sensitivity Standard Deviation", _format_deviation),
-        ("Organization", lambda row: as_text(row.info.organisation)),
-        ("License", lambda row: as_text(row.info.licence)),
-    ]
-
-
-def _non_live(of: _Values) -> list[Column]:
-    return [
-        ("Model", lambda row: as_text(row.title)),
-        ("Non-Live Overall Acc", of.always(formulas.NON_LIVE)),
-        ("AST Summary", of.full(formulas.NON_LIVE)),
-        ("Simple AST", of.full(formulas.SIMPLE)),
-        ("Python Simple AST", of.full("simple_python")),
-        ("Java Simple AST", of.full("simple_java")),
-        ("JavaScript Simple AST", of.full("simple_javascript")),
-        ("Multiple AST", of.full("multiple")),
-        ("Parallel AST", of.full("parallel")),
-        ("Parallel Multiple AST", of.full("parallel_multiple")),
-        ("Irrelevance Detection", of.full("irrelevance")),
-    ]
-
-
-def _live(of: _Values) -> list[Column]:
-    return [
-        ("Model", lambda row: as_text(row.title)),
-        ("Live Overall Acc", of.always(formulas.LIVE)),
-        ("AST Summary", of.full(formulas.LIVE)),
-        ("Python Simple AST", of.full("live_simple")),
-        ("Python Multiple AST", of.full("live_multiple")),
-        ("Python Parallel AST", of.full("live_parallel")),
-        ("Python Parallel Multiple AST", of.full("live_parallel_multiple")),
-        ("Irrelevance Detection", of.full("live_irrelevance")),
-        ("Relevance Detection", of.full("live_relevance")),
-    ]
-
-
-def _multi_turn(of: _Values) -> list[Column]:
-    return [
-        ("Model", lambda row: as_text(row.title)),
-        ("Multi Turn Overall Acc", of.always(formulas.MULTI_TURN)),
-        ("Base", of.full("multi_turn_base")),
-        ("Miss Func", of.full("multi_turn_miss_func")),
-        ("Miss Param", of.full("multi_turn_miss_param")),
-        ("Long Context", of.full("multi_turn_long_context")),
-    ]
-
-
-def _agentic(of: _Values) -> list[Column]:
-    return [
-        ("Model", lambda row: as_text(row.title)),
-        ("Agentic Overall Acc", of.always(formulas.AGENTIC)),
-        ("Web Search Summary", of.full(formulas.WEB_SEARCH)),
-        ("Web Search Base", of.full("web_search_base")),
-        ("Web Search No Snippet", of.full("web_search_no_snippet")),
-        ("Memory Summary", of.full(formulas.MEMORY)),
-        ("Memory KV", of.full("memory_kv")),
-        ("Memory Vector", of.full("memory_vector")),
-        ("Memory Recursive Summarization", of.full("memory_rec_sum")),
-    ]
-
-
-def _formats() -> list[Column]:
-    def configuration(name: str) -> Column:
-        return (f"Config {name}", lambda row: percent(row.formats.accuracy(name) if row.formats else None))
-
-    return [
-        ("Model", lambda row: as_text(row.title)),
-        ("Format Sensitivity Max Delta", _max_delta),
-        ("Format Sensitivity Standard Deviation", _format_deviation),
-        *(configuration(name) for name in CONFIGURATIONS),
-    ]
-
-
-def _latencies(row: ModelRow) -> list[int | float]:
-    return row.usage.latencies if row.usage else []
-
-
-def _max_delta(row: ModelRow) -> str:
-    return number(row.formats.max_delta if row.formats else None)
-
-
-def _format_deviation(row: ModelRow) -> str:
-    return number(row.formats.deviation if row.formats else None)
-
-
 def csv_texts(models: Sequence[ModelRow], *, official: bool = False) -> dict[str, str]:
     """File name → content of the six files."""
     join = _joined if official else _quoted
-    return {table.name: join(table.rows(models)) for table in tables(official=official)}
+    return {name: join(table_rows(name, models, official=official)) for name in TABLES}
 
 
 def write_csvs(models: Sequence[ModelRow], out: Path, *, official: bool = False) -> list[Path]:
