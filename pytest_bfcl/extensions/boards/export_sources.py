@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.dataset.loading import DataSet
@@ -134,7 +135,7 @@ def _official() -> DataSet | None:
         return None
 
 
-def _renamed(lines: Iterable[Line], names: Mapping[str, str]) -> Iterator[Line]:
+def _renamed(lines: Iterable[Line], names: Mapping[str, str]) -> Iterator[Any]:
     for line in lines:
         model = str(line.get("model") or "model")
         yield {**line, "model": names.get(model, model)}
