@@ -162,7 +162,8 @@ def replay(entry: Entry, transcript: Transcript, kind: Kind = "own", *, shares: 
     truth = _ground_truth(entry)
     away = ran_away(transcript)
     record = StateRecord([], [len(calls) for calls in truth], len(transcript.turns), was_forced(transcript), away)
-    names = {wire_name(name): name for name in _function_names(entry) if wire_name(name) != name}
+    offered = (str(document.get("name", "")) for document in entry.all_functions)
+    names = {wire_name(name): name for name in offered if wire_name(name) != name}
     web = _recorded_web(entry, transcript, kind, names)
     mine = executor_of(entry, kind, names, web)
     theirs = executor_of(entry, kind, {}, web)
@@ -251,10 +252,6 @@ def _ground_truth(entry: Entry) -> list[list[str]]:
     if not isinstance(truth, list) or not all(isinstance(turn, list) for turn in truth):
         raise HarnessError(HarnessTrouble.DATA, f"{entry.id}: the ground truth must be a list of turns of call texts")
     return [[str(call) for call in turn] for turn in truth]
-
-
-def _function_names(entry: Entry) -> list[str]:
-    return [str(document.get("name", "")) for document in entry.all_functions]
 
 
 def _recorded_web(entry: Entry, transcript: Transcript, kind: Kind, names: Mapping[str, str]) -> Web | None:

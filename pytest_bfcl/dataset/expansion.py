@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any, Literal, get_args
 
 from pydantic import ValidationError
 
 from pytest_bfcl.dataset.categories import CATEGORIES, Category, Language
-from pytest_bfcl.dataset.entry import Entry, FunctionDoc, ReturnFormat
+from pytest_bfcl.dataset.entry import Entry, FunctionDoc
 from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.fetching.texts import Texts
 from pytest_bfcl.json_types import Fields, Parsed, first_problem
@@ -73,11 +73,6 @@ def format_configs() -> tuple[FormatConfig, ...]:
     return (*grid, FormatConfig(prompt_format="markdown"), FormatConfig(prompt_style="experimental"))
 
 
-def memory_class(category: Category) -> str:
-    """The tool class of a memory category."""
-    return f"MemoryAPI_{category.backend}"
-
-
 def build_entry(
     raw: Parsed,
     entry_id: str,
@@ -125,7 +120,7 @@ def _expanded(raw: Parsed, category: Category, texts: Texts, answer: Parsed | No
     if not isinstance(values.get("function", []), list):  # the retired chatable file has texts here
         values["function"] = []
     if category.backend:
-        values["involved_classes"] = [memory_class(category)]
+        values["involved_classes"] = [f"MemoryAPI_{category.backend}"]
         values["depends_on"] = depends_on or values.get("depends_on", [])
     if category.checker == "answer":
         values["question"] = [_with_answer_instruction(values["question"], texts), *values["question"][1:]]
@@ -216,17 +211,9 @@ def in_format(entry: Entry, number: int, config: FormatConfig) -> Entry:
         "id": format_id(number, written, entry.id),
         "category": "format_sensitivity",
         "config": written,
-        "return_format": _return_format(config),
-        "tool_call_tag": config.tool_call_tag,
-        "doc_format": config.doc_format,
-        "prompt_format": config.prompt_format,
-        "prompt_style": config.prompt_style,
+        **asdict(config),
     }
     return entry.model_copy(update=changes)
-
-
-def _return_format(config: FormatConfig) -> ReturnFormat:
-    return config.return_format  # type: ignore[return-value]  # parse and format_configs allow only these words
 
 
 def format_id(number: int, config: FormatConfig | str, original: str) -> str:

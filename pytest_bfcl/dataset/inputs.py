@@ -79,7 +79,7 @@ def command_files(command: str, *, written: bool = False) -> Iterator[Path]:
             with contextlib.suppress(OSError, ValueError):
                 if path in seen or not (path.is_file() or (copies and _is_below(path))):
                     continue
-                counts = not written or _CONFIGURATION.search(option) or _is_code(path)
+                counts = not written or _CONFIGURATION.search(option) or path.suffix in _CODE or _is_script(path)
                 if counts and (text != words[0] or _is_script(path)):
                     seen.add(path)
                     yield path
@@ -107,10 +107,6 @@ def _is_below(path: Path) -> bool:
 _COPYING = frozenset(("cp", "rsync", "copy", "xcopy"))
 _CONFIGURATION = re.compile("^-+(c|config|configuration|settings|env-file|spec|schema|policy)$")
 _CODE = frozenset((".py", ".js", ".mjs", ".cjs", ".ts", ".rb", ".sh", ".php", ".pl", ".lua", ".jar", ".wasm"))
-
-
-def _is_code(path: Path) -> bool:
-    return path.suffix in _CODE or _is_script(path)
 
 
 def _is_script(path: Path) -> bool:

@@ -91,14 +91,10 @@ def _parameter_findings(name: str, parameters: object, language: Language, place
         message = f'{name}: "required" must be a list of parameter names (it may be empty)'
         yield Finding(message, field=f"{place}.required")
         required = []
-    for missing in [str(word) for word in required if not _is_documented(word, parameters["properties"])]:
+    for missing in [str(word) for word in required if not (isinstance(word, str) and word in parameters["properties"])]:
         yield Finding(f"{name}: required parameter {missing!r} is not documented", field=f"{place}.required")
     for parameter, schema in parameters["properties"].items():
         yield from _schema_findings(f"{name}.{parameter}", schema, language, f"{place}.properties.{parameter}")
-
-
-def _is_documented(word: object, properties: Parsed) -> bool:
-    return isinstance(word, str) and word in properties
 
 
 def _schema_findings(name: str, schema: object, language: Language, place: str) -> Iterator[Finding]:

@@ -158,7 +158,7 @@ def _refuse_missing(origin: Path) -> None:
 
 def _stage(source: str | Path | None, version: str, staging: Path, work: Path, allow_unknown: bool) -> Manifest:
     """Fill the staging folder and check it against the pinned hashes."""
-    origin = Path(source).expanduser() if source is not None else _download(version, work)
+    origin = Path(source).expanduser() if source is not None else download(f"{DISTRIBUTION}=={version}", work, _ADVICE)
     _refuse_missing(origin)
     wheel_sha256 = None
     if origin.is_file():
@@ -257,10 +257,6 @@ def _package_folder(folder: Path) -> Path:
         if any((candidate / "data").glob("BFCL_v4_*.json")):
             return candidate
     raise UsageError(f"{folder} holds no bfcl_eval/data folder: --from takes a wheel, an unpacked wheel or a checkout")
-
-
-def _download(version: str, work: Path) -> Path:
-    return download(f"{DISTRIBUTION}=={version}", work, _ADVICE)
 
 
 def download(requirement: str, work: Path, advice: str) -> Path:

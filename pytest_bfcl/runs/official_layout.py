@@ -16,7 +16,7 @@ from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.runs.lines import DamagedLine, OnDamaged, read_json_lines
 from pytest_bfcl.runs.paths import files_named, is_below
 from pytest_bfcl.runs.result_line import ReplayLine
-from pytest_bfcl.runs.wire_names import Offered, Spelling, spelling_of
+from pytest_bfcl.runs.wire_names import Offered, spelling_of
 from pytest_bfcl.transcript import Mode, OtherReading
 
 
@@ -82,7 +82,8 @@ def _proven(told: Reading, row: Format | None, files: list[Path], offered: Offer
             return told
         spelled = spelling_of(_results_by_id(files), offered)
         other = OtherReading("evidence", "fc", spelled.proven is not False)
-        return told._replace(other=other, proof=f"native calls{_and(spelled)}")
+        told_names = "" if spelled.proven is None else f", {spelled}"
+        return told._replace(other=other, proof=f"native calls{told_names}")
     if told.decoder is not None:
         return told
     spelled = spelling_of(_results_by_id(files), offered)
@@ -102,10 +103,6 @@ def _proven(told: Reading, row: Format | None, files: list[Path], offered: Offer
 def _stores_lists(decoder: str | None) -> bool:
     """Whether the results of a family's handler are lists, or may be."""
     return decoder == "handler:tool-calls-list" or (decoder is not None and find_decoder(decoder).stored)
-
-
-def _and(spelled: Spelling) -> str:
-    return "" if spelled.proven is None else f", {spelled}"
 
 
 def _decoder_name(folder: str, decoder: str | None) -> str | None:

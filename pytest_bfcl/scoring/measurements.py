@@ -84,10 +84,6 @@ def by_model(records: Iterable[Fields], rules: str = "official") -> dict[str, di
     return models
 
 
-def _no_lines(ids: Container[str]) -> Iterator[Fields]:
-    return iter(())
-
-
 @dataclass(frozen=True, slots=True)
 class Measurement:
     """One side of a comparison: verdicts, and how they were made. ``fingerprint`` is ``None`` if the measurement is
@@ -101,7 +97,7 @@ class Measurement:
     fingerprint: Fingerprint | None = None
     gaps: Callable[[], list[str]] = list
     notes: Callable[[], list[str]] = list
-    lines: Callable[[Container[str]], Iterator[Fields]] = _no_lines
+    lines: Callable[[Container[str]], Iterator[Fields]] = lambda ids: iter(())
     folder: Path | None = None
 
     def models(self, rules: str = "official") -> dict[str, dict[Key, Judged]]:

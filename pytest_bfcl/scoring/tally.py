@@ -316,11 +316,9 @@ _WITH_QUIET_TURNS = {name for name, row in CATEGORIES.items() if row.checker == 
 def is_answered(record: ResultLine) -> bool:
     """Whether the model gave any answer to an entry."""
     outcome = record.get("outcome")
-    return outcome == "passed" or (outcome == "failed" and bool(record.get("output") or not _is_cut(record)))
-
-
-def _is_cut(record: ResultLine) -> bool:
-    return str(record.get("reason")).startswith("reply:")
+    return outcome == "passed" or (
+        outcome == "failed" and bool(record.get("output") or not str(record.get("reason")).startswith("reply:"))
+    )
 
 
 def breakdown_keys(record: ResultLine, category: str) -> list[tuple[str, str]]:
