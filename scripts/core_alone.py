@@ -38,7 +38,7 @@ USES: dict[str, tuple[str, ...]] = {
     "view site": ("one two -o site",),
     "view": ("one --no-open",),
     "new": ("entry --from-json tools.json -o own.jsonl",),
-    "new log": ("chatlog log.jsonl -o candidates.jsonl",),
+    "new log": ("log.jsonl -o candidates.jsonl",),
     "validate": ("candidates.jsonl --no-proof",),
     "new split": ("bundled -o split.json",),
     "validate training": ("log.jsonl --against bundled",),

@@ -111,15 +111,11 @@ class UsersModel:
         return result
 
     def _function(self, original: object, loop: Loop, request: pytest.FixtureRequest) -> Any:
-        if not _is_async(original):
+        if not (inspect.iscoroutinefunction(original) or inspect.isasyncgenfunction(original)):
             return original
         if _handled_elsewhere(self._config, original):
             return _watched(original, self._conversations)
         return _driven(original, loop, request)
-
-
-def _is_async(function: object) -> bool:
-    return inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)
 
 
 def _handled_elsewhere(config: pytest.Config, function: object) -> bool:

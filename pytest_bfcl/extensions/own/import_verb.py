@@ -26,7 +26,6 @@ SHOWN = 8
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Options of the verb."""
-    parser.add_argument("what", nargs="?", choices=["chatlog"], default="chatlog", help="what to read")
     parser.add_argument("path", help="a .jsonl or .json file of conversations in a known format")
     parser.add_argument("-o", "--output", metavar="FILE", help="write to this new file instead of printing")
     parser.add_argument("--prefix", default="log", help="what ids begin with (default: %(default)s)")

@@ -38,7 +38,7 @@ def unprovable(dataset: DataSet, refs: Iterable[EntryRef], settings: Settings) -
 
     Nothing is sent or stored. Entries that cannot run here (no weights, no search provider, no MCP server) are not
     reported; entries without expected calls are tried by adversaries only. ``settings`` has the MCP servers."""
-    by_id = {ref.id: ref for ref in refs if _can_run(dataset, ref, settings)}
+    by_id = {ref.id: ref for ref in refs if (ref.category != "mcp" or dataset.load(ref).mcp in settings.mcp)}
     problems: dict[str, DataProblem] = {}
     showing = [ref for ref in by_id.values() if shows_the_way(dataset.load(ref))]
     for mode, how in MODES.items():
@@ -68,10 +68,6 @@ async def _weakness(dataset: DataSet, ref: EntryRef, settings: Settings) -> str 
         return await weakness_of(entry, dataset.texts, settings, search_behind(dataset, entry, settings))
     except BenchmarkError as error:
         return f"expect: it cannot be judged where nothing right was done: {str(error)[:300]}"
-
-
-def _can_run(dataset: DataSet, ref: EntryRef, settings: Settings) -> bool:
-    return ref.category != "mcp" or dataset.load(ref).mcp in settings.mcp
 
 
 def _lines(dataset: DataSet, refs: list[EntryRef], model: str, settings: Settings) -> Sequence[ResultLine]:

@@ -177,7 +177,7 @@ def test_the_entries_can_be_used_and_are_told_to_be_unread(tmp_path: Path, capsy
     shown = capsys.readouterr().out
     assert shown.count("nobody has read this entry") == 4
     assert main(["validate", str(made), "--strict"]) == 1
-    assert main(["new", "log", "chatlog", str(source), "-o", str(made)]) == 2, "what is there is not written over"
+    assert main(["new", "log", str(source), "-o", str(made)]) == 2, "what is there is not written over"
 
 
 @pytest.mark.parametrize("line", ["{", "7", '{"messages": 3}', '{"messages": [{}]}', '{"messages": [1]}'])

@@ -2,26 +2,38 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 
 from pytest_bfcl.extensions.wire.checks import checks_for
-from pytest_bfcl.extensions.wire.row import Api
+from pytest_bfcl.extensions.wire.checks.sdks import READERS
+from pytest_bfcl.extensions.wire.row import APIS, OPENAI, Api
 from tests.extensions.wire.examining import examine, states
+from tests.extensions.wire.other_variants import MESSAGES, TEXTS
 from tests.extensions.wire.planting import Variant
-from tests.extensions.wire.reference import Heard, Message, Reference
+from tests.extensions.wire.reference import Heard, Json, Message, Reference, Refusal
 from tests.extensions.wire.variants import CHAT, FIRST, RESPONSES, SHARED
 
 CHANCE = {"schemas_generated", "sdk_reads"}
 """What depends on the release of Hypothesis and on the clients that are installed."""
-APIS: tuple[Api, ...] = ("chat", "responses")
 
 
 @pytest.mark.parametrize("api", APIS)
 @pytest.mark.parametrize("size", [5, *(pytest.param(each, marks=pytest.mark.slow) for each in (1, 2, 3, 50))])
 def test_the_reference_passes_everything(api: Api, size: int) -> None:
-    outcomes = examine(Reference(size=size), api)
+    names = {check.name for check in checks_for(api)} - ({"sdk_reads"} if api not in OPENAI else set())
+    outcomes = examine(Reference(size=size), api, sorted(names))
     assert {name: outcome.why for name, outcome in outcomes.items() if outcome.state != "held"} == {}
-    assert len(outcomes) >= 60
+    assert len(outcomes) >= (60 if api in OPENAI else 15)
+
+
+@pytest.mark.slow  # importing the clients takes seconds
+@pytest.mark.parametrize(("api", "sdk"), [(api, sdk) for api, (sdk, _) in READERS.items()])
+def test_official_clients_read_the_reference_as_we_do(api: Api, sdk: str) -> None:
+    pytest.importorskip(sdk, reason=f"needs {sdk} (extra sdks)")
+    for size in (1, 3, 50):
+        assert states(examine(Reference(size=size), api, ["sdk_reads"]), "held") == {"sdk_reads"}
 
 
 @pytest.mark.slow
@@ -34,6 +46,10 @@ def named(variant: Variant) -> str:
     return f"{variant.api}: {variant.name}"
 
 
+def slack_for(variant: Variant) -> float:
+    return 0.2 if "disconnect" in variant.fails else 5.0
+
+
 @pytest.mark.parametrize(
     "variant",
     [
@@ -44,26 +60,26 @@ def named(variant: Variant) -> str:
     ],
 )  # every fifth one: all of them take half a minute, and what shrinks a schema seconds
 def test_a_fault_is_found_by_its_checks(variant: Variant) -> None:
-    slack_s = 0.2 if "disconnect" in variant.fails else 5.0
-    outcomes = examine(variant.server(), variant.api, sorted(variant.fails), slack_s=slack_s)
+    outcomes = examine(variant.server(), variant.api, sorted(variant.fails), slack_s=slack_for(variant))
     assert states(outcomes, "broke") == variant.fails
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("variant", [*CHAT, *RESPONSES], ids=named)
+@pytest.mark.parametrize("variant", [*CHAT, *RESPONSES, *MESSAGES, *TEXTS], ids=named)
 def test_a_fault_is_found_by_its_checks_alone(variant: Variant) -> None:
-    slack_s = 0.2 if "disconnect" in variant.fails else 5.0
-    outcomes = examine(variant.server(), variant.api, slack_s=slack_s)
+    if variant.api not in OPENAI and "sdk_reads" in variant.fails:
+        pytest.importorskip("openai")
+    outcomes = examine(variant.server(), variant.api, slack_s=slack_for(variant))
     # What release of Hypothesis draws the schemas decides whether their values hold what the fault changes.
-    assert states(outcomes, "broke") - CHANCE == variant.fails - CHANCE
+    left_out = CHANCE if variant.api in OPENAI else set()
+    assert states(outcomes, "broke") - left_out == variant.fails - left_out
     assert states(outcomes, "error") == set()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("variant", SHARED, ids=lambda variant: variant.name)
 def test_a_fault_that_any_api_can_have_is_found_over_responses(variant: Variant) -> None:
-    slack_s = 0.2 if "disconnect" in variant.fails else 5.0
-    outcomes = examine(variant.server(), variant.api, slack_s=slack_s)
+    outcomes = examine(variant.server(), variant.api, slack_s=slack_for(variant))
     known = {check.name for check in checks_for("responses")}
     assert states(outcomes, "broke") - CHANCE == (variant.fails & known) - CHANCE
     assert states(outcomes, "error") == set()
@@ -72,8 +88,10 @@ def test_a_fault_that_any_api_can_have_is_found_over_responses(variant: Variant)
 def test_every_check_has_a_server_that_fails_it() -> None:
     found = {name for variant in (*CHAT, *RESPONSES) for name in variant.fails}
     # Figures are no rule, and what breaks a call of one tool breaks something simpler first.
-    # What official clients read otherwise is seen in `other_variants`.
-    assert {check.name for api in APIS for check in checks_for(api)} - found == {"measures", "tools_1", "sdk_reads"}
+    assert {check.name for api in OPENAI for check in checks_for(api)} - found == {"measures", "tools_1", "sdk_reads"}
+    found = {name for variant in (*MESSAGES, *TEXTS) for name in variant.fails}
+    own = {check.name for api in get_args(Api)[2:] for check in checks_for(api) if len(check.apis) == 1}
+    assert own | {"sdk_reads"} == {name for name in found if name.startswith(("blocks_", "text_", "sdk_"))}
 
 
 def silent(heard: Heard) -> Message:
@@ -81,10 +99,26 @@ def silent(heard: Heard) -> Message:
     return Message(before="I would rather talk about the weather.")
 
 
-@pytest.mark.parametrize("api", ["chat", pytest.param("responses", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "api",
+    ["chat", pytest.param("responses", marks=pytest.mark.slow), pytest.param("anthropic", marks=pytest.mark.slow)],
+)
 def test_a_server_that_never_calls_passes_nothing(api: Api) -> None:
     outcomes = examine(Reference(think=silent), api)
-    assert states(outcomes, "held") == set()
-    # Where a call is forced, none is a fault; everything else says nothing about the server.
-    assert states(outcomes, "broke") == {"choice_required", "choice_function"}
+    held = {name for name in states(outcomes, "held") if not name.startswith("blocks_")}
+    assert held <= ({"answers"} if api == "anthropic" else set())
     assert states(outcomes, "error") == set()
+    if api in OPENAI:  # where a call is forced, none is a fault; everything else says nothing about the server
+        assert states(outcomes, "broke") == {"choice_required", "choice_function"}
+
+
+def loading(body: Json) -> Json:
+    raise Refusal("Loading model", 503)
+
+
+@pytest.mark.parametrize("api", ["anthropic", "completions"])
+@pytest.mark.slow
+def test_a_server_that_is_not_ready_is_not_blamed(api: Api) -> None:
+    names = {check.name for check in checks_for(api)} - {"sdk_reads"}
+    outcomes = examine(Reference(body=loading), api, sorted(names))
+    assert {outcome.state for outcome in outcomes.values()} == {"error"}

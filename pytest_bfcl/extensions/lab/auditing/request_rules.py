@@ -123,16 +123,12 @@ def _dates(entry_id: str, said: str, values: list[Any], place: str) -> Iterator[
     """The request has dates, but not the expected one."""
     named = dates(said)
     wanted = {day for value in values if isinstance(value, str) for day in dates(value)}
-    if not named or not wanted or named & wanted or _swapped(named) & wanted:
+    if not named or not wanted or named & wanted or {(year, day, month) for year, month, day in named} & wanted:
         return
     if _FOLLOWING.search(said):
         return  # a day that follows from another
     message = f"the request says {_days(named)}, acceptable is {_days(wanted)}"
     yield Defect("date_contradicted", entry_id, message, place, (_short(values),))
-
-
-def _swapped(days: set[tuple[int, int, int]]) -> set[tuple[int, int, int]]:
-    return {(year, day, month) for year, month, day in days}
 
 
 def _days(found: set[tuple[int, int, int]]) -> str:

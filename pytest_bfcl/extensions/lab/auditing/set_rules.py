@@ -216,16 +216,12 @@ def _readable_texts(entry: Entry) -> Iterator[str]:
     yield from texts_in(entry.initial_config)
     executor = executor_of(entry)
     for simulator in executor.simulators.values():
-        yield from texts_in(_jsonable(simulator.public_state()))
+        yield from texts_in(json.loads(json.dumps(simulator.public_state(), default=str)))
     for document in entry.all_functions:
         parameters, name = document.get("parameters"), str(document.get("name"))
         required = parameters.get("required") if isinstance(parameters, dict) else None
         if not required and not executor.writes(f"{name}()"):
             yield _plain(executor.execute(f"{name}()"))
-
-
-def _jsonable(state: Any) -> Any:
-    return json.loads(json.dumps(state, default=str))
 
 
 def _parsed(text: str) -> ParsedCall | None:

@@ -176,7 +176,7 @@ async def _same(probe: Probe) -> None:
         said = await asyncio.to_thread(differs, reply, probe.api)
         if said:
             why = f"{reply.form}: {said}: the server, the client or our reader is wrong"
-            raise LikelyBroke(why, reply, proof=_proof(reply))
+            raise LikelyBroke(why, reply, proof=reply.exchange.received[:4000])
 
 
 def requests(probe: Probe) -> list[Request]:
@@ -188,10 +188,6 @@ def requests(probe: Probe) -> list[Request]:
         dictate(one), dictate(one, two, tools=(NOTE, PING)), write(f"The word is {probe.word()}."),
         dictate(two, tools=(PING,), think=True, before="I look."),
     ]  # fmt: skip
-
-
-def _proof(reply: Reply) -> bytes:
-    return reply.exchange.received[:4000]
 
 
 JUDGES: Judges = {
