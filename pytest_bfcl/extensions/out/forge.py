@@ -6,10 +6,11 @@ The token goes only to the API's own host.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote, urlencode, urlsplit
 
 from pytest_bfcl.failures import UsageError
@@ -119,61 +120,44 @@ class Comment(NamedTuple):
     ours: bool
 
 
-class Discussion(Protocol):
-    """The comments of one pull or merge request."""
+@dataclass(frozen=True)
+class Discussion:
+    """The comments of one pull or merge request: ``place`` lists and takes them, ``each`` holds one.
+
+    ``read`` gives a comment of the API, ``None`` for the forge's own; ``query`` sorts them, ``change`` is the method
+    that replaces one.
+    """
+
+    api: Api
+    place: str
+    each: str
+    change: str
+    read: Callable[[Parsed], Comment | None]
+    query: Mapping[str, str] = field(default_factory=dict)
 
     def comments(self) -> Iterator[Comment]:
         """All of them, oldest first."""
+        return filter(None, map(self.read, self.api.pages(self.place, **self.query)))
 
     def create(self, body: str) -> None:
         """Add one."""
+        self.api.ask("POST", self.place, {"body": body})
 
     def update(self, comment: Comment, body: str) -> None:
         """Replace one."""
+        self.api.ask(self.change, f"{self.each}/{quote(comment.id)}", {"body": body})
 
 
-class PullRequest:
-    """GitHub's."""
-
-    def __init__(self, api: Api, repository: str, number: int) -> None:
-        self._api, self._place = api, f"/repos/{quote(repository)}/issues"
-        self._number = number
-
-    def comments(self) -> Iterator[Comment]:
-        """Issue comments; those on lines of code are separate."""
-        for each in self._api.pages(f"{self._place}/{self._number}/comments"):
-            user = each.get("user") or {}
-            yield Comment(str(each.get("id")), str(each.get("body") or ""), user.get("type") == "Bot")
-
-    def create(self, body: str) -> None:
-        """Add one."""
-        self._api.ask("POST", f"{self._place}/{self._number}/comments", {"body": body})
-
-    def update(self, comment: Comment, body: str) -> None:
-        """Replace one."""
-        self._api.ask("PATCH", f"{self._place}/comments/{quote(comment.id)}", {"body": body})
+def _githubs(each: Parsed) -> Comment:
+    """An issue's comment; those on lines of code are separate."""
+    user = each.get("user") or {}
+    return Comment(str(each.get("id")), str(each.get("body") or ""), user.get("type") == "Bot")
 
 
-class MergeRequest:
-    """GitLab's."""
-
-    def __init__(self, api: Api, project: str, number: str) -> None:
-        self._api, self._place = api, f"/projects/{quote(project, safe='')}/merge_requests/{quote(number)}/notes"
-
-    def comments(self) -> Iterator[Comment]:
-        """Notes, without GitLab's own."""
-        for each in self._api.pages(self._place, sort="asc", order_by="created_at"):
-            if not each.get("system"):
-                author = str((each.get("author") or {}).get("username") or "")
-                yield Comment(str(each.get("id")), str(each.get("body") or ""), "_bot" in author)
-
-    def create(self, body: str) -> None:
-        """Add one."""
-        self._api.ask("POST", self._place, {"body": body})
-
-    def update(self, comment: Comment, body: str) -> None:
-        """Replace one."""
-        self._api.ask("PUT", f"{self._place}/{quote(comment.id)}", {"body": body})
+def _gitlabs(each: Parsed) -> Comment | None:
+    """A note that is not GitLab's own."""
+    author = str((each.get("author") or {}).get("username") or "")
+    return None if each.get("system") else Comment(str(each.get("id")), str(each.get("body") or ""), "_bot" in author)
 
 
 def discussion(environment: Environment) -> Discussion | None:
@@ -202,7 +186,7 @@ def gitlab_api(environment: Environment, headers: Mapping[str, str]) -> tuple[Ap
     return Api(base, headers), project
 
 
-def _of_github(environment: Environment) -> PullRequest | None:
+def _of_github(environment: Environment) -> Discussion | None:
     event = _event(Path(environment.get("GITHUB_EVENT_PATH", "")))
     number = (event.get("pull_request") or event.get("issue") or {}).get("number")
     if not isinstance(number, int):
@@ -211,10 +195,11 @@ def _of_github(environment: Environment) -> PullRequest | None:
     if not token:
         raise UsageError("GITHUB_TOKEN is not set; add to the step: env: GITHUB_TOKEN: ${{ github.token }}")
     api = Api(environment.get("GITHUB_API_URL") or "https://api.github.com", {"Authorization": f"Bearer {token}"})
-    return PullRequest(api, environment.get("GITHUB_REPOSITORY", ""), number)
+    issues = f"/repos/{quote(environment.get('GITHUB_REPOSITORY', ''))}/issues"
+    return Discussion(api, f"{issues}/{number}/comments", f"{issues}/comments", "PATCH", _githubs)
 
 
-def _of_gitlab(environment: Environment) -> MergeRequest | None:
+def _of_gitlab(environment: Environment) -> Discussion | None:
     number = environment.get("CI_MERGE_REQUEST_IID")
     if not number:
         return None
@@ -222,7 +207,8 @@ def _of_gitlab(environment: Environment) -> MergeRequest | None:
     if not token:
         raise UsageError("GITLAB_TOKEN is not set: a project access token with the scope api, as a masked variable")
     api, project = gitlab_api(environment, {"PRIVATE-TOKEN": token})
-    return MergeRequest(api, project, number)
+    notes = f"/projects/{quote(project, safe='')}/merge_requests/{quote(number)}/notes"
+    return Discussion(api, notes, notes, "PUT", _gitlabs, {"sort": "asc", "order_by": "created_at"})
 
 
 def _event(path: Path) -> Parsed:
