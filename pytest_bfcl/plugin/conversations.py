@@ -321,10 +321,9 @@ class Conversations:
             raise UsageError(f"{text}\n{self._way_out(item)}") from None
         spec = item.contender.spec
         if spec is not None and spec.provider != "fixture" and not _wraps(source):
-            name = item.file.model_fixture
-            self._notices.note(
-                f"the fixture {name} of {self._place(source)} answers; --model {spec.text} only names it in the results"
-            )
+            fixture = f"the fixture {item.file.model_fixture} of {self._place(source)}"
+            self._notices.say(f"{fixture} answers, and --model {spec.text} is not asked; {self._way_out(item)}")
+            self._notices.note(f"{fixture} answers; --model {spec.text} only names it in the results")
         return lent
 
     def _place(self, source: Source) -> str:
