@@ -24,8 +24,8 @@ def same_as_recorded(file: Path, rows: Iterable[Any]) -> None:
         file.write_text("".join(f"{row}\n" for row in found), encoding="utf-8", newline="\n")
     recorded = file.read_text(encoding="utf-8").splitlines()
     changed = [(old, new) for old, new in zip(recorded, found, strict=False) if old != new]
-    assert changed[:3] == []
-    assert len(found) == len(recorded)
+    assert changed[:3] == [], f"{file.name} says otherwise; if this is meant, {RECORD}=1 pytest … writes it anew"
+    assert len(found) == len(recorded), f"{file.name} has another number of rows; {RECORD}=1 pytest … writes it anew"
 
 
 def tried(function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
