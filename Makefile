@@ -124,6 +124,13 @@ $(VERL)/.installed: pyproject.toml
 	$(VERL)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --target $(VERL)/interactions "verl==0.7.1"
 	@touch $@
 
+# litellm's proxy, a server that others wrote.
+PROXY    ?= .venv-proxy
+$(PROXY)/.installed:
+	$(PYTHON) -m venv $(PROXY)
+	$(PROXY)/bin/python -m pip install --quiet --disable-pip-version-check "litellm[proxy]"
+	@touch $@
+
 # SkyRL's trainer without vLLM and flash-attn, which want a GPU; 0.4 wants Python 3.12.
 SKYRL    ?= .venv-skyrl
 $(SKYRL)/.installed: pyproject.toml
@@ -205,8 +212,8 @@ parity: $(STAMP) $(PARITY)/.installed
 	PARITY_PYTHON=$(abspath $(PARITY))/bin/python PARITY_MINUTES=$(PARITY_MINUTES) $(BIN)/python -m tests.parity
 
 # The long tests; heavy neighbours live in a Python of their own.
-slow: $(STAMP) $(HEAVY)/.installed $(AGENTS)/.installed $(TRAINERS)/.installed $(OPENENV)/.installed $(VERL)/.installed $(SKYRL)/.installed $(RAY)/.installed $(NEIGHBOURS)/.installed $(EXPORTS)/.installed $(HARNESSES)/.installed $(LIGHTEVAL)/.installed $(OPENCOMPASS)/.installed $(PARITY)/.installed
-	PARITY_PYTHON=$(abspath $(PARITY))/bin/python BFCL_ENGINES=$(abspath $(HEAVY))/bin/python BFCL_AGENTS=$(abspath $(AGENTS))/bin/python BFCL_RAY=$(abspath $(RAY))/bin/python \
+slow: $(STAMP) $(HEAVY)/.installed $(AGENTS)/.installed $(TRAINERS)/.installed $(OPENENV)/.installed $(VERL)/.installed $(SKYRL)/.installed $(PROXY)/.installed $(RAY)/.installed $(NEIGHBOURS)/.installed $(EXPORTS)/.installed $(HARNESSES)/.installed $(LIGHTEVAL)/.installed $(OPENCOMPASS)/.installed $(PARITY)/.installed
+	PYTEST_BFCL_LITELLM_PROXY=$(abspath $(PROXY))/bin/litellm PARITY_PYTHON=$(abspath $(PARITY))/bin/python BFCL_ENGINES=$(abspath $(HEAVY))/bin/python BFCL_AGENTS=$(abspath $(AGENTS))/bin/python BFCL_RAY=$(abspath $(RAY))/bin/python \
 	  BFCL_EXPORTS=$(abspath $(EXPORTS))/bin/python BFCL_WANDB=$(abspath $(EXPORTS))/bin/python BFCL_EVERY_EVAL_EVER=$$(ls $(abspath $(EXPORTS))/*.whl) \
 	  BFCL_HARNESSES=inspect_task=$(abspath $(EXPORTS))/bin/python,lm_eval_play=$(abspath $(EXPORTS))/bin/python,evalscope_play=$(abspath $(HARNESSES))/bin/python,lighteval_play=$(abspath $(LIGHTEVAL))/bin/python,opencompass_play=$(abspath $(OPENCOMPASS))/bin/python,pydantic_evals_play=$(abspath $(HARNESSES))/bin/python LITELLM_LOCAL_MODEL_COST_MAP=True EVALSCOPE_API_KEY=none \
 	  BFCL_TRAINERS=$(abspath $(OPENENV))/bin/python:$(abspath $(TRAINERS))/bin/python:$(abspath $(VERL))/bin/python:$(abspath $(SKYRL))/bin/python BFCL_VERL_INTERACTIONS=$(abspath $(VERL))/interactions \
@@ -254,4 +261,4 @@ prices: $(STAMP)
 	$(BIN)/python scripts/prices.py
 
 clean:
-	rm -rf $(VENV) $(HEAVY) $(AGENTS) $(RAY) $(TRAINERS) $(OPENENV) $(VERL) $(SKYRL) $(NEIGHBOURS) $(EXPORTS) $(HARNESSES) $(LIGHTEVAL) $(OPENCOMPASS) $(PARITY) build dist .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(HEAVY) $(AGENTS) $(RAY) $(TRAINERS) $(OPENENV) $(VERL) $(SKYRL) $(PROXY) $(NEIGHBOURS) $(EXPORTS) $(HARNESSES) $(LIGHTEVAL) $(OPENCOMPASS) $(PARITY) build dist .pytest_cache .mypy_cache .ruff_cache

@@ -56,10 +56,11 @@ def run(args: argparse.Namespace) -> int:
     """Print the findings; 1 if there is a problem."""
     from pytest_bfcl.models.registry import check_provider
     from pytest_bfcl.models.spec import parse_spec
+    from pytest_bfcl.session.serving import AUTO
     from pytest_bfcl.settings import Settings
 
-    if args.model:  # a misspelt name is refused before the report
-        check_provider(parse_spec(args.model), Settings(base_url=args.base_url))
+    if args.model and (spec := parse_spec(args.model)).provider != AUTO:  # a misspelt name is refused before the report
+        check_provider(spec, Settings(base_url=args.base_url))
     bad = False
     for finding in findings(args.model, args.base_url, args.timeout):
         say(finding)

@@ -74,7 +74,7 @@ def test_repeats_models_workers_replay_and_comparison(shop: Project, capsys: pyt
     args = ("shop.jsonl", *option(shop), "--bfcl-repeat=2", "--model", "fake:lazy")
     alone = shop.run(*args, model="fake:good", data=None, out="alone")
     alone.assert_outcomes(passed=6, failed=2)
-    assert len(lines_of(shop, "starts.txt")) == 8 + 2 * 6, (
+    assert len(lines_of(shop, "starts.txt")) == 8 + 6 + 7, (
         "a server for each trial, and for each part of an entry's proof"
     )
     together = shop.run(*args, "-n2", model="fake:good", data=None, out="together")

@@ -9,7 +9,6 @@ import signal
 import socket
 import subprocess
 import sys
-import textwrap
 import threading
 import time
 from collections.abc import Iterator
@@ -211,16 +210,6 @@ def test_mistakes_are_said_before_anything_starts(
 
 
 @pytest.mark.slow
-def test_pytest_says_a_mistake_too(project: Path) -> None:
-    arguments, said = MISTAKES[0]
-    done = _pytest(project, *arguments, "--bfcl-serve")
-    assert done.returncode == 4, done.stdout
-    assert said in done.stderr + done.stdout
-    assert "starting: " not in done.stdout
-    assert not (project / "run").exists()
-
-
-@pytest.mark.slow
 def test_nothing_is_started_for_a_dry_run_or_a_listing(project: Path) -> None:
     for option in ("--bfcl-dry-run", "--collect-only"):
         done = _pytest(project, "--model", "vllm:m@fc", "--bfcl-serve", option)
@@ -287,4 +276,4 @@ def test_several_models_are_listed(project: Path) -> None:
         server.shutdown()
         server.server_close()
     assert done.returncode == 4
-    assert textwrap.dedent("found several models") in done.stderr + done.stdout
+    assert "found several models" in done.stderr + done.stdout
