@@ -56,6 +56,18 @@ def read_json(raw: bytes) -> Any:
         raise ValueError("a number of too many digits") from None
 
 
+NOT_JSON = object()
+"""In place of a value, where ``null`` is one."""
+
+
+def json_or(text: str | bytes, otherwise: Any = None) -> Any:
+    """The value of a JSON text; ``otherwise`` for a text that is none or is nested too deeply."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return otherwise
+
+
 def json_trouble(error: ValueError | RecursionError) -> str:
     """The error of a line that is not JSON, in words for its author."""
     if not isinstance(error, json.JSONDecodeError):
@@ -82,8 +94,4 @@ def _not_utf8(head: bytes) -> str | None:
 
 
 def _is_json(line: bytes) -> bool:
-    try:
-        json.loads(line.decode("utf-8-sig", "replace"))
-    except (ValueError, RecursionError):
-        return False
-    return True
+    return json_or(line.decode("utf-8-sig", "replace"), NOT_JSON) is not NOT_JSON

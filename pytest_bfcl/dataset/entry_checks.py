@@ -7,7 +7,6 @@ data itself gets wrong is listed in the data spec §8.
 from __future__ import annotations
 
 import ast
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -17,6 +16,7 @@ from pytest_bfcl.dataset.schemas import Finding, answer_findings, check_function
 from pytest_bfcl.dataset.served_entry import check_path, portable_name
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.python_text import parse_expression
+from pytest_bfcl.spread_json import NOT_JSON, json_or
 from pytest_bfcl.suggestions import did_you_mean, instead_of
 
 NO_FUNCTION = 'no function is offered: "function" is a list of function documents or tools'
@@ -160,11 +160,8 @@ def _called_findings(entry: Entry) -> Iterator[Finding]:
 
 def _response_findings(entry: Entry) -> Iterator[Finding]:
     """REST answers: one recorded response as JSON text."""
-    answers = entry.possible_answer
-    try:
-        (text,) = answers or []
-        json.loads(text)
-    except (TypeError, ValueError, RecursionError):
+    answers = entry.possible_answer or []
+    if len(answers) != 1 or not isinstance(answers[0], str) or json_or(answers[0], NOT_JSON) is NOT_JSON:
         message = "possible_answer must be one recorded response, a list of one JSON text"
         yield Finding(message, field="possible_answer")
 

@@ -18,6 +18,7 @@ from pytest_bfcl.bodies import is_error
 from pytest_bfcl.endings import Ending, UnknownEnding, ending_of, first_choice
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.redaction import redact
+from pytest_bfcl.spread_json import NOT_JSON, json_or
 from pytest_bfcl.transcript import Reply
 from pytest_bfcl.troubles import AdapterTrouble
 
@@ -295,9 +296,7 @@ def _read(text: str, headers: Mapping[str, str] | None = None) -> _Said:
     AWS shows its type in a header.
     """
     typed = {name.lower(): value for name, value in (headers or {}).items()}.get("x-amzn-errortype", "")
-    try:
-        body = json.loads(text)
-    except (ValueError, RecursionError):
+    if (body := json_or(text, NOT_JSON)) is NOT_JSON:
         if looks_like_a_page(text):
             return _Said(_first_line(_MARKUP.sub("\n", text[:4000])), html=True)
         named = [word for pair in _NAMED.findall(text) for word in pair if word]

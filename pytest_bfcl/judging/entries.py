@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.json_types import Fields, Parsed, first_problem
+from pytest_bfcl.spread_json import json_or
 from pytest_bfcl.suggestions import close_names
 from pytest_bfcl.troubles import HarnessTrouble
 
@@ -99,8 +99,5 @@ def _python_category(functions: Sequence[object], answer: Sequence[object] | Non
 def unpacked(value: object) -> Any:
     """A field's value: JSON text of an object or list is parsed (table formats cannot hold mixed types)."""
     if isinstance(value, str) and value[:1] in ("{", "["):
-        try:
-            return json.loads(value)
-        except ValueError:
-            return value
+        return json_or(value, value)
     return value

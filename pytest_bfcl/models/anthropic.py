@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,6 +10,7 @@ from pytest_bfcl.bodies import place_trouble
 from pytest_bfcl.endings import heavier
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.models.base import Api, Joiner, Request, cut_stream, place
+from pytest_bfcl.spread_json import json_or
 from pytest_bfcl.tools.schemas import Style
 from pytest_bfcl.transcript import Message, Reply
 
@@ -85,10 +85,7 @@ def _sendable(block: Fields) -> Parsed:
 
 
 def _object(arguments: object) -> Any:
-    try:
-        value = json.loads(arguments) if isinstance(arguments, str) else arguments
-    except (ValueError, RecursionError):
-        return {}
+    value = json_or(arguments) if isinstance(arguments, str) else arguments
     return value if isinstance(value, dict) else {}
 
 
@@ -167,10 +164,7 @@ class MessagesJoiner(Joiner):
 
 def _parsed(text: str) -> Any:
     """The input of a call; text that is not JSON stays text and will not decode."""
-    try:
-        return json.loads(text) if text.strip() else {}
-    except (ValueError, RecursionError):
-        return text
+    return json_or(text, text) if text.strip() else {}
 
 
 class Messages(Api):

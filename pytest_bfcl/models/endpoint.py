@@ -22,6 +22,7 @@ from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.models.base import Joiner
 from pytest_bfcl.models.streams import EventReader
 from pytest_bfcl.redaction import discreet, public_url, redact, secrets_of, url_secrets
+from pytest_bfcl.spread_json import json_or
 from pytest_bfcl.troubles import AdapterTrouble
 
 if TYPE_CHECKING:
@@ -148,8 +149,8 @@ class Endpoint:
                 method, address, data=content, allow_redirects=False, timeout=total, proxy=self._proxy
             ) as response:
                 data = await _bounded(response)
-            return discreet(json.loads(data), self.secrets) if response.status == 200 else None
-        except (aiohttp.ClientError, TimeoutError, OSError, ValueError, RecursionError, AdapterError):
+            return discreet(json_or(data), self.secrets) if response.status == 200 else None
+        except (aiohttp.ClientError, TimeoutError, OSError, ValueError, AdapterError):
             return None
 
     async def aclose(self) -> None:

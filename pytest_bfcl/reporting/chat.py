@@ -6,7 +6,6 @@ transcript, else from the entry.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,6 +14,7 @@ from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.explaining.notation import call_text
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.reporting import rendering
+from pytest_bfcl.spread_json import json_or
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry
@@ -190,13 +190,8 @@ def _sent(call: object) -> str:
     if not isinstance(call, Mapping):
         return str(call)
     name, arguments = str(call.get("name", "")), call.get("arguments", "")
-    if isinstance(arguments, str) and len(arguments) < 100_000:
-        try:
-            parsed = json.loads(arguments)
-        except (ValueError, RecursionError):
-            return f"{name}({arguments})"
-        if isinstance(parsed, dict):
-            return call_text({name: parsed}, MAX_TEXT)
+    if isinstance(arguments, str) and len(arguments) < 100_000 and isinstance(parsed := json_or(arguments), dict):
+        return call_text({name: parsed}, MAX_TEXT)
     return f"{name}({arguments})"
 
 

@@ -22,6 +22,7 @@ from pytest_bfcl.dataset.verified import NAME as VERIFIED
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.settings import SplitPart
+from pytest_bfcl.spread_json import json_or
 
 Part = Literal["train", "test"]
 PARTS: tuple[Part, ...] = get_args(Part)
@@ -115,11 +116,9 @@ class Split:
         try:
             with path.open("rb") as file:
                 raw = file.read(_LIMIT + 1)
-            found: Any = json.loads(raw) if len(raw) <= _LIMIT else None
         except OSError as error:
             raise UsageError(f"cannot read the split {path}: {error.strerror or error}") from None
-        except (ValueError, RecursionError):
-            found = None
+        found: Any = json_or(raw) if len(raw) <= _LIMIT else None
         split = _of(found)
         if split is None:
             raise UsageError(f"{path} is no split, or is damaged: {_AGAIN}")

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import secrets
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +18,7 @@ from pytest_bfcl.extensions.agents.episode import Agent, AgentEntry
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.redaction import discreet, hide, url_secrets
+from pytest_bfcl.spread_json import json_or
 from pytest_bfcl.transcript import Reply
 from pytest_bfcl.troubles import AdapterTrouble
 
@@ -102,10 +102,7 @@ class PostedAgent(Agent):
             raise AdapterError(AdapterTrouble.FIXTURE, f"the agent answered a turn with status {response.status}")
         if len(body) > LONGEST:
             raise AdapterError(AdapterTrouble.FIXTURE, f"the agent's answer has more than {LONGEST:,} bytes")
-        try:
-            said = json.loads(body)
-        except (ValueError, RecursionError):
-            said = None
+        said = json_or(body)
         if not isinstance(said, dict):
             raise AdapterError(AdapterTrouble.FIXTURE, "the agent's answer is no JSON object")
         return discreet(said, url_secrets(self._url))

@@ -27,6 +27,7 @@ from pytest_bfcl.extensions.agents.mcp_tools import (
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.redaction import discreet, hide, process_secrets
+from pytest_bfcl.spread_json import json_or
 from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:
@@ -233,10 +234,7 @@ def _part_text(part: Any) -> str:
 def _parsed(text: str) -> Any:
     if len(text) > MOST_READ:
         return text[:MOST_READ]
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text
+    return json_or(text, text)
 
 
 def _trouble(text: str, errors: IO[str] | None, advice: str = "", *, secrets: Sequence[str] = ()) -> HarnessError:

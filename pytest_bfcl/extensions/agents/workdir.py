@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import os
 import shutil
 import tempfile
@@ -23,6 +22,7 @@ from pytest_bfcl.dataset.served_entry import SHOWN_WORKDIR, TemplateCopy
 from pytest_bfcl.extensions.sql.tables import all_tables, query_file
 from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.plain_text import clean
+from pytest_bfcl.spread_json import json_or
 from pytest_bfcl.troubles import HarnessTrouble
 
 MOST_COPIED = 256 * 2**20
@@ -97,10 +97,7 @@ class Workdir:
             return outcome.value["rows"] if outcome.value is not None else {"error": outcome.error}
         with path.open("rb") as file:
             text = file.read(MOST_READ).decode("utf-8", "replace")
-        try:
-            return json.loads(text)
-        except (ValueError, RecursionError):
-            return text
+        return json_or(text, text)
 
     def _is_inside(self, path: Path) -> bool:
         return path.resolve().is_relative_to(self.path.resolve())

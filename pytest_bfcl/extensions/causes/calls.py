@@ -26,6 +26,7 @@ from pytest_bfcl.extensions.causes.places import (
 from pytest_bfcl.extensions.causes.raw import doubled_names, mended, objects_in, written
 from pytest_bfcl.extensions.causes.relations import MOST, Relation, masked, of_texts
 from pytest_bfcl.extensions.causes.values import same
+from pytest_bfcl.spread_json import json_or
 
 _Read = tuple[Relation | None, dict[str, Any] | None, str]
 
@@ -127,10 +128,7 @@ def _positional(case: Case, call: Made, due: Due) -> dict[str, Any] | None:
     order = list(case.properties(due.name) or due.said)
     values: object = None
     if call.given is None:
-        try:
-            values = json.loads(call.raw[:20_000])
-        except (ValueError, RecursionError):
-            return None
+        values = json_or(call.raw[:20_000])
     elif 0 < len(call.given) <= 2 and not call.given.keys() & {*order, *due.accepted}:
         filled = [each for each in call.given.values() if each not in ({}, [], None)]
         if not filled and not due.said:

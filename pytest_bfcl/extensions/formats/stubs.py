@@ -6,7 +6,6 @@ pydantic fields; the reference uses a code generator, whose result is equal for 
 
 from __future__ import annotations
 
-import json
 import keyword
 import re
 from collections.abc import Mapping
@@ -14,6 +13,7 @@ from typing import Any
 
 from pytest_bfcl.extensions.formats.templates import CHATML_REPLY, Prompted, chatml, text_of
 from pytest_bfcl.json_types import Fields
+from pytest_bfcl.spread_json import json_or
 from pytest_bfcl.tools.schemas import compile_tools
 
 _RESERVED = frozenset({"description", "type", "properties", "required", "nullable"})
@@ -90,10 +90,7 @@ def _items(schema: Fields) -> str:
 
 def _response(content: str) -> str:
     """A JSON object with bare, sorted keys; anything else is one text."""
-    try:
-        value = json.loads(content)
-    except (ValueError, RecursionError):
-        value = None
+    value = json_or(content)
     return _argument(value if isinstance(value, dict) else {"value": content})
 
 

@@ -14,6 +14,7 @@ from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.extensions.out.finished import Finished, file_name
 from pytest_bfcl.json_types import Fields, Parsed, leaves
 from pytest_bfcl.scoring.score_record import ScoreRecord
+from pytest_bfcl.spread_json import json_or
 
 SCHEMA = "0.2.2"
 _UNKNOWN = {"deployment_type": "unknown", "model_availability": "unknown"}
@@ -184,10 +185,7 @@ def _message(number: int, message: Fields) -> Parsed:
 
 def _texts(arguments: Any) -> dict[str, str] | None:
     """Arguments with every value as text, as the schema requires; ``None`` unless they are an object."""
-    try:
-        found = json.loads(arguments) if isinstance(arguments, str) else arguments
-    except ValueError:
-        return None
+    found = json_or(arguments) if isinstance(arguments, str) else arguments
     if not isinstance(found, dict):
         return None
     return {str(key): value if isinstance(value, str) else json.dumps(value) for key, value in found.items()}

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from pytest_bfcl.extensions.out.finished import Finished, file_name
 from pytest_bfcl.json_types import Fields, Parsed, leaves
+from pytest_bfcl.spread_json import json_or
 
 
 def lm_eval(run: Path, folder: Path) -> list[Path]:
@@ -169,10 +170,7 @@ def _call(number: int, call: Fields) -> Parsed:
         "function": str(function.get("name")),
         "type": "function",
     }
-    try:
-        arguments = json.loads(given) if isinstance(given, str) else given
-    except ValueError:
-        arguments = None
+    arguments = json_or(given) if isinstance(given, str) else given
     if not isinstance(arguments, dict):
         return made | {"arguments": {}, "parse_error": str(given)[:500]}
     return made | {"arguments": arguments}

@@ -21,6 +21,7 @@ from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.judging.expected import plain_answers
 from pytest_bfcl.replies import Said
+from pytest_bfcl.spread_json import NOT_JSON, json_or
 from pytest_bfcl.syntax.python_syntax import exact_text
 from pytest_bfcl.tools.json_schema import DIALECT, schema_problem
 from pytest_bfcl.transcript import Call, ToolCall
@@ -72,10 +73,8 @@ def _calls(conversation: Conversation) -> list[list[Call]]:
 
 
 def _call(call: ToolCall, place: str) -> Call:
-    try:
-        values = json.loads(call.arguments or "{}")
-    except (ValueError, RecursionError):
-        raise UsageError(f"{place}: the arguments of a call are not JSON: {call.arguments[:80]!r}") from None
+    if (values := json_or(call.arguments or "{}", NOT_JSON)) is NOT_JSON:
+        raise UsageError(f"{place}: the arguments of a call are not JSON: {call.arguments[:80]!r}")
     if not isinstance(values, dict):
         raise UsageError(f"{place}: the arguments of a call are an object: {call.arguments[:80]!r}")
     return Call(portable_name(call.name), values)

@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import glob
 import hashlib
-import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,6 +19,7 @@ from pytest_bfcl.runs.lines import LONGEST_LINE
 from pytest_bfcl.runs.paths import files_named
 from pytest_bfcl.runs.result_line import ReplayLine
 from pytest_bfcl.runs.snapshots import folder_name
+from pytest_bfcl.spread_json import json_or
 
 STRETCH = 64 * 1024 * 1024
 """Bytes of a file in one piece; row groups stay whole, small ones together."""
@@ -163,8 +162,7 @@ def _line_of(row: Parsed) -> Parsed:
         if value is None:
             continue
         if field != name and isinstance(value, str):
-            with suppress(ValueError, RecursionError):  # a text that is no JSON is taken as it is
-                value = json.loads(value)
+            value = json_or(value, value)
         elif type(value) is not str:
             value = _filled(value)
         line[field] = value

@@ -20,6 +20,7 @@ from pytest_bfcl.extensions.lab.auditing.schema_rules import misfits
 from pytest_bfcl.failures import BenchmarkError, UsageError
 from pytest_bfcl.simulators import CallRefused, split_call
 from pytest_bfcl.simulators.execution import ParsedCall
+from pytest_bfcl.spread_json import NOT_JSON, json_or
 
 if TYPE_CHECKING:
     from pytest_bfcl.simulators import CallExecutor
@@ -238,10 +239,8 @@ def _unbound(result: str) -> bool:
 
 def _plain(result: str) -> str:
     """A result as text, with JSON's escapes replaced."""
-    try:
-        return "\n".join(texts_in(json.loads(result)))
-    except (ValueError, RecursionError):
-        return result
+    found = json_or(result, NOT_JSON)
+    return result if found is NOT_JSON else "\n".join(texts_in(found))
 
 
 def _unread(entry: Entry, pool: Pool, call: ParsedCall, text: str, place: str) -> Iterator[Defect]:

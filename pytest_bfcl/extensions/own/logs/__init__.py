@@ -26,7 +26,7 @@ from pytest_bfcl.extensions.own.logs.spans import span_conversation, spans_in
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.replies import Said, UnknownShape
-from pytest_bfcl.spread_json import json_trouble
+from pytest_bfcl.spread_json import NOT_JSON, json_or, json_trouble
 
 MAX_BYTES = 500_000_000
 KNOWN = (
@@ -168,7 +168,5 @@ def _marks(said: tuple[Said, ...]) -> Iterator[str]:
 
 
 def _canonical(arguments: str) -> str:
-    try:
-        return json.dumps(json.loads(arguments), sort_keys=True)
-    except (ValueError, RecursionError):
-        return arguments
+    found = json_or(arguments, NOT_JSON)
+    return arguments if found is NOT_JSON else json.dumps(found, sort_keys=True)

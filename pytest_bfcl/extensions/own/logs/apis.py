@@ -25,6 +25,7 @@ from pytest_bfcl.extensions.own.logs.conversation import (
 )
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.replies import Said, UnknownShape, read_history
+from pytest_bfcl.spread_json import json_or
 
 _ASKED = ("messages", "input", "contents")
 """Where a request keeps its conversation: chat and Anthropic, Responses, Gemini."""
@@ -285,10 +286,7 @@ def _unended(response: Any) -> Any:
 
 def _json(value: object) -> Any:
     """MLflow writes every attribute as JSON, texts too."""
-    try:
-        return json.loads(value) if isinstance(value, str) else value
-    except (ValueError, RecursionError):
-        return value
+    return json_or(value, value) if isinstance(value, str) else value
 
 
 def _helicone(record: Fields) -> Wrapped:

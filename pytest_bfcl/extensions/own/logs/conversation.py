@@ -7,7 +7,6 @@ status.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +17,7 @@ from pytest_bfcl.endings import Ending, ending_of, problem_of
 from pytest_bfcl.formats.detection import lost_calls
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.replies import Said, UnknownShape, read_reply
+from pytest_bfcl.spread_json import NOT_JSON, json_or
 from pytest_bfcl.tools.documents import native_document
 from pytest_bfcl.transcript import Reply
 
@@ -126,19 +126,15 @@ def parsed(value: object, what: str) -> Any:
     """A value that some logs have as JSON text. Raises `UnknownShape`."""
     if not isinstance(value, str):
         return value
-    try:
-        return json.loads(value)
-    except (ValueError, RecursionError):
-        raise UnknownShape(f"{what} is not JSON: {value[:80]!r}") from None
+    if (found := json_or(value, NOT_JSON)) is NOT_JSON:
+        raise UnknownShape(f"{what} is not JSON: {value[:80]!r}")
+    return found
 
 
 def maybe_parsed(value: object) -> Any:
     """The same, if the value may also be a plain text."""
     if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
-        try:
-            return json.loads(value)
-        except (ValueError, RecursionError):
-            return value
+        return json_or(value, value)
     return value
 
 

@@ -7,7 +7,6 @@ to the host its key is for, and the key appears in no record.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import ssl
@@ -22,6 +21,7 @@ from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.providers.pages import TOTAL_LIMIT_S, body_text, pinned
 from pytest_bfcl.providers.safety import Refused, Resolve, checked
 from pytest_bfcl.redaction import hide
+from pytest_bfcl.spread_json import json_or
 from pytest_bfcl.troubles import AdapterTrouble
 
 if TYPE_CHECKING:
@@ -81,10 +81,7 @@ class LiveRest:
             raise AdapterError(kind, f"REST: {host} answered {status}", status=status, advice="continue the run later")
         for placeholder, key in keys.items():
             text = hide(text, (key,) if key != placeholder else (), placeholder)
-        try:
-            return {"status": status, "body": json.loads(text)}
-        except (ValueError, RecursionError):
-            return {"status": status, "body": None}
+        return {"status": status, "body": json_or(text)}
 
     def close(self) -> None:
         """Connections are closed after every request."""

@@ -17,6 +17,7 @@ from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.models.base import Request
 from pytest_bfcl.plain_text import say
+from pytest_bfcl.spread_json import json_or
 
 if TYPE_CHECKING:
     from pytest_bfcl.models.base import Model
@@ -126,10 +127,7 @@ async def _reply(model: Model, entry: Any, prompt: str) -> str:
 def _messages(reply: str) -> list[str] | None:
     """The messages of a reply; ``None`` for anything but a list of short texts."""
     begin, end = reply.find("["), reply.rfind("]")
-    try:
-        found = json.loads(reply[begin : end + 1]) if 0 <= begin < end else None
-    except (ValueError, RecursionError):
-        return None
+    found = json_or(reply[begin : end + 1]) if 0 <= begin < end else None
     fine = isinstance(found, list) and all(isinstance(each, str) and 0 < len(each) <= LONGEST for each in found)
     return found if fine else None
 
