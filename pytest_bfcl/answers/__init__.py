@@ -4,9 +4,7 @@ Every reader takes parsed JSON. It raises `AdapterError` ``malformed_body`` for 
 `UnknownEnding` for one that did not end normally.
 """
 
-from pytest_bfcl.answers.blocks import read_blocks
-from pytest_bfcl.answers.candidates import read_candidates
+from pytest_bfcl.answers.blocks import read_blocks, read_candidates, read_items
 from pytest_bfcl.answers.chat import read_completion, read_text
-from pytest_bfcl.answers.items import read_items
 
 __all__ = ["read_blocks", "read_candidates", "read_completion", "read_items", "read_text"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from pytest_bfcl.decoding import rules as rule
 from pytest_bfcl.formats.reading import own_calls, own_decoder, own_texts
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.syntax.java import decode_java
@@ -16,6 +15,56 @@ from pytest_bfcl.syntax.python_syntax import PositionalNames, PythonCalls, check
 from pytest_bfcl.syntax.wrapping import prepare, recover, tag_content
 from pytest_bfcl.syntax.xml_format import XmlText, decode_concise_xml, decode_verbose_xml
 from pytest_bfcl.transcript import Call, Mode, Reply
+
+SIGNS = "C1"
+WRAPPING = "C2"
+ESCAPES = "C3"
+POSITIONAL = "C4"
+REFUSAL = "C8"
+JAVA = "C13"
+JAVASCRIPT = "C14"
+FORMATS = "C15"
+
+DECODING_RULES: dict[str, str] = {
+    SIGNS: "signs: + keeps, - negates, other operators before a literal do not decode",
+    WRAPPING: "wrapping: fences with a language word, prose around one call list, tabs, calls on lines of their own",
+    ESCAPES: "escapes: \\_ in names is read as _",
+    POSITIONAL: "positional: arguments without a name go to the documented parameters in order",
+    REFUSAL: "refusal: a reply that attempts a call is not a refusal",
+    JAVA: "Java: read as Java literals, numbers widened and unboxed",
+    JAVASCRIPT: "JavaScript: read as JavaScript literals",
+    FORMATS: "formats: JSON and XML replies, and models' own formats, decoded as the format means them",
+}
+"""Corrected rules of decoding → their description in one line."""
+
+_EVERY_TEXT = frozenset({WRAPPING, ESCAPES})
+TOUCHING: dict[str, frozenset[str]] = {
+    "python": _EVERY_TEXT | {SIGNS, POSITIONAL},
+    "java": _EVERY_TEXT | {JAVA},
+    "javascript": _EVERY_TEXT | {JAVASCRIPT},
+    "json": _EVERY_TEXT | {FORMATS},
+    "verbose_xml": _EVERY_TEXT | {FORMATS},
+    "concise_xml": _EVERY_TEXT | {FORMATS},
+}
+"""Return format → the rules that affect how a text decodes; no rule affects native calls."""
+
+OWN_FORMATS: frozenset[str] = frozenset({FORMATS})
+"""The rules that affect how a reply in a model's own format decodes."""
+
+NO_RULES: frozenset[str] = frozenset()
+_ALL = frozenset(DECODING_RULES)
+
+
+def active_rules(rules: str | Iterable[str]) -> frozenset[str]:
+    """The active corrected rules: none for ``"official"``, all of decoding's for ``"corrected"``, else the given
+    names."""
+    if rules == "official":
+        return NO_RULES
+    if rules == "corrected":
+        return _ALL
+    if isinstance(rules, str):
+        raise ValueError(f"rules are 'official', 'corrected' or a set of names, not {rules!r}")
+    return rules if isinstance(rules, frozenset) else frozenset(rules)
 
 
 def decode_reply(
@@ -91,11 +140,11 @@ class ReplyDecoder:
 
     def calls(self, rules: str | Iterable[str] = "official") -> list[Call]:
         """The calls under these rules. Raises `DecodeError` and `WrongShape` like `decode_reply`."""
-        active = rule.NO_RULES
+        active = NO_RULES
         listed = self._own is not None and self._own.calls is not None
         if rules and (self._mode != "fc" or listed):
-            touching = rule.OWN_FORMATS if listed else rule.TOUCHING.get(self._format, rule.NO_RULES)
-            active = rule.active_rules(rules) & touching
+            touching = OWN_FORMATS if listed else TOUCHING.get(self._format, NO_RULES)
+            active = active_rules(rules) & touching
         known = self._known.get(active)
         if known is None:
             try:
@@ -155,8 +204,8 @@ class ReplyDecoder:
         return recover(
             tag_content(text) if self._tagged else text,
             lambda candidate: self._read(prepare(candidate), active),
-            wrapping=rule.WRAPPING in active,
-            escapes=rule.ESCAPES in active,
+            wrapping=WRAPPING in active,
+            escapes=ESCAPES in active,
             lines=self._format == "python",
         )
 
@@ -178,11 +227,11 @@ class ReplyDecoder:
     def _read_xml(self, text: str, active: frozenset[str]) -> list[Parsed]:
         if self._xml is None or self._xml.text != text:
             self._xml = XmlText(text)
-        return _XML_DECODERS[self._format](self._xml, proper=rule.FORMATS in active, escapes=rule.ESCAPES in active)
+        return _XML_DECODERS[self._format](self._xml, proper=FORMATS in active, escapes=ESCAPES in active)
 
     def _written(self, parsed: PythonCalls, active: frozenset[str]) -> list[Call]:
-        positional = _documented(self._functions) if self._functions and rule.POSITIONAL in active else None
-        return parsed.calls(strict_signs=rule.SIGNS in active, positional=positional)
+        positional = _documented(self._functions) if self._functions and POSITIONAL in active else None
+        return parsed.calls(strict_signs=SIGNS in active, positional=positional)
 
 
 def has_call(
@@ -193,9 +242,9 @@ def has_call(
 
 
 _DECODERS: dict[str, Callable[[str, frozenset[str]], Any]] = {
-    "java": lambda text, active: decode_java(text, proper=rule.JAVA in active),
-    "javascript": lambda text, active: decode_javascript(text, proper=rule.JAVASCRIPT in active),
-    "json": lambda text, active: decode_json(text, proper=rule.FORMATS in active, escapes=rule.ESCAPES in active),
+    "java": lambda text, active: decode_java(text, proper=JAVA in active),
+    "javascript": lambda text, active: decode_javascript(text, proper=JAVASCRIPT in active),
+    "json": lambda text, active: decode_json(text, proper=FORMATS in active, escapes=ESCAPES in active),
 }
 _XML_DECODERS: dict[str, Callable[..., list[Parsed]]] = {
     "verbose_xml": decode_verbose_xml,

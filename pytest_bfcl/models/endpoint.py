@@ -130,20 +130,13 @@ class Endpoint:
         text = discreet(answer.text, known)
         return answer if text is answer.text else replace(answer, text=text)
 
-    async def get(self, path: str, *, base: str | None = None, timeout_s: float = 5.0) -> Any:
-        """A JSON answer to ``GET``, or ``None`` for anything else; never raises."""
-        return await self._json("GET", path, base, None, timeout_s)
-
-    async def post_json(self, path: str, body: Any, *, base: str | None = None, timeout_s: float = 5.0) -> Any:
-        """The same to ``POST``."""
-        return await self._json("POST", path, base, body, timeout_s)
-
-    async def _json(self, method: str, path: str, base: str | None, body: Any, timeout_s: float) -> Any:
+    async def get(self, path: str, body: Any = None, *, base: str | None = None, timeout_s: float = 5.0) -> Any:
+        """A JSON answer to ``GET``, or to ``POST`` with a body; ``None`` for anything else. Never raises."""
         import aiohttp
 
         address = self.address(path) if base is None else f"{base}/{path}"
         total = aiohttp.ClientTimeout(total=timeout_s)
-        content = None if body is None else json.dumps(body).encode()
+        method, content = ("GET", None) if body is None else ("POST", json.dumps(body).encode())
         try:
             async with self.connected().request(
                 method, address, data=content, allow_redirects=False, timeout=total, proxy=self._proxy

@@ -88,25 +88,6 @@ class OpenAIModel:
             self.notes.append(f"{self.spec}: sent without temperature, which the model does not take")
 
     @property
-    def base_url(self) -> str:
-        """The base URL, without a slash at its end."""
-        return self.server.url
-
-    @base_url.setter
-    def base_url(self, url: str) -> None:
-        self.server.url = url.rstrip("/")
-
-    @property
-    def endpoint(self) -> str:
-        """The base URL without secrets, for messages."""
-        return self.server.shown
-
-    @property
-    def key_variable(self) -> str:
-        """The environment variable of the key."""
-        return self.server.key_variable
-
-    @property
     def breaker(self) -> Breaker:
         """The circuit breaker; ``breaker.reason`` is set if the run should stop."""
         return self.calls.breaker
@@ -286,21 +267,11 @@ async def whole_reply(
     for _ in range(most):
         if reply.problem != UNFINISHED:
             return reply
-        said = remember(reply, _message(reply))
+        said = remember(reply, {**reply.as_message(0, 0), "content": reply.text or ""})
         reply = _joined(reply, await ask(replace(request, messages=[*request.messages, said])))
     if reply.problem == UNFINISHED:
         raise UnknownEnding(reply.finish_reason)
     return reply
-
-
-def _message(reply: Reply) -> Message:
-    message: Message = {"role": "assistant", "content": reply.text or ""}
-    if reply.tool_calls:
-        message["tool_calls"] = [
-            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
-            for call in reply.tool_calls
-        ]
-    return message
 
 
 def _joined(first: Reply, more: Reply) -> Reply:

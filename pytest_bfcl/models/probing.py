@@ -9,6 +9,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.models.base import Request
+from pytest_bfcl.redaction import public_url
 
 if TYPE_CHECKING:
     from pytest_bfcl.models.endpoint import Endpoint
@@ -67,7 +68,7 @@ async def _mend(server: Endpoint, model: str) -> str:
         names = _names(await server.get("models", base=base))
         if names is not None:
             offered = f" (it offers {_listed(names)})" if names else ""
-            return f"write --bfcl-base-url {_public(base)}: models are listed there{offered}"
+            return f"write --bfcl-base-url {public_url(base)}: models are listed there{offered}"
     return ""
 
 
@@ -104,9 +105,3 @@ def _other_bases(url: str) -> list[str]:
     wanted = [each for each in dict.fromkeys(paths) if each != parts.path.rstrip("/")]
     host = parts.netloc.rpartition("@")[2]
     return [urlunsplit((parts.scheme, host, each, "", "")) for each in wanted]
-
-
-def _public(url: str) -> str:
-    from pytest_bfcl.redaction import public_url
-
-    return public_url(url)

@@ -203,37 +203,29 @@ def _api(spec: ModelSpec, settings: Settings, url: str, mode: Mode) -> Api:
     raise UsageError(f"unknown API {name!r}; known: {', '.join(APIS)}")
 
 
-def _replay(spec: ModelSpec, settings: Settings, mode: Mode, dataset: Any) -> Model:
-    from pytest_bfcl.models.replay import ReplayModel
+def _packaged(spec: ModelSpec, settings: Settings, mode: Mode, dataset: Any) -> Model:
+    """A model of this package that sends nothing; its module is loaded when it is needed."""
+    if spec.provider == "replay":
+        from pytest_bfcl.models.replay import ReplayModel
 
-    # Lines know their mode; the run's default mode must not contradict them, a suffix may.
-    return ReplayModel(spec, settings, spec.mode, dataset)
+        # Lines know their mode; the run's default mode must not contradict them, a suffix may.
+        return ReplayModel(spec, settings, spec.mode, dataset)
+    if spec.provider == "scripted":
+        from pytest_bfcl.models.scripted import ScriptedModel
 
+        return ScriptedModel(spec, settings, mode)
+    if spec.provider == "oracle":
+        from pytest_bfcl.models.oracle import OracleModel
 
-def _oracle(spec: ModelSpec, settings: Settings, mode: Mode, dataset: Any) -> Model:
-    from pytest_bfcl.models.oracle import OracleModel
-
-    return OracleModel(spec, mode)
-
-
-def _adversary(spec: ModelSpec, settings: Settings, mode: Mode, dataset: Any) -> Model:
+        return OracleModel(spec, mode)
     from pytest_bfcl.models.adversaries import Adversary
 
     return Adversary(spec, mode)
 
 
-def _scripted(spec: ModelSpec, settings: Settings, mode: Mode, dataset: Any) -> Model:
-    from pytest_bfcl.models.scripted import ScriptedModel
-
-    return ScriptedModel(spec, settings, mode)
-
-
 _BUILDERS: dict[str, Builder] = {
     **dict.fromkeys(DIRECT_PROVIDERS, _direct),
-    "replay": _replay,
-    "oracle": _oracle,
-    "adversary": _adversary,
-    "scripted": _scripted,
+    **dict.fromkeys(("replay", "oracle", "adversary", "scripted"), _packaged),
 }
 
 

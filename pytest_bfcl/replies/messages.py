@@ -9,9 +9,9 @@ from itertools import islice
 from typing import Any
 
 from pytest_bfcl.answers import read_blocks, read_completion
+from pytest_bfcl.answers.blocks import last_word
 from pytest_bfcl.answers.chat import REASONING_FIELDS
 from pytest_bfcl.answers.figures import count
-from pytest_bfcl.answers.items import last_word
 from pytest_bfcl.endings import UNTOLD, UnknownEnding
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.json_types import Fields, Parsed

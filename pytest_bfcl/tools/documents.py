@@ -194,9 +194,8 @@ def _mappings(values: object) -> list[Fields]:
 def _joined(whole: Parsed, part: Fields) -> Parsed:
     """Two schemas combined: both must be met."""
     joined = {**part, **whole}
-    for key in ("properties",):
-        if isinstance(part.get(key), Mapping) and isinstance(whole.get(key), Mapping):
-            joined[key] = {**part[key], **whole[key]}
+    if isinstance(part.get("properties"), Mapping) and isinstance(whole.get("properties"), Mapping):
+        joined["properties"] = {**part["properties"], **whole["properties"]}
     mine, theirs = whole.get("required"), part.get("required")
     if isinstance(mine, list) and isinstance(theirs, list):
         joined["required"] = list(dict.fromkeys([*theirs, *mine]))

@@ -91,26 +91,20 @@ def argument_problem(schema: Fields, arguments: Fields) -> tuple[str, str] | Non
     return (place[0] if place else ""), f"{where}{error.message}"[:MOST_SHOWN]
 
 
-def fits_schema(schema: Fields, value: Any) -> bool:
-    """Whether any value is valid by a schema; one that cannot be applied accepts nothing."""
+def fits_schema(schema: Fields, value: Any, otherwise: bool = False) -> bool:
+    """Whether any value is valid by a schema; ``otherwise`` for a schema that cannot be applied."""
     from jsonschema.exceptions import UnknownType
     from referencing.exceptions import Unresolvable
 
     try:
         return next(_errors(schema, value), None) is None
     except (Unresolvable, UnknownType, RecursionError):
-        return False
+        return otherwise
 
 
 def is_valid(schema: Fields, arguments: Fields) -> bool:
     """Whether arguments are valid: like `argument_problem` without the message, and several times as fast."""
-    from jsonschema.exceptions import UnknownType
-    from referencing.exceptions import Unresolvable
-
-    try:
-        return next(_errors(schema, arguments), None) is None
-    except (Unresolvable, UnknownType, RecursionError):
-        return True
+    return fits_schema(schema, arguments, otherwise=True)
 
 
 def _errors(schema: Fields, arguments: Any) -> Iterator[Any]:

@@ -3,7 +3,7 @@
 import pytest
 
 from pytest_bfcl.decoding import DecodeError, ReplyDecoder
-from pytest_bfcl.decoding.rules import DECODING_RULES, active_rules
+from pytest_bfcl.decoding.reply import DECODING_RULES, active_rules
 from pytest_bfcl.transcript import Reply
 from tests.decoding.as_objects import decode
 

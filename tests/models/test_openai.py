@@ -143,7 +143,7 @@ def test_a_new_loop_gets_new_connections():
             nonlocal model
             async with serving(answering(completion({"content": "ok"}))) as url:
                 model = model or model_at(url)
-                model.base_url = url
+                model.server.url = url
                 return await model.generate(request(CLOCK))
 
         assert run(work()).text == "ok"

@@ -84,10 +84,10 @@ def test_unknown_providers_name_what_exists():
 def test_base_urls(spec, url, monkeypatch):
     for name in ("OPENAI_BASE_URL", "VLLM_BASE_URL", "SGLANG_BASE_URL", "OLLAMA_BASE_URL"):
         monkeypatch.delenv(name, raising=False)
-    assert create_model(spec, Settings()).base_url == url
-    assert create_model(spec, Settings(base_url="http://elsewhere:1/v1/")).base_url == "http://elsewhere:1/v1"
+    assert create_model(spec, Settings()).server.url == url
+    assert create_model(spec, Settings(base_url="http://elsewhere:1/v1/")).server.url == "http://elsewhere:1/v1"
     monkeypatch.setenv(f"{spec.partition(':')[0].upper()}_BASE_URL", "http://from-env:2/v1")
-    assert create_model(spec, Settings()).base_url == "http://from-env:2/v1"
+    assert create_model(spec, Settings()).server.url == "http://from-env:2/v1"
 
 
 def test_a_local_server_never_gets_the_openai_key(monkeypatch):
@@ -233,12 +233,12 @@ def test_stores_keys_and_versions():
     ],
 )  # fmt: skip
 def test_base_urls_without_a_version(spec, url, asked):
-    assert create_model(spec, Settings(base_url=url)).base_url == asked
+    assert create_model(spec, Settings(base_url=url)).server.url == asked
 
 
 def test_a_server_of_the_run_goes_before_what_the_user_says():
     settings = Settings(base_url="http://user/v1", served={"vllm:m": "http://run/v1"})
-    assert [create_model(f"vllm:{name}", settings).base_url for name in ("m", "m@prompt", "n")] == [
+    assert [create_model(f"vllm:{name}", settings).server.url for name in ("m", "m@prompt", "n")] == [
         "http://run/v1", "http://run/v1", "http://user/v1"
     ]  # fmt: skip
 

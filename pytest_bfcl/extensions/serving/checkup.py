@@ -86,7 +86,7 @@ async def _asked(server: Endpoint, root: str, model: str) -> SelfDescription:
         can = {word: bool(caps[name]) for word, name in _CAPS.items() if name in caps}
         return SelfDescription("llama.cpp", _word(props.get("build_info")), can=can)
     if ollama and "version" in ollama:
-        shown = await server.post_json("api/show", {"model": model}, base=root)
+        shown = await server.get("api/show", {"model": model}, base=root)
         listed = shown.get("capabilities") if isinstance(shown, dict) else None
         can = {word: name in listed for word, name in (("tools", "tools"), ("thinking", "thinking"))} if isinstance(
             listed, list) else {}  # fmt: skip

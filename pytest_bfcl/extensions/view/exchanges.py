@@ -128,7 +128,7 @@ def _curl(model: object, body: str, headers: Sequence[str]) -> str:
     words = ["curl", "-sS", shlex.quote(model.server.public_url(model.api.path)), "-H 'content-type: application/json'"]
     anthropic = model.api.name == "anthropic"
     name = "x-api-key: " if anthropic else "authorization: Bearer "
-    words.append(f'-H "{name}${model.key_variable}"')
+    words.append(f'-H "{name}${model.server.key_variable}"')
     words += ["-H 'anthropic-version: 2023-06-01'"] if anthropic else []
     words += [f"-H {shlex.quote(f'{header}: …')}" for header in headers]
     end = "JSON"
