@@ -246,6 +246,11 @@ class LookAhead(Generic[AnyJob]):
         self._slots.clear()
 
     @property
+    def in_flight(self) -> int:
+        """Conversations in progress."""
+        return len(self._running)
+
+    @property
     def waiting(self) -> int:
         """Transcripts that wait for their items."""
         return sum(1 for slot in self._slots.values() if slot.future is not None and slot.future.done())
