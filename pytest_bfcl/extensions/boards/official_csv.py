@@ -72,7 +72,7 @@ def number(value: int | float | None) -> str:
 
 
 def as_text(cell: str) -> str:
-    """A cell somebody wrote, so that no spreadsheet reads it as a formula, nor a line break in it as a row."""
+    """A cell with user text, changed so that no spreadsheet reads it as a formula, nor a line break in it as a row."""
     line = " ".join(re.split(r"[\r\n\v\f\x1c-\x1e\x85\u2028\u2029]+", cell))
     return f"'{line}" if line.lstrip(" ").startswith(FORMULA_SIGNS) else line
 
