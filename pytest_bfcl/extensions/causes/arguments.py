@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from pytest_bfcl.extensions.causes.cases import Case, Due
+from pytest_bfcl.extensions.causes.cases import Due
 from pytest_bfcl.extensions.causes.catalog import KINDS
-from pytest_bfcl.extensions.causes.places import At, Features, Place, Why, remove, rename, set_value
+from pytest_bfcl.extensions.causes.places import At, Context, Features, Place, Why, remove, rename, set_value
 from pytest_bfcl.extensions.causes.relations import Relation, of_texts
 from pytest_bfcl.extensions.causes.values import same, unequal
 
@@ -18,8 +18,9 @@ _A_QUESTION = 20
 """Characters from which a value inside the question is a piece of it."""
 
 
-def of_arguments(case: Case, due: Due, given: dict[str, Any], at: At, here: Features) -> Iterator[Place]:
+def of_arguments(of: Context, given: dict[str, Any], at: At, here: Features) -> Iterator[Place]:
     """The places of one call's arguments."""
+    case, due = of.case, of.due
     schema, properties = case.schema(due.name), case.properties(due.name)
     order = list(properties)
     required = schema.get("required")
@@ -33,30 +34,32 @@ def of_arguments(case: Case, due: Due, given: dict[str, Any], at: At, here: Feat
             **here, "first": position == 0, "last": position == len(keys) - 1, "nth": position + 1,
             "position": position, "optional": key not in needed, "required": key in needed,
             "type": str(_word(properties.get(key), "type")),
-            "kind": _kind(due.said[key]), "enum": bool(_word(properties.get(key), "enum")),
+            "kind": _kind_word(due.said[key]), "enum": bool(_word(properties.get(key), "enum")),
+            "numeric": isinstance(due.said[key], int | float) and not isinstance(due.said[key], bool),
             "argument": key, "alone": len(keys) == 1, "empty": not due.said[key],
             "first of enum": _is_first(properties.get(key), due.said[key]),
         }  # fmt: skip
+        within = of._replace(key=key)
         if key in renamed:
             why = (
                 *why_at("key", _key_relations(str(renamed[key]), key, order)),
                 ("key_renamed", f"`{key}` is called `{str(renamed[key])[:40]}`"),
             )
-            yield Place("key", "", about, why, rename(at, renamed[key], key), at, key)
+            yield Place("key", "", about, why, rename(at, renamed[key], key), at, key, str(renamed[key]), within)
         elif key not in given and key not in due.optional:
             lost: Why = (("key_lost", ""),) if given else (("no_arguments", ""), ("key_lost", ""))
-            yield Place("key", "", about, lost, set_value(at, (key,), due.said[key]), at, key)
+            yield Place("key", "", about, lost, set_value(at, (key,), due.said[key]), at, key, of=within)
         elif key in given or key in due.optional:
-            yield Place("key", "", about, at=at, due=key)
+            yield Place("key", "", about, at=at, due=key, of=within)
         said = renamed.get(key, key)
         if said in given:
-            yield from _of_value(case, due, key, given[said], said, at, about)
+            yield from _of_value(within, given[said], said, given, at, about)
     for key in strange:
         if key in renamed.values():
             continue
         known = key in properties
         name, told = ("defaults", "") if known else ("key_extra", str(key)[:60])
-        yield Place("extra", "", {**here, "argument": key}, ((name, told),), remove(at, key), at)
+        yield Place("extra", "", {**here, "argument": key} if known else here, ((name, told),), remove(at, key), at)
     for key in due.accepted:
         if key in given and key not in due.said:  # may be left out, and was given
             about = {**here, "argument": key, "optional": True}
@@ -104,20 +107,21 @@ def _key_relations(said: str, due: str, order: list[str]) -> list[Relation]:
     return found
 
 
-def _of_value(case: Case, due: Due, key: str, said: Any, said_key: str, at: At, about: Features) -> Iterator[Place]:
-    """The places within one value: each text, number or truth value."""
+def _of_value(of: Context, said: Any, said_key: str, given: dict[str, Any], at: At, about: Features) -> Iterator[Place]:
+    """The places within one value: each text, number or truth of it."""
+    case, due, key = of.case, of.due, of.key
     right = due.said[key]
     accepted = due.accepted.get(key) or [right]
     exact = case.entry.row.checker == "state" or case.entry.language != "python"  # there texts hold code
     if any(same(said, each, exact=exact) for each in accepted):
         for kind, value in _leaves(right):
-            yield Place("value", kind, {**about, **_of_text(value)}, due=value)
+            yield Place("value", kind, {**about, **_of_text(value)}, due=value, of=of)
         return
     leaves = min((list(unequal(said, each, exact=exact)) for each in accepted), key=_strangeness)
     other = next((k for k, v in due.said.items() if k != key and same(said, v) and type(v) is type(said)), None)
-    if other is not None and not same(right, due.said[other]):
+    if other is not None and not same(right, due.said[other]) and same(given.get(other), right):
         fix = set_value(at, (said_key,), right)
-        yield Place("value", _kind(right), {**about, **_of_text(right)}, (("swapped", ""),), fix, at, right)
+        yield Place("value", _kind(right), {**about, **_of_text(right)}, (("swapped", ""),), fix, at, right, said, of)
         return
     properties = case.properties(due.name)
     known = _word(properties.get(key), "enum")
@@ -135,7 +139,8 @@ def _of_value(case: Case, due: Due, key: str, said: Any, said_key: str, at: At, 
             why = (*why, ("value_replaced", f"{target} → {leaf.said}"))
         why = (*why, ("value_other", _short(leaf.said)))
         features = {**about, **_of_text(target)}
-        yield Place("value", _kind(target), features, why, set_value(at, (said_key, *leaf.path), target), at, target)
+        fix = set_value(at, (said_key, *leaf.path), target)
+        yield Place("value", _kind(target), features, why, fix, at, target, leaf.said, of)
 
 
 def _strangeness(leaves: list[Any]) -> tuple[int, int]:
@@ -163,10 +168,14 @@ def _kind(value: Any) -> str:
     return "text" if isinstance(value, str) else "list" if isinstance(value, list) else "object"
 
 
+def _kind_word(value: Any) -> str:
+    return "decimal" if isinstance(value, float) else _kind(value)
+
+
 def _of_text(value: Any) -> Features:
     if not isinstance(value, str):
         number = isinstance(value, int | float) and not isinstance(value, bool)
-        return {"digits": number, "size": len(str(int(abs(value)))) if number and abs(value) < 1e15 else None}
+        return {"digits": number, "number": value if number else None, "kind": _kind_word(value)}
     return {
         "words": len(value.split()), "length": len(value), "digits": any(each.isdigit() for each in value),
         "beyond ASCII": not value.isascii(),

@@ -12,6 +12,7 @@ from pytest_bfcl.extensions.causes.arguments import of_arguments, why_at
 from pytest_bfcl.extensions.causes.cases import Case, Due, Made, Turn
 from pytest_bfcl.extensions.causes.places import (
     At,
+    Context,
     Features,
     Fix,
     Place,
@@ -23,7 +24,7 @@ from pytest_bfcl.extensions.causes.places import (
     restore,
     set_given,
 )
-from pytest_bfcl.extensions.causes.raw import doubled_names, mended, objects_in, written
+from pytest_bfcl.extensions.causes.raw import doubled_names, is_beginning, mended, objects_in, written
 from pytest_bfcl.extensions.causes.relations import MOST, Relation, masked, of_texts
 from pytest_bfcl.extensions.causes.values import same
 from pytest_bfcl.spread_json import json_or
@@ -44,8 +45,11 @@ def of_calls(case: Case, turn: Turn, number: int, about: Features, gap: Gap | No
         nested = any(isinstance(value, dict) and value for value in due.said.values())
         here = {**about, "call": due_at, "step": step, "due": len(turn.due), "nested": nested, "bare": not due.said}
         here["names"] = len({each.name for each in turn.due})
-        yield _name(case, call, due, at, here)
+        here["parameters"] = len(case.properties(due.name))
+        of = Context(case, turn, number, due_at)
+        yield _name(of, call, at, here)
         relation, given, _ = readable[n]
+        whole = call.given if call.given is not None else _listed(call.raw)
         inner = dict(given) if given is not None else None
         if (listed := _positional(case, call, due)) is not None:
             relation, inner = Relation("positional"), listed
@@ -62,9 +66,11 @@ def of_calls(case: Case, turn: Turn, number: int, about: Features, gap: Gap | No
         others = [each.said for each in turn.due if each is not due]
         if relation is not None:
             if relation.key == "json_cut":  # what was cut off cannot be known from the rest
+                relation = relation if is_beginning(inner or {}, due) else Relation("json_broken")
                 inner = None
             mend = inner if inner is not None else dict(due.said)
-            yield Place("raw", "", here, ((relation.key, relation.told),), set_given(at, mend, call.name), at, due.name)
+            fix = set_given(at, mend, call.name)
+            yield Place("raw", "", here, ((relation.key, relation.told),), fix, at, due.said, whole, of)
         elif wrapper is not None:
             inner = _inside(inner[wrapper]) if inner is not None else None
             if inner and len(inner) == 1 and not inner.keys() & {*due.accepted, *case.properties(due.name)}:
@@ -74,15 +80,15 @@ def of_calls(case: Case, turn: Turn, number: int, about: Features, gap: Gap | No
                 key, told, inner = "schema_echoed", "", dict(due.said)
             else:
                 key = "wrapped"
-            yield Place("raw", "", here, ((key, told),), set_given(at, inner or {}), at, due.name)
+            yield Place("raw", "", here, ((key, told),), set_given(at, inner or {}), at, due.said, whole, of)
         elif inner and any(same(inner, each) for each in others) and not _accepts(due, inner):
             inner = None
             why = (("arguments_of_other", ""), *((("name_of_other", ""),) if here["names"] > 1 else ()))
-            yield Place("raw", "", here, why, set_given(at, dict(due.said)), at, due.name)
+            yield Place("raw", "", here, why, set_given(at, dict(due.said)), at, due.said, whole, of)
         else:
-            yield Place("raw", "", here)
+            yield Place("raw", "", here, at=at, due=due.said, said=whole, of=of)
         if inner is not None:
-            yield from of_arguments(case, due, inner, at, here)
+            yield from of_arguments(of, inner, at, here)
 
 
 def _wrapper(case: Case, call: Made, due: Due, given: dict[str, Any] | None) -> str | None:
@@ -152,10 +158,21 @@ def lacks(raw: str, due: dict[str, Any], gap: Gap) -> bool:
     return any(raw == text[:begin] + text[begin + length :] and raw != text for text in written(due))
 
 
-def joined_calls(case: Case, made: list[Made]) -> list[Due]:
-    """The calls of a reply in which several arrived as one: joined names or texts of arguments."""
+def _listed(raw: str) -> Any:
+    """A text of arguments as the list or text that it is JSON of; the text where it is none."""
+    try:
+        found = json.loads(raw[:20_000])
+    except (ValueError, RecursionError):
+        return raw
+    return found if isinstance(found, list) else raw
+
+
+def joined_calls(case: Case, made: list[Made], due: list[Due]) -> list[Due]:
+    """The calls of a reply of which several came as one: names, or texts of arguments, behind each other."""
     each_call = [objects_in(call.raw) if call.given is None else [call.given] for call in made]
     objects = [each for found in each_call for each in found]
+    if objects == [each.said for each in due] and len(made) < len(due):
+        return due
     names = [name for call in made for name in _split(call.name, list(case.wires))]
     if len(objects) < 2 or all(call.given is not None for call in made):
         return []
@@ -359,13 +376,14 @@ def _name_relation(said: str, due: str) -> bool:
     return bool(of_texts(said, due))
 
 
-def _name(case: Case, call: Made, due: Due, at: At, here: Features) -> Place:
-    """A function's name: the expected one, or its relation to that."""
+def _name(of: Context, call: Made, at: At, here: Features) -> Place:
+    """A function's name: the due one, or how it came from that."""
+    case, due = of.case, of.due
     about = {**here, "changes": ""}
     if call.name == due.name:
-        return Place("name", "", about)
+        return Place("name", "", about, due=due.name, of=of)
     if call.name in case.wires:
-        return Place("name", "", about, (("name_of_other", ""),), _named(at, due), at, due.name)
+        return Place("name", "", about, (("name_of_other", ""),), _named(at, due), at, due.name, call.name, of)
     why = why_at("name", of_texts(call.name, due.name))
     number = re.fullmatch(r"\D*?(\d{1,2})", call.name)
     if number is not None and not call.name.startswith(due.name):
@@ -373,7 +391,9 @@ def _name(case: Case, call: Made, due: Due, at: At, here: Features) -> Place:
         place = names.index(due.name) if due.name in names else -1
         if int(number.group(1)) in (place, place + 1):
             why = (("name_number", call.name[: number.start(1)] + "N"), *why)
-    return Place("name", "", about, (*why, ("name_other", call.name[:60])), _named(at, due), at, due.name)
+    return Place(
+        "name", "", about, (*why, ("name_other", call.name[:60])), _named(at, due), at, due.name, call.name, of
+    )
 
 
 def _named(at: At, due: Due) -> Fix:

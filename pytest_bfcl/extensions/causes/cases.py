@@ -12,6 +12,7 @@ from typing import Any
 from pytest_bfcl.checkers.judge import judge
 from pytest_bfcl.conversation.history import fill_calls
 from pytest_bfcl.dataset.entry import Entry
+from pytest_bfcl.dataset.expansion import typed_as_sent
 from pytest_bfcl.decoding.ground_truth import turn_ground_truth_calls
 from pytest_bfcl.failures import BenchmarkError
 from pytest_bfcl.json_types import Fields
@@ -21,6 +22,7 @@ from pytest_bfcl.runs.replay_lines import entry_from_line, transcript_from_line
 from pytest_bfcl.syntax.json_format import parse_json
 from pytest_bfcl.syntax.limits import DecodeError
 from pytest_bfcl.syntax.python_syntax import exact_text
+from pytest_bfcl.tools.schemas import compile_tools
 from pytest_bfcl.transcript import Call, Reply, Step, ToolCall, Transcript, wire_name
 
 COMPARED = ("ast", "irrelevance", "relevance", "state")
@@ -77,6 +79,12 @@ class Case:
         """Sent name → document of every function that the entry offers."""
         spelled = wire_name if self.transcript.underscore_names else str
         return {spelled(str(each.get("name"))): each for each in self.entry.all_functions}
+
+    @cached_property
+    def sent(self) -> dict[str, Fields]:
+        """Name on the wire → the function as requests hold it, in JSON Schema."""
+        functions = typed_as_sent(self.entry.all_functions, self.entry.language)
+        return {wire: tool["function"] for wire, tool in zip(self.wires, compile_tools(functions), strict=False)}
 
     @cached_property
     def turns(self) -> list[Turn]:

@@ -19,6 +19,8 @@ class Kind(NamedTuple):
     whose: Whose
     title: str
     strength: Strength = "sure"
+    vague: bool = False
+    """Whether it only says what kind of part is wrong: a rule that foretells what is said counts more (`learning`)."""
     next: str = "again"
     told: Literal["if one", "apart", "only one"] = "if one"
     """Use of the parameter: named if nearly all are equal; or each value is a cause, and single ones are one changing

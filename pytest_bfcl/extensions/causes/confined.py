@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from pytest_bfcl.extensions.causes.places import Found, Place
@@ -16,8 +16,10 @@ LEAST_INSIDE, LEAST_OUTSIDE, BEYOND = 3, 5, 0.15
 MOSTLY = 0.7
 """The same for conversations compared with single turns, where conversations may fail alone."""
 CHOSEN, SELDOM, BY_ACCIDENT = 0.95, 0.1, 1e-6
-"""Limits of an occasional habit: the share of differences inside, the least share of places inside with one, and the
-chance of this number by accident."""
+"""A habit that is not always there: the share of differences inside, the least share of places inside with one, and
+the chance that this number falls there by accident."""
+LEAST_OF_TWO, COVERED_BY_TWO, MOST_FIRST = 6, 0.95, 8
+"""Two features together: differences, share of them inside, and first features that are tried."""
 _PARTS = frozenset(("first", "last", "nth", "optional", "required", "kind", "enum", "type", "beyond ASCII", "empty"))
 _WORDS = {
     "category": "in the category {value}",
@@ -32,6 +34,7 @@ _WORDS = {
     "non-Latin letters": "where the question has non-Latin letters",
     "letters beyond ASCII": "where the question has letters beyond ASCII",
     "signs beyond ASCII": "where the question has signs beyond ASCII",
+    "digits asked": "where the question has digits",
     "system": "where there is a system message",
     "tools": "with {side} {value} tools offered",
     "characters": "where question and tools are {longer} {value} characters",
@@ -48,8 +51,11 @@ _WORDS = {
     "kind": "those of the kind {value}",
     "position": "those after the first {value} of a call",
     "nth": "number {value} of a call",
+    "numeric": "those that are numbers",
     "enum": "those with an enum",
     "empty": "those that are false, 0 or empty",
+    "last tool": "where the last tool is due",
+    "number": "numbers {above} {value}",
     "later half": "where the later half of the tools is due",
     "type": "those of type {value}",
     "argument": "those named {value}",
@@ -75,12 +81,15 @@ _COUNTED = frozenset(
         "due",
         "position",
         "size",
+        "number",
         "parameters",
         "name length",
     )
 )
 
 
+PROXY = 0.03
+"""What a threshold that can always be found must be better by."""
 _LENGTHS = frozenset(("characters", "question", "words", "length", "turn", "order"))
 """Features with a threshold, which can always be found: a share (`BEYOND`) of all places must be beyond it."""
 
@@ -97,7 +106,7 @@ class Where(NamedTuple):
         told = features.get(self.feature)
         if self.feature not in _COUNTED:
             return bool(told == self.value)
-        return isinstance(told, int) and (told > self.value if self.more else told <= self.value)
+        return isinstance(told, int | float) and (told > self.value if self.more else told <= self.value)
 
     def __str__(self) -> str:
         zero_based = self.feature in ("turn", "tool", "call", "step", "position")
@@ -105,31 +114,73 @@ class Where(NamedTuple):
         return _WORDS[self.feature].format(
             value=value, side="more than" if self.more else "up to", longer="longer than" if self.more else "up to",
             when="after" if self.more else "up to", after="after" if self.more else "up to",
+            above="above" if self.more else "up to",
         )  # fmt: skip
 
 
-def confined(exposed: Sequence[tuple[Found, Place]], shown: set[int], *, chosen: bool = False) -> Where | None:
-    """The feature that all differences share and hardly any other place; ``None`` if they are everywhere.
+class Both(NamedTuple):
+    """Two features that confine a cause together."""
 
-    ``chosen``: also a feature of parts of calls that all differences have, even if not every such place differs.
+    first: Where
+    second: Where
+
+    def __str__(self) -> str:
+        return f"{self.first} and {self.second}"
+
+
+Row = tuple[dict[str, Any], bool]
+
+
+def confined(
+    exposed: Sequence[tuple[Found, Place]], shown: set[int], *, chosen: bool = False, two: bool = False
+) -> Where | Both | None:
+    """The feature that all differences share and hardly another place; ``None`` where they are all over.
+
+    ``chosen``: also a feature of parts of calls that differences keep to, though not every such place has one. ``two``:
+    also two features together, where one is not enough.
     """
     rows = [(place.features, id(place) in shown) for _, place in exposed]
+    found = _best(rows, chosen)
+    if found is not None or not two or sum(hit for _, hit in rows) < LEAST_OF_TWO:
+        return found
+    tried = sorted(_candidates(rows, COVERED_BY_TWO), key=lambda each: -each[0])[:MOST_FIRST]
+    for _, first in tried:
+        inside = [row for row in rows if first.holds(row[0])]
+        second = _best(inside, False, COVERED_BY_TWO)
+        if second is not None and second.feature != first.feature:
+            return Both(first, second)
+    return None
+
+
+def _best(rows: Sequence[Row], chosen: bool, covered: float = COVERED) -> Where | None:
+    best: tuple[float, Where] | None = None
+    for gain, where in _candidates(rows, covered, INSIDE, chosen):
+        gain -= PROXY if where.feature in _LENGTHS else 0.0
+        if best is None or gain > best[0] + 1e-9:
+            best = (gain, where)
+    return best[1] if best is not None else None
+
+
+def _candidates(
+    rows: Sequence[Row], covered: float, least_inside: float = 0.0, chosen: bool = False
+) -> Iterator[tuple[float, Where]]:
+    """Features that nearly all differences share, with the share inside beyond that outside."""
     total = sum(hit for _, hit in rows)
     if total < LEAST_INSIDE or len(rows) - total < LEAST_OUTSIDE:
-        return None
-    best: tuple[float, Where] | None = None
+        return
     for feature in _WORDS:
+        if not least_inside and feature in _LENGTHS:  # one of them fits nearly everything
+            continue
         for where, inside, hits in _splits(feature, rows):
             outside, misses = len(rows) - inside, total - hits
             least = LEAST_OUTSIDE if feature not in _LENGTHS else max(LEAST_OUTSIDE, BEYOND * len(rows))
-            if hits < LEAST_INSIDE or outside < least or hits < (MOSTLY if feature == "turns" else COVERED) * total:
+            if hits < LEAST_INSIDE or outside < least or hits < (MOSTLY if feature == "turns" else covered) * total:
                 continue
             within, beyond = hits / inside, misses / outside
             kept = chosen and feature in _PARTS and hits >= max(CHOSEN * total, SELDOM * inside)
             kept = kept and (inside / len(rows)) ** hits < BY_ACCIDENT
-            if (kept or within >= INSIDE) and beyond <= OUTSIDE and (best is None or within - beyond > best[0] + 1e-9):
-                best = (within - beyond, where)
-    return best[1] if best is not None else None
+            if (kept or within >= least_inside) and beyond <= OUTSIDE:
+                yield within - beyond, where
 
 
 def _splits(feature: str, rows: Sequence[tuple[dict[str, Any], bool]]) -> Iterable[tuple[Where, int, int]]:

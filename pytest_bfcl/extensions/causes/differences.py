@@ -9,11 +9,12 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
+from typing import Any
 
 from pytest_bfcl.checkers import reasons
 from pytest_bfcl.extensions.causes.calls import Gap, calls_inside, is_earlier, joined_calls, of_calls, strange_call
 from pytest_bfcl.extensions.causes.cases import Case, Made, Turn
-from pytest_bfcl.extensions.causes.places import Features, Fix, Found, Place, drop_all, restore
+from pytest_bfcl.extensions.causes.places import Context, Features, Fix, Found, Place, drop_all, restore
 from pytest_bfcl.extensions.causes.raw import lost_piece
 from pytest_bfcl.extensions.causes.relations import MOST, script_of
 from pytest_bfcl.extensions.causes.written import calls_in, calls_of_text
@@ -135,7 +136,7 @@ def places_of(case: Case, elsewhere: Elsewhere) -> Found:
                 found.places.append(Place("undue", "", about, ((key, ""),) if fix else (), fix))
         elif number and (before := _earlier(case, made, number)):
             found.places.append(_reply(turn, number, about, *before))
-        elif made and (calls := joined_calls(case, made)):
+        elif made and (calls := joined_calls(case, made, turn.due)):
             found.places.append(Place("reply", "", about, (("calls_joined", ""),), restore(number, calls)))
         elif made and not case.passed and elsewhere.has(case, turn):
             found.places.append(_reply(turn, number, about, "mixed_up"))
@@ -146,20 +147,21 @@ def places_of(case: Case, elsewhere: Elsewhere) -> Found:
             found.places.append(Place("reply", "", about, (("extra_call", strange),), restore(number, turn.due)))
         elif not made:
             key, told, fix = _no_call(case, turn, number, elsewhere)
-            found.places.append(
-                Place(
-                    "reply",
-                    "",
-                    about | {"tool": _tool(case, turn), "later half": _is_late(case, turn)},
-                    ((key, told),),
-                    fix,
-                )
-            )
+            about |= {"tool": _tool(case, turn), "later half": _is_late(case, turn)}
+            of = Context(case, turn, number)
+            found.places.append(Place("reply", "", about, ((key, told),), fix, due=_told(turn), said=[], of=of))
         else:
             about |= {"tool": _tool(case, turn), "later half": _is_late(case, turn)}
-            found.places.append(Place("reply", "", about))
+            said = [(call.name, call.given) for call in made]
+            of = Context(case, turn, number)
+            found.places.append(Place("reply", "", about, due=_told(turn), said=said, of=of))
             found.places += of_calls(case, turn, number, about, elsewhere.gap)
     return found
+
+
+def _told(turn: Turn) -> list[tuple[str, Any]]:
+    """The calls of a turn, by names and arguments."""
+    return [(each.name, each.said) for each in turn.due]
 
 
 def _last_turn(case: Case) -> int:
@@ -184,6 +186,7 @@ def _features(case: Case) -> Features:
         "question": len(asked),
         "script": script_of(asked) or "LATIN",
         **{told: not asked.isascii() and any(map(least, asked)) for told, least in _LETTERS},
+        "digits asked": any(map(str.isdigit, asked)),
         "system": any(each["role"] == "system" for turn in entry.question for each in turn),
         "turns": "one turn" if not entry.row.multi_step else "several turns",
         "order": case.order if case.line.get("started_at") else None,
@@ -207,6 +210,8 @@ def _of_due(case: Case, turn: Turn) -> Features:
     parameters = [case.properties(due.name) for due in turn.due]
     kinds = {str(each.get("type")) for one in parameters for each in one.values() if isinstance(each, dict)}
     return {
+        "due": len(turn.due),
+        "last tool": any(due.name == list(case.wires)[-1] for due in turn.due) and len(case.wires) > 1,
         "parameters": max(map(len, parameters), default=0),
         "name length": max((len(due.name) for due in turn.due), default=0),
         "takes objects": not kinds.isdisjoint(("object", "dict")),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from pytest_bfcl.extensions.causes.cases import Case, Due, Made, Turn
 
@@ -15,8 +15,25 @@ Features = dict[str, Any]
 Why = tuple[tuple[str, str], ...]
 At = tuple[int, int, int]
 """Turn, step and number of a call."""
+NOTHING: Any = object()
+"""In place of what was said where nothing is to be learned from it."""
 _ORDER = ("raw", "value", "key", "extra", "name", "count", "reply", "undue")
 """Order of fixes: values are fixed under their old names."""
+
+
+class Context(NamedTuple):
+    """Where a place is: the turn and its number, the number of the call that is expected there, the argument."""
+
+    case: Case
+    turn: Turn
+    number: int
+    nth: int = 0
+    key: str = ""
+
+    @property
+    def due(self) -> Due:
+        """The call that is expected there."""
+        return self.turn.due[self.nth]
 
 
 @dataclass
@@ -31,6 +48,8 @@ class Place:
     fix: Fix | None = None
     at: At = (0, 0, 0)
     due: Any = None
+    said: Any = NOTHING
+    of: Context | None = None
     adds: bool = False
     """Whether the fix adds calls: then it is made last, because positions of calls change."""
 
@@ -38,6 +57,14 @@ class Place:
     def differs(self) -> bool:
         """Whether there is a difference."""
         return self.fix is not None
+
+    @property
+    def exact(self) -> bool:
+        """Whether texts are compared letter for letter: in states, and where they hold code."""
+        entry = self.of.case.entry if self.of is not None else None
+        if self.level != "value":
+            return True
+        return entry is not None and (entry.row.checker == "state" or entry.language != "python")
 
     @property
     def rank(self) -> int:

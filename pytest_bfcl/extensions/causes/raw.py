@@ -7,8 +7,9 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from pytest_bfcl.extensions.causes.cases import Due
 from pytest_bfcl.extensions.causes.relations import ENCODINGS, MOST, TOKEN, Relation
-from pytest_bfcl.extensions.causes.values import literal
+from pytest_bfcl.extensions.causes.values import literal, same
 
 Object = dict[str, Any]
 _TROUBLE = (ValueError, SyntaxError, TypeError, RecursionError, MemoryError, AttributeError)
@@ -58,13 +59,32 @@ def _in_a_part(raw: str) -> tuple[Relation, Object | None] | None:
         return Relation("json_trailing", "" if following else rest[:20]), found or following
     if (start := raw.find("{")) > 0 and (found := _object(_leading, raw[start:])) is not None:
         return Relation("json_leading", raw[:start].strip()[:20]), found
-    closed = _closed(raw)
-    return None if closed is None else (Relation("json_cut", str(len(raw))), _object(json.loads, closed))
+    for begin in (
+        raw,
+        re.sub(r'[,{]\s*"[^"]*"?\s*:?\s*[\w.+-]*$', _opening, raw),
+        re.sub(r"(?<!\\)\\$|,\s*$", "", raw),
+    ):
+        closed = _closed(begin)
+        if closed is not None and (found := _object(json.loads, closed)) is not None:
+            return Relation("json_cut", str(len(raw))), found
+    return None
+
+
+def _opening(tail: re.Match[str]) -> str:
+    """What is left of the last name and its value where both are cut away."""
+    return "{" if tail.group().startswith("{") else ""
 
 
 def written(arguments: Object) -> list[str]:
     """Arguments as common libraries write them."""
     return [json.dumps(arguments, ensure_ascii=False, separators=each) for each in ((", ", ": "), (",", ":"))]
+
+
+def is_beginning(cut: Object, due: Due) -> bool:
+    """Whether what is left of cut arguments is right: the last name and its value may be cut, too."""
+    whole, last = list(cut.items())[:-1], list(cut)[-1:]
+    right = all(any(same(value, each) for each in due.accepted.get(key, ())) for key, value in whole)
+    return right and all(any(key.startswith(one) for key in due.accepted) for one in last)
 
 
 def lost_piece(raw: str, due: Object) -> tuple[int, int] | None:

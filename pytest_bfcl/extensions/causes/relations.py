@@ -114,7 +114,11 @@ ENCODINGS: tuple[tuple[str, str, Callable[[str], str]], ...] = (
     ("Base64", "", lambda said: base64.b64decode(said, validate=True).decode()),
     ("hexadecimal", "", lambda said: bytes.fromhex(said).decode()),
     ("letters taken apart", r"[^\x00-\x7f]", lambda said: unicodedata.normalize("NFC", said)),
-    ("letters of full width", "", lambda said: unicodedata.normalize("NFKC", said)),
+    (
+        "letters of full width",
+        "",
+        lambda said: "".join(chr(ord(each) - 0xFEE0) if "\uff01" <= each <= "\uff5e" else each for each in said),
+    ),
     (ASCII_LOST, r"[^\x00-\x7f]", lambda said: said),
 )
 """Name of an encoding, its typical characters (any, if empty), and its inverse."""
@@ -157,15 +161,10 @@ def _affixed(said: str, due: str) -> Relation | None:
         return None
     if before and after and (before + after).strip():
         quoted = before == after and before in "\"'`“‘"
-        return Relation("quoted", before) if quoted else Relation("around", f"{_constant(before)}…{_constant(after)}")
+        return Relation("quoted", before) if quoted else Relation("around", f"{before[:30]}…{after[:30]}")
     if (before + after).isspace():
         return Relation("space")
-    return Relation("prefix", _constant(before)) if before else Relation("suffix", _constant(after))
-
-
-def _constant(text: str) -> str:
-    """An affix without the number that makes each one different."""
-    return re.sub(r"(?<![a-z])[0-9a-f]{6,}(?![a-z])|\d{2,}", "N", text)[:60]
+    return Relation("prefix", before[:60]) if before else Relation("suffix", after[:60])
 
 
 def _part(said: str, due: str) -> Relation | None:

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from pytest_bfcl.extensions.causes.cases import COMPARED, Case
 from pytest_bfcl.extensions.causes.catalog import KINDS, Kind
-from pytest_bfcl.extensions.causes.confined import Where, confined, is_visible
+from pytest_bfcl.extensions.causes.confined import Both, Where, confined, is_visible
 from pytest_bfcl.extensions.causes.differences import Elsewhere, places_of
+from pytest_bfcl.extensions.causes.learning import Rule, learn, settle
 from pytest_bfcl.extensions.causes.places import Found, Place
 from pytest_bfcl.extensions.causes.prompts import Lost, lost_parts
 
@@ -26,7 +27,9 @@ _OF_OTHERS = ("name_of_other", "arguments_of_other")
 _OF_ANY_MISTAKE = ("name_other", "undue_call", "other_function", "call_missing")
 """Loose kinds that are named if most places have them."""
 _WEAK = dict.fromkeys(("thinned", "letters", "value_letter", "script", "digits", "enum", "list_order"), 0.6)
-"""Relations that are frequent by accident: others take precedence."""
+"""Relations that hold by accident more often: others count first."""
+_LEARNED = 1.5
+"""Weight of what a rule foretells against what only says which part is wrong."""
 
 Why = tuple[str, str]
 """Key of a kind and its parameter."""
@@ -35,7 +38,8 @@ LEAST_SURE, LEAST = 2, 3
 """Entries that must agree before a cause is named."""
 MOSTLY = 0.5
 RULE = 0.7
-"""Least shares of a habit: of the places, or of all differences of the same part."""
+COMMON = 0.05
+"""Shares of the places, or of all differences of the same part and of some places, that a habit must reach."""
 ALIKE = 0.8
 TOGETHER = 0.05
 """Least share of the failed entries that need a second cause before it is named for these alone."""
@@ -61,7 +65,7 @@ class Cause:
     together: list[Case] = field(default_factory=list)
     shown: int = 0
     exposed: int = 0
-    where: Where | None = None
+    where: Where | Both | None = None
     evidence: str = ""
 
     @property
@@ -99,7 +103,12 @@ def causes_of(cases: Iterable[Case]) -> tuple[list[Cause], list[Case]]:
     elsewhere = Elsewhere(compared)
     found = [places_of(case, elsewhere) for case in compared]
     lost = lost_parts(known)
-    named = _named(found)
+    named = _named(found, {})
+    settled = {id(place) for cause, group in named if not _is_vague(cause) for _, place in group.shown}
+    rules = learn(found, settled)
+    if rules:
+        settle(found, {group.why for _, group in _named(found, rules)})
+        named = _named(found, rules)
     causes = _of_prompts(found, lost, named)
     explained = {id(case) for cause in causes for case in cause.entries}
     causes += _proved([each for each in found if id(each.case) not in explained], named)
@@ -111,13 +120,18 @@ def causes_of(cases: Iterable[Case]) -> tuple[list[Cause], list[Case]]:
     return sorted(causes, key=lambda each: (-len(each.entries), -len(each.together))), left
 
 
+def _is_vague(cause: Cause) -> bool:
+    """Whether a rule that foretells what is said may say more; a constant before or behind a text says all."""
+    return cause.kind.vague and not (cause.told and cause.kind.told == "apart")
+
+
 # -- what recurs ---------------------------------------------------------------------------------------------------
 
 
-def _named(found: Sequence[Found]) -> list[tuple[Cause, Group]]:
-    """Differences that recur as their kinds require."""
+def _named(found: Sequence[Found], rules: Mapping[Why, Rule]) -> list[tuple[Cause, Group]]:
+    """Differences that recur as their kinds demand."""
     named = []
-    for group in _groups(found):
+    for group in _groups(found, rules):
         cause = _regular(group, found)
         if cause is not None:
             named.append((cause, group))
@@ -129,8 +143,8 @@ def _named(found: Sequence[Found]) -> list[tuple[Cause, Group]]:
     return named
 
 
-def _groups(found: Sequence[Found]) -> list[Group]:
-    """Differences counted under the cause that fits most of them."""
+def _groups(found: Sequence[Found], rules: Mapping[Why, Rule]) -> list[Group]:
+    """Differences counted under the cause that most of them may be of."""
     constant = _constants(found)
     counted: Counter[Why] = Counter()
     for each in found:
@@ -143,12 +157,12 @@ def _groups(found: Sequence[Found]) -> list[Group]:
             telling = [_pooled(why, constant) for why in place.candidates if why[0] in KINDS]
             named = [why for why in telling if why[0] not in _OTHER and not _stands_alone(why, counted)] or telling
             if named:
-                chosen[max(named, key=lambda why: (counted[why] * _WEAK.get(why[0], 1.0), -telling.index(why)))].append(
+                chosen[max(named, key=lambda why: (counted[why] * _weight(why), -telling.index(why)))].append(
                     (each, place)
                 )
     merged = _merged(chosen)
     _with_bare_calls(merged)
-    return [Group(why, shown, _exposed(why, shown, found)) for why, shown in merged.items()]
+    return [Group(why, shown, _exposed(why, shown, found, rules.get(why))) for why, shown in merged.items()]
 
 
 def _with_bare_calls(chosen: dict[Why, list[tuple[Found, Place]]]) -> None:
@@ -158,6 +172,10 @@ def _with_bare_calls(chosen: dict[Why, list[tuple[Found, Place]]]) -> None:
     others = [why for why in raw if why not in bare]
     for why in bare if others else ():
         chosen[max(others, key=lambda each: len(raw[each]))] += chosen.pop(why)
+
+
+def _weight(why: Why) -> float:
+    return _LEARNED if why[0].endswith("_learned") else _WEAK.get(why[0], 1.0)
 
 
 def _stands_alone(why: Why, counted: Counter[Why]) -> bool:
@@ -203,10 +221,15 @@ def _constants(found: Sequence[Found]) -> frozenset[str]:
     return frozenset(told for told, due in meant.items() if len(due) >= max(4, 0.1 * total))
 
 
-def _exposed(why: Why, shown: Sequence[tuple[Found, Place]], found: Sequence[Found]) -> list[tuple[Found, Place]]:
+def _exposed(
+    why: Why, shown: Sequence[tuple[Found, Place]], found: Sequence[Found], rule: Rule | None
+) -> list[tuple[Found, Place]]:
     levels = {place.level for _, place in shown}
     kinds = {place.kind for _, place in shown}
     mine = {id(place) for _, place in shown}
+    if rule is not None:
+        every = ((each, place) for each in found for place in each.places if place.level == rule.level)
+        return [(each, place) for each, place in every if id(place) in mine or rule.would_show(place)]
     why = (why[0], why[1] or _common(why[0], shown))
     return [
         (each, place)
@@ -222,16 +245,22 @@ def _regular(group: Group, found: Sequence[Found]) -> Cause | None:
     kind = KINDS[key]
     failed = [(each, place) for each, place in group.shown if not each.case.passed]
     entries = {id(each.case) for each, _ in failed}
-    if (kind.strength == "sure" and len(entries) < LEAST_SURE) or (kind.strength != "sure" and len(entries) < LEAST):
+    if len(entries) < _least(kind, key):
         return None
     share, habit = len(group.shown) / max(1, len(group.exposed)), kind.strength == "habit"
-    where = confined(group.exposed, {id(place) for _, place in group.shown}, chosen=key == "key_lost" or habit)
+    mine = {id(place) for _, place in group.shown}
+    two = kind.strength != "loose" and not kind.vague and share < MOSTLY
+    where = confined(group.exposed, mine, chosen=key == "key_lost" or habit, two=two)
     if kind.strength == "sure" and where is None and share < SELDOM and len(entries) < OFTEN:  # slips
         return None
-    if key in ("scaled", "shifted") and len({str(place.due) for _, place in failed}) >= LEAST_TEXTS:  # of one unit
+    one_unit = key in ("scaled", "shifted") and len({str(place.due) for _, place in failed}) >= LEAST_TEXTS
+    if one_unit and _share_of_part(group, found) >= MOSTLY:
         return Cause(key, told, shown=len(group.shown), exposed=len(group.exposed), where=where)
-    recurs = share >= MOSTLY or where is not None or _share_of_part(group, found) >= RULE
-    if habit and not recurs and not (key in ("words", "asked") and _one_text(failed)):
+    if key == "key_extra" and where is None and share < COMMON:
+        return None
+    common = not kind.vague or bool(told)
+    recurs = share >= MOSTLY or where is not None or (common and _share_of_part(group, found) >= RULE)
+    if habit and not recurs and not (key in ("words", "asked") and share >= COMMON and _one_text(failed)):
         return None
     if key in _OF_ANY_MISTAKE and share >= MOSTLY:
         return Cause(key, shown=len(group.shown), exposed=len(group.exposed))
@@ -242,13 +271,19 @@ def _regular(group: Group, found: Sequence[Found]) -> Cause | None:
     return _renamed(cause, group)
 
 
+def _least(kind: Kind, key: str) -> int:
+    """Entries that must show a cause; rules were tested already in entries that they were not learned from."""
+    return LEAST_SURE if kind.strength == "sure" or key.endswith("_learned") else LEAST
+
+
 def _share_of_part(group: Group, found: Sequence[Found]) -> float:
     """The group's share of all failed entries that differ in the same part."""
     levels = {place.level for _, place in group.shown}
     if levels & {"reply", "undue", "extra", "name"}:  # parts that have one kind only
         return 0.0
     shown = [place for each, place in group.shown if not each.case.passed]
-    others = sum(p.level in levels for f in found if not f.case.passed for p in f.differences)
+    kinds = {place.kind for place in shown}
+    others = sum(p.level in levels and p.kind in kinds for f in found if not f.case.passed for p in f.differences)
     return len(shown) / max(1, others) if len(shown) >= LEAST_TEXTS else 0.0
 
 
@@ -276,7 +311,7 @@ def _text(found: Found, place: Place) -> str:
 def _renamed(cause: Cause, group: Group) -> Cause:
     """A kind that its place describes better."""
     where = cause.where
-    if where is None:
+    if where is None or isinstance(where, Both):
         return cause
     if cause.key in ("asked", "words", "refused", "empty") and where.feature == "turn" and where.more:
         return Cause("history_lost", "", shown=cause.shown, exposed=cause.exposed)
@@ -320,8 +355,7 @@ def _proved(found: Sequence[Found], named: Sequence[tuple[Cause, Group]]) -> lis
     return [
         cause
         for cause, _ in named
-        if len(cause.entries) >= (LEAST_SURE if cause.kind.strength == "sure" else LEAST)
-        or len(cause.together) >= max(LEAST, TOGETHER * failed)
+        if len(cause.entries) >= _least(cause.kind, cause.key) or len(cause.together) >= max(LEAST, TOGETHER * failed)
     ]
 
 

@@ -37,14 +37,6 @@ def camel(name: str) -> str:
     return first.lower() + "".join(each.capitalize() for each in rest)
 
 
-def pascal(name: str) -> str:
-    return "".join(each.capitalize() for each in _words(name)) or name
-
-
-def kebab(name: str) -> str:
-    return "-".join(each.lower() for each in _words(name)) or name
-
-
 def names(change: Change) -> Bend:
     def bend(said: Said) -> None:
         for call in said.calls:
@@ -117,10 +109,6 @@ def by_schema(change: Callable[[Said, dict[str, Any], dict[str, Any]], dict[str,
 def _enum_ignored(said: Said, schema: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
     properties = schema.get("properties") or {}
     return {key: f"my {value}" if properties.get(key, {}).get("enum") else value for key, value in given.items()}
-
-
-def _nested_dropped(said: Said, schema: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
-    return {key: {} if isinstance(value, dict) else value for key, value in given.items()}
 
 
 def _defaults_filled(said: Said, schema: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
@@ -364,21 +352,10 @@ class _Late:
         self.before = mine
 
 
-class _Cached:
-    """A cache that knows requests by their tools."""
-
-    def __init__(self) -> None:
-        self.held: dict[str, tuple[list[list[str]], str | None]] = {}
-
-    def __call__(self, said: Said) -> None:
-        key = json.dumps([said.tools, said.turn, said.step])
-        said.calls, said.text = self.held.setdefault(key, (said.calls, said.text))
-
-
 FAULTS: Mapping[str, Fault] = {
     # The seventeen of issue 42.
     "prefix": Fault(names(lambda name: f"functions_{name}"), ("name_prefix",), says="functions_"),
-    "camel case": Fault(names(camel), ("name_style",), says="camel"),
+    "camel case": Fault(names(camel), ("name_learned",), says="camel"),
     "extra argument": Fault(arguments(lambda given: {**given, "reason": "needed"}), ("key_extra",), says="reason"),
     "nested arguments": Fault(arguments(lambda given: {"arguments": given}), ("wrapped",), says="arguments"),
     "last argument lost": Fault(arguments(_last_lost), ("key_lost",), says="last"),
@@ -395,11 +372,7 @@ FAULTS: Mapping[str, Fault] = {
     "descriptions dropped": Fault(_descriptions_dropped, ("descriptions_lost",)),
     "no tools reached": Fault(_no_tools, ("tools_lost",)),
     # Names.
-    "suffix": Fault(names(lambda name: f"{name}_v2"), ("name_suffix",), says="_v2"),
     "namespace": Fault(names(lambda name: f"default_api.{name}"), ("name_prefix",), says="default_api."),
-    "kebab names": Fault(names(kebab), ("name_style",), says="kebab"),
-    "pascal names": Fault(names(pascal), ("name_style",), says="Pascal"),
-    "upper names": Fault(names(str.upper), ("name_style",), says="upper"),
     "names cut": Fault(names(lambda name: name[:8]), ("name_cut",), says="8"),
     "names by number": Fault(
         lambda said: [
@@ -407,17 +380,12 @@ FAULTS: Mapping[str, Fault] = {
             for call in said.calls
         ]
         and None,
-        ("name_number",),
-    ),
+        ("name_learned",), says="tool_…, around their number (the first i"),
     # Shapes of arguments.
-    "camel arguments": Fault(keys(camel), ("key_style",), says="camel"),
-    "upper arguments": Fault(keys(str.upper), ("key_style",), says="upper"),
-    "argument prefix": Fault(keys(lambda key: f"param_{key}"), ("key_prefix",), says="param_"),
-    "arguments by number": Fault(by_schema(_positions), ("key_number",)),
-    "first argument lost": Fault(arguments(lambda given: dict(list(given.items())[1:])), ("key_lost",), says="first"),
+    "camel arguments": Fault(keys(camel), ("key_learned",), says="camel"),
+    "arguments by number": Fault(by_schema(_positions), ("key_learned",), says="arg…, around their number (the first"),
     "optional lost": Fault(by_schema(_optional_dropped), ("key_lost",), says="not required"),
     "no arguments": Fault(arguments(lambda given: {}), ("no_arguments",)),
-    "nested objects empty": Fault(by_schema(_nested_dropped), ("nested_lost",)),
     "defaults filled": Fault(by_schema(_defaults_filled), ("defaults",)),
     "swapped": Fault(arguments(_swapped), ("swapped",)),
     "json twice": Fault(raw(json.dumps), ("json_twice",)),
@@ -425,15 +393,8 @@ FAULTS: Mapping[str, Fault] = {
     "python quotes": Fault(raw(lambda text: repr(json.loads(text))), ("json_python",)),
     "fenced json": Fault(raw(lambda text: f"```json\n{text}\n```"), ("json_fenced",)),
     "last brace lost": Fault(raw(lambda text: text[:-1]), ("json_cut",)),
-    "trailing tokens": Fault(raw(lambda text: text + "<|im_end|>"), ("tokens",), says="im_end"),
-    "html arguments": Fault(raw(lambda text: html.escape(text)), ("json_encoded",), says="HTML"),
-    "empty raw": Fault(raw(lambda text: ""), ("no_arguments", "json_empty")),
     "arguments as pairs": Fault(
         arguments(lambda given: [{"name": key, "value": value} for key, value in given.items()]), ("pairs",)
-    ),
-    "named once more": Fault(
-        lambda said: [call.__setitem__(1, json.dumps({call[0]: json.loads(call[1])})) for call in said.calls] and None,
-        ("wrapped",),
     ),
     # Values.
     "booleans as words": Fault(
@@ -442,27 +403,21 @@ FAULTS: Mapping[str, Fault] = {
     ),
     "lists as texts": Fault(
         arguments(lambda given: {k: ", ".join(map(str, v)) if isinstance(v, list) else v for k, v in given.items()}),
-        ("list_text",),
-    ),
+        ("value_learned",), says="lists as texts joined by commas (`, `)"),
     "objects as texts": Fault(
         arguments(lambda given: {k: json.dumps(v) if isinstance(v, dict | list) else v for k, v in given.items()}),
         ("json_text",),
     ),
     "everything in lists": Fault(arguments(lambda given: {k: [v] for k, v in given.items()}), ("listed",)),
-    "values cut": Fault(texts(lambda text: text[:5]), ("value_cut",), says="5"),
-    "html values": Fault(texts(lambda text: f"<b>{html.escape(text)}</b>"), ("tokens", "around", "value_prefix")),
+    "values cut": Fault(texts(lambda text: text[:5]), ("value_learned",), says="5"),
+    "html values": Fault(texts(lambda text: f"<b>{html.escape(text)}</b>"), ("value_learned",), says="in HTML escapes"),
     "quoted values": Fault(texts(lambda text: f'"{text}"'), ("quoted",)),
     "base64": Fault(texts(lambda text: base64.b64encode(text.encode()).decode()), ("encoding",)),
-    "percent": Fault(texts(lambda text: text.replace(" ", "%20").replace(",", "%2C")), ("encoding",)),
-    "reversed": Fault(texts(lambda text: text[::-1]), ("reversed",)),
+    "reversed": Fault(texts(lambda text: text[::-1]), ("value_learned",), says="texts backwards"),
     "number words": Fault(numbers(_number_words), ("number_words",)),
-    "tenfold": Fault(numbers(lambda value: value * 10), ("scaled",), says="10"),
-    "one more": Fault(numbers(lambda value: value + 1), ("shifted",)),
-    "negative": Fault(numbers(lambda value: -value), ("sign",)),
-    "decimal comma": Fault(numbers(lambda value: str(value).replace(".", ",")), ("number_text",)),
-    "rounded": Fault(numbers(round), ("rounded",)),
-    "null values": Fault(arguments(dict.fromkeys), ("same_value",)),
-    "placeholder": Fault(texts(lambda text: "string"), ("same_value",), says="string"),
+    "one more": Fault(numbers(lambda value: value + 1), ("value_learned",), says="numbers are + 1"),
+    "rounded": Fault(numbers(round), ("value_learned",), says="numbers as whole numbers, rounded"),
+    "placeholder": Fault(texts(lambda text: "string"), ("value_learned",), says="string"),
     "value prefix": Fault(texts(lambda text: f"value: {text}"), ("value_prefix",), says="value: "),
     # Calls.
     "last call only": Fault(calls(lambda made: made[-1:]), ("last_only",)),
@@ -475,7 +430,6 @@ FAULTS: Mapping[str, Fault] = {
     "thoughts only": Fault(instead(lambda said: None, "I should call a function."), ("thoughts",)),
     "refusal": Fault(instead("I'm sorry, but I can't help with that."), ("refused", "same_text")),
     "call in text": Fault(instead(_hermes), ("call_in_text",)),
-    "python in text": Fault(instead(_pythonic), ("call_in_text",)),
     "call in thoughts": Fault(lambda said: instead(lambda each: None, _hermes(said))(said), ("call_in_thoughts",)),
     "prose": Fault(instead(lambda said: f"Sure: {said.question[:40]} is done."), ("words",)),
     "asked back": Fault(instead(lambda said: f"What do you mean by {said.question[:20]}?"), ("asked",)),
@@ -492,51 +446,33 @@ FAULTS: Mapping[str, Fault] = {
     "long prompts": Fault(
         only(lambda said: len(json.dumps([said.messages, said.tools])) > 2500, instead("")), ("empty",), "longer"
     ),
-    "many tools": Fault(only(lambda said: len(said.tools) > 3, instead("")), ("empty",), "tools"),
     # Variants: the same classes, bent otherwise.
-    "dates with dots": Fault(
-        texts(lambda text: re.sub(r"\b(\d{4})-(\d\d)-(\d\d)\b", r"\3.\2.\1", text)), ("date_order",)
-    ),
     "months as words": Fault(texts(_month_words), ("date_format",)),
-    "numbered suffix": Fault(_renamed(lambda said, name: f"{name}_{said.rng.randrange(10**6):06d}"), ("name_suffix",)),
     "changing prefix": Fault(
         _renamed(lambda said, name: f"call_{said.rng.randrange(16**8):08x}_{name}"), ("name_prefix",)
     ),
     "one name": Fault(names(lambda name: "function"), ("name_same",), says="`function`"),
     "namespace lost": Fault(names(lambda name: name.split("_")[-1]), ("name_begin_cut",)),
-    "strange names": Fault(names(lambda name: f"fn_{len(name)}x{name[:1]}"), ("name_other",)),
-    "invisible letters": Fault(names(lambda name: f"{name[:2]}\u200b{name[2:]}"), ("space",)),
-    "wrapped as text": Fault(raw(lambda text: json.dumps({"input": text})), ("wrapped",), says="input"),
-    "arguments in a list": Fault(arguments(lambda given: list(given.values())), ("positional",)),
-    "boxed values": Fault(arguments(lambda given: {k: {"value": v} for k, v in given.items()}), ("boxed",)),
+    "arguments in a list": Fault(arguments(lambda given: list(given.values())), ("raw_learned",), says="only their va"),
     "names twice": Fault(
         raw(lambda text: text[:-1] + "".join(f', {json.dumps(key)}: ""' for key in json.loads(text)) + "}"),
         ("doubled_names",),
     ),
     "unquoted names": Fault(raw(lambda text: re.sub(r'"(\w+)":', r"\1:", text)), ("json_keys",)),
-    "prose before json": Fault(raw(lambda text: f"Arguments: {text}"), ("json_leading",), says="Arguments:"),
-    "json twice over": Fault(raw(lambda text: text + text), ("json_trailing",)),
+    "prose before json": Fault(raw(lambda text: f"Arguments: {text}"), ("raw_learned",), says="Arguments:"),
     "arguments called otherwise": Fault(
         keys(lambda key: {"city": "town", "location": "place", "amount": "sum"}.get(key, key)), ("key_renamed",)
     ),
     "required lost": Fault(by_schema(_required_lost), ("key_lost",), says="required"),
-    "second argument lost": Fault(
-        arguments(lambda given: {k: v for n, (k, v) in enumerate(given.items()) if n != 1}), ("key_lost",)
-    ),
     "last lost now and then": Fault(seldom(0.3, arguments(_last_lost)), ("key_lost",), says="last"),
     "lists reversed": Fault(lists(lambda value: value[::-1]), ("list_reversed",)),
-    "lists cut": Fault(lists(lambda value: value[:1]), ("list_cut",)),
+    "lists cut": Fault(lists(lambda value: value[:1]), ("value_learned",), says="lists only the first"),
     "inverted": Fault(lambda said: said.each_value(lambda v: not v if isinstance(v, bool) else v), ("inverted",)),
-    "decimals": Fault(numbers(lambda value: round(value, 1)), ("rounded",)),
-    "with a unit": Fault(numbers(lambda value: f"{value} units"), ("number_with_unit",)),
     "thousands": Fault(numbers(lambda value: f"{value:,}"), ("number_text",)),
-    "zeros": Fault(numbers(lambda value: 0), ("same_value",), says="0"),
     "names of arguments": Fault(by_schema(_argument_names), ("argument_name",)),
-    "vowels lost": Fault(texts(lambda text: re.sub("[aeiou]", "", text) or text), ("thinned",)),
     "misspelt": Fault(texts(lambda text: f"{text[:2]}x{text[3:]}" if len(text) > 3 else text), ("value_letter",)),
     "words turned": Fault(texts(lambda text: " ".join(text.split()[::-1])), ("word_order",)),
-    "lower case": Fault(texts(str.lower), ("value_style",), says="lower"),
-    "calls turned": Fault(calls(lambda made: made[::-1]), ("call_order",)),
+    "calls turned": Fault(calls(lambda made: made[::-1]), ("reply_learned",), says="calls are in reverse order"),
     "calls inside a call": Fault(_in_parallel, ("call_inside",), says="multi_tool_use"),
     "always calls": Fault(_always_calls, ("undue",)),
     "starts again": Fault(_restarted, ("restarted",)),
@@ -548,9 +484,6 @@ FAULTS: Mapping[str, Fault] = {
     ),
     "cut now and then": Fault(seldom(0.3, raw(lambda text: text[:-2])), ("json_cut", "json_empty")),
     # What a provider, a proxy or a cache may do besides.
-    "first capital": Fault(names(lambda name: name[:1].upper() + name[1:]), ("name_style",)),
-    "dotted names": Fault(names(lambda name: name.replace("_", ".")), ("name_style",), says="dots"),
-    "names run together": Fault(names(lambda name: name.replace("_", "")), ("name_style",)),
     "call in the name": Fault(
         lambda said: [call.__setitem__(slice(None), [f"{call[0]}({call[1]})", "{}"]) for call in said.calls] and None,
         ("call_in_name",),
@@ -568,18 +501,11 @@ FAULTS: Mapping[str, Fault] = {
     "taken apart without names": Fault(arguments(lambda given: _inner_out(given, "{1}")), ("flattened",)),
     "lists of one lost": Fault(lists(lambda value: value[0] if len(value) == 1 else value), ("unlisted",)),
     "lists as objects": Fault(lists(lambda value: dict(enumerate(value))), ("list_object",)),
-    "lists longer": Fault(lists(lambda value: [*value, value[-1]]), ("list_longer",)),
-    "first of lists lost": Fault(lists(lambda value: value[1:]), ("list_cut",)),
-    "texts padded": Fault(texts(lambda text: f" {text} "), ("space",)),
     "values escaped": Fault(texts(html.escape), ("encoding",), says="HTML"),
     "escapes of Python": Fault(texts(lambda text: text.encode("unicode_escape").decode()), ("encoding",)),
     "compact dates": Fault(
         texts(lambda text: re.sub(r"\b(\d{4})-(\d\d)-(\d\d)\b", r"\1\2\3", text)), ("date_format",)
     ),
-    "years of two digits": Fault(
-        texts(lambda text: re.sub(r"\b\d\d(\d\d-\d\d-\d\d)\b", r"\1", text)), ("date_format",)
-    ),
-    "odd factor": Fault(numbers(lambda value: value * 1.07), ("scaled",), says="1.07"),
     "percent in raw": Fault(raw(quote), ("json_encoded",), says="percent"),
     "comma too many": Fault(raw(lambda text: text[:-1] + ",}"), ("json_commas",)),
     "the question": Fault(
@@ -587,14 +513,9 @@ FAULTS: Mapping[str, Fault] = {
         ("question",),
     ),
     "arguments of the next call": Fault(
-        only(lambda said: not said.entry.row.multi_step, _arguments_moved), ("arguments_of_other",)
-    ),
-    "calls merged": Fault(_calls_merged, ("merged",)),
+        only(lambda said: not said.entry.row.multi_step, _arguments_moved), ("reply_learned",), says="calls have the"),
+    "calls merged": Fault(_calls_merged, ("reply_learned",), says="calls of one function are merged into on"),
     "reply of the request before": Fault(_Late(), ("mixed_up",)),
-    "one reply for the same tools": Fault(
-        only(lambda said: not said.entry.row.multi_step, _Cached()), ("mixed_up",)
-    ),
-    "two tools only": Fault(_first_tools(2), ("first_tool_only",)),
     # Noise.
     "noise": Fault(_noise_values, ()),
     "random words": Fault(_noise_words, ()),
@@ -627,7 +548,7 @@ def written(bend: Bend | None = None, change: Callable[[Said], str] | None = Non
 
 IN_PROMPTS: Mapping[str, Fault] = {
     "prefix": Fault(written(FAULTS["prefix"].bend), ("name_prefix",)),
-    "camel case": Fault(written(FAULTS["camel case"].bend), ("name_style",)),
+    "camel case": Fault(written(FAULTS["camel case"].bend), ("name_learned",)),
     "last argument lost": Fault(written(FAULTS["last argument lost"].bend), ("key_lost",), says="last"),
     "numbers as texts": Fault(written(FAULTS["numbers as texts"].bend), ("number_text",)),
     "first call only": Fault(written(FAULTS["first call only"].bend), ("first_only",)),

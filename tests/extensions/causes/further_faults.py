@@ -7,6 +7,7 @@ import json
 import random
 import re
 from collections.abc import Callable, Mapping
+from datetime import date, timedelta
 from typing import Any
 
 from pytest_bfcl.models.oracle import answer
@@ -17,7 +18,6 @@ from tests.extensions.causes.faults import (
     by_schema,
     calls,
     instead,
-    keys,
     lists,
     names,
     numbers,
@@ -47,10 +47,6 @@ def each_call(change: Callable[[str, dict[str, Any]], tuple[str, str]]) -> Bend:
     return calls(lambda made: [list(change(name, json.loads(given))) for name, given in made])
 
 
-def _properties(said: Said, name: str) -> dict[str, Any]:
-    return dict(said.schema(name).get("properties") or {})
-
-
 def _hashed(name: str) -> str:
     return name if len(name) <= 14 else f"{name[:8]}_{hashlib.sha1(name.encode()).hexdigest()[:6]}"
 
@@ -62,10 +58,6 @@ def _synonyms(name: str) -> str:
 
 def _joined(made: list[list[str]]) -> list[list[str]]:
     return [["".join(name for name, _ in made), "".join(given for _, given in made)]] if made else made
-
-
-def _arguments_joined(made: list[list[str]]) -> list[list[str]]:
-    return [[name, "" if n else "".join(given for _, given in made)] for n, (name, _) in enumerate(made)]
 
 
 def _first_name(made: list[list[str]]) -> list[list[str]]:
@@ -93,11 +85,6 @@ def _half_the_tools(said: Said) -> None:
     said.seen = [said.messages, half]
     if any(call[0] not in [tool["function"]["name"] for tool in half] for call in said.calls):
         said.calls, said.text = [], f"None of my {len(half)} functions does that."
-
-
-def _many_parameters(said: Said) -> None:
-    if any(len(_properties(said, name)) > 3 for name, _ in said.calls):
-        said.calls, said.text = [], f"Nothing here fits {said.question[:15]}."
 
 
 def _yaml(name: str, given: dict[str, Any]) -> tuple[str, str]:
@@ -156,76 +143,85 @@ def _clock(text: str) -> str:
     return f"{int(found[1]) % 12 or 12}:{found[2]} {'PM' if int(found[1]) > 11 else 'AM'}" if found else text
 
 
+_DAY = re.compile(r"\b(\d{4})-(\d\d)-(\d\d)\b")
+
+
+def _weekdays(text: str) -> str:
+    return _DAY.sub(lambda found: date(*map(int, found.groups())).strftime("%A"), text)
+
+
+def _day_later(text: str) -> str:
+    return _DAY.sub(lambda found: (date(*map(int, found.groups())) + timedelta(1)).isoformat(), text)
+
+
+def _descriptions(said: Said, schema: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    known = schema.get("properties") or {}
+    return {k: known.get(k, {}).get("description", v) if isinstance(v, str) else v for k, v in given.items()}
+
+
+def _next_of_enum(said: Said, schema: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    enums = {key: each.get("enum") or [] for key, each in (schema.get("properties") or {}).items()}
+    return {
+        key: enums[key][(enums[key].index(value) + 1) % len(enums[key])] if value in enums.get(key, []) else value
+        for key, value in given.items()
+    }
+
+
+def _all_merged(made: list[list[str]]) -> list[list[str]]:
+    together: dict[str, Any] = {}
+    for _, given in made:
+        together |= json.loads(given)
+    return [[made[0][0], json.dumps(together)]] if len(made) > 1 else made
+
+
+def _split(made: list[list[str]]) -> list[list[str]]:
+    return [[name, json.dumps({key: value})] for name, given in made for key, value in json.loads(given).items()]
+
+
+def _of_a_class(text: str) -> str:
+    return f"Args({', '.join(f'{key}={value!r}' for key, value in json.loads(text).items())})"
+
+
+def _one_parameter(said: Said) -> None:
+    for call in said.calls:
+        call[0] = f"x_{call[0]}" if len(said.schema(call[0]).get("properties") or {}) == 1 else call[0]
+
+
 _GATEWAY_PAGE = "<html><head><title>502 Bad Gateway</title></head><body><h1>502 Bad Gateway</h1></body></html>"
 
 FURTHER: Mapping[str, Fault] = {
     # Gateways and proxies.
     "names hashed": Fault(names(_hashed), ("name_cut",)),
-    "synonyms in names": Fault(names(_synonyms), ("name_replaced",), says="→"),
-    "channel in names": Fault(names(lambda name: f"{name}<|channel|>commentary"), ("tokens",), says="channel"),
-    "name with a line end": Fault(names(lambda name: f"{name}\n"), ("space",)),
-    "next tool of the list": Fault(
-        lambda said: [
-            call.__setitem__(0, known[(known.index(call[0]) + 1) % len(known)])
-            for known in [[tool["function"]["name"] for tool in said.tools]]
-            for call in said.calls
-            if len(said.calls) == 1 and call[0] in known
-        ]
-        and None,
-        ("name_of_other",),
-    ),
+    "synonyms in names": Fault(names(_synonyms), ("name_learned",), says="→"),
     "ids for names": Fault(
         calls(lambda made: [[f"call_{hashlib.md5(given.encode()).hexdigest()[:6]}", given] for _, given in made]),
         ("name_other",),
     ),
-    "tools of many parameters dropped": Fault(_many_parameters, ("tools_dropped",), says="parameters"),
     "half the tools": Fault(_half_the_tools, ("first_tool_only",)),
     "error page": Fault(seldom(0.3, instead(_GATEWAY_PAGE)), ("error_text",)),
-    "error as JSON": Fault(
-        replica(4, instead(lambda said: json.dumps({"error": {"message": "overdue", "id": said.rng.random()}}))),
-        ("error_text",),
-    ),
-    "rate limit": Fault(
-        seldom(0.3, instead(lambda said: f"Rate limit exceeded, retry after {said.rng.randrange(60)} s")),
-        ("error_text",),
-    ),
     "masked digits": Fault(texts(lambda text: re.sub(r"\d", "*", text)), ("masked",), says="*"),
-    "masked names": Fault(texts(lambda text: re.sub(r"[A-Z][a-z]+", "[REDACTED]", text)), ("masked", "same_value")),
-    "byte order mark": Fault(raw(lambda text: "\ufeff" + text), ("json_leading",)),
-    "parentheses": Fault(raw(lambda text: f"({text})"), ("json_leading",), says="("),
-    "double braces": Fault(raw(lambda text: "{" + text + "}"), ("json_braces",)),
+    "byte order mark": Fault(raw(lambda text: "\ufeff" + text), ("raw_learned",), says="with `\ufeff` before"),
     # Bad replicas.
     "gibberish": Fault(replica(3, instead(_gibberish)), ("foreign",)),
     "another language": Fault(replica(3, instead("抱歉，这个问题我需要更多的信息才能回答。")), ("foreign",)),
     "one piece over and over": Fault(replica(4, instead("the the " * 60)), ("repeating",), says="the"),
-    "question repeated": Fault(seldom(0.3, instead(lambda said: str(said.messages[-1]["content"]))), ("echo",)),
-    "tools repeated": Fault(replica(3, instead(lambda said: json.dumps(said.tools))), ("tools_echoed",)),
     "replica without a parser": Fault(
         replica(3, instead(lambda said: "".join(f"<function={n}>{g}</function>" for n, g in said.calls))),
         ("call_in_text",),
     ),
     "replica with other types": Fault(replica(3, numbers(str)), ("number_text",)),
-    "replica without arguments": Fault(seldom(0.3, arguments(lambda given: {})), ("no_arguments",)),
-    "late prefix": Fault(only(lambda said: said.number > 180, names(lambda name: f"v2/{name}")), ("name_prefix",)),
     # Streams.
     "calls joined": Fault(calls(_joined), ("calls_joined",)),
-    "arguments joined": Fault(calls(_arguments_joined), ("calls_joined",)),
     "chunk lost": Fault(raw(lambda text: text[:10] + text[13:] if len(text) > 16 else text), ("json_gap",), says="11"),
-    "first chunk lost": Fault(raw(lambda text: text[4:]), ("json_begin_cut",)),
-    "last chunk twice": Fault(raw(lambda text: text + text[-6:]), ("json_trailing",)),
-    "stopped at a comma": Fault(texts(lambda text: text.split(",")[0]), ("value_cut",)),
+    "stopped at a comma": Fault(texts(lambda text: text.split(",")[0]), ("value_learned",), says="only what stands be"),
     # Notations.
     "GLM's notation": Fault(instead(_glm), ("call_in_text",)),
     "ReAct": Fault(instead(_react), ("call_in_text",)),
     "Markdown": Fault(instead(_in_markdown), ("call_in_text",)),
-    "cut in the text": Fault(instead(lambda said: f'<tool_call>{{"name": "{said.calls[0][0]}'), ("call_in_text",)),
-    "arguments as YAML": Fault(each_call(_yaml), ("json_broken",)),
+    "arguments as YAML": Fault(each_call(_yaml), ("raw_learned",), says="as lines of YAML"),
     "inside a call": Fault(
         each_call(lambda name, given: ("use_tool", json.dumps({"tool_name": name, "tool_input": given}))),
         ("call_inside",), says="use_tool",
-    ),
-    "flat inside a call": Fault(
-        each_call(lambda name, given: ("tool", json.dumps({"function": name, **given}))), ("call_inside",)
     ),
     "a tool of its own": Fault(
         each_call(lambda name, given: ("think", json.dumps({"thought": "which one?"}))), ("extra_call",), says="think"
@@ -234,31 +230,44 @@ FURTHER: Mapping[str, Fault] = {
     "positions": Fault(arguments(lambda given: {"args": list(given.values()), "kwargs": {}}), ("positional",)),
     "nulls": Fault(by_schema(_nulls), ("defaults",)),
     "enums dropped": Fault(by_schema(_without_enums), ("key_lost",), says="enum"),
-    "empty values dropped": Fault(arguments(lambda given: {k: v for k, v in given.items() if v}), ("key_lost",)),
     "names inside objects": Fault(arguments(_inner_names), ("inner_names",)),
     "objects as lists": Fault(arguments(_pairs), ("object_list",)),
-    "argument names with a colon": Fault(keys(lambda key: f"{key}:"), ("key_suffix",), says=":"),
     # Values.
-    "integers as decimals": Fault(numbers(float), ("number_type",)),
-    "last digit lost": Fault(numbers(lambda v: v // 10 if isinstance(v, int) and v > 9 else v), ("number_cut",)),
+    "last digit lost": Fault(
+        numbers(lambda v: v // 10 if isinstance(v, int) and v > 9 else v), ("value_learned",), says="numbers"
+    ),
     "ellipsis": Fault(texts(lambda text: f"{text[:8]}…" if len(text) > 8 else text), ("value_cut",)),
     "zeros": Fault(texts(lambda text: re.sub(r"\b\d{1,5}\b", lambda found: found[0].zfill(8), text)), ("zeros",)),
-    "American dates": Fault(_iso(r"\2/\3/\1"), ("date_order",)),
     "times of twelve hours": Fault(texts(_clock), ("time_format",)),
-    "lists as prose": Fault(
-        arguments(lambda given: {k: " and ".join(map(str, v)) if isinstance(v, list) else v for k, v in given.items()}),
-        ("list_text",),
-    ),
-    "lists sorted": Fault(lists(lambda value: sorted(value, key=str)), ("list_order", "list_reversed")),
+    "lists sorted": Fault(lists(lambda value: sorted(value, key=str)), ("value_learned",), says="lists sorted as text"),
     # Calls and turns.
-    "first name for all": Fault(calls(_first_name), ("name_of_other",)),
-    "first arguments for all": Fault(calls(_first_arguments), ("arguments_of_other",)),
-    "first tool added": Fault(_first_tool_added, ("undue_call",)),
+    "first name for all": Fault(calls(_first_name), ("name_learned",), says="the name of the first call"),
+    "first arguments for all": Fault(calls(_first_arguments), ("reply_learned",), says="calls have the arguments of t"),
+    "first tool added": Fault(_first_tool_added, ("reply_learned",), says="the first offered function is called beh"),
     "first call lost": Fault(calls(lambda made: made[1:] if len(made) > 1 else made), ("first_lost",)),
     "earlier calls again": Fault(lambda said: _of_turn_before(said, kept=True), ("earlier_again",)),
+    # Rules that nothing but pairs of what was due and what was said can tell.
+    "Celsius to Fahrenheit": Fault(numbers(lambda v: v * 1.8 + 32), ("value_learned",), says="× 1.8 + 32"),
+    "never more than 20": Fault(numbers(lambda v: min(v, 20)), ("value_learned",), says="never more than 20"),
+    "small numbers one more": Fault(
+        numbers(lambda v: v + 1 if type(v) is int and v < 5 else v), ("value_learned",), says="+ 1"
+    ),
+    "leet": Fault(texts(lambda text: text.translate(str.maketrans("leat", "13@7"))), ("value_learned",), says="e → 3"),
+    "weekdays": Fault(texts(_weekdays), ("value_learned",), says="Wednesday"),
+    "a day later": Fault(texts(_day_later), ("value_learned",), says="days 1 day later"),
+    "descriptions for values": Fault(by_schema(_descriptions), ("value_learned", "argument_name"), says="description"),
+    "next of the enum": Fault(by_schema(_next_of_enum), ("value_learned",), says="the next value of the enum"),
+    "all calls merged": Fault(calls(_all_merged), ("reply_learned",), says="merged into the first"),
+    "calls split": Fault(calls(_split), ("reply_learned", "empty"), says="split: one for each argument"),
+    "notation of a class": Fault(raw(_of_a_class), ("raw_learned",), says="Args(a='1', b='2')"),
+    "tools of one parameter": Fault(_one_parameter, ("name_prefix",), where="up to 1 parameters"),
+    "two entries": Fault(
+        only(lambda said: said.entry.id in ("simple_python_4", "live_simple_4-4-0"), texts(lambda text: text[::-1])),
+        ("value_learned",), says="backwards",
+    ),
     # Mixtures: each is named.
     "extra beside style": Fault(
-        both(FAULTS["camel case"].bend, FAULTS["extra argument"].bend), ("name_style", "key_extra")
+        both(FAULTS["camel case"].bend, FAULTS["extra argument"].bend), ("name_learned", "key_extra")
     ),
     "suffix beside first call only": Fault(
         both(names(lambda name: f"{name}_tool"), FAULTS["first call only"].bend), ("name_suffix", "first_only")
@@ -268,19 +277,10 @@ FURTHER: Mapping[str, Fault] = {
         ("name_prefix", "json_python"),
     ),
     "units beside dates": Fault(
-        both(_iso(r"\2/\3/\1"), FAULTS["with a unit"].bend), ("number_with_unit", "date_order")
+        both(_iso(r"\2/\3/\1"), numbers(lambda value: f"{value} units")), ("value_learned", "date_order"),
+        says="with ` u",
     ),
     # Noise.
-    "letters shuffled": Fault(
-        seldom(0.3, lambda said: said.each_value(
-            lambda value: "".join(said.rng.sample(value, len(value))) if isinstance(value, str) else value
-        )), (),
-    ),
-    "numbers drawn": Fault(
-        seldom(0.3, lambda said: said.each_value(
-            lambda value: said.rng.randint(-5000, 5000) if type(value) is int else value
-        )), (),
-    ),
     "questions drawn": Fault(
         seldom(0.15, instead(lambda said: f"Do you mean {said.rng.choice(said.question.split())}?")), ()
     ),
@@ -344,7 +344,7 @@ IN_FILES: Mapping[str, tuple[Callable[[Stored], Stored], tuple[str, ...]]] = {
     "lines shifted": (_shifted, ("mixed_up",)),
     "texts cut by a logger": (_arguments(lambda text: text[:30]), ("json_cut",)),
     "written by str": (_arguments(lambda text: repr(json.loads(text))), ("json_python",)),
-    "in lower case": (of_calls(lambda call: {**call, "name": call["name"].title()}), ("name_style",)),
+    "in title case": (of_calls(lambda call: {**call, "name": call["name"].title()}), ("name_learned",)),
     "escaped for a page": (_arguments(lambda text: text.replace('"', "&quot;")), ("json_encoded",)),
     "encoded once more": (_arguments(json.dumps), ("json_twice",)),
     "digits masked": (_arguments(lambda text: re.sub(r"\d(?=[^{}]*\")", "#", text)), ("masked",)),

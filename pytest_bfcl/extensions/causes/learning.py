@@ -1,0 +1,218 @@
+"""Rules that foretell what was said: learned on half of the failed entries, tested on the other half.
+
+A program is a composition of `primitives` with parameters that pairs of a run show. It becomes a candidate of the
+places that it foretells exactly. Nothing foretells noise, so noise gets no name.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import NamedTuple
+
+from pytest_bfcl.extensions.causes.places import NOTHING, Fix, Found, Place, restore, set_given
+from pytest_bfcl.extensions.causes.programs import (
+    Program,
+    Trained,
+    equal,
+    foretold,
+    is_number,
+    kind_of,
+    of_changes,
+    of_constants,
+    of_tables,
+    of_two,
+)
+from pytest_bfcl.extensions.causes.text_programs import of_letters, of_notations, of_parts, of_pieces, of_words
+from pytest_bfcl.extensions.causes.values import same
+from pytest_bfcl.extensions.causes.whole_programs import of_lines, of_offered, of_raw, of_turns
+
+MOST_TRAINED, MOST_TRIED, MOST_LEARNED = 60, 24, 5
+"""Places that programs are made from; programs tested; programs kept."""
+MOST_SPARED = 200
+"""Right places that a program is tried on."""
+LEAST_SAID = 12
+"""Characters of what was due in two entries from which on two are enough."""
+_LEVELS = ("value", "key", "name", "raw", "reply")
+
+
+class Rule(NamedTuple):
+    """A program with its level: what places of this level it foretells."""
+
+    level: str
+    program: Program
+    kinds: frozenset[str]
+
+    def would_show(self, place: Place) -> bool:
+        """Whether it would change what is expected at a place, for kinds of values that it was seen with."""
+        if kind_of(place) not in self.kinds:
+            return False
+        told = foretold(self.program, place)
+        return told is not NOTHING and not same(told, place.due, exact=place.exact)
+
+
+def learn(found: Sequence[Found], settled: set[int]) -> dict[tuple[str, str], Rule]:
+    """Candidates for places that are wrong and not in ``settled`` (ids of places); returns the rules by cause."""
+    rules: dict[tuple[str, str], Rule] = {}
+    right: defaultdict[str, list[Place]] = defaultdict(list)
+    for each in found:
+        for place in each.places:
+            if not place.differs:
+                right[place.level].append(place)
+    parts = {id(each): [p for p in each.places if id(p) in settled] for each in found}
+    for level in _LEVELS:
+        left = [
+            (number, each, place)
+            for number, each in enumerate(found)
+            if not each.case.passed
+            for place in each.places
+            if place.level == level and place.said is not NOTHING and id(place) not in settled
+            if not same(place.said, place.due, exact=True) and not _is_settled(place, parts[id(each)])
+        ]
+        made: dict[int, list[Program]] = {}
+        for _ in range(MOST_LEARNED):
+            kept = _best([(number, place) for number, _, place in left], right[level], made)
+            if kept is None:
+                break
+            program, hits = kept
+            key = (f"{level}_learned", program.told)
+            rules[key] = Rule(level, program, frozenset(kind_of(place) for _, place in hits))
+            hits = _all_foretold(found, rules[key])
+            for _, place in hits:
+                place.candidates = (key, *place.candidates)
+                place.fix = place.fix or _whole_again(place)
+            mine = {id(place) for _, place in hits}
+            left = [each for each in left if id(each[2]) not in mine]
+    return rules
+
+
+def _all_foretold(found: Sequence[Found], rule: Rule) -> Trained:
+    """All places that a rule foretells: also those that something named explains, or that did no harm to an entry."""
+    return [
+        (number, place)
+        for number, each in enumerate(found)
+        for place in each.places
+        if place.level == rule.level
+        and place.said is not NOTHING
+        and (place.differs or not each.case.passed or _is_turn(place))
+        if rule.would_show(place) and equal(foretold(rule.program, place), place.said)
+    ]
+
+
+def _is_turn(place: Place) -> bool:
+    return place.level == "reply"
+
+
+def _is_settled(place: Place, known: list[Place]) -> bool:
+    """Whether a named part of a call, or of a turn, says already what is wrong with the whole."""
+    if place.level == "raw":
+        shape_kept = (
+            isinstance(place.said, dict) and place.of is not None and place.said.keys() <= place.of.due.accepted.keys()
+        )
+        return shape_kept or any(each.level in ("key", "extra") and each.at == place.at for each in known)
+    turn = place.features.get("turn")
+    wholes = ("count", "raw", "reply")
+    return place.level == "reply" and any(p.level in wholes and p.features.get("turn") == turn for p in known)
+
+
+def _whole_again(place: Place) -> Fix | None:
+    """How a place that nothing else found wrong is made right."""
+    if place.of is None:
+        return None
+    if place.level == "reply":
+        return restore(place.of.number, place.of.turn.due)
+    return set_given(place.at, dict(place.of.due.said), place.of.due.name)
+
+
+def settle(found: Sequence[Found], named: set[tuple[str, str]]) -> None:
+    """Drop rules that were not ``named``; what a named one foretells as a whole has no parts that are wrong."""
+    for each in found:
+        for place in list(each.places):
+            rules = [why for why in place.candidates if why[0].endswith("_learned")]
+            if not rules:
+                continue
+            if not named.issuperset(rules):
+                place.candidates = tuple(why for why in place.candidates if why not in rules or why in named)
+                place.fix = place.fix if place.candidates else None
+            if place.level in ("raw", "reply") and named.intersection(rules):
+                each.places[:] = [one for one in each.places if not _is_part(one, place)]
+
+
+def _is_part(place: Place, whole: Place) -> bool:
+    if place is whole:
+        return False
+    if whole.level == "raw":
+        return place.level in ("value", "key", "extra") and place.at == whole.at
+    return place.features.get("turn") == whole.features.get("turn")
+
+
+def _best(places: Trained, right: Sequence[Place], made: dict[int, list[Program]]) -> tuple[Program, Trained] | None:
+    """The program that foretells most, where it does so in both halves of the entries.
+
+    Of two that foretell alike the one counts more that would change less of what is ``right``.
+    """
+    numbers = sorted({number for number, _ in places})
+    if len(numbers) < 2:
+        return None
+    first = set(numbers[::2])
+    trained = [each for each in places if each[0] in first]
+    step = max(1, len(trained) // MOST_TRAINED)
+    votes: Counter[str] = Counter()
+    programs: dict[str, Program] = {}
+    table = of_tables(places) if places[0][1].level not in ("raw", "reply") else ()
+    for program in chain(_programs(trained[::step][:MOST_TRAINED], made), table):
+        known = programs.setdefault(program.told, program)
+        votes[known.told] += 1
+    best: tuple[float, Program, Trained] | None = None
+    for told, _ in sorted(votes.items(), key=lambda each: (-each[1], programs[each[0]].cost))[:MOST_TRIED]:
+        program = programs[told]
+        hits = [each for each in places if equal(foretold(program, each[1]), each[1].said)]
+        if not _holds(hits, first):
+            continue
+        rule = Rule("", program, frozenset(kind_of(place) for _, place in hits))
+        spared = right[:: max(1, len(right) // MOST_SPARED)]
+        wrongly = sum(map(rule.would_show, spared)) * len(right) / max(1, len(spared))
+        worth = len(hits) * (1 - 0.02 * program.cost) * (1 + len(hits) / (len(hits) + wrongly))
+        if best is None or worth > best[0]:
+            best = (worth, program, hits)
+    return best[1:] if best is not None else None
+
+
+def _holds(hits: Trained, first: set[int]) -> bool:
+    """Whether enough is foretold in the entries that it was not learned from."""
+    entries = {number for number, _ in hits}
+    tested = entries - first
+    meant = {repr(place.due) for _, place in hits}
+    if not tested or not entries & first:
+        return False
+    if len(entries) >= 3 and len(meant) >= 3:
+        return True
+    return len(meant) >= 2 and sum(map(len, meant)) >= LEAST_SAID
+
+
+def _programs(trained: Trained, made: dict[int, list[Program]]) -> Iterator[Program]:
+    """Programs that foretell one place or more, each once for every place that votes for it.
+
+    ``made`` keeps those of single places.
+    """
+    places = [place for _, place in trained]
+    if not places:
+        return
+    level = places[0].level
+    if level == "reply":
+        for place in places:
+            yield from of_turns(place)
+        return
+    for place in places:
+        if id(place) not in made:
+            families = (of_changes, of_raw, of_offered, of_parts, of_pieces, of_notations)
+            made[id(place)] = [each for family in families for each in family(place)]
+        yield from made[id(place)]
+    yield from of_lines([place for place in places if is_number(place.due) and is_number(place.said)])
+    texts = [place for place in places if isinstance(place.due, str) and isinstance(place.said, str)]
+    yield from of_letters(texts)
+    if level != "raw":
+        yield from of_words(texts)
+        yield from of_two(places)
+        yield from of_constants(places)

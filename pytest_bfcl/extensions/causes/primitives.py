@@ -1,0 +1,512 @@
+"""What servers, templates and models do to texts, numbers, lists and whole calls: forward functions, by their names.
+
+Each row turns what was due into what may have been said. `learning` composes rows and keeps what foretells replies.
+A function may raise: then it does not apply.
+"""
+
+from __future__ import annotations
+
+import base64
+import codecs
+import hashlib
+import html
+import json
+import math
+import re
+import struct
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping
+from datetime import date
+from typing import Any
+from urllib.parse import quote, quote_plus, urlencode
+
+Change = Callable[..., Any]
+TROUBLE = (
+    ValueError,
+    TypeError,
+    ArithmeticError,
+    LookupError,
+    AttributeError,
+    RecursionError,
+    StopIteration,
+    struct.error,
+)
+"""What a function raises where it does not apply."""
+
+
+def _bare(text: str) -> str:
+    parted = unicodedata.normalize("NFKD", text)
+    return "".join(each for each in parted if not unicodedata.combining(each))
+
+
+def _words(join: str) -> Change:
+    return lambda text: join.join(re.findall(r"[^\W_]+", text))
+
+
+def _joined_words(text: str) -> str:
+    words = re.findall(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])|[^\W_]+", text)
+    return "".join(each[:1].upper() + each[1:] for each in words)
+
+
+def _hashed(name: str) -> Change:
+    return lambda text: hashlib.new(name, text.encode(), usedforsecurity=False).hexdigest()
+
+
+def _without(pattern: str, instead: str = "") -> Change:
+    return lambda text: re.sub(pattern, instead, text)
+
+
+_DATE = re.compile(r"\b(\d{4})-(\d\d)-(\d\d)\b")
+
+
+def _dates(form: str) -> Change:
+    """Days of a text in another form of `strftime`."""
+
+    def change(text: str) -> str:
+        if not _DATE.search(text):
+            raise ValueError(text)
+        return _DATE.sub(lambda found: date(*map(int, found.groups())).strftime(form), text)
+
+    return change
+
+
+_DATE_FORMS = (
+    "%A", "%a", "%B", "%b", "%j", "%d", "%m", "%s", "%d %b %Y", "%-d %b %Y", "%d %B %Y", "%-d %B %Y", "%b %d, %Y",
+    "%b %-d, %Y", "%B %d, %Y", "%B %-d, %Y", "%a %d %b %Y", "%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y", "%-d/%-m/%Y",
+    "%-m/%-d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y%m%d", "%y%m%d", "%d%m%Y", "%Y/%m/%d", "%Y.%m.%d", "%y-%m-%d", "%m-%d",
+    "%d.%m.", "%Y-%j", "%G-W%V-%u", "%Y-%-m-%-d", "%d-%b-%Y", "%m/%d/%y", "%Y-%b-%d",
+)  # fmt: skip
+
+TEXTS: Mapping[str, Change] = {
+    **{f"dates as `{date(2031, 4, 2).strftime(form)}` for 2031-04-02": _dates(form) for form in _DATE_FORMS},
+    "in upper case": str.upper,
+    "in lower case": str.lower,
+    "in title case": str.title,
+    "with a capital at the beginning": str.capitalize,
+    "capitals and small letters exchanged": str.swapcase,
+    "backwards": lambda text: text[::-1],
+    "with words in reverse order": lambda text: " ".join(text.split()[::-1]),
+    "with words in alphabetical order": lambda text: " ".join(sorted(text.split())),
+    "with letters in alphabetical order": lambda text: "".join(sorted(text)),
+    "each word backwards": lambda text: " ".join(each[::-1] for each in text.split(" ")),
+    "only their first word": lambda text: text.split()[0],
+    "only their last word": lambda text: text.split()[-1],
+    "without their first word": lambda text: text.split(maxsplit=1)[1],
+    "without their last word": lambda text: text.rsplit(maxsplit=1)[0],
+    "only the initials": lambda text: "".join(each[0] for each in text.split()),
+    "only the first letter": lambda text: text[:1],
+    "only the last letter": lambda text: text[-1:],
+    "without the first letter": lambda text: text[1:],
+    "without the last letter": lambda text: text[:-1],
+    "only the first half": lambda text: text[: len(text) // 2],
+    "only the second half": lambda text: text[len(text) // 2 :],
+    "only the first sentence": lambda text: re.split(r"(?<=[.!?])\s", text)[0],
+    "only the first line": lambda text: text.splitlines()[0],
+    "only every second letter": lambda text: text[::2],
+    "every letter twice": lambda text: "".join(2 * each for each in text),
+    "twice": lambda text: text * 2,
+    "twice, with a space between": lambda text: f"{text} {text}",
+    "with the last letter twice": lambda text: text + text[-1:],
+    "with the first letter twice": lambda text: text[:1] + text,
+    "without vowels": _without("[aeiouAEIOU]"),
+    "without consonants": _without("(?![aeiouAEIOU])[a-zA-Z]"),
+    "without punctuation": _without(r"[^\w\s]"),
+    "without signs and spaces": _without(r"[\W_]"),
+    "without digits": _without(r"\d"),
+    "without spaces": _without(r"\s"),
+    "without what stands in brackets": _without(r"\s*[(\[{].*?[)\]}]"),
+    "without articles": _without(r"(?i)\b(?:the|an?|of) "),
+    "only their letters": _without(r"[\W\d_]"),
+    "only their digits": _without(r"\D"),
+    "only the letters of ASCII": _without(r"[^\x00-\x7f]"),
+    "without accents": _bare,
+    "with a no-break space for each space": _without(" ", "\u00a0"),
+    "with tabs for spaces": _without(" ", "\t"),
+    "with line ends for spaces": _without(" ", "\n"),
+    "with two spaces for each": _without(" ", "  "),
+    "with every letter spaced": " ".join,
+    "with signs as words apart": _words(" "),
+    "with underscores": _words("_"),
+    "with hyphens": _words("-"),
+    "with dots": _words("."),
+    "in camel case": lambda text: text[:1].lower() + _joined_words(text)[1:],
+    "in Pascal case": lambda text: _joined_words(text),
+    "in snake case": lambda text: re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", _words("_")(text)).lower(),
+    "with the last two letters exchanged": lambda text: text[:-2] + text[:-3:-1],
+    "with the first two letters exchanged": lambda text: text[1] + text[0] + text[2:],
+    "with letters exchanged in pairs": lambda text: re.sub(r"(.)(.)", r"\2\1", text),
+    "only the number they begin with": lambda text: int(re.match(r"\d+", text)[0]),  # type: ignore[index]
+    "only the number in them": lambda text: int(re.search(r"\d+", text)[0]),  # type: ignore[index]
+    "with numbers that have leading zeros": lambda text: re.sub(r"\d+", lambda found: "0" + found[0], text),
+    "with numbers without leading zeros": _without(r"(?<!\d)0+(?=\d)"),
+    "in rot13": lambda text: codecs.encode(text, "rot13"),
+    "in Base64": lambda text: base64.b64encode(text.encode()).decode(),
+    "in Base64 for addresses": lambda text: base64.urlsafe_b64encode(text.encode()).decode().rstrip("="),
+    "in Base32": lambda text: base64.b32encode(text.encode()).decode(),
+    "in hexadecimal": lambda text: text.encode().hex(),
+    "in Punycode": lambda text: text.encode("idna").decode(),
+    "as MD5": _hashed("md5"),
+    "as SHA-1": _hashed("sha1"),
+    "as SHA-256": _hashed("sha256"),
+    "in quoted-printable": lambda text: codecs.encode(text.encode(), "quopri").decode(),
+    "in percent escapes": quote,
+    "in the escapes of a form": quote_plus,
+    "in HTML escapes": html.escape,
+    "in numbered escapes": lambda text: text.encode("ascii", "xmlcharrefreplace").decode(),
+    "in Unicode escapes": lambda text: text.encode("unicode_escape").decode(),
+    "in JSON's escapes": lambda text: json.dumps(text)[1:-1],
+    "with backslashes before quotes": lambda text: text.replace('"', '\\"'),
+    "with backslashes before signs": lambda text: re.sub(r"([^\w\s])", r"\\\1", text),
+    "quoted as JSON": json.dumps,
+    "quoted as Python": repr,
+    "as UTF-8 read as Latin-1": lambda text: text.encode().decode("latin-1"),
+    "as UTF-8 read as Windows-1252": lambda text: text.encode().decode("cp1252"),
+    "as UTF-8 with marks for what is lost": lambda text: text.encode().decode("ascii", "replace"),
+    "with question marks beyond ASCII": lambda text: text.encode("ascii", "replace").decode(),
+    "with letters taken apart": lambda text: unicodedata.normalize("NFD", text),
+    "in letters of full width": lambda text: "".join(chr(ord(e) + 0xFEE0) if "!" <= e <= "~" else e for e in text),
+    "with bytes (`<0xC3>`) beyond ASCII": lambda text: "".join(
+        each if each.isascii() else "".join(f"<0x{byte:02X}>" for byte in each.encode()) for each in text
+    ),
+    "as bytes of Python": lambda text: repr(text.encode()),
+    "as their length": len,
+    "as a list of one": lambda text: [text],
+    "as a list of words": str.split,
+    "as a list of letters": list,
+    "as a list parted at commas": lambda text: re.split(r",\s*", text) if "," in text else None,
+    "as numbers of their letters": lambda text: [ord(each) for each in text],
+    "as a number": lambda text: json.loads(text) if re.fullmatch(r"-?\d+(\.\d+)?", text) else 1 // 0,
+    "as numbers with signs lost": lambda text: int(re.sub(r"\D", "", text)),
+    "day and month exchanged": _dates("%Y-%d-%m"),
+    "with slashes in dates": _without(r"(?<=\d)-(?=\d\d)", "/"),
+    "with T between day and time": _without(r"(?<=\d{4}-\d\d-\d\d) (?=\d)", "T"),
+    "with midnight behind days": _without(r"(?<=\b\d{4}-\d\d-\d\d)$", "T00:00:00"),
+    "with Z behind times": _without(r"(?<=\d\d:\d\d)$", "Z"),
+    "with seconds behind times": _without(r"(?<=\d\d:\d\d)$", ":00"),
+    "with minutes of :00": _without(r"(?<=\b\d\d:)\d\d", "00"),
+    "with hours of twelve": lambda text: re.sub(
+        r"\b(\d\d):(?=\d\d)", lambda found: f"{(int(found[1]) - 1) % 12 + 1:02}:", text
+    ),
+    "without minutes": _without(r"(?<=\b\d\d):\d\d"),
+}  # fmt: skip
+"""What may be said in place of a text."""
+
+
+def _roman(number: int) -> str:
+    if not 0 < number < 4000:
+        raise ValueError(number)
+    told = ""
+    for value, letters in zip(
+        (1000, 900, 500, 400, 100, 90, 50, 40, 10, 9, 5, 4, 1),
+        ("M", "CM", "D", "CD", "C", "XC", "L", "XL", "X", "IX", "V", "IV", "I"),
+        strict=True,
+    ):
+        told += letters * (number // value)
+        number %= value
+    return told
+
+
+def _ordinal(number: int) -> str:
+    ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{'th' if 10 < number % 100 < 14 else ending}"
+
+
+def _whole(change: Callable[[int], Any]) -> Change:
+    """Only of whole numbers."""
+    return lambda number: change(number) if isinstance(number, int) else 1 // 0
+
+
+def _packed(letter: str) -> Change:
+    return lambda number: struct.unpack(letter, struct.pack(letter, number))[0]
+
+
+NUMBERS: Mapping[str, Change] = {
+    "with the other sign": lambda number: -number,
+    "without a sign": abs,
+    "as whole numbers, rounded": round,
+    "as whole numbers, rounded down": math.floor,
+    "as whole numbers, rounded up": math.ceil,
+    **{f"rounded to {n} digits after the point": lambda number, n=n: round(number, n) for n in (1, 2, 3)},
+    **{f"with {n} digits": lambda number, n=n: float(f"{number:.{n}g}") for n in (1, 2, 3, 4)},
+    **{f"rounded to {n}s": lambda number, n=n: round(number / n) * n for n in (5, 10, 50, 100, 1000)},
+    **{f"rounded down to {n}s": lambda number, n=n: number // n * n for n in (5, 10, 100)},
+    "as powers of two": lambda number: 2 ** round(math.log2(number)),
+    "in 32 bits": _packed("f"),
+    "in 16 bits": _packed("e"),
+    "in 8 bits": _whole(lambda number: number % 256),
+    "in 8 bits with a sign": _whole(lambda number: (number + 128) % 256 - 128),
+    **{f"modulo {n}": lambda number, n=n: number % n for n in (2, 7, 10, 12, 24, 60, 100, 360, 1000)},
+    "squared": lambda number: number * number,
+    "as their root": math.sqrt,
+    "as their logarithm": math.log,
+    "as their logarithm to ten": math.log10,
+    "as one divided by them": lambda number: 1 / number,
+    "as angles in radians": math.radians,
+    "as angles in degrees": math.degrees,
+    "with digits backwards": lambda number: type(number)(str(number)[::-1]),
+    "only their first digit": lambda number: int(str(abs(number))[0]),
+    "only their last digit": lambda number: int(str(abs(number))[-1]),
+    "without their first digit": _whole(lambda number: int(str(number)[1:])),
+    "without their last digit": _whole(lambda number: int(str(number)[:-1])),
+    "with the last two digits exchanged": _whole(lambda number: int(str(number)[:-2] + str(number)[:-3:-1])),
+    "with the first two digits exchanged": _whole(lambda n: int(str(n)[1] + str(n)[0] + str(n)[2:])),
+    "with every digit twice": _whole(lambda number: int("".join(2 * each for each in str(number)))),
+    "as their number of digits": lambda number: len(str(number)),
+    "without the point": lambda number: int(str(number).replace(".", "")) if isinstance(number, float) else 1 // 0,
+    "as integers": lambda number: int(number) if isinstance(number, float) else 1 // 0,
+    "as decimals": lambda number: float(number) if isinstance(number, int) else 1 // 0,
+    "as texts": str,
+    "as texts with one digit after the point": lambda number: f"{number:.1f}",
+    "as texts with two digits after the point": lambda number: f"{number:.2f}",
+    "as texts with commas": lambda number: f"{number:,}",
+    "as texts with a decimal comma": lambda number: str(number).replace(".", ","),
+    "as texts of powers of ten": lambda number: f"{number:e}",
+    "as texts with percent signs": lambda number: f"{number}%",
+    "as texts of shares": lambda number: f"{number:%}",
+    "in hexadecimal": _whole(hex),
+    "in hexadecimal, without a mark": _whole(lambda number: f"{number:x}"),
+    "in binary": _whole(bin),
+    "in binary, without a mark": _whole(lambda number: f"{number:b}"),
+    "in octal": _whole(oct),
+    "in Roman numerals": _whole(_roman),
+    "as ordinals": _whole(_ordinal),
+    "as marks": _whole(lambda number: "|" * number if number < 100 else None),
+    "as letters of their codes": _whole(chr),
+    "as truth values": bool,
+    "as a list of one": lambda number: [number],
+    "as a list up to them": _whole(lambda number: list(range(number)) if number < 1000 else None),
+    "as a list of digits": _whole(lambda number: [int(each) for each in str(number)]),
+    "with a range around them": lambda number: f"{number}-{number}",
+}  # fmt: skip
+"""What may be said in place of a number."""
+
+TRUTHS: Mapping[str, Change] = {
+    "the wrong way round": lambda truth: not truth,
+    "as 0 and 1": int,
+    "as texts": str,
+    "as texts of JSON": lambda truth: str(truth).lower(),
+    "as yes and no": lambda truth: "yes" if truth else "no",
+    "as on and off": lambda truth: "on" if truth else "off",
+    "as y and n": lambda truth: "y" if truth else "n",
+    "as texts of 0 and 1": lambda truth: str(int(truth)),
+    "as 1 and an empty text": lambda truth: 1 if truth else "",
+    "as t and f": lambda truth: "t" if truth else "f",
+    "as a list of one": lambda truth: [truth],
+}
+"""What may be said in place of a truth value."""
+
+_LIST_SIGNS = (", ", ",", " ", "; ", ";", "|", "\n", " and ", "/", "", " | ", " or ", "-")
+
+
+LISTS: Mapping[str, Change] = {
+    "in reverse order": lambda some: list(some)[::-1],
+    "sorted": sorted,
+    "sorted downwards": lambda some: sorted(some, reverse=True),
+    "sorted as texts": lambda some: sorted(some, key=str),
+    "with the first at the end": lambda some: some[1:] + some[:1],
+    "with the last at the beginning": lambda some: some[-1:] + some[:-1],
+    "without what comes twice": lambda some: [each for n, each in enumerate(some) if each not in some[:n]],
+    "only the first": lambda some: some[:1],
+    "only the last": lambda some: some[-1:],
+    "the first, without a list": lambda some: some[0],
+    "the last, without a list": lambda some: some[-1],
+    "without the first": lambda some: some[1:],
+    "without the last": lambda some: some[:-1],
+    **{f"only the first {n}": lambda some, n=n: some[:n] for n in (2, 3)},
+    "only the first half": lambda some: some[: (len(some) + 1) // 2],
+    "only every second": lambda some: some[::2],
+    "twice": lambda some: some * 2,
+    "each element twice": lambda some: [each for one in some for each in (one, one)],
+    "with the first twice": lambda some: some[:1] + some,
+    "with the last twice": lambda some: some + some[-1:],
+    "as their length": len,
+    "as their sum": sum,
+    "as their mean": lambda some: sum(some) / len(some),
+    "as their largest": max,
+    "as their smallest": min,
+    "in one more list": lambda some: [some],
+    "each in a list": lambda some: [[each] for each in some],
+    "flattened": lambda some: [each for one in some for each in one],
+    "as an object with numbers": lambda some: {str(n): each for n, each in enumerate(some)},
+    "as an object with numbers from one": lambda some: {str(n): each for n, each in enumerate(some, 1)},
+    "as an object with the elements for names": lambda some: {str(each): True for each in some},
+    "in an object under `items`": lambda some: {"items": some},
+    "as objects with an index": lambda some: [{"index": n, "value": each} for n, each in enumerate(some)],
+    "as texts of JSON": json.dumps,
+    "as texts of Python": str,
+    "with every element as a text": lambda some: [str(each) for each in some],
+    **{f"as texts joined by `{sign}`": lambda some, sign=sign: sign.join(map(str, some)) for sign in _LIST_SIGNS},
+}  # fmt: skip
+"""What may be said in place of a list."""
+
+OBJECTS: Mapping[str, Change] = {
+    "only their values": lambda held: list(held.values()),
+    "only their names": list,
+    "as a list of assignments": lambda held: [f"{key}={each}" for key, each in held.items()],
+    "as a list of texts `name: value`": lambda held: [f"{key}: {each}" for key, each in held.items()],
+    "as objects of one name": lambda held: [{key: each} for key, each in held.items()],
+    "names and values by turns": lambda held: [each for pair in held.items() for each in pair],
+    "the names under `keys`, the values under `values`": lambda held: {
+        "keys": list(held),
+        "values": list(held.values()),
+    },
+    "with numbers for names": lambda held: {str(n): each for n, each in enumerate(held.values())},
+    "as pairs": lambda held: [list(each) for each in held.items()],
+    "as objects of name and value": lambda held: [{"name": key, "value": each} for key, each in held.items()],
+    "as objects of key and value": lambda held: [{"key": key, "value": each} for key, each in held.items()],
+    "in a list": lambda held: [held],
+    "in one more object": lambda held: {"value": held},
+    "empty": lambda held: {},
+    "without the first name": lambda held: dict(list(held.items())[1:]),
+    "without the last name": lambda held: dict(list(held.items())[:-1]),
+    "only the first value": lambda held: next(iter(held.values())),
+    "with names for values": lambda held: {str(each): key for key, each in held.items()},
+    "as texts of JSON": json.dumps,
+    "as texts of Python": str,
+    "as texts of lines": lambda held: "\n".join(f"{key}: {each}" for key, each in held.items()),
+    "as texts of assignments": lambda held: ", ".join(f"{key}={each}" for key, each in held.items()),
+    "as the query of an address": urlencode,
+    "with texts for values": lambda held: {key: str(each) for key, each in held.items()},
+}
+"""What may be said in place of an object."""
+
+
+def _plain(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _lines(form: str, join: str = "\n") -> Change:
+    return lambda held: join.join(form.format(key, _plain(each)) for key, each in held.items())
+
+
+WRITERS: Mapping[str, Change] = {
+    "": lambda held: json.dumps(held, ensure_ascii=False),
+    "without spaces": lambda held: json.dumps(held, ensure_ascii=False, separators=(",", ":")),
+    "in ASCII": json.dumps,
+    "as literals of Python": repr,
+    "as the query of an address": urlencode,
+    "as XML": lambda held: "".join(f"<{key}>{_plain(each)}</{key}>" for key, each in held.items()),
+    "as XML of parameters": lambda held: "".join(
+        f'<parameter name="{key}">{_plain(each)}</parameter>' for key, each in held.items()
+    ),
+    "as lines of YAML": _lines("{}: {}"),
+    "as assignments": _lines("{}={}"),
+    "as options of a command": _lines("--{} {}", " "),
+    "as a list of Markdown": _lines("- {}: {}"),
+    "as values parted by commas": lambda held: ",".join(map(_plain, held.values())),
+    "as values parted by commas and spaces": lambda held: ", ".join(map(_plain, held.values())),
+    "as values parted by spaces": lambda held: " ".join(map(_plain, held.values())),
+    "as values on lines": lambda held: "\n".join(map(_plain, held.values())),
+    "as JSON of the names only": lambda held: json.dumps(list(held)),
+    "as JSON lines": lambda held: "\n".join(json.dumps({key: each}) for key, each in held.items()),
+    "as objects in a row": lambda held: "".join(json.dumps({key: each}) for key, each in held.items()),
+}
+"""How the arguments of a call may be written."""
+
+Calls = list[tuple[str, dict[str, Any]]]
+
+
+def _grouped(calls: Calls) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    for name in dict.fromkeys(name for name, _ in calls):
+        yield name, [given for other, given in calls if other == name]
+
+
+def _with_lists(calls: Calls) -> Calls:
+    """Calls of one function as one, with lists of what each was given."""
+    return [
+        (name, {key: [one.get(key) for one in given] for key in given[0]} if len(given) > 1 else given[0])
+        for name, given in _grouped(calls)
+    ]
+
+
+def _joined_texts(calls: Calls, join: str) -> Calls:
+    return [
+        (name, {key: join.join(str(one.get(key)) for one in given) for key in given[0]} if len(given) > 1 else given[0])
+        for name, given in _grouped(calls)
+    ]
+
+
+def _with_differing(calls: Calls) -> Calls:
+    """As `_with_lists`; what all calls have alike stays as it is."""
+    return [
+        (
+            name,
+            {
+                key: given[0][key]
+                if all(one.get(key) == given[0][key] for one in given)
+                else [one.get(key) for one in given]
+                for key in given[0]
+            },
+        )
+        for name, given in _grouped(calls)
+    ]
+
+
+def _united(calls: Calls, earlier: bool = False) -> Calls:
+    held: dict[str, Any] = {}
+    for _, given in calls:
+        held = {**given, **held} if earlier else {**held, **given}
+    return [(calls[0][0], held)] if calls else []
+
+
+def _one_of_each(calls: Calls, last: bool) -> Calls:
+    return [(name, given[-1 if last else 0]) for name, given in _grouped(calls)]
+
+
+def _growing(calls: Calls) -> Calls:
+    held: dict[str, Any] = {}
+    found = []
+    for name, given in calls:
+        held = {**held, **given}
+        found.append((name, held))
+    return found
+
+
+def _per_element(calls: Calls) -> Calls:
+    found: Calls = []
+    for name, given in calls:
+        key = next((key for key, value in given.items() if isinstance(value, list) and len(value) > 1), None)
+        found += [(name, given)] if key is None else [(name, {**given, key: [each]}) for each in given[key]]
+    return found
+
+
+def _moved(calls: Calls, by: int) -> Calls:
+    names, held = [name for name, _ in calls], [given for _, given in calls]
+    return list(zip(names, held[by:] + held[:by], strict=True))
+
+
+CALLS: Mapping[str, Callable[[Calls], Calls]] = {
+    "calls of one function are merged into one, with lists": _with_lists,
+    "calls of one function are merged into one, with lists where they differ": _with_differing,
+    "calls of one function are merged into one, with joined texts": lambda calls: _joined_texts(calls, ", "),
+    "calls of one function are merged into one, with texts joined by `and`": lambda c: _joined_texts(c, " and "),
+    "all calls are merged into the first one": _united,
+    "all calls are merged into the first one, which keeps its values": lambda calls: _united(calls, True),
+    "all calls are merged into the first one, with lists": lambda calls: _united(_with_lists(calls)),
+    "of calls of one function only the last arrives": lambda calls: _one_of_each(calls, True),
+    "of calls of one function only the first arrives": lambda calls: _one_of_each(calls, False),
+    "calls have the arguments of earlier calls as well": _growing,
+    "calls are split: one for each argument": lambda calls: [(n, {k: v}) for n, g in calls for k, v in g.items()],
+    "calls are split: one for each element of a list": _per_element,
+    "calls have the arguments of the next call": lambda calls: _moved(calls, 1),
+    "calls have the arguments of the call before": lambda calls: _moved(calls, -1),
+    "calls have the arguments of the first call": lambda calls: [(name, calls[0][1]) for name, _ in calls],
+    "calls have the arguments of the last call": lambda calls: [(name, calls[-1][1]) for name, _ in calls],
+    "calls have the name of the last call": lambda calls: [(calls[-1][0], given) for _, given in calls],
+    "only the first and the last call arrive": lambda calls: [calls[0], *calls[1:][-1:]],
+    "the second call is lost": lambda calls: calls[:1] + calls[2:],
+    "the call before the last is lost": lambda calls: calls[:-2] + calls[-1:] if len(calls) > 2 else calls,
+    "only every second call arrives": lambda calls: calls[::2],
+    "only the first half of the calls arrives": lambda calls: calls[: (len(calls) + 1) // 2],
+    "all calls come twice, one round after the other": lambda calls: calls * 2,
+    "the first call comes twice": lambda calls: calls[:1] + calls,
+    "the last call comes twice": lambda calls: calls + calls[-1:],
+    "the first call comes again at the end": lambda calls: calls + calls[:1],
+    "each call comes three times": lambda calls: [each for each in calls for _ in range(3)],
+    "every call comes once more without arguments": lambda calls: [e for n, g in calls for e in ((n, {}), (n, g))],
+    "every call is followed by one without arguments": lambda calls: [e for n, g in calls for e in ((n, g), (n, {}))],
+    "calls are in reverse order": lambda calls: calls[::-1],
+    "calls are sorted by name": lambda calls: sorted(calls, key=lambda each: each[0]),
+    "the first call is made for all": lambda calls: [calls[0]] * len(calls),
+}  # fmt: skip
+"""What may be made of the calls of a turn."""

@@ -1,0 +1,209 @@
+"""Programs of arguments and calls as wholes, of numbers, and of other texts that were offered."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+from pytest_bfcl.extensions.causes.offered import of_key, of_name, of_value
+from pytest_bfcl.extensions.causes.places import NOTHING, Place
+from pytest_bfcl.extensions.causes.primitives import CALLS, OBJECTS, TEXTS, WRITERS, Change
+from pytest_bfcl.extensions.causes.programs import Program, equal, foretold, is_number, made_of
+
+
+def of_raw(place: Place) -> Iterator[Program]:
+    """Arguments written in another notation, and the text changed; another shape inside objects of one name."""
+    if place.level != "raw":
+        return
+    path: list[str] = []
+    inner = place.said
+    while isinstance(inner, dict) and len(inner) == 1 and len(path) < 4 and not inner.keys() & place.due.keys():
+        path.append(*inner)
+        inner = inner[path[-1]]
+    for name, change in OBJECTS.items() if path else ():
+        if (
+            not name.startswith("only the first")
+            and isinstance(inner, dict | list)
+            and equal(made_of(change, place.due), inner)
+        ):
+            told = f"wrapped in `{'.'.join(path)}`, {name}"
+            yield Program(told, lambda p, c=change, k=tuple(path): _wrapped(k, c(p.due)), 2)
+    for writer, write in WRITERS.items():
+        text = made_of(write, place.due)
+        if text == place.said:
+            yield Program(writer, lambda p, w=write: w(p.due))
+            continue
+        for name, change in TEXTS.items() if isinstance(text, str) else ():
+            if made_of(change, text) == place.said:
+                told = ", ".join(each for each in (writer, name) if each)
+                yield Program(told, lambda p, w=write, c=change: c(w(p.due)), 2)
+
+
+def _wrapped(path: tuple[str, ...], inner: Any) -> Any:
+    for key in reversed(path):
+        inner = {key: inner}
+    return inner
+
+
+def _offered(place: Place) -> Iterator[tuple[str, Any]]:
+    given = {"value": of_value, "key": of_key, "name": of_name}.get(place.level)
+    found = given(place.of, place.due) if given is not None and place.of is not None else ()
+    return ((told, value) for told, value in found if value is not None)
+
+
+def of_offered(place: Place) -> Iterator[Program]:
+    """Another text that was offered, whole, changed or its beginning."""
+    for told, value in _offered(place):
+        if equal(_with_hint(value, place.said), place.said):
+            yield Program(told, lambda p, t=told: _with_hint(dict(_offered(p)).get(t, NOTHING), p.said))
+        elif isinstance(value, str) and isinstance(place.said, str) and value and place.said:
+            for name, change in TEXTS.items():
+                if made_of(change, value) == place.said:
+                    yield Program(
+                        f"{told}, {name}", lambda p, t=told, c=change: made_of(c, dict(_offered(p)).get(t, NOTHING)), 2
+                    )
+            before, inside, behind = place.said.partition(value)
+            if inside and (len(value) > 3 or value.isdigit()) and len(before) + len(behind) < 30:
+                yield Program(
+                    f"{before}… {behind}, around {told}".replace("… ,", "…,"),
+                    lambda p, t=told, b=before, e=behind: f"{b}{dict(_offered(p))[t]}{e}", 2,
+                )  # fmt: skip
+            if len(place.said) > 3 and value.startswith(place.said):
+                size = len(place.said)
+                yield Program(
+                    f"the first {size} letters of {told}", lambda p, t=told, n=size: dict(_offered(p))[t][:n], 2
+                )
+
+
+def _with_hint(value: Any, said: Any) -> Any:
+    """What was said where it is a sentence that was offered, with what requests say behind it of a language's types."""
+    texts = isinstance(value, str) and isinstance(said, str) and len(value) > 3
+    return said if texts and said.startswith(value) and value[-1:] in ".!?" else value
+
+
+def of_lines(places: Sequence[Place]) -> Iterator[Program]:
+    """``said = a × due + b``, exact or rounded; numbers that never go beyond one; powers."""
+    for place in places:
+        if place.due and place.said:
+            yield from _line(place.said / place.due, 0.0)
+        yield from _line(1.0, place.said - place.due)
+    for one, other in pairwise(sorted(places, key=lambda each: float(each.due))):
+        if one.due != other.due:
+            slope = (other.said - one.said) / (other.due - one.due)
+            yield from _line(slope, one.said - slope * one.due)
+    for bound, number in Counter(place.said for place in places).items():
+        if number > 1:
+            above = all(place.due > bound for place in places if place.said == bound)
+            below = all(place.due < bound for place in places if place.said == bound)
+            if above or below:
+                keep = min if above else max
+                told = f"numbers are never {'more' if above else 'less'} than {bound:g}"
+                for _ in range(number):
+                    yield Program(told, lambda p, k=keep, b=bound: k(p.due, b) if is_number(p.due) else NOTHING, 2)
+
+
+def _line(slope: float, offset: float) -> Iterator[Program]:
+    if not slope or (abs(slope - 1) < 1e-9 and abs(offset) < 1e-9):
+        return
+    slope, offset = float(f"{slope:.6g}"), round(offset, 4)
+    near = next(
+        (q / p for p in (1, 2, 3, 4, 5, 6, 8, 9, 12) for q in [round(slope * p)] if abs(q / p - slope) < 2e-5), slope
+    )
+    parts = [f"× {near:.5g}" if abs(near) >= 1 else f"÷ {1 / near:.5g}"] if abs(near - 1) > 1e-9 else []
+    parts += [f"{'+' if offset > 0 else '−'} {abs(offset):.5g}"] if offset else []
+    told = " ".join(parts)
+    yield Program(
+        f"numbers are {told}", lambda p: near * p.due + offset if is_number(p.due) else NOTHING, 1 + len(parts)
+    )
+    yield Program(
+        f"numbers are {told}, rounded",
+        lambda p: round(near * p.due + offset) if is_number(p.due) else NOTHING,
+        2 + len(parts),
+    )
+
+
+def of_turns(place: Place) -> Iterator[Program]:
+    """Changes of the calls of a turn."""
+    for told, change in CALLS.items():
+        program = Program(told, lambda p, c=change: _of_turn(p, c))
+        if foretold(program, place) == place.said:
+            yield program
+    if place.of is not None and place.due:
+        for told in _TURNS:
+            program = Program(told, lambda p, t=told: _TURNS[t](p))
+            if foretold(program, place) == place.said:
+                yield program
+
+
+def _of_turn(place: Place, change: Change) -> Any:
+    due = [(name, dict(given)) for name, given in place.due]
+    told = [(name, given) for name, given in change(due)]
+    if (
+        not told
+        or told == due
+        or (place.features.get("turns") == "one turn" and sorted(map(repr, told)) == sorted(map(repr, due)))
+    ):
+        return NOTHING  # the order of calls counts in conversations only
+    return told
+
+
+def _due_in(place: Place, *turns: int) -> Any:
+    assert place.of is not None
+    known = place.of.case.turns
+    if any(not 0 <= turn < len(known) for turn in turns):
+        return NOTHING
+    told = [(each.name, dict(each.said)) for turn in turns for each in known[turn].due]
+    return told if told and told != place.due else NOTHING
+
+
+def _number(place: Place) -> int:
+    assert place.of is not None
+    return place.of.number
+
+
+def _to_all(place: Place) -> Any:
+    assert place.of is not None
+    return [(name, place.due[0][1]) for name in place.of.case.wires] if len(place.of.case.wires) > 1 else NOTHING
+
+
+def _beside(place: Place, behind: bool) -> Any:
+    """The first offered function, called without arguments next to what is expected."""
+    assert place.of is not None
+    more: list[tuple[str, dict[str, Any]]] = [(next(iter(place.of.case.wires), ""), {})]
+    return [*place.due, *more] if behind else [*more, *place.due]
+
+
+def _at_once(place: Place, turn: int) -> Any:
+    """All calls of a conversation in one turn."""
+    assert place.of is not None
+    turns = place.of.case.turns
+    if len(turns) < 2:
+        return NOTHING
+    every = [(each.name, dict(each.said)) for one in turns for each in one.due]
+    return every if place.of.number == turn % len(turns) else []
+
+
+def _late(place: Place) -> Any:
+    return _due_in(place, _number(place) - 1) if _number(place) else []
+
+
+_TURNS: Mapping[str, Callable[[Place], Any]] = {
+    "turns have the calls of the next turn": lambda p: _due_in(p, _number(p) + 1),
+    "turns have the calls of the turn before": lambda p: _due_in(p, _number(p) - 1),
+    "turns have the calls of the first turn": lambda p: _due_in(p, 0) if _number(p) else NOTHING,
+    "turns have the calls of the last turn": lambda p: _due_in(p, len(p.of.case.turns) - 1),  # type: ignore[union-attr]
+    "turns have the calls of two turns before": lambda p: _due_in(p, _number(p) - 2),
+    "turns have the calls of this and the next turn": lambda p: _due_in(p, _number(p), _number(p) + 1),
+    "turns have the calls of all turns up to this one": lambda p: (
+        _due_in(p, *range(_number(p) + 1)) if _number(p) else NOTHING
+    ),
+    "turns have the calls of the turn before, then their own": lambda p: _due_in(p, _number(p) - 1, _number(p)),
+    "all calls come in the last turn": lambda p: _at_once(p, -1),
+    "all calls come in the first turn": lambda p: _at_once(p, 0),
+    "calls come one turn late": _late,
+    "the first offered function is called before, without arguments": lambda p: _beside(p, False),
+    "the first offered function is called behind, without arguments": lambda p: _beside(p, True),
+    "every offered function is called with the arguments of one": _to_all,
+}
