@@ -22,7 +22,7 @@ from pytest_bfcl.plain_text import shortened
 from pytest_bfcl.reporting import overview
 from pytest_bfcl.reporting.links import page_name
 from pytest_bfcl.reporting.packing import packed
-from pytest_bfcl.reporting.pages import EntryResult, Neighbours, entry_values, made_or_problem
+from pytest_bfcl.reporting.pages import EntryResult, Neighbours, entry_values, made_or_problem, stored_of
 from pytest_bfcl.reporting.rendering import Cell, embedded_json
 from pytest_bfcl.scoring.comparison import compare_measurements
 from pytest_bfcl.scoring.comparison_rows import Change
@@ -123,8 +123,8 @@ class Pages:
         row = opened.rows.get(page)
         if row is None:
             raise Missing(f"{listed.name} has no entry {page}")
-        line = opened.line(row)
-        entry, stored = opened.entry(row.id), opened.stored(line)
+        line = opened.index.line(row)
+        entry, stored = opened.questions(row.id), stored_of(opened.run.transcripts, line)
         beside = self._beside_in_run(opened, page)
         told = EntryResult.of(line, entry, stored)
         title, values = made_or_problem(lambda found: entry_values(found, opened.context, beside), told)

@@ -8,36 +8,32 @@ from __future__ import annotations
 import contextlib
 import threading
 from bisect import bisect_left, bisect_right
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_bfcl.dataset.transforms import is_transformed
 from pytest_bfcl.extensions.boards.published import PublishedBoard
-from pytest_bfcl.extensions.view.index import Row, RunIndex
+from pytest_bfcl.extensions.view.index import Row, RunIndex, Stamp
 from pytest_bfcl.extensions.view.runs import ListedRun, Refused, Runs
 from pytest_bfcl.extensions.view.summaries import RunSummary, Summaries, data_of
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.reporting.links import page_name, safe_id
 from pytest_bfcl.reporting.listing import Listing
-from pytest_bfcl.reporting.pages import Neighbours, PageContext, beginning, request_of, stored_of
+from pytest_bfcl.reporting.pages import Neighbours, PageContext, beginning, request_of
 from pytest_bfcl.reporting.sources import EntrySource, Questions, questions
 from pytest_bfcl.runs.directory import RunDirectory
-from pytest_bfcl.runs.result_line import ResultLine
 from pytest_bfcl.scoring.measurements import Judged, Key, Measurement, by_model
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator
 
-    from pytest_bfcl.dataset.entry import Entry
 
 OPENED = 12
 """Runs whose pages are cached by name."""
 NAMED, TABLES = 2_000, 8
-VERDICTS = ("passed", "failed")
 
 
 class Chain(NamedTuple):
@@ -104,18 +100,6 @@ class OpenedRun:
             found = self._chains[column, value] = Chain.of(fits)
         return found
 
-    def line(self, row: Row) -> ResultLine:
-        """The whole line. Raises `StaleIndexError`."""
-        return self.index.line(row)
-
-    def entry(self, entry_id: str) -> Entry | None:
-        """The question, if the data is available."""
-        return self.questions(entry_id)
-
-    def stored(self, line: Fields) -> Fields | None:
-        """The stored conversation of a line."""
-        return stored_of(self.run.transcripts, line)
-
     def listing(self, request: Callable[[Row], str], place: str) -> Listing:
         """The list of entries for the run's page."""
         made = Listing(self.models, self.context.known_issues)
@@ -136,23 +120,6 @@ def page_of(row: Row, models: Sequence[str]) -> str:
     return page_name({"id": row.id, "model": row.model, "repeat": row.repeat}, models)
 
 
-@dataclass
-class _Kept:
-    """Recently opened runs, in order of use."""
-
-    most: int
-    found: OrderedDict[Any, Any] = field(default_factory=OrderedDict)
-
-    def get(self, key: object, make: Callable[[], Any]) -> Any:
-        if key in self.found:
-            self.found.move_to_end(key)
-            return self.found[key]
-        made = self.found[key] = make()
-        while len(self.found) > self.most:
-            self.found.popitem(last=False)
-        return made
-
-
 class Store:
     """``data``: the data set of runs of own data (`EntrySource`); other data sets are found automatically. ``board`` is
     a published table for runs of the official data.
@@ -163,13 +130,13 @@ class Store:
         self.board = board
         self._data = data
         self._summaries = Summaries()
-        self._opened = _Kept(OPENED)
         self._questions: dict[str, Questions] = {}
         self._requests: dict[tuple[str, str], str] = {}
-        self._models = _Kept(NAMED)
-        self._tables = _Kept(TABLES)
-        self._changed = _Kept(OPENED)
         self._lock = threading.RLock()
+        self._opened = lru_cache(OPENED)(self._open)
+        self._models = lru_cache(NAMED)(lambda listed, index, stamp: models_of(listed.run, index))
+        self._tables = lru_cache(TABLES)(lambda indexes: OutcomeTable(_table(indexes)))
+        self._changed = lru_cache(OPENED)(_changed)
 
     def summaries(self) -> tuple[list[RunSummary], list[Refused]]:
         """The runs, newest first, and the folders that could not be shown."""
@@ -182,11 +149,11 @@ class Store:
 
     def open(self, listed: ListedRun) -> OpenedRun:
         """A run with its pages. Raises `UsageError`, `OSError` if its files cannot be used."""
-        run, index = listed.run, listed.index
-        key = (listed.name, index.stamp, run.fingerprint.state)
-        with self._lock:
-            made: OpenedRun = self._opened.get(key, lambda: OpenedRun(listed, run, index, self.questions_of(run)))
-            return made
+        index = listed.index
+        return self._opened(listed, index, index.stamp, listed.run.fingerprint.state)
+
+    def _open(self, listed: ListedRun, index: RunIndex, stamp: Stamp | None, state: str) -> OpenedRun:
+        return OpenedRun(listed, listed.run, index, self.questions_of(listed.run))
 
     def questions_of(self, run: RunDirectory) -> Questions:
         """The questions of a run's data set, opened once for all runs of it."""
@@ -206,7 +173,7 @@ class Store:
         def request(row: Row) -> str:
             key = (data, row.id)
             if key not in self._requests:
-                self._requests[key] = beginning(request_of(row.as_line(), opened.entry(row.id))[0])
+                self._requests[key] = beginning(request_of(row.as_line(), opened.questions(row.id))[0])
             return self._requests[key]
 
         return request
@@ -235,9 +202,7 @@ class Store:
     def page_of(self, listed: ListedRun, row: Row) -> str:
         """File name of a line's page in its run."""
         index = listed.index
-        with self._lock:
-            models = self._models.get((listed.name, index.stamp), lambda: models_of(listed.run, index))
-        return page_of(row, models)
+        return page_of(row, self._models(listed, index, index.stamp))
 
     def rows_of(
         self, entry_id: str, only: Container[str] | None = None, *, at_once: bool = False
@@ -267,22 +232,17 @@ class Store:
     def changed(self, opened: OpenedRun, earlier: ListedRun) -> Chain:
         """Pages of entries with another outcome in an earlier run, preferably of the same model."""
         index = earlier.index
-        key = (opened.name, opened.index.stamp, earlier.name, index.stamp)
-        with self._lock:
-            made: Chain = self._changed.get(key, lambda: _changed(opened, index))
-            return made
+        return self._changed(opened, index, index.stamp)
 
     def outcomes(self, only: tuple[str, ...]) -> OutcomeTable:
         """The outcomes in some runs (all, when none are named), entries in the order of the first."""
-        indexes: list[tuple[str, RunIndex]] = []
+        indexes: list[tuple[str, RunIndex, Stamp | None]] = []
         for listed in self.runs.listed:
             if not only or listed.name in only:
                 with contextlib.suppress(UsageError, OSError):
-                    indexes.append((self.data_of(listed), listed.index))
-        key = tuple((str(index.path), index.stamp) for _, index in indexes)
-        with self._lock:
-            table: OutcomeTable = self._tables.get(key, lambda: OutcomeTable(_table(indexes)))
-        return table
+                    index = listed.index
+                    indexes.append((self.data_of(listed), index, index.stamp))
+        return self._tables(tuple(indexes))
 
     def earlier(self, opened: OpenedRun) -> ListedRun | None:
         """The last earlier run of the same data with one of its models."""
@@ -309,7 +269,7 @@ class Store:
                 yield before[-1], after
 
 
-def _changed(opened: OpenedRun, earlier: RunIndex) -> Chain:
+def _changed(opened: OpenedRun, earlier: RunIndex, stamp: Stamp | None) -> Chain:
     rows = list(earlier.rows())
     shared = {row.model for row in rows} & {row.model for row in opened.rows.values()}
     then = {(row.model if shared else "", row.id, row.repeat): row.outcome for row in rows}
@@ -321,10 +281,10 @@ def _changed(opened: OpenedRun, earlier: RunIndex) -> Chain:
     return Chain.of(fits)
 
 
-def _table(indexes: Iterable[tuple[str, RunIndex]]) -> dict[str, dict[str, set[str]]]:
+def _table(indexes: Iterable[tuple[str, RunIndex, Stamp | None]]) -> dict[str, dict[str, set[str]]]:
     """Entry → data set → outcomes."""
     table: dict[str, dict[str, set[str]]] = {}
-    for data, index in indexes:
+    for data, index, _ in indexes:
         for entry_id, outcome in index.outcomes():
             table.setdefault(entry_id, {}).setdefault(data, set()).add(outcome)
     return table
