@@ -39,33 +39,6 @@ def test_every_reason_has_a_sentence(reason: str, detail: dict) -> None:
     assert "\n" not in said
 
 
-def test_headlines_say_what_the_model_did() -> None:
-    def said(reason: str, **detail: object) -> str:
-        return headline({"outcome": "failed", "reason": reason, "detail": detail})
-
-    assert said("simple_function_checker:wrong_func_name", called="a", expected="b") == (
-        "It called a; this request needs b."
-    )
-    assert said("simple_function_checker:wrong_count", called=0, expected=1) == (
-        "It made no call, where one call is expected."
-    )
-    assert said(
-        "multi_turn:instance_state_mismatch", turn=1, **{"class": "TradingBot"}, difference={"balance": {}}
-    ) == ("After turn 2 the TradingBot is not in the expected state: balance.")
-    assert said("reply:length", underlying="simple_function_checker:missing_required", param="city") == (
-        "The reply was cut off at the token limit. What arrived fails: "
-        "The call leaves out the required argument “city”."
-    )
-    sub = {"call": 1, "reason": "value_error:others", "param": "n", "called": 4, "expected": [5]}
-    wanted = {"f": {"n": [5]}}
-    assert said("parallel_function_checker_no_order:cannot_find_match", wanted=wanted, sub_errors=[sub]) == (
-        "No call is the expected f(n=5). Call 2: the argument “n” is 4; accepted is 5."
-    )
-    error = {"outcome": "error", "reason": "adapter:timeout", "detail": {"error": "no answer"}}
-    assert headline(error) == "No verdict, not counted: no answer"
-    assert headline({"outcome": "passed"}) == ""
-
-
 def test_formulas_in_words() -> None:
     assert scores.group_formula("memory") == "mean of memory_kv, memory_vector, memory_rec_sum"
     assert scores.group_formula("non_live").startswith("mean of (mean of simple_python, simple_java")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -70,20 +69,3 @@ def test_a_frame_is_filled_and_allows_only_its_own_code() -> None:
     assert "\n&lt;body&gt; ✓<script>" in page
     assert rendering.assets("entry").policy in html.unescape(page)
     assert page.count("</html>") == page.count("<style>") == 1
-
-
-def test_a_page_replaces_the_one_before(tmp_path: Path) -> None:
-    path = tmp_path / "page.html"
-    rendering.write_page(path, "long " * 100)
-    rendering.write_page(path, b"short")
-    assert path.read_bytes() == b"short"
-    rendering.write_page(path, "é\ud800")
-    assert path.read_bytes() == "é\\ud800".encode()
-    with pytest.raises(OSError):
-        rendering.write_page(tmp_path / "no" / "page.html", b"")
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
-def test_a_full_disk_is_an_error() -> None:
-    with pytest.raises(OSError, match="No space"):
-        rendering.write_page(Path("/dev/full"), b"page")

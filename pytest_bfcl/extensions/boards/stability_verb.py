@@ -146,7 +146,7 @@ def print_stability(found: Stability, smoke: SmokeSet | None = None) -> None:
     printer.line(f"{len(found.runs)} runs: {', '.join(found.runs)}")
     for note in found.notes:
         printer.line(note, "yellow")
-    printer.table(HEAD, [row_cells(row) for row in found.categories])
+    printer.table(HEAD, list(map(row_cells, found.categories)), spare=("95 % interval", "entries", "accuracy"))
     printer.line("noise floor: two runs of the same model differ by more in one pair of twenty")
     if found.left_out:
         printer.line(f"left out: {found.left_out} entries that some run did not judge")

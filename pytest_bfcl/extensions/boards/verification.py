@@ -142,6 +142,20 @@ class Row:
     error: float
     margin: float
 
+    def to_dict(self) -> JsonObject:
+        """A JSON-able copy."""
+        return {
+            "entries": self.entries,
+            "reference": self.before,
+            "served": self.after,
+            "difference": self.difference,
+            "interval99": list(self.interval99),
+            "noise_floor": self.floor,
+            "loss_at_most": self.worst,
+            "margin": self.margin,
+            "other": self.is_other,
+        }
+
     @property
     def loss(self) -> float:
         """The loss of the served model; at most 0 without one."""
@@ -208,6 +222,9 @@ class Trigger:
     def f1(self) -> float | None:
         """The harmonic mean of both."""
         return _share(2 * self.both, 2 * self.both + self.only_served + self.only_reference)
+
+
+TRIGGER = ("both", "only_served", "only_reference", "neither", "precision", "recall", "f1")
 
 
 def _share(count: float, total: float) -> float | None:
@@ -291,29 +308,8 @@ class Verification:
             "more": self.more if self.verdict == "unknown" else 0,
             "margin": self.margin,
             "noise": self.noise,
-            "trigger": {
-                "both": self.trigger.both,
-                "only_served": self.trigger.only_served,
-                "only_reference": self.trigger.only_reference,
-                "neither": self.trigger.neither,
-                "precision": self.trigger.precision,
-                "recall": self.trigger.recall,
-                "f1": self.trigger.f1,
-            },
-            "measures": {
-                row.measure.name: {
-                    "entries": row.entries,
-                    "reference": row.before,
-                    "served": row.after,
-                    "difference": row.difference,
-                    "interval99": list(row.interval99),
-                    "noise_floor": row.floor,
-                    "loss_at_most": row.worst,
-                    "margin": row.margin,
-                    "other": row.is_other,
-                }
-                for row in self.rows
-            },
+            "trigger": {name: getattr(self.trigger, name) for name in TRIGGER},
+            "measures": {row.measure.name: row.to_dict() for row in self.rows},
             "notes": list(self.notes),
         }
 

@@ -16,17 +16,9 @@ if TYPE_CHECKING:
 
 TEMPLATE = "verification.html.jinja"
 HEAD = (
-    "entries that …",
-    "entries",
-    "reference",
-    "served",
-    "difference",
-    "99 % interval of all",
-    "noise floor",
-    "loss at most",
-    "margin",
-    "",
-)
+    "entries that …", "entries", "reference", "served", "difference", "99 % interval of all", "noise floor",
+    "loss at most", "margin", "",
+)  # fmt: skip
 TABLE_HEAD = (
     "rank", "run", "verdict", "entries", "calls", "valid", "unknown", "broken", "invalid", "reasoning only", "empty",
     "errors", "accuracy", "trigger F1", "seconds", "tokens",
@@ -82,7 +74,7 @@ def print_verification(found: Verification) -> None:
     """Measures, facts, the verdict last."""
     printer = Printer()
     printer.line(f"{found.served.label} against {found.reference.label}: {found.entries:,} entries", "bold")
-    printer.table(HEAD, [row_cells(row) for row in found.rows])
+    printer.table(HEAD, list(map(row_cells, found.rows)), spare=("noise floor", "entries", "difference", "margin", "loss at most"))
     for line in fact_lines(found):
         printer.line(line)
     printer.line(found.sentence, COLOURS[found.verdict])
@@ -142,7 +134,8 @@ def table_rows(providers: Sequence[Provider]) -> list[tuple[str, ...]]:
 
 def print_table(providers: Sequence[Provider]) -> None:
     """The table of providers."""
-    Printer().table(TABLE_HEAD, table_rows(providers), left=2)
+    spare = ("empty", "reasoning only", "tokens", "seconds", "unknown", "broken", "invalid", "entries", "rank")
+    Printer().table(TABLE_HEAD, table_rows(providers), left=2, spare=spare)
 
 
 def verification_html(found: Sequence[Verification], providers: Sequence[Provider]) -> str:

@@ -14,14 +14,12 @@ from pytest_bfcl.extensions.boards.dated_runs import (
     Histories,
     HistoryLine,
     course,
-    histories_csv,
     histories_html,
     read_histories,
 )
 from pytest_bfcl.runs.directory import RunDirectory
 from pytest_bfcl.runs.fingerprint import ModelFingerprint
 from pytest_bfcl.scoring.summary import summarise
-from tests.reporting.browser import Browser
 from tests.runs.samples import SPEC, fingerprint
 from tests.scoring.samples import lines
 
@@ -161,11 +159,3 @@ def test_damaged_and_unfinished_runs_are_named_and_left_out(tmp_path: Path, caps
 def test_courses() -> None:
     assert course([0.0, 0.5, 1.0]) == "▁▅█"
     assert course([0.5, 0.5]) == "▄▄"
-
-
-def test_the_page_in_a_browser(browser: Browser, tmp_path: Path) -> None:
-    found = read_histories([night(tmp_path, day, PLAIN if day % 3 else WORSE) for day in range(1, 9)])
-    (tmp_path / "h.html").write_text(histories_html(found), encoding="utf-8")
-    browser.open((tmp_path / "h.html").as_uri())
-    assert browser.js("document.querySelectorAll('figure svg').length") == len(lines_of(found))
-    assert histories_csv(found).count("\n") == 1 + sum(len(line.points) for line in lines_of(found))

@@ -77,23 +77,6 @@ def test_model_information_is_read_and_checked(tmp_path: Path) -> None:
         read_model_info(tmp_path / "absent.toml")
 
 
-def test_merge_writes_a_summary(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for number in (1, 2):
-        with RunDirectory.create(tmp_path / "shards" / str(number), fingerprint()) as run:
-            run.append(single(f"simple_python_{number}", valid=number == 1))
-            run.state("finished")
-    assert main(["merge", str(tmp_path / "shards"), "-o", str(tmp_path / "out")]) == 0
-    printed = capsys.readouterr().out
-    assert "merged 2 runs" in printed
-    assert "1 passed, 1 failed, 0 errors, 0 skipped" in printed
-    summary = RunDirectory.open(tmp_path / "out").summary()
-    assert summary is not None
-    (numbers,) = summary["models"].values()
-    assert numbers["categories"]["simple_python"]["accuracy"] == 0.5
-    assert main(["merge", str(tmp_path / "shards"), "-o", str(tmp_path / "out")]) == 2
-    assert "already holds a run" in capsys.readouterr().err
-
-
 def test_export_writes_folders_and_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with RunDirectory.create(tmp_path / "run", fingerprint()) as run:
         run.append(single("simple_python_1"))
