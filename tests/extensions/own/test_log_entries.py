@@ -11,7 +11,7 @@ import pytest
 from pytest_bfcl.cli import main
 from pytest_bfcl.extensions.own.log_entries import entries_of_log
 from pytest_bfcl.failures import UsageError
-from tests.extensions.own import exporters, recorded_logs
+from tests.extensions.own import recorded_logs
 from tests.extensions.own.recorded_logs import LOGS, lines_of
 
 SCHEMA = recorded_logs.SCHEMA
@@ -202,27 +202,6 @@ def test_a_broken_call_is_named(tmp_path: Path, call: dict[str, Any]) -> None:
 ASKED = [{"role": "user", "content": "Who are you?"}]
 SAYS = {"role": "assistant", "content": "A shop's assistant."}
 OFFERED = {"messages": ASKED, "tools": [TOOL]}
-ORDER = {**recorded_logs.ABOUT, "name": "find_order"}
-GENERATION = {"id": "o", "traceId": "t", "type": "GENERATION", "input": OFFERED, "output": SAYS}
-OTEL_SPAN = {
-    "gen_ai.tool.definitions": json.dumps([recorded_logs.FLAT_TOOL]), "gen_ai.input.messages": json.dumps(ASKED),
-    "gen_ai.output.messages": json.dumps([SAYS]),
-}  # fmt: skip
-PHOENIX_SPAN = {
-    "openinference.span.kind": "LLM", "llm.input_messages.0.message.role": "user",
-    "llm.input_messages.0.message.content": "Who are you?", "llm.output_messages.0.message.role": "assistant",
-    "llm.output_messages.0.message.content": "A shop's assistant.",
-    "llm.tools.0.tool.json_schema": json.dumps(recorded_logs.OPENAI_TOOL),
-}  # fmt: skip
-METERED_SPAN = {
-    "gen_ai.prompt.0.role": "user", "gen_ai.prompt.0.content": "Who are you?", "gen_ai.completion.0.role": "assistant",
-    "gen_ai.completion.0.content": "A shop's assistant.", "llm.request.functions.0.name": "find_order",
-    "llm.request.functions.0.parameters": json.dumps(SCHEMA),
-}  # fmt: skip
-
-
-def span(attributes: dict[str, Any], **more: Any) -> dict[str, Any]:
-    return {"name": "chat", "context": {"span_id": "2"}, "attributes": attributes, "events": [], **more}
 
 
 def ended(name: str, word: object) -> dict[str, Any]:
@@ -234,115 +213,9 @@ def chat(word: object, **more: Any) -> dict[str, Any]:
     return {"request": OFFERED, "response": {"object": "chat.completion", "choices": [choice], **more}}
 
 
-def messages(word: object, content: Any = None) -> dict[str, Any]:
-    blocks = content or [{"type": "text", "text": "A shop's assistant."}]
-    body = {"type": "message", "role": "assistant", "content": blocks, **ended("stop_reason", word)}
-    return {"request": {"messages": ASKED, "tools": [{**ORDER, "input_schema": SCHEMA}]}, "response": body}
-
-
-def responses(status: object, **more: Any) -> dict[str, Any]:
-    item = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "A shop's assistant."}]}
-    body = {"output": [item], **ended("status", status), **more}
-    return {"request": {"input": "Who are you?", "tools": [recorded_logs.FLAT_TOOL]}, "response": body}
-
-
-def gemini(word: object, **more: Any) -> dict[str, Any]:
-    content = {"role": "model", "parts": [{"text": "A shop's assistant."}]}
-    tools = [{"functionDeclarations": [{**ORDER, "parameters": recorded_logs.GOOGLE}]}]
-    request = {"contents": [{"role": "user", "parts": [{"text": "Who are you?"}]}], "tools": tools, **more}
-    return {"request": request, "response": {"candidates": [{"content": content, **ended("finishReason", word)}]}}
-
-
-CHOICE = chat("stop")["response"]["choices"][0]
 STOPPED = chat("stop")["response"]
-LENGTH = chat("length")["response"]
-RUN = {"id": "r", "run_type": "llm", "inputs": OFFERED, "outputs": STOPPED}
-LEFT = '<tool_call>{"name": "find_order", "arguments": {"number": 1}}</tool_call>'
-TAKEN: dict[str, Any] = {
-    "chat: stop": chat("stop"), "messages: end_turn": messages("end_turn"),
-    "responses: completed": responses("completed"), "gemini: STOP": gemini("STOP"),
-    "bare messages": {"messages": [*ASKED, SAYS], "tools": [TOOL]},
-    "langfuse: no level": GENERATION, "langfuse: DEFAULT": {**GENERATION, "level": "DEFAULT"},
-    "litellm: success": {**OFFERED, "response": STOPPED, "status": "success"},
-    "otel: stop": span({**OTEL_SPAN, "gen_ai.response.finish_reasons": ["stop"]}),
-    "otel: no word": span(OTEL_SPAN, status={"status_code": "UNSET"}),
-    "phoenix: OK": span(PHOENIX_SPAN, status_code="OK"),
-    "openllmetry: stop": span({**METERED_SPAN, "gen_ai.completion.0.finish_reason": "stop"}),
-    "langsmith: success": {**RUN, "status": "success"},
-    "langchain: stop": exporters.langchain_run(ASKED, SAYS, TOOL, "stop"),
-    "mlflow: LangChain has no words": exporters.mlflow_trace(
-        OFFERED, {"choices": [{"message": SAYS, "finish_reason": None}]}),
-    "mlflow: OK": exporters.mlflow_trace(OFFERED, STOPPED), "helicone: 200": exporters.helicone_log(OFFERED, STOPPED),
-    "vercel: stop": exporters.vercel_span(ASKED, TOOL, "stop", text="A shop's assistant."),
-    "stored: stop": {**STOPPED, **OFFERED},
-}  # fmt: skip
-REFUSED: dict[str, Any] = {
-    **{f"chat: {word}": chat(word) for word in (
-        "length", "content_filter", "error", "abort", "cancelled", "insufficient_system_resource", "banana", "", None,
-        "tool_calls")},
-    "chat: an error beside": chat("stop", error={"message": "upstream"}),
-    "chat: two choices": {"request": OFFERED, "response": {"choices": [CHOICE, CHOICE]}},
-    "chat: tool_choice none": {**chat("stop"), "request": {**OFFERED, "tool_choice": "none"}},
-    "chat: a filter's mark": {"request": OFFERED, "response": {
-        "choices": [{**CHOICE, "content_filter_results": {"hate": {"filtered": True}}}]}},
-    **{f"messages: {word}": messages(word) for word in (
-        "max_tokens", "pause_turn", "model_context_window_exceeded", "tool_use", "banana", None)},
-    "messages: refusal": messages("refusal"),
-    "chat: a refusal": {"request": OFFERED, "response": {"choices": [
-        {**CHOICE, "message": {"role": "assistant", "content": None, "refusal": "I cannot help with that."}}]}},
-    "responses: a refusal": responses("completed", output=[{"type": "message", "role": "assistant", "content": [
-        {"type": "refusal", "refusal": "I cannot."}]}]),
-    "bare messages: a refusal": {"tools": [TOOL], "messages": [*ASKED, {
-        "role": "assistant", "content": None, "refusal": "I cannot."}]},
-    "langsmith: a refusal": {**RUN, "outputs": messages("refusal")["response"]},
-    "messages: an error block": messages("end_turn", [{"type": "error", "text": "x"}]),
-    "messages: a server's tool alone": messages(
-        "end_turn", [{"type": "server_tool_use", "id": "s", "name": "x", "input": {}}]),
-    **{f"responses: {status}": responses(status) for status in ("failed", "cancelled", "in_progress", "queued", None)},
-    "responses: incomplete": responses("incomplete", incomplete_details={"reason": "max_output_tokens"}),
-    "responses: an error": responses("completed", error={"code": "server_error"}),
-    **{f"gemini: {word}": gemini(word) for word in (
-        "MAX_TOKENS", "SAFETY", "RECITATION", "MALFORMED_FUNCTION_CALL", "OTHER", "BANANA", None)},
-    "gemini: mode NONE": gemini("STOP", toolConfig={"functionCallingConfig": {"mode": "NONE"}}),
-    "langfuse: ERROR": {**GENERATION, "level": "ERROR", "statusMessage": "timeout"},
-    "litellm: failure": {**OFFERED, "response": STOPPED, "status": "failure"},
-    "litellm: an exception": {**OFFERED, "response": STOPPED, "exception": "Timeout"},
-    **{f"otel: {words}": span({**OTEL_SPAN, "gen_ai.response.finish_reasons": words}) for words in (
-        ["length"], ["content_filter"], ["error"], '["length"]', ["stop", "stop"], ["tool_call"])},
-    "otel: in the message": span(
-        {**OTEL_SPAN, "gen_ai.output.messages": json.dumps([{**SAYS, "finish_reason": "length"}])}),
-    "otel: status ERROR": span(OTEL_SPAN, status={"code": 2}),
-    "otel: error.type": span({**OTEL_SPAN, "error.type": "500"}),
-    "otel: an exception": span(OTEL_SPAN, events=[{"name": "exception", "attributes": {}}]),
-    "phoenix: ERROR": span(PHOENIX_SPAN, status_code="ERROR"),
-    "openllmetry: length": span({**METERED_SPAN, "gen_ai.completion.0.finish_reason": "length"}),
-    "langsmith: error": {**RUN, "outputs": None, "error": "APIError()", "status": "error"},
-    "langsmith: pending": {**RUN, "status": "pending"}, "langsmith: length": {**RUN, "outputs": LENGTH},
-    "langsmith: two conversations": {**RUN, "inputs": {"messages": [ASKED, ASKED]}},
-    **{f"langchain: {word}": exporters.langchain_run(ASKED, SAYS, TOOL, word) for word in ("length", "error", "")},
-    "mlflow: ERROR": exporters.mlflow_trace(OFFERED, STOPPED, "STATUS_CODE_ERROR"),
-    "mlflow: length": exporters.mlflow_trace(OFFERED, LENGTH),
-    "mlflow: no word": exporters.mlflow_trace(OFFERED, {**STOPPED, "choices": [{**CHOICE, "finish_reason": None}]}),
-    "mlflow: no inputs": exporters.mlflow_trace(None, STOPPED),
-    "helicone: 500": exporters.helicone_log(OFFERED, STOPPED, 500),
-    "helicone: length": exporters.helicone_log(OFFERED, LENGTH),
-    "helicone: no bodies": {"request_id": "h", "signed_body_url": "x", "response_status": 200},
-    **{f"vercel: {word}": exporters.vercel_span(ASKED, TOOL, word, text="A shop's assistant.") for word in (
-        "length", "content-filter", "error", "other", "unknown", "tool-calls")},
-    "vercel: ERROR": {**exporters.vercel_span(ASKED, TOOL, "stop", text="A shop's assistant."), "status": {"code": 2}},
-    "vercel: replies not recorded": exporters.vercel_span(ASKED, TOOL, "stop"),
-    "vercel: a failed request": span(
-        {"ai.operationId": "ai.generateText.doGenerate", "ai.prompt.messages": json.dumps(ASKED)}, status={"code": 2}),
-    "vercel: not recorded": span({"ai.operationId": "ai.streamText.doStream", "ai.response.finishReason": "stop"}),
-    "vercel: tool choice none": span({
-        **exporters.vercel_span(ASKED, TOOL, "stop", text="A shop's assistant.")["attributes"],
-        "ai.prompt.toolChoice": '{"type": "none"}'}),
-    "stored: length": {**LENGTH, **OFFERED}, "stored: no messages": {**STOPPED, "tools": [TOOL]},
-    "a transcript of Claude Code": {"type": "user", "sessionId": "s", "uuid": "u", "message": ASKED[0]},
-    "a call left in the text": {"tools": [TOOL], "messages": [*ASKED, {"role": "assistant", "content": LEFT}]},
-    "thoughts alone": {"tools": [TOOL], "messages": [*ASKED, {"role": "assistant", "content": "<think>\nOkay, let"}]},
-    "nothing": {"tools": [TOOL], "messages": [*ASKED, {"role": "assistant", "content": ""}]},
-}  # fmt: skip
+TAKEN, REFUSED = json.loads(Path(__file__).with_name("endings_in_logs.json").read_text(encoding="utf-8")).values()
+"""Records whose reply may be taken for what is right, and such whose reply may not."""
 
 
 @pytest.mark.parametrize("record", TAKEN.values(), ids=TAKEN)
