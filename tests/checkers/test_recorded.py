@@ -104,7 +104,8 @@ TEXTS = [
     'new HashMap<String, Object>() {{ put("a", new int[]{1}); put("b", true); }}', "[1, 2]", "[1, 'a', true]",
     "[[1], [2]]",
     "[ ]", "new Array(1, 2)", "{a: 1}", "{'a': 'b', \"c\": [1, 2]}", "{a: {b: 1}}", "{}", "{a}", "new Map([['a', 1]])",
-    "`a`", "[1,\n2]", "{a: 1,\n b: 2}", "-1.5e-3", "NaN", "undefined", "[,]", "[1, 2", "('a')", "!0", "1 + 1",
+    "`a`", "[1,\n2]", "{a: 1,\n b: 2}", "-1.5e-3", "NaN", "undefined", "[,]", "[1, 2", "('a')", "a'", "'a", 'a"', "!0",
+    "1 + 1",
     "'it\\'s'",
 ]  # fmt: skip
 JAVA = [("byte", None), ("long", None), ("float", None), ("double", None), ("boolean", None), ("char", None),
@@ -393,7 +394,8 @@ def test_conversations(category: str) -> None:
 
 
 MESSAGES = ["{}", "It is {}.", "{}!", "x{}", "{}x", "({})", "**{}**", '{{"answer": "{}", "context": "no"}}',
-            "{{'answer': '{}'}}", '```json\n{{"answer": "no", "other": "{}"}}\n```', "", "no"]  # fmt: skip
+            "{{'answer': '{}'}}", '```json\n{{"answer": "no", "other": "{}"}}\n```', "", "no", '{{"answer"}}',
+            "{{5}}"]  # fmt: skip
 ACCEPTED = [["Oslo"], ["1,234.5"], ["$5"], ["it's"], ["C++"], ["New York", "NYC"], [" a b "], ["x_y"], [5]]
 
 

@@ -82,6 +82,7 @@ DEVIATIONS: list[Parsed] = [
     {"selection": {"categories": [f"c{n}" for n in range(9)]}}, model(parameters={"temperature": 0.7, "top_k": 5}),
     model(parameters={}), model(mode="prompt", decoder="hermes", template="t", think="strip", reasoning="keep"),
     model(base_url="http://elsewhere", api="responses"), model(prompt_sha256=HASH, api="chat"), {"models": ()},
+    {"models": (replace(BASE.models[0], model="openai:big@prompt", mode="prompt"),)},
     {"models": (replace(BASE.models[0], model="openai:big@fc"),)},
     {"models": (BASE.models[0], replace(BASE.models[0], model="openai:big@fc"))},
     {"counted": {SPEC: {"web_search_base": 1, "rest": 2}}, "dataset": "bundled"},

@@ -145,7 +145,8 @@ RUNS: dict[str, tuple[list[dict[str, Any]], dict[str, Any], dict[str, Any]]] = {
     "trained": (a_run(10, trained=True), WHOLE, {"max_errors_pct": 100.0}),
     "by the hour": ([{k: v for k, v in each.items() if k != "cost_usd"} for each in a_run(11, size=2)], WHOLE,
                     {"infos": {SPEC.partition("@")[0]: model_info.ModelInfo("Tiny", gpu_hour=20.0)}}),
-    "errors": ([line(entry_id("parallel", n), "parallel", "error") for n in range(3)], WHOLE, {}),
+    "errors": ([line(entry_id("parallel", n), "parallel", "error") for n in range(3)],
+    WHOLE | {"conditions": {"repeat": 0}}, {}),
     "nothing": ([], {}, {}),
 }  # fmt: skip
 
@@ -469,6 +470,7 @@ FILES: dict[str, dict[str, str]] = {
     "other size": {"m/BFCL_v4_parallel_score.json": score_file({"accuracy": 0.5, "total_count": 2}, FAILED)},
     "other count": {"m/BFCL_v4_parallel_score.json": score_file({"accuracy": 0.5, "total_count": 13,
     "correct_count": 1}, FAILED)},
+    "of nothing": {"m/BFCL_v4_parallel_score.json": score_file({"accuracy": 0, "total_count": 0})},
     "no header": {"m/BFCL_v4_parallel_score.json": score_file(FAILED)},
     "bad header": {"m/BFCL_v4_parallel_score.json": score_file({"accuracy": 2, "total_count": 13})},
     "bad count": {"m/BFCL_v4_parallel_score.json": score_file({"accuracy": 1, "total_count": -1})},
