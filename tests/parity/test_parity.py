@@ -76,4 +76,11 @@ def test_a_place_is_the_call_that_parts_the_sides() -> None:
     assert first_difference(ours, theirs).startswith(".results[1]")
     assert excused(request, ours, theirs) == ""
     assert excused(request, {"results": ["{}", "Error during execution: a text is needed, not int"]}, theirs)
+    score = '{{"result": [{{"similarity_score": {}}}]}}'
+    near, far = ({"results": ["{}", score.format(number)]} for number in (-0.00028881430, -0.00029881803))
+    assert excused(request, near, {"results": ["{}", score.format(-0.00028881803)]})
+    assert not excused(request, near, far)
+    verdicts = {"valid": False, "error_type": "reply:nothing_said"}, {"valid": True, "error_type": None}
+    assert excused({"do": "judge"}, *verdicts)
+    assert not excused({"do": "judge"}, *reversed(verdicts))
     assert Difference("calls", request, ours, theirs).told().startswith("calls: cd")
