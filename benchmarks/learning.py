@@ -2,11 +2,13 @@
 
 python benchmarks/learning.py FOLDER [EPISODES] [-o docs/images/learning.svg]     # tasks of `pytest-bfcl new tasks`
 
-What it decides: after each message one of the functions offered, or the end of the turn. What it knows: the words of
-the user's turn, the function called before, how many calls the turn has had, and how many words of the turn stand in
-each function's name and description. Arguments are not learned: a call that is due gets those of the ground truth,
+What it decides: after each message one of the functions offered, or the end of the turn; a turn without a call ends
+with a question. What it knows: the words of the user's turn that are neither rare nor frequent in training, the
+function called before, how many calls the turn has had, and how many words of the turn stand in each function's name
+and description. Arguments are not learned: a call that is due gets those of the ground truth,
 every other call gets none. It is trained by REINFORCE on graded rewards, turn by turn; the control by the same rewards
-dealt to other turns. Both are measured, without chance, on generated tasks and official entries they have not seen.
+dealt to other turns. Both are measured with the mean of their weights and without chance, on generated tasks and
+official entries they have not seen.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ import math
 import random
 import re
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
@@ -30,7 +32,9 @@ from pytest_bfcl.transcript import Reply, ToolCall
 
 STOP = "<stop>"
 RATE, BATCH, MOST_CALLS = 0.15, 20, 6
-SEEDS = 5
+SEEDS, POINTS = 1, 6
+KNOWN = 0.01, 0.2
+"""Shares of the training turns in which a word stands that the learner knows."""
 _IDLE = frozenset(
     ("and", "are", "for", "from", "please", "than", "that", "the", "then", "this", "to", "what", "with", "you")
 )
@@ -48,9 +52,22 @@ def stems(text: str) -> set[str]:
 class Learner:
     """Weights of a softmax over the functions offered and the end of the turn."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, known: set[str]) -> None:
         self.weights: dict[tuple[str, str], float] = defaultdict(float)
-        self.rng = random.Random(seed)
+        self.sums: dict[tuple[str, str], float] = defaultdict(float)
+        """Weights times the batches before which they came to be, so that the mean over all batches costs little."""
+        self.known, self.rng, self.batches = known, random.Random(seed), 0
+
+    def change(self, slopes: Features, by: float) -> None:
+        for key, value in slopes.items():
+            self.weights[key] += by * value
+            self.sums[key] += by * value * self.batches
+
+    def averaged(self) -> Learner:
+        """A learner with the mean of the weights after each batch."""
+        mean = Learner(0, self.known)
+        mean.weights.update({key: each - self.sums[key] / max(1, self.batches) for key, each in self.weights.items()})
+        return mean
 
     def features(self, option: str, text: str, said: set[str], before: str, made: int, called: set[str]) -> Features:
         if option == STOP:
@@ -88,6 +105,7 @@ def played(entry: Entry, learner: Learner, greedy: bool) -> tuple[float, Turns]:
     while not episode.done:
         turn, before, called, slopes, earned = episode.user_turn, "", set(), [], 0.0
         said = stems(next((str(each["content"]) for each in reversed(episode.messages) if each["role"] == "user"), ""))
+        said &= learner.known
         due = list(truth[turn]) if turn < len(truth) else []
         for made in range(MOST_CALLS + 1):
             texts |= {each["function"]["name"]: str(each["function"].get("description")) for each in episode.tools}
@@ -96,7 +114,7 @@ def played(entry: Entry, learner: Learner, greedy: bool) -> tuple[float, Turns]:
             chosen, slope = learner.choose(options, greedy)
             slopes.append(slope)
             if chosen == STOP:
-                earned += episode.step(Reply("That is all.")).reward
+                earned += episode.step(Reply("That is done." if made else "What do you mean?")).reward
                 break
             place = next((number for number, call in enumerate(due) if call and call.name == chosen), None)
             given = due.pop(place).arguments if place is not None else {}
@@ -112,12 +130,13 @@ def played(entry: Entry, learner: Learner, greedy: bool) -> tuple[float, Turns]:
 def trained(
     tasks: list[Entry], tests: dict[str, list[Entry]], episodes: int, shuffled: bool, seed: int
 ) -> dict[str, Curve]:
-    learner, baseline = Learner(seed), 0.0
+    learner, baseline = Learner(seed, known_words(tasks)), 0.0
     curves: dict[str, Curve] = {name: [] for name in tests}
     for begun in range(0, episodes + 1, BATCH):
-        if begun % max(BATCH, episodes // 10) < BATCH:
+        if begun % max(BATCH, episodes // POINTS) < BATCH:
+            now = learner.averaged()
             for name, entries in tests.items():
-                score = sum(played(entry, learner, True)[0] for entry in entries) / len(entries)
+                score = sum(played(entry, now, True)[0] for entry in entries) / len(entries)
                 curves[name].append((begun, score))
             told = {name: round(curve[-1][1], 3) for name, curve in curves.items()}
             print("shuffled" if shuffled else "learner", seed, begun, told, flush=True)
@@ -127,10 +146,16 @@ def trained(
             learner.rng.shuffle(rewards)
         for reward, (_, slopes) in zip(rewards, batch, strict=True):
             for slope in slopes:
-                for key, value in slope.items():
-                    learner.weights[key] += RATE * (reward - baseline) * value
+                learner.change(slope, RATE * (reward - baseline))
+        learner.batches += 1
         baseline += 0.2 * (sum(rewards) / len(rewards) - baseline)
     return curves
+
+
+def known_words(tasks: list[Entry]) -> set[str]:
+    turns = [stems(str(turn[0]["content"])) for entry in tasks for turn in entry.question if turn]
+    counts = Counter(word for turn in turns for word in turn)
+    return {word for word, count in counts.items() if KNOWN[0] < count / len(turns) < KNOWN[1]}
 
 
 def entries_of(source: str, categories: Iterable[str] | None = None) -> list[Entry]:

@@ -15,6 +15,7 @@ from pytest_bfcl.transcript import Call, Mode, Reply
 
 REFUSAL = "None of the functions offered here can do that, so I make no call."
 CLOSING = "That is done."
+QUESTION = "What do I still need for that?"
 IDLE = "I did nothing."
 
 
@@ -43,7 +44,8 @@ def answer(entry: Entry, mode: Mode, turn: int = 0, step: int = 0) -> Reply:
         return reply_with_calls([_plausible_call(entry)], entry, mode) if entry.function else Reply(text=REFUSAL)
     if checker == "state":
         calls = turn_ground_truth_calls(entry, turn) if step == 0 else []
-        return reply_with_calls(calls, entry, mode) if calls else Reply(text=CLOSING, finish_reason="stop")
+        text = CLOSING if step else QUESTION  # a turn without calls lacks something
+        return reply_with_calls(calls, entry, mode) if calls else Reply(text=text, finish_reason="stop")
     if checker == "served":
         calls = turn_ground_truth_calls(entry, turn) if step == 0 else []
         return reply_with_calls(calls, entry, mode) if calls else Reply(text=_expected_words(entry, turn))

@@ -229,6 +229,7 @@ ARGUMENTS = {
     "turned-lists": ("every list turned round", each_value(lambda v: v[::-1] if isinstance(v, list) else v)),
     "opposites": ("every truth value its opposite", each_value(lambda v: not v if isinstance(v, bool) else v)),
     "upper-case": ("every text in capitals", each_value(lambda v: v.upper() if isinstance(v, str) else v)),
+    "padded": ("a space before and after every text", each_value(lambda v: f" {v} " if isinstance(v, str) else v)),
     "quoted": ("every text in quotes", each_value(lambda v: f'"{v}"' if isinstance(v, str) else v)),
 }  # fmt: skip
 
@@ -360,28 +361,104 @@ def probes(episode: Episode, step: int) -> Reply:
     return changed(made, lambda given: {**given, **dict.fromkeys([*given][-1:], "something else")})
 
 
-def mumbles(episode: Episode, step: int) -> Reply:
-    """Everything right, but where something is missing it says `Hm.`"""
-    due = (episode.entry.possible_answer or [])[episode.user_turn] if episode.entry.row.multi_step else [1]
-    return right(episode, step) if due else Reply("Hm.")
-
-
 def never_stops(episode: Episode, step: int) -> Reply:
     """Everything right, then reads until the limit."""
     made = right(episode, step)
     return made if made.tool_calls else Reply("", tool_calls=reads(episode)[:1])
 
 
-def fills_options(episode: Episode, step: int) -> Reply:
-    """Everything right, and every optional parameter with whatever fits."""
+def with_options(value: Callable[[dict, str], object]) -> Policy:
+    """Everything right, and a value for every optional parameter."""
+
+    def policy(episode: Episode, step: int) -> Reply:
+        known = {tool["function"]["name"]: tool["function"]["parameters"] for tool in episode.tools}
+        made = []
+        for call in right(episode, step).tool_calls:
+            properties = known.get(call.name, {}).get("properties", {})
+            given = json.loads(call.arguments)
+            more = {name: value(each, request_of(episode)) for name, each in properties.items() if name not in given}
+            made.append((call.name, json.dumps({**given, **more})))
+        return calls(*made) if made else right(episode, step)
+
+    return policy
+
+
+def other_than_default(schema: dict, text: str) -> object:
+    """A value that fits, and is not what the function takes anyway."""
+    value = guessed(schema, text)
+    if value in ([], "") or value == schema.get("default"):
+        others = {"array": ["x"], "boolean": not value, "string": "something"}
+        return others.get(str(schema.get("type")), raised(value))
+    return value
+
+
+fills_options = with_options(other_than_default)
+fills_options.__doc__ = "Everything right, and every optional parameter with whatever fits and is not its default"
+spelled_defaults = with_options(lambda schema, text: schema.get("default", ""))
+spelled_defaults.__doc__ = "Everything right, and every optional parameter with its default, or empty"
+
+
+def lacks_something(episode: Episode) -> bool:
+    """Whether no calls are due in this turn."""
+    return episode.entry.row.multi_step and not (episode.entry.possible_answer or [])[episode.user_turn]
+
+
+def where_asking_is_due(text: str) -> Policy:
+    """Everything right, but these words where something is missing."""
+    return lambda episode, step: Reply(text) if lacks_something(episode) else right(episode, step)
+
+
+mumbles, question_marks, claims_done = map(where_asking_is_due, ("Hm.", "???", "That is done."))
+mumbles.__doc__ = "Everything right, but where something is missing it says `Hm.`"
+question_marks.__doc__ = "Everything right, but where something is missing it says `???`"
+claims_done.__doc__ = "Everything right, but where something is missing it claims `That is done.`"
+
+
+def asks_and_acts(episode: Episode, step: int) -> Reply:
+    """Everything right, but where something is missing it does the next turn's calls and asks in the same reply."""
+    if step or not lacks_something(episode) or episode.user_turn + 1 >= episode.user_turns:
+        return right(episode, step)
+    return Reply("Is that right?", tool_calls=answer(episode.entry, "fc", episode.user_turn + 1, 0).tool_calls)
+
+
+def splits_lists(episode: Episode, step: int) -> Reply:
+    """Everything right, but a call for each element of a list."""
+    made = []
+    for call in right(episode, step).tool_calls:
+        given = json.loads(call.arguments)
+        name = next((name for name, value in given.items() if isinstance(value, list) and len(value) > 1), None)
+        parts = [given] if name is None else [{**given, name: [each]} for each in given[name]]
+        made += [(call.name, json.dumps(part)) for part in parts]
+    return calls(*made) if made else right(episode, step)
+
+
+def named_values(schema: dict) -> list:
+    """All values that a parameter may have, where its document names them."""
+    return [True, False] if schema.get("type") == "boolean" else list(schema.get("enum") or ())
+
+
+def tries_all(episode: Episode, step: int) -> Reply:
+    """Each call with every value that the document names for a parameter, the right one last."""
     known = {tool["function"]["name"]: tool["function"]["parameters"] for tool in episode.tools}
     made = []
     for call in right(episode, step).tool_calls:
-        properties = known.get(call.name, {}).get("properties", {})
         given = json.loads(call.arguments)
-        more = {name: guessed(each, request_of(episode)) for name, each in properties.items() if name not in given}
-        made.append((call.name, json.dumps({**given, **more})))
+        for name, schema in known.get(call.name, {}).get("properties", {}).items():
+            named = [True, False] if schema.get("type") == "boolean" else schema.get("enum") or ()
+            made += [
+                (call.name, json.dumps({**given, name: each}))
+                for each in named
+                if name in given and each != given[name]
+            ]
+        made.append((call.name, call.arguments))
     return calls(*made) if made else right(episode, step)
+
+
+def reads_between(episode: Episode, step: int) -> Reply:
+    """Everything right, and a read after each call."""
+    made = right(episode, step)
+    more = reads(episode)[:1]
+    return Reply(made.text, tool_calls=[each for call in made.tool_calls for each in (call, *more)])
 
 
 POLICIES: dict[str, Policy] = {
@@ -395,6 +472,9 @@ POLICIES: dict[str, Policy] = {
     "in-words": in_words, "reads-after": reads_after, "loops": loops, "unknown": unknown, "same-call": same_call,
     "guesses": guesses, "reverse-turns": reverse_turns, "next-turn": next_turn, "at-the-end": at_the_end, "half": half,
     "probes": probes, "mumbles": mumbles, "never-stops": never_stops, "fills-options": fills_options,
+    "spelled-defaults": spelled_defaults, "question-marks": question_marks, "claims-done": claims_done,
+    "asks-and-acts": asks_and_acts, "splits-lists": splits_lists, "tries-all": tries_all,
+    "reads-between": reads_between,
 }  # fmt: skip
 
 
@@ -435,19 +515,28 @@ def means(data: DataSet, checker: str, *, stride: int = 1) -> dict[str, float]:
     return found
 
 
+def right_calls(entry: Entry) -> Iterator[tuple[dict, dict]]:
+    """The documented parameters and the arguments of every right call."""
+    known = {document["name"]: document["parameters"].get("properties", {}) for document in entry.all_functions}
+    for turn in range(len(entry.possible_answer or ()) if entry.row.multi_step else 1):
+        for call in answer(entry, "fc", turn, 0).tool_calls:
+            yield known.get(call.name, {}), json.loads(call.arguments)
+
+
 def differs(name: str, entry: Entry) -> bool:
     """Whether a policy does something wrong with an entry."""
     turns = entry.possible_answer or []
     if name in ARGUMENTS:
-        given = [json.loads(call.arguments) for turn in range(len(turns) if entry.row.multi_step else 1)
-                 for call in answer(entry, "fc", turn, 0).tool_calls]  # fmt: skip
-        return any(ARGUMENTS[name][1](each) != each for each in given)
-    if name == "fills-options":
-        options = {document["name"]: document["parameters"].get("properties", {}) for document in entry.all_functions}
-        made = [call for turn in range(len(turns) if entry.row.multi_step else 1)
-                for call in answer(entry, "fc", turn, 0).tool_calls]  # fmt: skip
-        return any({*options.get(call.name, {})} - {*json.loads(call.arguments)} for call in made)
-    if name in ("quiet-reads", "never-asks", "mumbles"):
+        return any(ARGUMENTS[name][1](given) != given for _, given in right_calls(entry))
+    if name in ("fills-options", "spelled-defaults"):
+        return any({*known} - {*given} for known, given in right_calls(entry))
+    if name == "splits-lists":
+        return any(
+            isinstance(each, list) and len(each) > 1 for _, given in right_calls(entry) for each in given.values()
+        )
+    if name == "tries-all":
+        return any(named_values(known.get(key, {})) for known, given in right_calls(entry) for key in given)
+    if name in ("quiet-reads", "never-asks", "mumbles", "question-marks", "claims-done", "asks-and-acts"):
         return entry.row.multi_step and any(not turn for turn in turns)
     if name in ("early", "at-once", "late", "reverse-turns", "next-turn", "at-the-end"):
         return entry.row.multi_step and sum(map(bool, turns)) > 1
@@ -455,7 +544,7 @@ def differs(name: str, entry: Entry) -> bool:
         return entry.row.multi_step and sum(map(bool, turns)) > 1 and bool(turns[0])
     if name in ("backwards", "stop-early", "last-call", "half"):
         return stops_somewhere(entry)
-    if name in ("again", "reads-after", "never-stops"):
+    if name in ("again", "reads-after", "reads-between", "never-stops"):
         return entry.row.multi_step
     return name != "reads-first" or entry.row.multi_step
 
@@ -500,9 +589,21 @@ DOCUMENTED = {
     "mumbles": (0.0, 0.85, "as `never-asks`"),
     "whole-numbers": (0.35, 0.6, "as `plus-one`"),
     "first-words": (0.3, 0.8, "calls and turns without a text of several words are right"),
-    "turned-lists": (0.45, 1.0, "the order of doors, tags and users makes no difference to most functions"),
+    "turned-lists": (
+        0.45,
+        1.0,
+        "doors to lock and numbers to average have no order; tags of a tweet have one, and cost",
+    ),
     "opposites": (0.35, 0.7, "calls and turns without a truth value are right"),
-    "fills-options": (0.9, 1.0, "options that are spelled out and change nothing are right"),
+    "fills-options": (0.5, 0.85, "an invented value costs as a call too many; turns without such functions are right"),
+    "spelled-defaults": (1.0, 1.0, "a function takes its default anyway: the calls are the same"),
+    "question-marks": (0.0, 0.85, "as `never-asks`"),
+    "claims-done": (0.0, 0.85, "as `never-asks`"),
+    "asks-and-acts": (0.0, 0.85, "as `never-asks`"),
+    "splits-lists": (0.1, 0.85, "locking doors one by one costs; turns without a list are right"),
+    "tries-all": (0.1, 0.85, "each try costs as a call too many; turns without such parameters are right"),
+    "reads-between": (0.0, 0.35, "as `twice`"),
+    "padded": (1.0, 0.35, "the official rule ignores spaces in texts"),
 }
 """What earns more, in one turn and in several, with the reason."""
 

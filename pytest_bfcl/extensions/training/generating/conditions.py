@@ -13,7 +13,7 @@ from random import Random
 from typing import Any, Literal, get_args
 
 from pytest_bfcl.extensions.training.generating import requests
-from pytest_bfcl.extensions.training.generating.draft import Draft, Step
+from pytest_bfcl.extensions.training.generating.draft import STRANGE, Draft, Step
 from pytest_bfcl.extensions.training.generating.language import LANGUAGE, capital, clean, spoken
 from pytest_bfcl.extensions.training.generating.moves import Domain, Move
 from pytest_bfcl.json_types import Parsed
@@ -85,7 +85,7 @@ def suits(move: Move, kind: ConditionKind) -> bool:
 def _if_fails(draft: Draft, domain: Domain, move: Move, holds: bool) -> Condition | None:
     fails = move.fails
     assert fails is not None
-    other = _branch(draft, avoid=move)
+    other = _branch(draft, domain, avoid=move)
     for _ in range(REDRAWN):
         attempt = draft.step(domain, move)
         if attempt is None or other is None:
@@ -102,8 +102,8 @@ def _if_fails(draft: Draft, domain: Domain, move: Move, holds: bool) -> Conditio
 def _if_less(draft: Draft, domain: Domain, move: Move, holds: bool) -> Condition | None:
     look, measure = draft.step(domain, move), move.measure
     assert measure is not None
-    act = _branch(draft, avoid=move)
-    other = act and _branch(draft, avoid=move, unlike=act)
+    act = _branch(draft, domain, avoid=move)
+    other = act and _branch(draft, domain, avoid=move, unlike=act)
     if look is None or act is None or other is None:
         return None
     limit = draft.rng.choice(measure.limits)
@@ -129,7 +129,7 @@ def _unless(draft: Draft, domain: Domain, move: Move, holds: bool) -> Condition 
     """``holds``: the state is not as it should be, so that there is something to do."""
     state = move.state
     assert state is not None
-    act, edit = _branch(draft, avoid=move), state.edit
+    act, edit = _branch(draft, domain, avoid=move), state.edit
     value = domain.kinds[state.kind].draw(draft.simulators[domain.simulator], draft.rng) if state.kind else ""
     for _ in range(REDRAWN):
         look = draft.step(domain, move)
@@ -189,8 +189,8 @@ def _setting(edit: Callable[..., None], arguments: Mapping[str, Any], value: flo
 _MAKERS = {"if_fails": _if_fails, "if_less": _if_less, "unless": _unless, "whichever": _whichever}
 
 
-def _branch(draft: Draft, avoid: Move, unlike: Step | None = None) -> Step | None:
-    """A call that works here with values that are all in the text; preferably one that changes something."""
+def _branch(draft: Draft, about: Domain, avoid: Move, unlike: Step | None = None) -> Step | None:
+    """A call that works here, with values that are all said; one that changes something, where there is one."""
     tools = {avoid.tool, "cd", *((unlike.move.tool,) if unlike else ())}
     fit = list(draft.moves_of(lambda move: move.tool not in tools and not move.after))
     able = [(domain, move) for domain, move in fit if draft.simulators[domain.simulator].writes(move.tool)]
@@ -198,7 +198,8 @@ def _branch(draft: Draft, avoid: Move, unlike: Step | None = None) -> Step | Non
     for _ in range(8):
         if not choices:
             return None
-        domain, move = choices.pop(draft.rng.choices(range(len(choices)), [move.weight for _, move in choices])[0])
+        weights = [move.weight * (1.0 if domain is about else STRANGE) for domain, move in choices]
+        domain, move = choices.pop(draft.rng.choices(range(len(choices)), weights)[0])
         kept = draft.kept()
         step = draft.step(domain, move)
         fine = step is not None and step.call not in draft.calls and draft.works(step)

@@ -18,12 +18,16 @@ from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.simulators import Simulator, create_simulator, serialise
 from pytest_bfcl.simulators.toolkit import error_text
 
+LONGEST, FINISHED = 3, 0.8
+"""Calls of one turn, and how often a chain of calls is told to its end."""
 TRIES = 14
 """Moves that are tried for one position of a turn."""
 CHAINED = 20.0
 """Factor for a move that uses the result of the call before."""
 FOLLOWING = 4.0
-"""Factor for a move that usually follows the last one of an earlier turn."""
+"""How much rather a move is chosen that people mostly want after the last one of an earlier turn."""
+STRANGE = 0.2
+"""How much less a move is chosen that is of another simulator than what the turn is about."""
 _WANTED = 5.0
 _GIVING = 1.7
 
@@ -69,12 +73,19 @@ class Draft:
     moves: list[Move] = field(default_factory=list)
     opened: list[str] = field(default_factory=list)
 
-    def steps(self, most: int) -> list[Step]:
-        """The calls of one turn, at most this number; none if nothing fits."""
+    def steps(self, most: int, *, chains: bool = True) -> list[Step]:
+        """The calls of one turn, this number, or up to three of a chain; none where nothing fits."""
         found: list[Step] = []
-        while len(found) < most and (step := self._step(found)) is not None:
+        while len(found) < most or (chains and self._unfinished(found)):
+            step = self._step(found)
+            if step is None:
+                break
             found.append(step)
         return found
+
+    def _unfinished(self, steps: Sequence[Step]) -> bool:
+        """Whether people mostly want one certain call after the last one."""
+        return len(steps) < LONGEST and len(steps[-1].move.leads) == 1 and self.rng.random() < FINISHED
 
     def _step(self, before: Sequence[Step]) -> Step | None:
         choices = list(self._choices(before))
@@ -109,6 +120,8 @@ class Draft:
                     weight *= _WANTED
                 if last is not None and move.tool in last.leads:
                     weight *= CHAINED if before else FOLLOWING
+                if before and before[0].domain is not domain:
+                    weight *= STRANGE
                 yield domain, move, weight
 
     def _tried(self, domain: Domain, move: Move) -> Step | None:

@@ -44,7 +44,7 @@ def planned(seed: str, names: Sequence[str], shape: str, twin: int = 0) -> Parse
     """
     rng = Random(seed)
     draft, plan = _begun(rng, names, unlocked=shape in CONDITIONS), Plan()
-    turns = rng.randint(3, MOST_TURNS)
+    turns = rng.randint(4, MOST_TURNS)
     if shape in CONDITIONS:
         sides = rng.choice(((0, 1), (1, 0), (0, 1), (1, 0), (0, 1, 1), (1, 0, 0), (1, 1, 0), (0, 0, 1)))
         spare = rng.randint(0, max(0, turns - len(sides)))
@@ -57,7 +57,7 @@ def planned(seed: str, names: Sequence[str], shape: str, twin: int = 0) -> Parse
     special = rng.randrange(turns) if shape != "plain" else -1
     while len(plan.question) < turns + (special >= 0):
         if len(plan.question) == special:
-            steps = draft.steps(1)
+            steps = draft.steps(1, chains=False)
             if not steps:
                 break
             special += not (_forgotten if shape == "missing_value" else _held_out)(draft, plan, steps[0])
@@ -82,7 +82,7 @@ def _entry(draft: Draft, plan: Plan, shape: str, twin: int = 0) -> Parsed:
 
 
 def _plain(draft: Draft, plan: Plan) -> bool:
-    steps = draft.steps(draft.rng.choices((1, 2, 3), (38, 42, 20))[0])
+    steps = draft.steps(draft.rng.choices((1, 2, 3), (56, 32, 12))[0])
     if steps:
         _say(draft, plan, draft.words(steps))
         plan.truth.append([step.call for step in steps])

@@ -21,7 +21,6 @@ from pytest_bfcl.extensions.training.generating.domains import DOMAINS
 from pytest_bfcl.extensions.training.generating.language import reading
 from pytest_bfcl.extensions.training.generating.moves import NUMBER, TEXT, WORD, Domain, Gift, Kind, Move
 from pytest_bfcl.extensions.training.generating.reach import value_of
-from pytest_bfcl.extensions.training.generating.words import MANNERS
 from pytest_bfcl.simulators import simulator_class
 
 Said = Generator[tuple[str, dict[str, Any]], str, None]
@@ -180,9 +179,8 @@ def _asked(kind: ConditionKind, first: Clause, parts: Mapping[str, str], simulat
 
 
 def _whole(text: str, simulators: Sequence[str], *, last: bool) -> Clause | None:
-    """The clause in a part of a sentence; the first of the last ones, because asides come before."""
-    first, _, rest = text.strip().partition(" ")
-    text = rest if first.lower() in MANNERS else text.strip()
+    """The clause that a part of a sentence is; the first of what stands last, where asides follow."""
+    text = text.strip()
     found = read_clauses(text, simulators)
     if not found or found[0].begin > 1 or (not last and found[0].end < len(text) - 1):
         return None

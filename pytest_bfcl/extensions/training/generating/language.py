@@ -19,7 +19,8 @@ _SYNONYM = re.compile(r"\[[^\[\]]*\]|<(\w+)>")
 _CHOICE = re.compile(r"\[([^\[\]]*\|[^\[\]]*)\]")
 _PIECE = re.compile(r"\[([^\[\]]*\|[^\[\]]*)\]|\{(\w*)\}")
 _ONE = re.compile(r"(?<![a-zA-Z])a(?=\\s\+|$)")
-_ARTICLE = re.compile(r"\b([Aa]) (?=[aeio])")
+_ARTICLE = re.compile(r"\b([Aa]) (?=[aio]|e(?!u)|u(?:g|m|p|n(?!i)))")
+_SPACES = re.compile(r" {2,}")
 
 
 def with_synonyms(told: Any) -> Any:
@@ -82,4 +83,4 @@ def clean(text: str) -> str:
     """One sign at the end of a sentence, also if a quotation ends with one, and the right article."""
     for sign in ".!?":
         text = text.replace(f'{sign}".', f'{sign}"')
-    return _ARTICLE.sub(r"\1n ", text).replace("..", ".").strip()
+    return _SPACES.sub(" ", _ARTICLE.sub(r"\1n ", text)).replace("..", ".").strip()

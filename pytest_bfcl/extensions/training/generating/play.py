@@ -9,11 +9,12 @@ from pytest_bfcl.conversation.dialogue import Dialogue
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.decoding.ground_truth import parse_ground_truth_call
 from pytest_bfcl.fetching.texts import Texts
+from pytest_bfcl.models.oracle import CLOSING
 from pytest_bfcl.models.source_text import reply_with_calls
 from pytest_bfcl.settings import Settings
 from pytest_bfcl.transcript import Call, Mode, Reply, Step, Transcript, Turn
 
-_DONE = Reply(text="That is done.", finish_reason="stop")
+_DONE = Reply(text=CLOSING, finish_reason="stop")
 
 
 @dataclass(slots=True)

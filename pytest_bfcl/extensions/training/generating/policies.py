@@ -18,12 +18,13 @@ from pytest_bfcl.extensions.training.generating.play import spoken
 from pytest_bfcl.extensions.training.grades import grades_of
 from pytest_bfcl.fetching.texts import Texts
 from pytest_bfcl.json_types import Parsed
+from pytest_bfcl.models.oracle import CLOSING, QUESTION
 from pytest_bfcl.simulators import split_call
 from pytest_bfcl.transcript import Reply, ToolCall
 
 Turns = list[list[str]]
 FULL = 1 - 1e-9
-_DONE = Reply(text="That is done.", finish_reason="stop")
+_DONE, _ASKS = (Reply(text=text, finish_reason="stop") for text in (CLOSING, QUESTION))
 
 
 def solved(entry: Entry) -> bool:
@@ -40,7 +41,7 @@ def solved(entry: Entry) -> bool:
             else:
                 tool, arguments = going.send(str(fresh[-1].get("content")))
         except StopIteration:
-            episode.step(_DONE)
+            episode.step(_DONE if policy.waiting is None else _ASKS)
             continue
         except (KeyError, TypeError, ValueError, RuntimeError):  # it understood something else than was meant
             return False

@@ -7,11 +7,11 @@ from random import Random
 from typing import Any
 
 from pytest_bfcl.extensions.training.generating.language import LANGUAGE, capital, clean, spoken
-from pytest_bfcl.extensions.training.generating.words import MANNERS, aside, filled, with_fillers
+from pytest_bfcl.extensions.training.generating.words import aside, filled, with_fillers
 
 _SAID = LANGUAGE["requests"]
-ASIDES, REASONS, MANNERED = (3, 4), (1, 1, 2), 0.5
-"""Sentences in a turn without a request: a reader must find the request among them."""
+ASIDES, REASONS = (5, 6), (1,)
+"""Sentences in a turn that ask for nothing: who reads has to find the request among them."""
 
 
 def request(rng: Random, clauses: Sequence[str], question: str | None = None) -> str:
@@ -35,9 +35,8 @@ def _filled(rng: Random, text: str, clauses: Sequence[str], **more: str) -> str:
 
 
 def clause(rng: Random, say: Sequence[str], phrases: Mapping[str, str]) -> str:
-    """One wording of a request, sometimes with the manner of the action."""
-    said = spoken(rng, rng.choice(say)).format(**phrases)
-    return f"{rng.choice(MANNERS)} {said}" if rng.random() < MANNERED else said
+    """One way to ask for a call."""
+    return spoken(rng, rng.choice(say)).format(**phrases)
 
 
 def among_asides(rng: Random, said: str, reasons: Sequence[str] = ()) -> str:

@@ -7,9 +7,11 @@ from typing import Any
 
 from pytest_bfcl.extensions.training.generating.moves import domain_of
 from pytest_bfcl.json_types import Parsed
-from pytest_bfcl.simulators.tables import ZIP_CODES
+from pytest_bfcl.simulators.tables import DISTANCES, ZIP_CODES
 
 _DOORS = ("driver", "passenger", "rear_left", "rear_right")
+_TOWNS = sorted(town for town, code in ZIP_CODES.items() if sum(code in way for way in DISTANCES) > 1)
+"""Towns with several known ways."""
 _STREETS = ("Mill Lane", "Harbor Road", "Juniper Street", "Old Quarry Way", "Station Square", "Linden Avenue")
 
 
@@ -61,7 +63,7 @@ def _ready(config: Parsed, given: Any, fails: Any) -> None:
 
 DOMAIN = domain_of("car", "VehicleControlAPI", world, {
     "address": _address, "fuelled": _fuelled, "too_full": _too_full, "lit": _lit, "running": _running, "unready": _ready,
-    "town": lambda car, rng: rng.choice(sorted(ZIP_CODES)),
+    "town": lambda car, rng: rng.choice(_TOWNS),
     "charged": lambda config, given, value: config.update(batteryVoltage=value + 0.2),
     "inflated": lambda config, given, value: config.update(frontLeftTirePressure=value + 0.5),
     "some_door_open": lambda car, given: car.remainingUnlockedDoors > 0,
