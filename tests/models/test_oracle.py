@@ -187,7 +187,7 @@ def test_words_of_the_oracle_and_of_the_idle():
     nothing = entry("irrelevance", possible_answer=None)
     assert (answer(nothing, "fc").text, answer(nothing, "fc").finish_reason) == (oracle.REFUSAL, "stop")
     done = answer(conversation(), "fc", 1, 0)
-    assert (done.text, done.finish_reason) == (oracle.CLOSING, "stop")
+    assert (done.text, done.finish_reason) == (oracle.QUESTION, "stop")
     for mode in ("fc", "prompt"):
         idle, right = create_model(f"adversary:idle@{mode}", Settings()), create_model(f"oracle:@{mode}", Settings())
         assert run(idle.generate(Request(nothing, []))) == Reply(oracle.IDLE, finish_reason="stop")

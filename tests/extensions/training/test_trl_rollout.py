@@ -51,7 +51,7 @@ def _played(monkeypatch: pytest.MonkeyPatch, *, ended: bool, limit: int = 10**6)
         text = "\n".join(
             f'<tool_call>\n{{"name": "{call.name}", "arguments": {call.arguments}}}\n</tool_call>' for call in calls
         )
-        ids = tokenizer.encode((text or "That is all.") + (END if ended else ""), add_special_tokens=False)
+        ids = tokenizer.encode((text or "What do you mean?") + (END if ended else ""), add_special_tokens=False)
         return [ids], [[-0.5] * len(ids)]
 
     trainer = SimpleNamespace(

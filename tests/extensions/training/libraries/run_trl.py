@@ -202,7 +202,7 @@ def rollout(folder: str) -> dict[str, Any]:
                     shown.append([named, episode.user_turn >= arrival])
                 if episode is made[-2]:
                     reply = oracle(episode)
-                    text = written(reply.tool_calls) if reply.tool_calls else "That is done."
+                    text = written(reply.tool_calls) if reply.tool_calls else reply.text
                     ids[place] = tokenizer.encode(text + END, add_special_tokens=False)
             return ids, logprobs
 
