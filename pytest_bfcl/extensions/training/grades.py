@@ -111,7 +111,7 @@ def _early(turn: TurnRecord, due: Counter[str], later: list[Counter[str]]) -> in
 
 
 def _invented(entry: Entry, turn: TurnRecord) -> int:
-    """How many arguments nobody asked for: on no expected call of their function, not its default, not empty."""
+    """The number of arguments that are on no expected call of their function, not its default and not empty."""
     asked: dict[str, set[str]] = {}
     for call in (parse_ground_truth_call(text, entry) for text in turn.expected):
         if call is not None:

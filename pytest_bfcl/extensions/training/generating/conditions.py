@@ -190,7 +190,7 @@ _MAKERS = {"if_fails": _if_fails, "if_less": _if_less, "unless": _unless, "which
 
 
 def _branch(draft: Draft, about: Domain, avoid: Move, unlike: Step | None = None) -> Step | None:
-    """A call that works here, with values that are all said; one that changes something, where there is one."""
+    """A call that works here with values that are all in the text; preferably one that changes something."""
     tools = {avoid.tool, "cd", *((unlike.move.tool,) if unlike else ())}
     fit = list(draft.moves_of(lambda move: move.tool not in tools and not move.after))
     able = [(domain, move) for domain, move in fit if draft.simulators[domain.simulator].writes(move.tool)]

@@ -19,7 +19,7 @@ from pytest_bfcl.simulators import Simulator, create_simulator, serialise
 from pytest_bfcl.simulators.toolkit import error_text
 
 LONGEST, FINISHED = 3, 0.8
-"""Calls of one turn, and how often a chain of calls is told to its end."""
+"""Calls of one turn, and the probability that a turn completes a chain of calls."""
 TRIES = 14
 """Moves that are tried for one position of a turn."""
 CHAINED = 20.0
