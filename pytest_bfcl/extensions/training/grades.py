@@ -6,10 +6,10 @@ is 1.0, a wrong one at most `MOST_PARTIAL`:
 
 - A turn with expected calls is worth 1.0 if the official rule passes it on its own; else `MOST_PARTIAL` times the mean
   of its shares of state and response. A turn without any call is worth 0.
-- Calls beyond the ground truth's number cost, and so do those that only a later turn needs. An argument that no expected
-  call of its function has counts as one of them, unless it is empty or the documented default. A turn is divided by the
-  square of 1 + ``call_cost`` times these for each expected call, right or wrong, without a floor. With a ``call_cost``
-  of 0 a right turn is worth 1.0 with any calls.
+- Calls beyond the ground truth's number cost, and so do those that only a later turn needs. An argument that no
+  expected call of its function has counts as one of them, unless it is empty or the documented default. A turn is
+  divided by the square of 1 + ``call_cost`` times these for each expected call, right or wrong, without a floor. With a
+  ``call_cost`` of 0 a right turn is worth 1.0 with any calls.
 - *state*: of the classes that the turn's expected calls write to, or that differ, the share with the right state;
   ``None`` without such a class, because unchanged other classes earn nothing.
 - *response*: share of the turn's expected results obtained by its end.
