@@ -32,7 +32,7 @@ from pytest_bfcl.transcript import Reply, ToolCall
 
 STOP = "<stop>"
 RATE, BATCH, MOST_CALLS = 0.15, 20, 6
-SEEDS, POINTS = 3, 4
+SEEDS, POINTS = 5, 10
 KNOWN = 0.01, 0.2
 """Shares of the training turns in which a word stands that the learner knows."""
 _IDLE = frozenset(
@@ -204,13 +204,13 @@ if __name__ == "__main__":
     target = Path(arguments.pop()) if "-o" in sys.argv else None
     ours = entries_of(arguments[0])
     random.Random(1).shuffle(ours)
-    official = entries_of("official", ["multi_turn_base"])[::4]
-    tests = {"generated tasks, held out": ours[:50], "official turns (multi_turn_base)": official}
+    official = entries_of("official", ["multi_turn_base"])[::2]
+    tests = {"generated tasks, held out": ours[:80], "official turns (multi_turn_base)": official}
     count = int(arguments[1]) if len(arguments) > 1 else 4000
     curves: dict[str, list[dict[str, Curve]]] = {}
     with ProcessPoolExecutor(2) as pool:
         for name in ("learner", "shuffled rewards"):
-            made = [pool.submit(trained, ours[50:], tests, count, name != "learner", seed) for seed in range(SEEDS)]
+            made = [pool.submit(trained, ours[80:], tests, count, name != "learner", seed) for seed in range(SEEDS)]
             curves[name] = [each.result() for each in made]
             for panel in tests:
                 ends = [run[panel][-1][1] for run in curves[name]]

@@ -393,7 +393,7 @@ def other_than_default(schema: dict, text: str) -> object:
 
 
 fills_options = with_options(other_than_default)
-fills_options.__doc__ = "Everything right, and every optional parameter with whatever fits and is not its default"
+fills_options.__doc__ = "Everything right, and every optional parameter with values that fit and are not its default"
 spelled_defaults = with_options(lambda schema, text: schema.get("default", ""))
 spelled_defaults.__doc__ = "Everything right, and every optional parameter with its default, or empty"
 
@@ -410,12 +410,12 @@ def where_asking_is_due(text: str) -> Policy:
 
 mumbles, question_marks, claims_done = map(where_asking_is_due, ("Hm.", "???", "That is done."))
 mumbles.__doc__ = "Everything right, but where something is missing it says `Hm.`"
-question_marks.__doc__ = "Everything right, but where something is missing it says `???`"
-claims_done.__doc__ = "Everything right, but where something is missing it claims `That is done.`"
+question_marks.__doc__ = "Everything right, but it says `???` if something is missing"
+claims_done.__doc__ = "Everything right, but it claims `That is done.` if something is missing"
 
 
 def asks_and_acts(episode: Episode, step: int) -> Reply:
-    """Everything right, but where something is missing it does the next turn's calls and asks in the same reply."""
+    """Everything right, but if something is missing, it makes the next turn's calls and asks in the same reply."""
     if step or not lacks_something(episode) or episode.user_turn + 1 >= episode.user_turns:
         return right(episode, step)
     return Reply("Is that right?", tool_calls=answer(episode.entry, "fc", episode.user_turn + 1, 0).tool_calls)
