@@ -46,7 +46,7 @@ class Terminal:
         if self._session.plan.own_tests and self._data.arguments == [] and not self._data.named_files:
             return [f"bfcl: {models} for your own tests; recording and replaying add no entries"]
         try:
-            data = self._data.measured
+            data, told = self._data.measured, self._run.fingerprint().splits()
         except UsageError as error:
             raise pytest.UsageError(str(error)) from None
         name = f"{data.name} {data.version}".strip()
@@ -55,7 +55,7 @@ class Terminal:
             self._notices.note(unused)
         if self._data.is_guessed:
             lines.append(f"bfcl: {NOT_FETCHED}")
-        if told := self._run.fingerprint().splits():
+        if told:
             lines.append(f"bfcl: {'; '.join(told)}")
         if done := len(self._run.earlier.settled):
             lines.append(f"bfcl: continuing {self._run.folder}: {done} entries are finished and not asked again")

@@ -38,6 +38,12 @@ def test_header_and_summary(project: Project) -> None:
     ])  # fmt: skip
 
 
+def test_a_missing_template_is_one_sentence_without_a_traceback(project: Project) -> None:
+    result = project.run("--bfcl-template", "checkpoints/step", "--bfcl-decoder", "hermes", model="vllm:m@fc")
+    result.stderr.fnmatch_lines(["ERROR: *checkpoints/step does not exist"])
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+
+
 def test_the_guess_of_the_data_is_said_even_when_quiet(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTEST_BFCL_CACHE", str(project.path / "nothing"))
     result = project.run("-q", "-k", "simple_python_0", data=None, model="oracle:")

@@ -89,9 +89,8 @@ def read_template(path: Path) -> HubTemplate:
     found = found or _own_files(folder) or _templates_by_name(_json(folder / "chat_template.json").get("chat_template"))
     source = found.get(_WITH_TOOLS, found.get(_DEFAULT))
     if source is None:
-        raise UsageError(
-            f"{path} has no chat template: neither chat_template in tokenizer_config.json nor chat_template.jinja"
-        )
+        missing = "has no chat template: neither chat_template in tokenizer_config.json nor chat_template.jinja"
+        raise UsageError(f"{path} {missing if path.exists() else 'does not exist'}")
     return HubTemplate(source, tokens, str(path), found.get(_DEFAULT) if _WITH_TOOLS in found else None)
 
 
