@@ -243,7 +243,7 @@ def _advice(kind: str, asked: ModelFingerprint | None, told: str = "") -> str:
         name, _, value = option.partition(" ")
         if had.get(name) != value and not (name == "--stream" and asked.stream):
             return option
-    return options[-1]
+    return "--repeat 3"  # the run had all of them: whether it happens again
 
 
 def _decoder(notation: str) -> str | None:

@@ -136,6 +136,7 @@ def settle(found: Sequence[Found], named: set[tuple[str, str]]) -> None:
                 place.candidates = tuple(why for why in place.candidates if why not in rules or why in named)
                 place.fix = place.fix if place.candidates else None
             if place.level in ("raw", "reply") and named.intersection(rules):
+                place.fix = _whole_again(place)
                 each.places[:] = [one for one in each.places if not _is_part(one, place)]
 
 
