@@ -60,7 +60,7 @@ def describe(text: str) -> Parsed:
         "spec": model.spec,
         "adapter": type(model).__name__,
         "mode": model.mode if spec.mode else f"{model.mode} (auto: prompt if the endpoint refuses tools)",
-        "endpoint": getattr(model, "endpoint", None) or getattr(model, "base_url", None) or "-",
+        "endpoint": getattr(getattr(model, "server", None), "shown", None) or getattr(model, "base_url", None) or "-",
         "needs": ", ".join(f"{name}{' (set)' if os.environ.get(name) else ''}" for name in known.needs)
         if known
         else "-",
