@@ -175,7 +175,7 @@ def test_help_shows_twelve_options_and_bfcl_help_all(
         return capsys.readouterr().out
 
     def named(text: str) -> set[str]:
-        return set(re.findall(r"^ +(?:-o DIR, )?--(?:bfcl-)?([a-z-]+)", text, re.MULTILINE)) - {"bfcl-help"}
+        return set(re.findall(r"^ +(?:-o(?: DIR)?, )?--(?:bfcl-)?([a-z-]+)", text, re.MULTILINE)) - {"bfcl-help"}
 
     page = told("--help")
     ours = page[page.index("function-calling benchmark") :]

@@ -68,7 +68,7 @@ def test_a_fault_is_a_failure_with_rule_and_proof(
             "  server    http://127.0.0.1:*/v1, chat, held 0 of 3",
             "  broke     call 0 tells its id *",
             "  proof     data: *",
-            "  rule      The first delta of a call tells its id*",
+            "  rule      The first delta of a call has its id*",
             "  written   OpenAI API reference, Chat Completions*",
             "FAILED bfcl/wire.jsonl::delta_id - WIRE_FAULT wire:delta_id",
         ]
