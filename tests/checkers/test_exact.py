@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from pytest_bfcl.checkers import CORRECTED_RULES
@@ -113,7 +113,7 @@ rule_sets = st.one_of(st.sampled_from(ONE_EACH + ALL_BUT_ONE), st.frozensets(st.
 
 
 @pytest.mark.slow
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=1500, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(cases(), rule_sets, st.sampled_from([False, False, False, True]))
 @example((Call("serve", {"n": 2**53 + 1}), function(n="float"), {"serve": {"n": [float(2**53)]}}), OFFICIAL, False)
 @example((Call("serve", {"n": math.nan}), function(n="float"), {"serve": {"n": [math.nan]}}), OFFICIAL, False)

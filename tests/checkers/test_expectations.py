@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -121,6 +121,7 @@ def test_what_verdicts_tell() -> None:
 LISTED = st.lists(st.sampled_from("abc"), max_size=4)
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # a loaded machine is no fault
 @given(
     made=st.lists(st.lists(st.sampled_from("abc"), min_size=1, max_size=3), max_size=3),
     wanted=LISTED,

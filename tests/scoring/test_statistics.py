@@ -4,7 +4,7 @@ import math
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pytest_bfcl.scoring.distributions import normal_tail, student_tail
@@ -186,7 +186,7 @@ def test_two_equal_models_are_rarely_told_apart() -> None:
 DISTANCES = st.one_of(st.floats(0, 5), st.floats(0, 1e6), st.sampled_from([1e-12, 1e-6, 37.0]))
 
 
-@settings(deadline=None)  # the first one imports scipy
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # the first one imports scipy
 @given(DISTANCES)
 @pytest.mark.slow
 def test_the_normal_tail(distance: float) -> None:
@@ -195,7 +195,7 @@ def test_the_normal_tail(distance: float) -> None:
     assert normal_tail(distance) == pytest.approx(float(ndtr(-distance)), rel=1e-9, abs=1e-300)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(DISTANCES, st.one_of(st.floats(0.5, 50), st.floats(0.5, 1e7), st.integers(1, 40)))
 def test_students_tail(distance: float, freedom: float) -> None:
     from scipy.special import stdtr

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from pytest_bfcl.decoding import DecodeError
@@ -57,7 +57,7 @@ lists = st.builds(
 
 
 @pytest.mark.slow
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=1500, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.one_of(st.lists(pieces, max_size=14).map(lambda found: f"[f({''.join(found)})]"), lists, st.text(max_size=20))
 )
