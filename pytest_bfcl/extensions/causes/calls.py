@@ -21,6 +21,7 @@ from pytest_bfcl.extensions.causes.places import (
     drop,
     in_order,
     put_right,
+    restore,
     set_given,
 )
 from pytest_bfcl.extensions.causes.raw import doubled_names, is_beginning, mended, objects_in, written
@@ -37,7 +38,7 @@ def of_calls(case: Case, turn: Turn, number: int, about: Features, gap: Gap | No
     readable = [_readable(case, call) for _, _, call in places]
     places = [(s, i, replace(call, name=name)) for (s, i, call), (_, _, name) in zip(places, readable, strict=True)]
     pairs = _aligned(case, [(name, given) for _, given, name in readable], turn.due)
-    yield from _counts(case, turn, number, about, places, pairs)
+    yield from _counts(case, turn, number, about, places, pairs, readable)
     for n, due_at in pairs.items():
         step, index, call = places[n]
         at, due = (number, step, index), turn.due[due_at]
@@ -296,6 +297,7 @@ def _counts(
     about: Features,
     places: list[tuple[int, int, Made]],
     pairs: dict[int, int],
+    readable: list[_Read],
 ) -> Iterator[Place]:
     """Missing calls, and calls without an expected one."""
     due, left = turn.due, [d for d in range(len(turn.due)) if d not in pairs.values()]
@@ -334,6 +336,9 @@ def _counts(
         yield Place("count", "", here, ((key, told),), drop(at), at)
     if not left:
         return
+    if not over and (whole := _merged(turn.due, left, pairs, readable)):
+        yield Place("count", "", here, (("merged", ""),), restore(number, whole), adds=True)
+        return
     kept = sorted(pairs.values())
     step = places[-1][0] if places else 0
     fix = add(number, step, due, left, {d: places[n][:2] for n, d in pairs.items()})
@@ -352,6 +357,19 @@ def _missing(kept: list[int], due: int) -> Iterator[tuple[str, str]]:
         yield "first_lost", ""
     if due > 1 and kept == every[:-1]:
         yield "last_lost", ""
+
+
+def _merged(due: list[Due], left: list[int], pairs: dict[int, int], readable: list[_Read]) -> list[Due]:
+    """The expected calls, if the remaining ones are in lists of one call; else empty."""
+    for n, d in pairs.items():
+        same_name = [each for each in due if each.name == due[d].name]
+        given = readable[n][1] or {}
+        if len(same_name) < 2 or all(each.name != due[d].name for each in (due[number] for number in left)):
+            continue
+        together = {key: [each.said.get(key) for each in same_name] for key in due[d].said}
+        if not any(same(given.get(key), values) for key, values in together.items()):
+            return []
+    return due if any(due[number].name in {due[d].name for d in pairs.values()} for number in left) else []
 
 
 def _name_relation(said: str, due: str) -> bool:

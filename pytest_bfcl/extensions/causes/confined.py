@@ -263,6 +263,7 @@ _VISIBLE: Mapping[str, Callable[[Place], bool]] = {
     "json_cut": lambda place: True,
     "flattened": lambda place: bool(place.features.get("nested")),
     "name_of_other": lambda place: place.features.get("names", 1) > 1 or place.features.get("tools", 1) > 1,
+    "merged": _due_over(1),
     "arguments_of_other": _due_over(1),
     "swapped": lambda place: not place.features.get("alone"),
     "time_format": lambda place: re.search(r"\d:\d\d", str(place.due)) is not None,

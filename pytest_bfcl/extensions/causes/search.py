@@ -284,7 +284,8 @@ def _share_of_part(group: Group, found: Sequence[Found]) -> float:
     shown = [place for each, place in group.shown if not each.case.passed]
     kinds = {place.kind for place in shown}
     others = sum(p.level in levels and p.kind in kinds for f in found if not f.case.passed for p in f.differences)
-    return len(shown) / max(1, others) if len(shown) >= LEAST_TEXTS else 0.0
+    least = LEAST_SURE if group.why[0].endswith("_learned") else LEAST_TEXTS
+    return len(shown) / max(1, others) if len(shown) >= least else 0.0
 
 
 def _common(key: str, shown: Sequence[tuple[Found, Place]]) -> str:

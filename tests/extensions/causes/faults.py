@@ -403,7 +403,7 @@ FAULTS: Mapping[str, Fault] = {
     ),
     "lists as texts": Fault(
         arguments(lambda given: {k: ", ".join(map(str, v)) if isinstance(v, list) else v for k, v in given.items()}),
-        ("value_learned",), says="lists as texts joined by commas (`, `)"),
+        ("value_learned",), says="lists as texts joined by `, `"),
     "objects as texts": Fault(
         arguments(lambda given: {k: json.dumps(v) if isinstance(v, dict | list) else v for k, v in given.items()}),
         ("json_text",),

@@ -259,10 +259,10 @@ FURTHER: Mapping[str, Fault] = {
     "next of the enum": Fault(by_schema(_next_of_enum), ("value_learned",), says="the next value of the enum"),
     "all calls merged": Fault(calls(_all_merged), ("reply_learned",), says="merged into the first"),
     "calls split": Fault(calls(_split), ("reply_learned", "empty"), says="split: one for each argument"),
-    "notation of a class": Fault(raw(_of_a_class), ("raw_learned",), says="Args(a='1', b='2')"),
+    "notation of a class": Fault(raw(_of_a_class), ("raw_learned",), says="Args(a=1, b=2)"),
     "tools of one parameter": Fault(_one_parameter, ("name_prefix",), where="up to 1 parameters"),
     "two entries": Fault(
-        only(lambda said: said.entry.id in ("simple_python_4", "live_simple_4-4-0"), texts(lambda text: text[::-1])),
+        only(lambda said: said.entry.id in ("simple_python_4", "multiple_3"), texts(lambda text: text[::-1])),
         ("value_learned",), says="backwards",
     ),
     # Mixtures: each is named.
