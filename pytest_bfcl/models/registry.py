@@ -223,10 +223,15 @@ def _packaged(spec: ModelSpec, settings: Settings, mode: Mode, dataset: Any) -> 
     return Adversary(spec, mode)
 
 
+_PACKAGED = ("replay", "oracle", "adversary", "scripted")
+
 _BUILDERS: dict[str, Builder] = {
     **dict.fromkeys(DIRECT_PROVIDERS, _direct),
-    **dict.fromkeys(("replay", "oracle", "adversary", "scripted"), _packaged),
+    **dict.fromkeys(_PACKAGED, _packaged),
 }
+
+WITHOUT_ENDPOINT = frozenset({*_PACKAGED, "lexical", "agent"})
+"""Our providers that send nothing to a base URL; those of other packages may."""
 
 
 _OWN = {

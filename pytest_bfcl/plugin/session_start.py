@@ -99,12 +99,15 @@ class SessionStart:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self, session: pytest.Session) -> None:
-        """Refuse what only workers would notice, and misspelt marks: ``not multturn`` would deselect nothing."""
+        """Refuse unknown providers, and misspelt marks: ``not multturn`` would deselect nothing.
+
+        Conftest files below a named path may bring a model; without workers they are read first.
+        """
         option = session.config.option
         if getattr(option, "help", False):
             return
         try:
-            if self._session.distributed:
+            if self._session.distributed or not session.config.args:
                 check_providers(self._session)
         except UsageError as error:
             raise pytest.UsageError(str(error)) from None

@@ -23,6 +23,7 @@ def refuse_ineffective(
     """
     typed, configured = _read(typed), _read(configured or {})
     _refuse_two_modes(typed, configured)
+    _refuse_unused_address(typed, configured)
     named = typed.keys()
     for option in OPTIONS:
         if option.name in named and option.needs and option.needs not in named and option.needs not in configured:
@@ -67,6 +68,19 @@ def _refuse_two_modes(typed: Mapping[str, Any], configured: Mapping[str, Any]) -
             raise UsageError(f"--model {text} sets mode {asked}, --bfcl-mode sets {mode}: leave one of them out")
 
 
+def _refuse_unused_address(typed: Mapping[str, Any], configured: Mapping[str, Any]) -> None:
+    """Refuse a typed base URL if no model of the run sends requests; the ini file's is for the other models."""
+    from pytest_bfcl.models import parse_spec
+    from pytest_bfcl.models.registry import WITHOUT_ENDPOINT
+
+    models = (typed.get("model") or configured.get("model") or ()) if "base-url" in typed else ()
+    if models and all(parse_spec(text).provider in WITHOUT_ENDPOINT for text in models):
+        raise UsageError(
+            f"--bfcl-base-url does nothing with --model {models[0]}, which has no endpoint: "
+            "leave it out, or name the server's model (openai:NAME, vllm:NAME)"
+        )
+
+
 _OFFICIAL = re.compile(r"(?:.*/)?(?:BFCL_v\d_)?(?P<name>\w+)(?:\.jsonl?)?", re.IGNORECASE)
 _ID = re.compile(r"\w+_\d[\w-]*")
 _RUN_FILES = ("results.jsonl", "run.json", "summary.json", "index.html")
@@ -91,9 +105,10 @@ def missing_hint(argument: str, *, active: bool) -> str | None:
     if path.endswith(f"bfcl/{stem}.jsonl"):
         return None
     if stem in CATEGORIES and (path.endswith((".json", ".jsonl")) or colons):
-        return f"entries are named bfcl/CATEGORY.jsonl[::ID]: write {command}bfcl/{stem}.jsonl{colons}{name}"
+        missing = f"{path} does not exist; " if active else ""  # else pytest has said so
+        return f"{missing}entries are named bfcl/CATEGORY.jsonl[::ID]: write {command}bfcl/{stem}.jsonl{colons}{name}"
     if active and (stem in CATEGORIES or stem in GROUPS):
-        return f"{stem} is no file: select with -m {stem}"
+        return f"{path} does not exist; the entries of {stem} are selected with -m {stem}"
     if active and path.rstrip("/") == "bfcl":
         return "leave bfcl/ out: without a path all entries run, -m and -k choose among them"
     return None

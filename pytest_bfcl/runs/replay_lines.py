@@ -25,6 +25,7 @@ from pytest_bfcl.runs.result_line import ReplayLine
 from pytest_bfcl.runs.results import OF_REPLIES, read_results
 from pytest_bfcl.runs.unpacked import is_packed, unpacked
 from pytest_bfcl.runs.wire_names import Names
+from pytest_bfcl.spread_json import spread_json
 from pytest_bfcl.transcript import Mode, OtherReading, Reply, Served, Step, Transcript, Turn
 
 if TYPE_CHECKING:
@@ -92,6 +93,9 @@ def offered_names(dataset: DataSet, entry_id: str) -> list[str]:
 
 
 def _refuse(damaged: DamagedLine) -> None:
+    path = damaged.path
+    if path.suffix != ".gz" and path.is_file() and (whole := spread_json(path)):
+        raise UsageError(f"{path}: {whole}")
     raise UsageError(f"damaged line {damaged}")
 
 

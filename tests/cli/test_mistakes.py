@@ -229,6 +229,7 @@ TABLE: list[tuple[str, int, str]] = [
     ("run --model oracle: own.jsonl --data bundled", 2, "entries are named twice: own.jsonl and --data bundled"),
     ("run --model oracle: --data bundled --api grpc", 2, "one of chat, responses"),
     ("validate own.jsonl --data bundled", 2, "own.jsonl is checked in place of --data bundled"),
+    ("explain wide.jsonl", 2, "save it so (iconv -f UTF-16 -t UTF-8 FILE)"),
     ("explain own.jsonl", 2, "this is an entry without a reply"),
     ("doctor gpt-4o", 2, "--model PROVIDER:NAME names the model"),
     ("explain official", 2, "holds scores of bfcl-eval, not replies"),

@@ -126,6 +126,15 @@ def test_a_mistake_on_the_command_line(
     assert not any("Traceback" in each or "INTERNALERROR" in each for each in told), told
 
 
+@pytest.mark.parametrize("model", ["gpt-4o", "nobody:x"])
+def test_an_unknown_provider_is_refused_before_anything_is_collected(
+    folder: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], model: str
+) -> None:
+    code, told = session(folder, ["-vv", "--model", model, "--bfcl-data=bundled"], monkeypatch, capsys)
+    assert code == pytest.ExitCode.USAGE_ERROR
+    assert not any("collect" in each for each in told), told
+
+
 @pytest.mark.parametrize("door", ["pytest", "run"])
 @pytest.mark.parametrize(("ini", "line", "verbs", "said"), CONTRADICTIONS)
 def test_what_contradicts_itself_is_refused_at_both_doors(

@@ -82,6 +82,14 @@ def test_parallel_results_in_any_order(results: list[int], expected: list[int], 
     assert judged.reason == reason
 
 
+def test_one_result_type_too_many_is_ignored() -> None:
+    judged = judge(
+        entry("exec_parallel_multiple", ["f(x=1)", "f(x=2)"], ["exact_match", "exact_match", "structural_match"]),
+        transcript("exec_parallel_multiple", "[f(x=1), f(x=2)]", [1, 2], [1, 2]),
+    )
+    assert judged.valid
+
+
 @pytest.mark.parametrize(("results", "expected"), [([], [1]), ([1, 2], [1]), ([1], None), ([1], [])])
 def test_missing_results_are_ours(results: list[int], expected: list[int] | None) -> None:
     judged = judge(entry("exec_simple", ["f(x=1)"]), transcript("exec_simple", "f(x=1)", results, expected))

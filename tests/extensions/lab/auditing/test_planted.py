@@ -75,6 +75,13 @@ PLANTED: list[tuple[str, str, Plant]] = [
     ("several_calls", "simple_python_0", lambda line: line["possible_answer"].append(line["possible_answer"][0])),
     ("unknown_type", "simple_python_0", put(f"{SCALE_SCHEMA}/recipe/type", "words")),
     ("function_twice", "multiple_0", lambda line: line["function"].append(line["function"][1])),
+    (
+        "wire_clash",
+        "multiple_0",
+        lambda line: line["function"].append(
+            {**line["function"][0], "name": "weather_forecast", "description": "Tides at a harbour."}
+        ),
+    ),
     ("turns_mismatch", "multi_turn_base_0", lambda line: line["possible_answer"].pop()),
     ("late_functions", "multi_turn_base_0", put("missed_function", {"9": ["mkdir"]})),
     ("empty_text", "memory_0-student-0", put("possible_answer/1", "")),
@@ -262,7 +269,7 @@ def test_entries_on_a_server_that_doing_nothing_passes(tmp_path: Path) -> None:
 def test_every_rule_is_shown_to_work() -> None:
     by_hand = {
         *("unearned", "unplayable"),
-        *("malformed", "wire_clash", "twin_tools", "function_fits", "siblings_calls", "siblings_state", "duplicate"),
+        *("malformed", "twin_tools", "function_fits", "siblings_calls", "siblings_state", "duplicate"),
         *("duplicate_differs", "call_or_none", "either_way", "answer_nowhere"),
         *("never_passed", "consensus", "negative_discrimination"),  # test_run_rules.py
         *("nested_unknown", "nested_required", "nested_enum", "nested_type"),

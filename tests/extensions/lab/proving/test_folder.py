@@ -170,6 +170,31 @@ def test_the_verb_tells_and_fails_on_what_is_not_explained(
     assert [each["cause"] for part in parts for each in part["differences"]] == ["unknown"]
 
 
+def test_an_archive_is_proved_as_the_folder_is(folder: Path, tmp_path: Path) -> None:
+    packed, out = shutil.make_archive(str(tmp_path / "packed"), "gztar", folder), tmp_path / "proof.md"
+    assert main(["score", "prove", packed, "--data", "bundled", "-o", str(out)]) == 0
+    assert r", multi\_turn\_base |" in out.read_text()
+
+
+def test_scores_of_earlier_releases_are_found_under_the_names_of_now(folder: Path, data: DataSet) -> None:
+    """Their score lines are numbered, and name the entry under ``prompt``."""
+    (result,) = folder.glob("result/**/BFCL_v4_simple_python_result.json")
+    score = score_file(folder, "simple_python")
+    header, *failed = map(json.loads, score.read_text().splitlines())
+    wrong, reason = failed[0]["id"], failed[0]["error_type"]
+    failed[0]["error_type"] = "planted:other"
+    for number, line in enumerate(failed):
+        line |= {"id": number, "prompt": {"id": line["id"].replace("simple_python_", "simple_")}}
+    score.with_name("BFCL_v2_simple_score.json").write_text(
+        "".join(json.dumps(each) + "\n" for each in (header, *failed))
+    )
+    earlier = result.read_text().replace('"simple_python_', '"simple_')
+    result.with_name("BFCL_v2_simple_result.json").write_text(earlier)
+    result.unlink()
+    score.unlink()
+    assert [each[1:] for each in found(folder, data)] == [(wrong, "planted:other", reason, "older benchmark")]
+
+
 def test_what_cannot_be_proved_is_refused(folder: Path, data: DataSet, tmp_path: Path) -> None:
     shutil.rmtree(folder / "result")
     with pytest.raises(UsageError, match="no result files"):
