@@ -167,12 +167,12 @@ class EntryEnvironment:
         found = episode.step(Reply(tool_calls=(call,)))
         return OVER if found.done else _texts(found.observations)
 
-    def _end_turn(self) -> str:
-        """The user's next message; the policy's own words at the end of the turn are not judged."""
+    def _end_turn(self, answer: object) -> str:
+        """The user's next message; ``answer``: the policy's words, which grades read if something is missing."""
         episode = self._playing
         if episode.done:
             return OVER
-        found = episode.step(Reply(text=""))
+        found = episode.step(Reply(text=answer if isinstance(answer, str) else ""))
         return OVER if found.done else _texts(found.observations)
 
     def _reward(self, completion: object) -> float:
@@ -240,18 +240,14 @@ def _dressed(tool: Any, name: str, function: Fields, properties: Fields, require
 
 
 def _end_of_turn() -> Any:
-    def tool(self: EntryEnvironment) -> str:
-        """End your turn when you have done what the user asked for; returns what the user says next.
+    """The method that ends a turn. TRL passes on only arguments of a reply with calls, so a policy asks in one."""
 
-        Returns:
-            The user's next message.
-        """
-        return self._end_turn()
+    def tool(self: EntryEnvironment, **arguments: Any) -> str:
+        return self._end_turn(arguments.get("answer"))
 
-    tool.__name__ = tool.__qualname__ = END_OF_TURN
-    tool.__annotations__ = {"return": str}  # a type of ``self`` would be an argument's to TRL
-    tool.__signature__ = inspect.Signature([inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)])  # type: ignore[attr-defined]
-    return tool
+    told = "End your turn if you have done what the user asked for or need to ask; returns what the user says next."
+    properties = {"answer": {"description": "What you say to the user."}}
+    return _dressed(tool, END_OF_TURN, {"description": told}, properties, {"answer"}, {"answer": str})
 
 
 def _line(text: object) -> str:

@@ -21,6 +21,7 @@ from pytest_bfcl.extensions.training.splits import make_split
 from pytest_bfcl.extensions.training.tasks import episode_of, key_of, reward_of
 from pytest_bfcl.extensions.vector_memory.embedding import encoder_problem
 from pytest_bfcl.failures import HarnessError, UsageError
+from pytest_bfcl.models.oracle import QUESTION
 from pytest_bfcl.session.evaluation import open_data
 from pytest_bfcl.training import Episode, Tasks, tasks, trl, verl
 from pytest_bfcl.transcript import Reply
@@ -206,8 +207,10 @@ def tool_methods(environment: trl.EntryEnvironment) -> dict[str, Any]:
     return {name: getattr(environment, name) for name, _ in found if name != "reset" and not name.startswith("_")}
 
 
-def play(environment: trl.EntryEnvironment, row: Any, *, wrong: bool = False) -> list[dict[str, Any]]:
-    """An oracle over TRL's loop: calls as methods, a reply without calls ends the rollout."""
+def play(
+    environment: trl.EntryEnvironment, row: Any, *, wrong: bool = False, answer: object = None
+) -> list[dict[str, Any]]:
+    """An oracle over TRL's loop: calls as methods, a reply without calls ends the rollout; ``answer`` for its words."""
     environment.reset(**row)
     methods, said = tool_methods(environment), []
     episode = environment._playing
@@ -224,7 +227,7 @@ def play(environment: trl.EntryEnvironment, row: Any, *, wrong: bool = False) ->
         if not reply.tool_calls:
             if trl.END_OF_TURN not in methods or episode.user_turn == episode.user_turns - 1:
                 break
-            methods[trl.END_OF_TURN]()
+            methods[trl.END_OF_TURN](answer=reply.text if answer is None else answer)
     return said
 
 
@@ -243,6 +246,32 @@ def test_an_oracle_earns_everything_through_environments() -> None:
             if rewards != [1.0]:
                 poor.append(entry.id)
         assert poor == []
+
+
+@pytest.mark.parametrize("category", ["multi_turn_miss_param", "multi_turn_miss_func"])
+def test_a_policy_asks_in_the_argument_of_the_tool_that_ends_a_turn(category: str) -> None:
+    """Without a question the turn in which something is missing earns nothing."""
+    chosen = tasks("bundled", mode="fc", categories=[category], partial=True)
+    made = trl.environments(chosen)
+    for row, entry in zip(chosen.rows(), chosen, strict=True):
+        environment = made[trl._toolset(entry)]()
+        play(environment, row)
+        assert trl.environment_reward([environment]) == [1.0]
+        asked = [step.reply.text for turn in environment._playing.transcript.turns for step in turn.steps]
+        assert QUESTION in asked
+        for silent in ("That is done.", "", 7, {"tool_calls": [{"name": "ls"}]}):
+            play(environment, row, answer=silent)
+            assert 0.0 < trl.environment_reward([environment])[0] < 1.0
+
+
+def test_the_tool_that_ends_a_turn_has_an_argument() -> None:
+    chosen = ours("fc", "multi_turn_miss_param")
+    environment = trl.environments(chosen)[trl._toolset(chosen.entries[0])]()
+    method = tool_methods(environment)[trl.END_OF_TURN]
+    (answer,) = inspect.signature(method).parameters.values()
+    assert (answer.name, answer.annotation, answer.default) == ("answer", str, answer.empty)
+    assert method.__annotations__ == {"answer": str, "return": str}
+    assert "Args:\n    answer: What you say to the user.\n" in method.__doc__
 
 
 def test_wrong_calls_end_and_earn_little() -> None:

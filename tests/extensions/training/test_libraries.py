@@ -100,7 +100,9 @@ def test_trl_takes_two_steps_through_rollouts(tiny: Path, tmp_path: Path) -> Non
     assert [told for told, _ in found["shown"]] == [due for _, due in found["shown"]]
 
 
-CATEGORIES = ["simple_java", "parallel", "live_irrelevance", "multi_turn_base", "multi_turn_miss_func"]
+CATEGORIES = [
+    "simple_java", "parallel", "live_irrelevance", "multi_turn_base", "multi_turn_miss_func", "multi_turn_miss_param",
+]  # fmt: skip
 
 
 def test_verifiers_evaluates_a_right_server(tmp_path: Path) -> None:

@@ -25,14 +25,16 @@ def main(categories: list[str]) -> dict[str, Any]:
     rows = [json.loads(json.dumps(row)) for row in skyrl.rows(chosen)]
     poor = []
     for row in rows:
-        env = skyrl_gym.make(row["env_class"], env_config={}, extras=row)
+        env = skyrl_gym.make(row["env_class"], env_config={"partial": True}, extras=row)
         prompt, info = env.init(row["prompt"])
         assert prompt == row["prompt"], info
         found: Any = {"done": False}
+        earned = 0.0
         while not found["done"]:
             found = env.step(oracle(env.episode).text)
+            earned += found["reward"]
         metrics = env.get_metrics()
-        if found["reward"] != 1.0 or metrics["verdict"] != 1.0 or env.turns > env.max_turns:
+        if abs(earned - 1.0) > 1e-9 or metrics["verdict"] != 1.0 or env.turns > env.max_turns:
             poor.append(info["entry_id"])
     rng, texts, rewards = random.Random(0), hostile(5, 2_000), []
     for row in rng.sample(rows, 60):

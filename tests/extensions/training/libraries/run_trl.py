@@ -22,6 +22,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from pytest_bfcl.extensions.training import trl_rollout
 from pytest_bfcl.extensions.training.tasks import KEY_COLUMNS
 from pytest_bfcl.training import Tasks, tasks, trl
+from pytest_bfcl.transcript import ToolCall
 from tests.extensions.training.policies import oracle
 
 END = "<|im_end|>"
@@ -140,21 +141,19 @@ def said(environment: trl.EntryEnvironment) -> str:
     """What an oracle says to the state of an environment, in Qwen's format."""
     episode = environment._playing
     if episode.done or environment._noted:
-        return "That is done."
+        return "Done."
     reply = oracle(episode)
     if reply.tool_calls:
         return written(reply.tool_calls)
     last = episode.user_turn == episode.user_turns - 1
-    return "That is done." if last or not episode.entry.row.multi_step else written([_End])
-
-
-class _End:
-    name, arguments = trl.END_OF_TURN, "{}"
+    if last or not episode.entry.row.multi_step:
+        return reply.text or ""
+    return written([ToolCall(trl.END_OF_TURN, json.dumps({"answer": reply.text}))])
 
 
 def environment(folder: str) -> dict[str, Any]:
     model, tokenizer = loaded(folder)
-    several = shortest(tasks("bundled", categories=["multi_turn_base"], mode="fc"), 1)
+    several = shortest(tasks("bundled", categories=["multi_turn_miss_param"], mode="fc", partial=True), 1)
     single = shortest(tasks("bundled", categories=["parallel"], mode="fc"), 1)
     ours = replace(several, entries=[*several.entries, *single.entries])
     rewards: list[list[float]] = []

@@ -36,7 +36,7 @@ async def evaluated(env: vf.Env, url: str) -> list[dict[str, Any]]:
 
 
 def main(url: str, categories: list[str]) -> dict[str, Any]:
-    whole = asyncio.run(evaluated(load_environment("bundled", categories=categories), url))
+    whole = asyncio.run(evaluated(load_environment("bundled", categories=categories, partial=True), url))
     short = load_environment("bundled", categories=["multi_turn_base"], partial=True, agent={"max_turns": 2})
     cut = asyncio.run(evaluated(short, url))
     down = asyncio.run(evaluated(load_environment("bundled", categories=["simple_java"]), "http://127.0.0.1:9/v1"))

@@ -17,7 +17,7 @@ from pytest_bfcl.extensions.training.tasks import episode_of
 from pytest_bfcl.training import tasks, verl
 from tests.extensions.training.policies import hostile, oracle
 
-SOME = ["simple_java", "irrelevance", "parallel", "multi_turn_base", "multi_turn_miss_func"]
+SOME = ["simple_java", "irrelevance", "parallel", "multi_turn_base", "multi_turn_miss_func", "multi_turn_miss_param"]
 
 
 def interaction() -> dict[str, Any]:
@@ -125,7 +125,8 @@ def loop(folder: str) -> dict[str, Any]:
             "actor_rollout_ref": {"rollout": {"prompt_length": 200_000, "response_length": limit}}, "data": {},
         })  # fmt: skip
         made = verl_loop.BfclAgentLoop(
-            DictConfigWrap(config), Server(), tokenizer, None, RLHFDataset, DictConfigWrap(config.data), options={},
+            DictConfigWrap(config), Server(), tokenizer, None, RLHFDataset, DictConfigWrap(config.data),
+            options={"partial": True},
         )  # fmt: skip
         found = []
         for row in verl.rows(tasks("bundled", categories=SOME)):
