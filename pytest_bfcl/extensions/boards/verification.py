@@ -69,12 +69,12 @@ def _fault(name: str) -> Callable[[Conduct], bool | None]:
 MEASURES = (
     Measure("called", "are answered with a call", "either", _judged(lambda found: found.called)),
     Measure("unknown", "call a name that was not offered", "more", _fault("unknown")),
-    Measure("broken", "have arguments that are no JSON object", "more", _fault("broken")),
-    Measure("invalid", "have arguments invalid by their schema", "more", _fault("invalid")),
+    Measure("broken", "have no JSON object as arguments", "more", _fault("broken")),
+    Measure("invalid", "have arguments invalid by schema", "more", _fault("invalid")),
     Measure("lost", "have a call left in the text", "more", _judged(lambda found: found.lost)),
     Measure("reasoning_only", "get reasoning and no answer", "more", _judged(lambda found: found.reasoning_only)),
     Measure("empty", "get an empty answer", "more", _judged(lambda found: found.empty)),
-    Measure("retried", "are answered only when asked again", "more", _judged(lambda found: found.retried)),
+    Measure("retried", "are answered only after a retry", "more", _judged(lambda found: found.retried)),
     Measure("passed", "are answered right", "less", lambda found: found.passed),
     Measure("errors", "end in an error", "more", lambda found: found.passed is None),
 )
@@ -94,7 +94,7 @@ def _finish_measures(runs: Iterable[Run]) -> list[Measure]:
     folded = any(SILENT & each for each in words)
     kinds = {word: _kind(word, folded) for word in set().union(*words)}
     return [
-        Measure(f"finish:{kind}", f"have a reply that ends with {kind!r}", "either", _judged(_ends_with(kind, kinds)))
+        Measure(f"finish:{kind}", f"end a reply with {kind!r}", "either", _judged(_ends_with(kind, kinds)))
         for kind in sorted(set(kinds.values()))
     ]
 

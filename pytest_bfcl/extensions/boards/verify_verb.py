@@ -150,7 +150,7 @@ def _ask(args: argparse.Namespace, reference: ServedRun) -> int:
 
 TEMPLATE = "verification.html.jinja"
 HEAD = (
-    "entries that …", "entries", "reference", "served", "difference", "99 % interval of all", "noise floor",
+    "entries that …", "entries", "reference", "served", "difference", "99 % interval", "noise floor",
     "loss at most", "margin", "",
 )  # fmt: skip
 SPARE = ("noise floor", "entries", "difference", "margin", "loss at most")
@@ -209,9 +209,7 @@ def print_verification(found: Verification) -> None:
     """Measures, facts, the verdict last."""
     printer = Printer()
     printer.line(f"{found.served.label} against {found.reference.label}: {found.entries:,} entries", "bold")
-    printer.table(
-        HEAD, list(map(row_cells, found.rows)), spare=("noise floor", "entries", "difference", "margin", "loss at most")
-    )
+    printer.table(HEAD, list(map(row_cells, found.rows)), spare=SPARE)
     for line in fact_lines(found):
         printer.line(line)
     printer.line(found.sentence, COLOURS[found.verdict])

@@ -44,20 +44,24 @@ def runs(tmp_path: Path) -> tuple[str, str, str]:
 
 
 def test_the_verdict_is_the_exit_code(
-    runs: tuple[str, str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    runs: tuple[str, str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
     reference, equal, broken = runs
     assert main(["verify", equal, "--reference", reference]) == 0
     assert capsys.readouterr().out.endswith("serves the model the same within 3 points (hard faults within 0.5)\n")
     files = ["--html", str(tmp_path / "v.html"), "--json", str(tmp_path / "v.json")]
     assert main(["verify", broken, "--reference", reference, "--reference", equal, *files]) == 1
     printed = capsys.readouterr().out
+    table = printed.split("\n\n")[1].splitlines()
+    assert len(table) > 5
+    assert max(map(len, table)) <= 80
     assert "noise floor measured between 2 runs of the reference" in printed
     assert "80.00 % of 1,000 calls valid (0 unknown, 200 broken, 0 invalid); median 1.50 s" in printed
     found = json.loads((tmp_path / "v.json").read_text())
     assert found["verdict"] == "other"
     assert [name for name, row in found["measures"].items() if row["other"]] == ["broken"]
-    assert "have arguments that are no JSON object" in (tmp_path / "v.html").read_text()
+    assert "have no JSON object as arguments" in (tmp_path / "v.html").read_text()
     assert main(["verify", saved(tmp_path / "few", _lines(30)), "--reference", reference]) == 3
     assert "too few requests to tell: about " in capsys.readouterr().out
     assert main(["verify", equal, "--reference", reference, "--margin", "0.2"]) == 3
