@@ -73,7 +73,7 @@ def _refuse_unused_address(typed: Mapping[str, Any], configured: Mapping[str, An
     from pytest_bfcl.models import parse_spec
     from pytest_bfcl.models.registry import WITHOUT_ENDPOINT
 
-    models = (typed.get("model") or configured.get("model") or ()) if "base-url" in typed else ()
+    models = (typed.get("model") or configured.get("model") or ()) if typed.get("base-url") else ()
     if models and all(parse_spec(text).provider in WITHOUT_ENDPOINT for text in models):
         raise UsageError(
             f"--bfcl-base-url does nothing with --model {models[0]}, which has no endpoint: "
