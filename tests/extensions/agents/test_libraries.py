@@ -45,6 +45,11 @@ def verdicts(out, ids):
     return {(line["id"], line["repeat"]): (line["outcome"], line["reason"]) for line in lines if line["id"] in ids}
 
 
+def server_of(spec, option, url):
+    """The option for a model of a server; an agent knows its own address."""
+    return [] if spec.startswith("agent:") else [option, f"{url}/v1"]
+
+
 def killed(command, out, **where):
     """Start a run and end all of it with SIGKILL when a fifth of it is there."""
     run = subprocess.Popen(
@@ -80,7 +85,7 @@ def test_a_hundred_entries_have_the_verdicts_of_the_bare_model(library, tmp_path
         for spec in (f"agent:tests.extensions.agents.library_agents:{library}", "openai:mock@fc"):
             out = tmp_path / spec.partition(":")[0]
             command = [PYTHON, "-m", "pytest", "--model", spec, "--bfcl-data", str(official_dir), "--bfcl-out",
-                       str(out), "--bfcl-ids", "ids.txt", "--bfcl-base-url", f"{url}/v1", "-q", "-p",
+                       str(out), "--bfcl-ids", "ids.txt", *server_of(spec, "--bfcl-base-url", url), "-q", "-p",
                        "no:cacheprovider", "-n", "2", f"--bfcl-repeat={REPEATS}", "--bfcl-report=none"]  # fmt: skip
             if out.name == "agent":
                 killed(command, out, **where)
@@ -119,7 +124,7 @@ def test_the_models_mistakes_stay_the_models(library, tmp_path, official_dir):
         for spec in (f"agent:tests.extensions.agents.library_agents:{library}", "openai:mock@fc"):
             out = tmp_path / spec.partition(":")[0]
             command = [PYTHON, "-m", "pytest_bfcl", "run", "--model", spec, "--data", str(official_dir), "-o", str(out),
-                       "--ids", "ids.txt", "--base-url", f"{odd}/v1", "--report", "none",
+                       "--ids", "ids.txt", *server_of(spec, "--base-url", odd), "--report", "none",
                        "--concurrency", "8,agents=2"]  # fmt: skip
             subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, timeout=1800)
             found[out.name] = {each: outcome for (each, _), (outcome, _) in verdicts(out, set(ids)).items()}

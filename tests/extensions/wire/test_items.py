@@ -168,7 +168,7 @@ def test_mistakes_are_told(pytester: pytest.Pytester) -> None:
     url = "http://127.0.0.1:9/v1"
     unknown = run(pytester, url, "bfcl/wire.jsonl::nothing")
     unknown.stderr.fnmatch_lines(["*not found: bfcl/wire.jsonl::nothing; pytest-bfcl doctor wire --list*"])
-    wrong = run(pytester, url, "-m", "wire", model="oracle:")
+    wrong = run(pytester, "", "-m", "wire", model="oracle:")
     wrong.stderr.fnmatch_lines(["*the wire checks need an HTTP endpoint, not oracle:*"])
     assert unknown.ret == wrong.ret == 4
 
