@@ -40,7 +40,7 @@ def equal(told: Any, said: Any) -> bool:
     """Whether a value was foretold; numbers to as many digits as were said."""
     if isinstance(told, bool) or isinstance(said, bool):
         return told is said
-    if isinstance(told, int | float) and isinstance(said, int | float):
+    if is_number(told) and is_number(said):
         digits = len(repr(float(said)).partition(".")[2]) if "e" not in repr(said) else 12
         return math.isclose(told, said, rel_tol=1e-9, abs_tol=0.5000001 * 10.0 ** -max(digits, 2))
     return type(told) is type(said) and bool(told == said)
@@ -103,9 +103,13 @@ def _each_word(change: Change, text: Any) -> Any:
     return " ".join(made) if made and all(isinstance(each, str) for each in made) else NOTHING
 
 
+LARGEST = 1e15
+"""Numbers beyond are not calculated with: a model may write 400 digits, which no float holds."""
+
+
 def is_number(value: object) -> bool:
-    """Whether a value is a finite number."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    """Whether a value is a finite number that can be calculated with."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and -LARGEST < value < LARGEST
 
 
 def of_constants(places: Sequence[Place]) -> Iterator[Program]:

@@ -109,7 +109,8 @@ def _line(slope: float, offset: float) -> Iterator[Program]:
         return
     slope, offset = float(f"{slope:.6g}"), round(offset, 4)
     near = next(
-        (q / p for p in (1, 2, 3, 4, 5, 6, 8, 9, 12) for q in [round(slope * p)] if abs(q / p - slope) < 2e-5), slope
+        (q / p for p in (1, 2, 3, 4, 5, 6, 8, 9, 12) for q in [round(slope * p)] if q and abs(q / p - slope) < 2e-5),
+        slope,
     )
     parts = [f"× {near:.5g}" if abs(near) >= 1 else f"÷ {1 / near:.5g}"] if abs(near - 1) > 1e-9 else []
     parts += [f"{'+' if offset > 0 else '−'} {abs(offset):.5g}"] if offset else []
