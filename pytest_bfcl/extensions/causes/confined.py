@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -168,13 +168,15 @@ def _candidates(
     total = sum(hit for _, hit in rows)
     if total < LEAST_INSIDE or len(rows) - total < LEAST_OUTSIDE:
         return
+    differing = [features for features, hit in rows if hit]
     for feature in _WORDS:
         if not least_inside and feature in _LENGTHS:  # one of them fits nearly everything
             continue
-        for where, inside, hits in _splits(feature, rows):
+        enough = max(LEAST_INSIDE, (MOSTLY if feature == "turns" else covered) * total)
+        least = LEAST_OUTSIDE if feature not in _LENGTHS else max(LEAST_OUTSIDE, BEYOND * len(rows))
+        for where, inside, hits in _splits(feature, rows, differing, enough):
             outside, misses = len(rows) - inside, total - hits
-            least = LEAST_OUTSIDE if feature not in _LENGTHS else max(LEAST_OUTSIDE, BEYOND * len(rows))
-            if hits < LEAST_INSIDE or outside < least or hits < (MOSTLY if feature == "turns" else covered) * total:
+            if hits < enough or outside < least:
                 continue
             within, beyond = hits / inside, misses / outside
             kept = chosen and feature in _PARTS and hits >= max(CHOSEN * total, SELDOM * inside)
@@ -183,22 +185,24 @@ def _candidates(
                 yield within - beyond, where
 
 
-def _splits(feature: str, rows: Sequence[tuple[dict[str, Any], bool]]) -> Iterable[tuple[Where, int, int]]:
-    """Every way to split the rows by a feature: where, rows inside, differences inside."""
+def _splits(
+    feature: str, rows: Sequence[Row], differing: Sequence[dict[str, Any]], enough: float
+) -> Iterable[tuple[Where, int, int]]:
+    """The ways to split the rows by a feature: where, rows inside, differences inside.
+
+    Values that fewer than ``enough`` differences have are not counted over all rows.
+    """
+    if feature not in _COUNTED:
+        for value, hits in Counter(features.get(feature) for features in differing).items():
+            if hits >= enough and value is not None and value is not False and value != "":
+                yield Where(feature, value), sum(features.get(feature) == value for features, _ in rows), hits
+        return
     counted: defaultdict[Any, list[int]] = defaultdict(lambda: [0, 0])
     for features, hit in rows:
         value = features.get(feature)
         if value is not None:
             counted[value][0] += 1
             counted[value][1] += hit
-    if len(counted) < 2 and not any(feature not in features for features, _ in rows):
-        return
-    if feature not in _COUNTED:
-        for value, (inside, hits) in counted.items():
-            if value is False or value == "":
-                continue
-            yield Where(feature, value), inside, hits
-        return
     inside = hits = 0
     whole, all_hits = (sum(each[n] for each in counted.values()) for n in (0, 1))
     for value in sorted(counted)[:-1]:
