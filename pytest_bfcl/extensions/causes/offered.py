@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from pytest_bfcl.extensions.causes.places import Context
@@ -126,7 +127,12 @@ def _asked(at: Context) -> Offered:
         yield from _in_words(" ".join(texts), "the conversation")
 
 
-def _in_words(text: str, noun: str) -> Offered:
+@lru_cache(maxsize=4096)  # every place of an entry is asked for the same texts
+def _in_words(text: str, noun: str) -> tuple[tuple[str, Any], ...]:
+    return tuple(_parts_of_text(text, noun))
+
+
+def _parts_of_text(text: str, noun: str) -> Offered:
     if not text:
         return
     yield noun, text
