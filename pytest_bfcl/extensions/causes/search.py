@@ -136,8 +136,9 @@ def _named(found: Sequence[Found], rules: Mapping[Why, Rule]) -> list[tuple[Caus
         if cause is not None:
             named.append((cause, group))
     mixed = next((group for cause, group in named if cause.key == "mixed_up"), None)
-    if mixed is not None:  # what other requests are answered with may be words, too
-        words = [group for _, group in named if group.why[0] in (*_WORDS, "other_function", *_OF_OTHERS)]
+    if mixed is not None:  # what other requests are answered with may be words, too, or look like a rule of turns
+        others = (*_WORDS, "other_function", "reply_learned", *_OF_OTHERS)
+        words = [group for _, group in named if group.why[0] in others]
         mixed.shown.extend(each for group in words for each in group.shown)
         named = [(cause, group) for cause, group in named if group not in words]
     return named
