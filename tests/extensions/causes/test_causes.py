@@ -14,7 +14,7 @@ from pytest_bfcl.extensions.causes.catalog import KINDS, NEXT
 from pytest_bfcl.extensions.causes.of_runs import of_path
 from pytest_bfcl.session.evaluation import run
 from pytest_bfcl.settings import Settings
-from tests.extensions.causes.faults import FAULTS, IN_PROMPTS, Fault
+from tests.extensions.causes.faults import FAULTS, IN_PROMPTS, Fault, numbers, texts
 from tests.extensions.causes.faulty_server import FaultyServer, serving
 from tests.extensions.causes.further_faults import FURTHER, IN_FILES, MIXED
 
@@ -144,6 +144,16 @@ def test_what_is_advised_was_not_done_already(
     settings = Settings(base_url=server.url, retries=0, temperature=temperature)
     run("bundled", "openai:faulty@fc", settings=settings, categories=["non_live"], out=tmp_path / "run")
     assert rows_of(tmp_path / "run")[0]["next"].endswith(f"--recheck number_words {advised}")
+
+
+STRANGE = [0, -0.0, 1e-7, 1e300, 10**400, -(10**30), "٣", "\u0000", "", "9" * 400, [], {"a": [0]}, None, True]
+
+
+@pytest.mark.parametrize("bend", [numbers, texts])
+def test_no_value_that_a_model_writes_stops_the_search(bend: Any, ask: Ask) -> None:
+    """Zeros, tiny and huge numbers, digits that no float holds, texts in place of numbers and numbers for texts."""
+    strange = Fault(bend(lambda value: STRANGE[len(str(value)) * 5 % len(STRANGE)]), ())
+    assert of_path(str(ask(strange, ["non_live"])))[0].failed
 
 
 def test_every_cause_has_a_next_step() -> None:
