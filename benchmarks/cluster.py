@@ -21,8 +21,7 @@ import time
 from pathlib import Path
 
 from pytest_bfcl.extensions.cluster import Cluster
-from pytest_bfcl.extensions.training.judging import Judging, judged_here
-from pytest_bfcl.extensions.training.pieces import pieces_of
+from pytest_bfcl.extensions.training.judging import Judging, judged_here, pieces_of
 from pytest_bfcl.session.evaluation import run
 from pytest_bfcl.settings import Settings
 

@@ -1,5 +1,5 @@
 """Rewards of single outputs for reinforcement learning (docs/training.md)."""
 
-from pytest_bfcl.extensions.training.rewards import batch_rewards, compute_score, reward, reward_function
+from pytest_bfcl.extensions.training.rewards import compute_score, reward
 
-__all__ = ["batch_rewards", "compute_score", "reward", "reward_function"]
+__all__ = ["compute_score", "reward"]

@@ -27,7 +27,7 @@ from pytest_bfcl.spread_json import json_or
 Part = Literal["train", "test"]
 PARTS: tuple[Part, ...] = get_args(Part)
 By = Literal["family", "content", "strict"]
-"""What holds entries together (`pytest_bfcl.extensions.training.families`)."""
+"""What holds entries together (`pytest_bfcl.extensions.training.splits`)."""
 KINDS: tuple[By, ...] = get_args(By)
 
 FORMAT = "pytest-bfcl new split 1"

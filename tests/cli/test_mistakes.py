@@ -97,7 +97,7 @@ TABLE: list[tuple[str, int, str]] = [
     ("xyzzy", 2, "known: fetch, run, score"),
     ("--nosuch", 2, "no verb '--nosuch'"),
     ("score", 2, "required: PATH"),
-    ("score nosuch.jsonl", 2, "cannot read nosuch.jsonl"),
+    ("score nosuch.jsonl", 2, "no file at nosuch.jsonl"),
     ("score lines.jsonl --data bundeld", 2, "did you mean 'bundled'?"),
     ("score lines.jsonl --data official", 2, "run `pytest-bfcl fetch` once"),
     ("score lines.jsonl --data owm.jsonl", 2, "did you mean 'own.jsonl'"),

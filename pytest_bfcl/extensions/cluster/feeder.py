@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     import argparse
 
     from pytest_bfcl.extensions.cluster import Cluster
-    from pytest_bfcl.extensions.training.judging import Judging, Tally
-    from pytest_bfcl.extensions.training.pieces import Piece
+    from pytest_bfcl.extensions.training.judging import Judging, Piece, Tally
 
 ACTORS = Option("ray-actors", "number of actor processes that run entries", kinds.whole(1))
 CPUS = Option("ray-cpus", "what each reserves", kinds.decimal(0))

@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from pytest_bfcl.extensions.cluster.ray_pool import INSTALL, connect, first_line, import_ray
-from pytest_bfcl.extensions.training.judging import Judging, Tally, judge_piece
-from pytest_bfcl.extensions.training.pieces import Piece, counted, lines_in
+from pytest_bfcl.extensions.training.judging import Judging, Piece, Tally, are_cut, counted, judge_piece, lines_in
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.runs.fingerprint import plugin_version
 
@@ -24,7 +23,7 @@ def judged_on_ray(pieces: Sequence[Piece], how: Judging, address: str | None) ->
     try:
         _quiet(ray)
         how = how.pinned()
-        if len({piece.path for piece in pieces}) < len(pieces):
+        if are_cut(pieces):
             # A file in several pieces: where its lines begin is counted first, by the workers too.
             found = {row["at"]: row["lines"] for row in _mapped(ray, pieces, _count, how)}
             pieces = counted(pieces, [found[at] for at in range(len(pieces))])

@@ -14,8 +14,9 @@ Tools (name and parameters) and long results are reported separately, because mu
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from pytest_bfcl.decoding.ground_truth import acceptable_arguments, ground_truth_calls, turn_ground_truth_calls
@@ -30,15 +31,20 @@ from pytest_bfcl.extensions.training.content import (
 from pytest_bfcl.extensions.training.splits import entries_of
 from pytest_bfcl.extensions.training.training_rows import calls_in, tools_in
 from pytest_bfcl.extras import require
+from pytest_bfcl.json_types import Parsed
+from pytest_bfcl.selection.splits import Part, Split
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry
     from pytest_bfcl.dataset.loading import DataSet
     from pytest_bfcl.extensions.training.training_rows import Row
+    from pytest_bfcl.transcript import Call
 
 Kind = Literal["question", "calls", "tools", "results"]
 How = Literal["equal", "n-gram", "near"]
 
+GRAVE: tuple[Kind, ...] = ("question", "calls")
+"""Kinds that mean training on an entry; tools and results may have other sources."""
 RUN = 8
 SHORTEST = 5
 """Least words of a question that is searched: shorter ones are common."""
@@ -52,6 +58,7 @@ PLAIN = frozenset(("", "true", "false", "none", "10", "20", "50", "100", *map(st
 """Common values without information."""
 LONG_RESULT = 12
 """Least words of a result that is searched."""
+SHOWN = 10
 _PERMUTATIONS = 128
 
 
@@ -75,7 +82,8 @@ class Passage(NamedTuple):
 class Expected(NamedTuple):
     """An expected call: parameter → the acceptable values in one spelling; ``""`` makes it optional."""
 
-    name: str
+    entry_id: str
+    number: int
     allowed: Mapping[str, frozenset[str]]
     says: int
 
@@ -104,18 +112,17 @@ class Benchmark:
         require("contamination", "looking for near-duplicates")
         from datasketch import MinHashLSH
 
-        self.sizes: dict[str, int] = defaultdict(int)
+        self.entries = 0
         self._passages: list[Passage] = []
-        self._equal: dict[tuple[str, ...], list[int]] = defaultdict(list)
         self._runs: dict[tuple[str, ...], list[int]] = defaultdict(list)
         self._near: Any = MinHashLSH(threshold=ALIKE - 0.1, num_perm=_PERMUTATIONS)
         self._short: dict[tuple[str, ...], list[int]] = defaultdict(list)
-        self._calls: dict[str, list[tuple[str, int, Expected]]] = defaultdict(list)
-        self._counts: dict[str, int] = {}
+        self._calls: dict[str, list[Expected]] = defaultdict(list)
+        self._counts: Counter[str] = Counter()
         self._tools: dict[str, list[str]] = defaultdict(list)
         self._results: dict[tuple[str, ...], list[str]] = defaultdict(list)
         for entry in entries_of(data):
-            self.sizes[entry.category] += 1
+            self.entries += 1
             self._note_question(entry)
             self._note_calls(entry)
             for document in entry.all_functions if not entry.row.stateful else ():
@@ -126,13 +133,11 @@ class Benchmark:
 
     def _note_question(self, entry: Entry) -> None:
         turns = turns_of(entry)
-        texts = {words(text) for text in (*sayings_of(entry), *turns, "\n".join(turns))}
-        for spoken in texts:
+        for spoken in {words(text) for text in (*sayings_of(entry), *turns, "\n".join(turns))}:
             if len(spoken) < SHORTEST:
                 continue
             place = len(self._passages)
             self._passages.append(Passage(entry.id, spoken))
-            self._equal[spoken].append(place)
             if len(spoken) < RUN:
                 self._short[spoken[:SHORTEST]].append(place)
             for run in runs(spoken, RUN):
@@ -140,21 +145,22 @@ class Benchmark:
             self._near.insert(place, hashed(spoken))
 
     def _note_calls(self, entry: Entry) -> None:
-        expected = list(expected_calls(entry))
-        if sum(each.says for each in expected) < SAYING:
-            return
-        self._counts[entry.id] = len(expected)
-        for number, each in enumerate(expected):
-            self._calls[each.name].append((entry.id, number, each))
+        expected = [(name_key(name), _expected(entry, n, name, parameters))
+                    for n, (name, parameters) in enumerate(_accepted_calls(entry))]  # fmt: skip
+        if sum(each.says for _, each in expected) >= SAYING:
+            self._counts[entry.id] = len(expected)
+            for name, each in expected:
+                self._calls[name].append(each)
 
     def findings_in(self, row: Row) -> Iterator[Finding]:
         """Every entry of which a row has a part; of several ways to find its question the strictest."""
         best: dict[str, Finding] = {}
         spoken_texts = [spoken for text in row.texts if len(spoken := words(text)) >= SHORTEST]
         for spoken in spoken_texts:
-            for found in self._questions_in(spoken, row.place):
-                if found.entry_id not in best or found.similarity > best[found.entry_id].similarity:
-                    best[found.entry_id] = found
+            for place, how, similarity in self._questions_in(spoken):
+                entry_id = self._passages[place].entry_id
+                if entry_id not in best or similarity > best[entry_id].similarity:
+                    best[entry_id] = Finding(entry_id, "question", how, similarity, row.place)
         yield from best.values()
         yield from self._calls_in(row)
         for spoken in spoken_texts:
@@ -166,9 +172,9 @@ class Benchmark:
         """The entries whose calls a row has, or all but one of them."""
         made: dict[str, dict[int, int]] = defaultdict(dict)
         for call in calls_in(row, Names(self._calls)):
-            for entry_id, number, expected in self._calls.get(name_key(call.name), ()):
-                if number not in made[entry_id] and expected.fits(call.arguments):
-                    made[entry_id][number] = expected.says
+            for expected in self._calls.get(name_key(call.name), ()):
+                if expected.number not in made[expected.entry_id] and expected.fits(call.arguments):
+                    made[expected.entry_id][expected.number] = expected.says
         for entry_id, found in made.items():
             count = self._counts[entry_id]
             if len(found) == count:
@@ -176,29 +182,25 @@ class Benchmark:
             elif len(found) == count - 1 and count >= MANY and sum(found.values()) >= 2 * SAYING:
                 yield Finding(entry_id, "calls", "near", len(found) / count, row.place)
 
-    def _questions_in(self, spoken: tuple[str, ...], place: str) -> Iterator[Finding]:
-        for each in self._equal.get(spoken, ()):
-            yield Finding(self._passages[each].entry_id, "question", "equal", 1.0, place)
+    def _questions_in(self, spoken: tuple[str, ...]) -> Iterator[tuple[int, How, float]]:
+        """Passages in a text: place, way and similarity."""
         for start, run in enumerate(runs(spoken, SHORTEST)):
             for each in self._short.get(run, ()):
-                passage = self._passages[each]
-                if spoken[start : start + len(passage.spoken)] == passage.spoken:
-                    yield Finding(passage.entry_id, "question", "equal", 1.0, place)
-        shared: dict[int, int] = defaultdict(int)
-        for run in set(runs(spoken, RUN)):
-            for each in self._runs.get(run, ()):
-                shared[each] += 1
+                passage = self._passages[each].spoken
+                if spoken[start : start + len(passage)] == passage:
+                    yield each, "equal", 1.0
+        shared = Counter(each for run in set(runs(spoken, RUN)) for each in self._runs.get(run, ()))
         for each, count in shared.items():
-            passage = self._passages[each]
-            share = count / len(set(runs(passage.spoken, RUN)))
-            if share == 1.0 and within(passage.spoken, spoken):
-                yield Finding(passage.entry_id, "question", "equal", 1.0, place)
+            passage = self._passages[each].spoken
+            share = count / len(set(runs(passage, RUN)))
+            if share == 1.0 and within(passage, spoken):
+                yield each, "equal", 1.0
             elif share >= SHARE:
-                yield Finding(passage.entry_id, "question", "n-gram", min(share, 0.999), place)
+                yield each, "n-gram", min(share, 0.999)
         for each in self._near.query(hashed(spoken)):
             alike = jaccard(spoken, self._passages[each].spoken)
             if alike >= ALIKE:
-                yield Finding(self._passages[each].entry_id, "question", "near", min(alike, 0.999), place)
+                yield each, "near", min(alike, 0.999)
 
 
 def runs(spoken: Sequence[str], length: int) -> Iterator[tuple[str, ...]]:
@@ -226,26 +228,30 @@ def hashed(spoken: Sequence[str]) -> Any:
     return made
 
 
-def expected_calls(entry: Entry) -> Iterator[Expected]:
-    """The calls of the ground truth, each with all its acceptable values; of a conversation those of all turns."""
+def expected_calls(entry: Entry) -> list[Call]:
+    """The calls of the ground truth; of a conversation those of all turns."""
+    if entry.row.checker == "state":
+        return [call for turn in range(len(entry.question)) for call in turn_ground_truth_calls(entry, turn)]
+    return list(ground_truth_calls(entry))
+
+
+def _accepted_calls(entry: Entry) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The expected calls, each with all its acceptable values."""
     answer = entry.possible_answer or ()
     if entry.row.checker == "ast" and all(isinstance(each, Mapping) for each in answer):
-        for call in answer:
-            for name, parameters in call.items():
-                if isinstance(parameters, Mapping):
-                    yield _expected(name, parameters)
-        return
-    calls = [call for turn in range(len(entry.question)) for call in turn_ground_truth_calls(entry, turn)]
-    for call in calls if entry.row.checker == "state" else ground_truth_calls(entry):
-        yield _expected(call.name, {key: [value] for key, value in call.arguments.items()})
+        yield from (pair for call in answer for pair in call.items() if isinstance(pair[1], Mapping))
+    else:
+        for call in expected_calls(entry):
+            yield call.name, {key: [value] for key, value in call.arguments.items()}
 
 
-def _expected(name: str, parameters: Mapping[str, Any]) -> Expected:
+def _expected(entry: Entry, number: int, name: str, parameters: Mapping[str, Any]) -> Expected:
     listed = {key: values if isinstance(values, list) and values else [values] for key, values in parameters.items()}
     first = {key: value_key(value) for key, value in acceptable_arguments(listed).items()}
     values = sum(0 if value in PLAIN else min(4, len(value.split())) for value in first.values())
     says = len(first) + min(2, len(words(name)) - 1) + values
-    return Expected(name_key(name), {key: frozenset(map(value_key, values)) for key, values in listed.items()}, says)
+    allowed = {key: frozenset(map(value_key, each)) for key, each in listed.items()}
+    return Expected(entry.id, number, allowed, says)
 
 
 def results_of(entry: Entry) -> Iterable[str]:
@@ -260,3 +266,67 @@ def results_of(entry: Entry) -> Iterable[str]:
         return [result for turn in entry.possible_answer or () for result in executor.execute_all(map(str, turn))]
     except BenchmarkError:
         return ()
+
+
+@dataclass
+class Report:
+    """Findings over all rows: of each entry and kind the nearest. ``entries``: the number of searched ones."""
+
+    entries: int
+    rows: int = 0
+    best: dict[tuple[str, str], Finding] = field(default_factory=dict)
+    rows_with: Counter[str] = field(default_factory=Counter)
+
+    def take(self, findings: Iterable[Finding]) -> None:
+        """The findings of one row."""
+        self.rows += 1
+        kinds = set()
+        for found in findings:
+            kinds.add(found.kind)
+            key = found.entry_id, found.kind
+            if key not in self.best or found.similarity > self.best[key].similarity:
+                self.best[key] = found
+        self.rows_with.update(kinds)
+
+    def contaminated(self) -> list[str]:
+        """Ids of entries whose question or calls were found, in order."""
+        return sorted({entry_id for entry_id, kind in self.best if kind in GRAVE})
+
+    def lines(self) -> Iterator[str]:
+        """The report in words."""
+        yield f"{self.rows} rows against {self.entries} entries"
+        for kind in ("question", "calls", "results", "tools"):
+            if counts := Counter(found.how for found in self.best.values() if found.kind == kind):
+                told = ", ".join(f"{how} {counts[how]}" for how in ("equal", "n-gram", "near") if counts[how])
+                yield f"{kind}: {counts.total()} entries ({told}), in {self.rows_with[kind]} rows"
+        grave = self.contaminated()
+        if not grave:
+            yield "no entry's question or calls are in these rows"
+            return
+        yield f"contaminated: {len(grave)} of {self.entries} entries ({100 * len(grave) / self.entries:.1f} %)"
+        ways = [[self.best[each, kind] for kind in GRAVE if (each, kind) in self.best] for each in grave]
+        nearest = [max(found, key=lambda each: each.similarity) for found in ways]
+        for found in sorted(nearest, key=lambda each: -each.similarity)[:SHOWN]:
+            yield f"  {found.entry_id}: {found.kind} {found.how} {found.similarity:.2f}, {found.place}"
+        if len(grave) > SHOWN:
+            yield f"  and {len(grave) - SHOWN} more (--json FILE lists all)"
+
+    def to_json(self) -> Parsed:
+        """All findings, for programs."""
+        return {
+            "rows": self.rows,
+            "entries": self.entries,
+            "contaminated": self.contaminated(),
+            "findings": [found._asdict() for found in sorted(self.best.values())],
+        }
+
+    def as_split(self, data: DataSet) -> Split | None:
+        """The contaminated entries as the training part of a split (``--bfcl-split trained-on=``); ``None``: none."""
+        grave = set(self.contaminated())
+        parts: dict[Part, dict[str, list[str]]] = {"train": {}, "test": {}}
+        for entry in entries_of(data):
+            parts["train" if entry.id in grave else "test"].setdefault(entry.category, []).append(entry.id)
+        if not grave:
+            return None
+        share = min(max(len(grave) / self.entries, 1e-6), 1 - 1e-6)
+        return Split(data.name, data.version, data.sha256, "content", 0, share, self.entries, parts)

@@ -34,8 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the findings; 1 if there are any."""
-    from pytest_bfcl.extensions.training.contamination import Benchmark
-    from pytest_bfcl.extensions.training.contamination_report import Report, as_split
+    from pytest_bfcl.extensions.training.contamination import Benchmark, Report
     from pytest_bfcl.extensions.training.training_rows import files_of, rows_of
     from pytest_bfcl.session.evaluation import open_data
 
@@ -44,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(f"{args.mark} is there already: take another name, or delete it")
     data = open_data(args.against)
     benchmark = Benchmark(data)
-    report = Report(benchmark.sizes)
+    report = Report(benchmark.entries)
     for file in files:
         for row in rows_of(file):
             report.take(benchmark.findings_in(row))
@@ -52,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
         say(line)
     if args.json is not None:
         write_file(args.json, json.dumps(report.to_json(), indent=1) + "\n")
-    split = as_split(report, data) if args.mark is not None else None
+    split = report.as_split(data) if args.mark is not None else None
     if split is not None:
         split.write(args.mark)
         say(f"written: {args.mark}; run models trained on these rows with --bfcl-split trained-on={args.mark}")

@@ -44,13 +44,16 @@ def words(text: str) -> tuple[str, ...]:
 
 def turns_of(entry: Entry) -> list[str]:
     """The user's words, turn by turn; turns without a message are left out."""
-    turns = ([str(message.get("content") or "") for message in turn if _is_users(message)] for turn in entry.question)
-    return [text for said in turns if (text := "\n".join(said)).strip()]
+    return [text for turn in entry.question if (text := "\n".join(_said_in(turn))).strip()]
 
 
 def sayings_of(entry: Entry) -> list[str]:
     """The user's words, message by message: a turn may have several, with replies between them."""
-    return [str(message.get("content") or "") for turn in entry.question for message in turn if _is_users(message)]
+    return [said for turn in entry.question for said in _said_in(turn)]
+
+
+def _said_in(turn: Iterable[Fields]) -> list[str]:
+    return [str(message.get("content") or "") for message in turn if message.get("role") == "user"]
 
 
 def question_key(entry: Entry) -> str:
@@ -100,11 +103,11 @@ def value_key(value: object) -> str:
 
 def document_key(document: Fields) -> str:
     """A tool as its name and the names of its parameters."""
+    return f"{name_key(str(document.get('name')))}({', '.join(parameter_names(document))})"
+
+
+def parameter_names(document: Fields) -> list[str]:
+    """The names of a tool's parameters, sorted; none where its document has none."""
     parameters = document.get("parameters")
     properties = parameters.get("properties") if isinstance(parameters, dict) else None
-    names: Iterable[str] = properties if isinstance(properties, dict) else ()
-    return name_key(str(document.get("name"))) + "(" + ", ".join(sorted(map(str, names))) + ")"
-
-
-def _is_users(message: object) -> bool:
-    return isinstance(message, dict) and message.get("role") == "user"
+    return sorted(map(str, properties)) if isinstance(properties, dict) else []

@@ -15,11 +15,12 @@ right or wrong.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from pytest_bfcl.extensions.training.grades import CALL_COST, MOST_PARTIAL
+from pytest_bfcl.extensions.training.grades import CALL_COST, MOST_PARTIAL, grades_of
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.formats.reading import TextReading
 from pytest_bfcl.json_types import Fields, Parsed
@@ -31,10 +32,7 @@ from pytest_bfcl.troubles import HarnessTrouble
 if TYPE_CHECKING:
     from pytest_bfcl.conversation.services import Services
     from pytest_bfcl.dataset.entry import Entry
-    from pytest_bfcl.failures import Verdict
     from pytest_bfcl.formats.thinking import Think
-
-__all__ = ["MOST_PARTIAL", "batch_rewards", "compute_score", "reward", "reward_function"]
 
 NAMED = 0.1
 """The right function's part of a call's share, with any arguments."""
@@ -42,6 +40,10 @@ READ_BY = ("mode", "decoder", "think", "names")
 """Columns of a row that say how a reply is written; ``names`` is ``dots`` or ``underscores``."""
 MOST_CALLS = 64
 """Most calls of one output that are graded; the benchmark expects at most 8."""
+_SIMPLE = {"python": "simple_python", "java": "simple_java", "javascript": "simple_javascript"}
+_ENTRY_COLUMNS = (
+    "id", "category", "question", "function", "possible_answer", "language", "return_format", "tool_call_tag",
+)  # fmt: skip
 
 
 def reward(
@@ -77,16 +79,15 @@ def reward(
     """
     from pytest_bfcl.checkers import judge
     from pytest_bfcl.conversation.services import Services, is_executed
-    from pytest_bfcl.extensions.training.grades import grades_of
 
     known = entry_of(entry)
-    transcript = as_transcript(known, output, mode=mode, underscore_names=underscore_names)
+    transcript = output if isinstance(output, Transcript) else _as_transcript(known, output, mode, underscore_names)
     if decoder is not None or think != "auto":
         transcript = TextReading(decoder, think).apply(transcript)
     if is_executed(known):
         with ExitStack() as stack:
             (services or stack.enter_context(Services(official=known.official))).execute(known, transcript)
-    verdict: Verdict = judge(known, transcript, rules)
+    verdict = judge(known, transcript, rules)
     graded = partial and known.row.checker == "state"
     if verdict.valid and not graded:
         return 1.0
@@ -96,36 +97,17 @@ def reward(
         )
     if graded:
         return grades_of(known, transcript, valid=verdict.valid, call_cost=call_cost).score
-    if not partial or known.row.checker != "ast":
-        return 0.0
-    return _partial(known, transcript, rules)
+    return _partial(known, transcript, rules) if partial and known.row.checker == "ast" else 0.0
 
 
-def batch_rewards(entries: Sequence[Entry | Fields], outputs: Sequence[Any], **options: Any) -> list[float]:
-    """`reward` of every pair. Raises `ValueError` if the lengths differ."""
-    return [reward(entry, output, **options) for entry, output in zip(entries, outputs, strict=True)]
+def _as_transcript(entry: Entry, output: object, mode: Mode | None, underscore_names: bool | None) -> Transcript:
+    """An output as the only reply of a conversation: native calls prove the mode, called names the spelling."""
+    from pytest_bfcl.replies import read_reply
 
-
-def reward_function(
-    entries: Mapping[str, Entry] | Callable[[str], Entry] | None = None, **options: Any
-) -> Callable[..., list[float]]:
-    """A reward function for trainers that pass completions and the data's columns as lists (TRL's ``reward_funcs``).
-
-    The result is called as ``f(completions=[...], entry_id=[...])`` with ``entries`` to look ids up in (for instance
-    ``open_data("official").entry``), or without them as ``f(completions=[...], function=[...],
-    possible_answer=[...])``, columns holding lists or JSON texts. The columns `READ_BY` say how a reply is read;
-    options must not contradict them. A completion is text, a message, or a list of messages (the last one counts).
-    """
-
-    def bfcl_reward(
-        prompts: Sequence[Any] | None = None, completions: Sequence[Any] = (), **columns: Any
-    ) -> list[float]:
-        return [
-            _row_reward(_row_entry(entries, columns, index), completion, _row(columns, index), options)
-            for index, completion in enumerate(completions)
-        ]
-
-    return bfcl_reward
+    reply = read_reply(output)
+    chosen: Mode = mode or ("fc" if reply.tool_calls else "prompt")
+    under = proven_underscores(reply, entry.function) if underscore_names is None else underscore_names
+    return Transcript(entry.id, entry.category, mode=chosen, underscore_names=under, turns=[Turn(steps=[Step(reply)])])
 
 
 def read_by(row: Fields, options: Fields) -> Parsed:
@@ -147,15 +129,6 @@ def refuse_unreadable(mode: Mode, decoder: str | None) -> None:
         raise UsageError("a text in mode='fc' needs decoder=…: without one no call is ever found in it")
 
 
-def _row_reward(entry: Entry | Fields, completion: object, row: Fields, options: Fields) -> float:
-    """The reward of one row, read by its columns."""
-    settled = read_by(row, options)
-    if isinstance(completion, str) and row.get("mode"):
-        refuse_unreadable(settled["mode"], settled.get("decoder"))
-    names = settled.pop("names", None)
-    return reward(entry, completion, **({"underscore_names": names == "underscores"} if names else {}) | settled)
-
-
 def compute_score(
     data_source: str, solution_str: str, ground_truth: Any, extra_info: Fields | None = None, **options: Any
 ) -> float:
@@ -163,55 +136,21 @@ def compute_score(
 
     ``ground_truth`` is the entry: a mapping or its JSON text with ``function`` and ``possible_answer``. It may be the
     possible answer alone; then ``extra_info`` holds the rest of the entry. ``extra_info`` never changes an entry that
-    has its functions, and unknown columns are ignored. ``data_source`` is not used.
+    has its functions, and unknown columns are ignored. Its columns `READ_BY` say how the completion is read; options
+    must not contradict them. ``data_source`` is not used.
     """
+    row = extra_info or {}
     given = unpacked(ground_truth)
     if not isinstance(given, Mapping) or not any(name in given for name in ("function", "possible_answer", "category")):
         given = {"possible_answer": given if given is None or isinstance(given, list) else [given]}
     if "function" not in given:
-        given = {**{name: value for name, value in (extra_info or {}).items() if name in _ENTRY_COLUMNS}, **given}
-    return _row_reward(given, solution_str, extra_info or {}, options)
-
-
-def as_transcript(
-    entry: Entry, output: object, *, mode: Mode | None = None, underscore_names: bool | None = None
-) -> Transcript:
-    """An output as the single reply of a conversation; a transcript is unchanged. Raises `UsageError`. By default
-    native calls prove the mode, and called names the spelling.
-    """
-    if isinstance(output, Transcript):
-        return output
-    from pytest_bfcl.replies import read_reply
-
-    reply = read_reply(output)
-    chosen: Mode = mode or ("fc" if reply.tool_calls else "prompt")
-    under = proven_underscores(reply, entry.function) if underscore_names is None else underscore_names
-    return Transcript(entry.id, entry.category, mode=chosen, underscore_names=under, turns=[Turn(steps=[Step(reply)])])
-
-
-def _row_entry(
-    entries: Mapping[str, Entry] | Callable[[str], Entry] | None, columns: Fields, index: int
-) -> Entry | Fields:
-    row = _row(columns, index)
-    if entries is None:
-        return {name: value for name, value in row.items() if name in _ENTRY_COLUMNS}
-    entry_id = row.get("entry_id", row.get("id"))
-    if entry_id is None:
-        raise HarnessError(HarnessTrouble.DATA, "the data has no column entry_id (or id) to look the entry up by")
-    return entries(entry_id) if callable(entries) else entries[entry_id]
-
-
-_ENTRY_COLUMNS = (
-    "id", "category", "question", "function", "possible_answer", "language", "return_format", "tool_call_tag",
-)  # fmt: skip
-
-
-def _row(columns: Fields, index: int) -> Parsed:
-    return {name: values[index] for name, values in columns.items() if _is_column(values, index)}
-
-
-def _is_column(values: object, index: int) -> bool:
-    return isinstance(values, Sequence) and not isinstance(values, str | bytes) and index < len(values)
+        given = {**{name: value for name, value in row.items() if name in _ENTRY_COLUMNS}, **given}
+    settled = read_by(row, options)
+    if row.get("mode"):
+        refuse_unreadable(settled["mode"], settled.get("decoder"))
+    if names := settled.pop("names", None):
+        settled.setdefault("underscore_names", names == "underscores")
+    return reward(given, solution_str, **settled)
 
 
 def _partial(entry: Entry, transcript: Transcript, rules: str) -> float:
@@ -233,87 +172,59 @@ def _partial(entry: Entry, transcript: Transcript, rules: str) -> float:
     expected = entry.possible_answer or []
     if not made or not expected:
         return 0.0
-    shares = _paired_shares(entry, transcript, expected, made[:MOST_CALLS], rules)
+    shares = _paired_shares(entry, transcript.mode, expected, made[:MOST_CALLS], rules)
     earned = sum(NAMED + (1 - NAMED) * share**4 for share in shares)
     return MOST_PARTIAL * earned / len(expected) * min(1.0, len(expected) / len(made)) ** 2
 
 
-def _paired_shares(
-    entry: Entry, transcript: Transcript, expected: Sequence[Any], made: Sequence[Call], rules: str
-) -> list[float]:
+def _paired_shares(entry: Entry, mode: Mode, expected: Sequence[Any], made: Sequence[Call], rules: str) -> list[float]:
     """The share of right parameters for each expected call with a call of its name; best pairs first."""
     pairs = []
-    for place, answer in enumerate(expected):
+    for (place, answer), (number, call) in product(enumerate(expected), enumerate(made)):
         (name, parameters), *_ = answer.items()
-        for number, call in enumerate(made):
-            if _same_name(call.name, name):
-                share = _parameter_share(entry, transcript, name, parameters, call, rules)
-                pairs.append((-share, place, number))
-    places: set[int] = set()
+        if call.name.replace(".", "_") == name.replace(".", "_"):
+            pairs.append((-_parameter_share(entry, mode, name, parameters, call.arguments, rules), place, number))
+    shares: dict[int, float] = {}
     numbers: set[int] = set()
-    shares = []
     for share, place, number in sorted(pairs):
-        if place not in places and number not in numbers:
-            places.add(place)
+        if place not in shares and number not in numbers:
+            shares[place] = -share
             numbers.add(number)
-            shares.append(-share)
-    return shares
+    return list(shares.values())
 
 
-def _same_name(called: str, documented: str) -> bool:
-    return str(called).replace(".", "_") == documented.replace(".", "_")
-
-
-def _parameter_share(
-    entry: Entry, transcript: Transcript, name: str, parameters: Fields, call: Call, rules: str
-) -> float:
+def _parameter_share(entry: Entry, mode: Mode, name: str, parameters: Fields, arguments: Fields, rules: str) -> float:
     """Share of the expected parameters with an acceptable value; each is judged alone, by the checkers' own rules.
 
     Unexpected parameters count as wrong; correctly omitted ones do not count.
     """
-    arguments = call.arguments
+    from pytest_bfcl.checkers import judge
+
     document = next((doc for doc in entry.function if doc.get("name") == name), None)
     if document is None:
         return 0.0
-    alone = _Alone(entry, transcript, document, rules)
-    due = [key for key, allowed in parameters.items() if key in arguments or not alone.may_lack(key, allowed)]
-    extra = sum(1 for key in arguments if key not in parameters)
-    if not due:
-        return 0.0 if extra else 1.0
-    return sum(alone.right(key, parameters[key], arguments) for key in due) / (len(due) + extra)
+    schema = document.get("parameters") or {}
 
+    def may_lack(key: str) -> bool:
+        allowed = parameters[key]
+        return isinstance(allowed, list) and "" in allowed and key not in schema.get("required", ())
 
-class _Alone:
-    """Judges one argument as if it were the only one of its function."""
-
-    def __init__(self, entry: Entry, transcript: Transcript, document: Fields, rules: str) -> None:
-        self.entry = entry
-        self.mode = transcript.mode
-        self.document = document
-        self.rules = rules
-
-    def may_lack(self, key: str, allowed: object) -> bool:
-        """Whether the answer may leave a parameter out."""
-        required = (self.document.get("parameters") or {}).get("required", ())
-        return isinstance(allowed, list) and "" in allowed and key not in required
-
-    def right(self, key: str, allowed: object, arguments: Fields) -> bool:
-        """Whether an argument is present and acceptable."""
-        from pytest_bfcl.checkers import judge
-
-        schema, name = self.document.get("parameters") or {}, self.document["name"]
+    def is_right(key: str) -> bool:
         if key not in arguments or key not in schema.get("properties", {}):
             return False
         only = {**schema, "properties": {key: schema["properties"][key]}, "required": [key]}
         changes = {
-            "category": _SIMPLE[self.entry.language],
+            "category": _SIMPLE[entry.language],
             "config": None,
-            "function": [{**self.document, "parameters": only}],
-            "possible_answer": [{name: {key: allowed}}],
+            "function": [{**document, "parameters": only}],
+            "possible_answer": [{name: {key: parameters[key]}}],
         }
         step = Step(Reply(), calls=[Call(name, {key: arguments[key]})])
-        alone = Transcript(self.entry.id, "", mode=self.mode, turns=[Turn(steps=[step])], decoded=True)
-        return judge(self.entry.model_copy(update=changes), alone, self.rules).valid
+        alone = Transcript(entry.id, "", mode=mode, turns=[Turn(steps=[step])], decoded=True)
+        return judge(entry.model_copy(update=changes), alone, rules).valid
 
-
-_SIMPLE = {"python": "simple_python", "java": "simple_java", "javascript": "simple_javascript"}
+    due = [key for key in parameters if key in arguments or not may_lack(key)]
+    extra = len(arguments.keys() - parameters.keys())
+    if not due:
+        return 0.0 if extra else 1.0
+    return sum(map(is_right, due)) / (len(due) + extra)

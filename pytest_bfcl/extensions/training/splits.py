@@ -1,17 +1,46 @@
-"""Makes a split: divides the families of a data set into two parts."""
+"""Splits: a data set in two parts that have no family in common.
+
+Training on one entry of a family affects the others. Two entries are in one family if they share a trait, or are linked
+by entries that do (connected components):
+
+- a *base*: the configurations of one format-sensitivity entry; in the official data, multi-turn entries of one number
+  (base, missing function, missing parameter, long context, composite) and web questions of one number;
+- a *source*: official live entries of one category with the same middle number, which stands for their documents;
+- a *scenario*: memory questions about one scenario, with any backend; multi-turn entries that begin in one state;
+- a *question*: the same words of the user, in all turns;
+- a *function*: documents of one name (dots and letter case aside) with the same parameters.
+
+The functions of simulated systems, memories and web tools are no trait, because every such entry has them. ``strict``
+makes them one, and a function's name alone decides; then few families are left. ``content``, which ``strict`` includes,
+joins families with nearly equal questions (`content.near_pairs`), and those where one conversation has all calls of the
+other.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import random
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.dataset.loading import DataSet
-from pytest_bfcl.extensions.training.families import families
+from pytest_bfcl.extensions.training.content import near_pairs, parameter_names, sayings_of, turns_of
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.selection.splits import PARTS, By, Part
-from pytest_bfcl.selection.splits import Split as Split
+from pytest_bfcl.selection.splits import PARTS, By, Part, Split, original_id
+
+Trait = tuple[Hashable, ...]
+
+_LIVE = re.compile(r"\d+-(\d+)-\d+")
+
+
+def entries_of(data: DataSet) -> Iterator[Entry]:
+    """The original entries: format-sensitivity ones repeat others."""
+    for name in data.categories():
+        if name != "format_sensitivity" or not any(ref.variant >= 0 for ref in data.index(name)):
+            yield from map(data.load, data.index(name))
 
 
 def make_split(data: DataSet, *, train: float = 0.8, seed: int = 0, by: By = "family") -> Split:
@@ -23,10 +52,7 @@ def make_split(data: DataSet, *, train: float = 0.8, seed: int = 0, by: By = "fa
         raise UsageError(f"the share to train on lies between 0 and 1, not {train:g}")
     entries = list(entries_of(data))
     groups = families(entries, by)
-    category = {entry.id: entry.category for entry in entries}
-    sides = _Dealer(Counter(category.values()), train, seed).deal(
-        [(ids, Counter(category[each] for each in ids)) for ids in groups]
-    )
+    sides = _assigned(groups, {entry.id: entry.category for entry in entries}, train, random.Random(f"split {seed}"))
     parts: dict[Part, dict[str, list[str]]] = {part: {} for part in PARTS}
     for entry in entries:
         parts[sides[entry.id]].setdefault(entry.category, []).append(entry.id)
@@ -36,44 +62,89 @@ def make_split(data: DataSet, *, train: float = 0.8, seed: int = 0, by: By = "fa
     return Split(data.name, data.version, data.sha256, by, seed, train, len(groups), parts)
 
 
-def entries_of(data: DataSet) -> Iterator[Entry]:
-    """The original entries: format-sensitivity ones repeat others."""
-    for name in data.categories():
-        if name != "format_sensitivity" or not any(ref.variant >= 0 for ref in data.index(name)):
-            yield from map(data.load, data.index(name))
-
-
-class _Dealer:
-    """Assigns families to parts, largest first: to the only part with room, else at random by the remaining need."""
-
-    def __init__(self, sizes: Mapping[str, int], train: float, seed: int) -> None:
-        shares = {"train": train, "test": 1 - train}
-        self._wanted: dict[Part, dict[str, float]] = {
-            part: {name: size * shares[part] for name, size in sizes.items()} for part in PARTS
-        }
-        self._random = random.Random(f"split {seed}")
-
-    def deal(self, groups: Sequence[tuple[list[str], Mapping[str, int]]]) -> dict[str, Part]:
-        shuffled = list(groups)
-        self._random.shuffle(shuffled)
-        sides: dict[str, Part] = {}
-        for ids, counts in sorted(shuffled, key=lambda group: -len(group[0])):
-            part = self._chosen(counts)
-            for name, count in counts.items():
-                self._wanted[part][name] -= count
-            sides.update(dict.fromkeys(ids, part))
-        return sides
-
-    def _chosen(self, counts: Mapping[str, int]) -> Part:
-        over = {part: self._over(part, counts) for part in PARTS}
-        needs = {part: self._need(part, counts) for part in PARTS}
+def _assigned(
+    groups: Sequence[Sequence[str]], category: Mapping[str, str], train: float, rng: random.Random
+) -> dict[str, Part]:
+    """Assign families to parts, largest first: to the part with more room, else at random by the remaining need."""
+    sizes, shares = Counter(category.values()), {"train": train, "test": 1 - train}
+    wanted = {part: {name: size * shares[part] for name, size in sizes.items()} for part in PARTS}
+    shuffled = list(groups)
+    rng.shuffle(shuffled)
+    sides: dict[str, Part] = {}
+    for ids in sorted(shuffled, key=len, reverse=True):
+        counts = Counter(category[each] for each in ids)
+        left = {part: {name: max(0.0, wanted[part][name]) for name in counts} for part in PARTS}
+        over = {part: sum(max(0.0, count - left[part][name]) for name, count in counts.items()) for part in PARTS}
         if over["train"] != over["test"]:
-            return min(PARTS, key=lambda part: over[part])
-        whole = needs["train"] + needs["test"]
-        return "train" if self._random.random() * whole < needs["train"] else "test"
+            part = min(PARTS, key=lambda each: over[each])
+        else:
+            needs = {part: sum(left[part].values()) for part in PARTS}
+            part = "train" if rng.random() * sum(needs.values()) < needs["train"] else "test"
+        for name, count in counts.items():
+            wanted[part][name] -= count
+        sides.update(dict.fromkeys(ids, part))
+    return sides
 
-    def _over(self, part: Part, counts: Mapping[str, int]) -> float:
-        return sum(max(0.0, count - max(0.0, self._wanted[part][name])) for name, count in counts.items())
 
-    def _need(self, part: Part, counts: Mapping[str, int]) -> float:
-        return sum(max(0.0, self._wanted[part][name]) for name in counts)
+def families(entries: Iterable[Entry], by: By = "family") -> list[list[str]]:
+    """The ids of entries, family by family, in the order of the first of each."""
+    held = list(entries)
+    above: dict[Trait, Trait] = {}  # union-find: entries and traits, each below another of its family
+
+    def top(node: Trait) -> Trait:
+        while (parent := above.setdefault(node, node)) != node:
+            above[node] = above[parent]
+            node = parent
+        return node
+
+    links = [(entry, trait) for entry in held for trait in traits(entry, by)]
+    links += [(one, ("entry", other.id)) for one, other in alike(held)] if by != "family" else []
+    for entry, trait in links:
+        above[top(("entry", entry.id))] = top(trait)
+    found: dict[Trait, list[str]] = {}
+    for entry in held:
+        found.setdefault(top(("entry", entry.id)), []).append(entry.id)
+    return list(found.values())
+
+
+def traits(entry: Entry, by: By = "family") -> Iterator[Trait]:
+    """The traits of an entry."""
+    row, number = entry.row, entry.id.rpartition("_")[2]
+    if entry.config is not None:
+        yield "entry", original_id(entry.id)
+    elif entry.official and (row.checker == "state" or row.group == "web_search"):
+        yield "base", row.checker, number
+    elif entry.official and (match := _LIVE.fullmatch(number)):
+        yield "source", entry.category, match[1]
+    if entry.scenario:
+        yield "scenario", entry.scenario
+    if row.checker == "state" and entry.initial_config:
+        yield "state", _digest(entry.initial_config)
+    if said := sayings_of(entry):
+        yield "question", _digest(said)
+    for document in entry.all_functions if by == "strict" or not row.stateful else ():
+        name = str(document.get("name")).replace(".", "_").lower()
+        yield ("function", name) if by == "strict" else ("function", name, tuple(parameter_names(document)))
+
+
+def alike(entries: Sequence[Entry]) -> Iterator[tuple[Entry, Entry]]:
+    """Pairs of entries where one reveals the other: by the user's words, or as a conversation with every call of
+    another that has at least two."""
+    for one, other, _ in near_pairs(["\n".join(turns_of(entry)) for entry in entries]):
+        yield entries[one], entries[other]
+    made = {
+        number: Counter(str(call) for turn in entry.possible_answer or () for call in turn)
+        for number, entry in enumerate(entries) if entry.row.checker == "state"
+    }  # fmt: skip
+    having: dict[str, set[int]] = defaultdict(set)
+    for number, calls in made.items():
+        for call in calls:
+            having[call].add(number)
+    for number, calls in made.items():
+        if calls.total() >= 2:
+            others = set.intersection(*(having[call] for call in calls)) - {number}
+            yield from ((entries[number], entries[other]) for other in sorted(others) if calls <= made[other])
+
+
+def _digest(value: object) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()

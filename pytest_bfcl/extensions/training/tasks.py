@@ -10,16 +10,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from typing_extensions import TypedDict
 
 from pytest_bfcl.dataset.categories import CATEGORIES, resolve_categories
 from pytest_bfcl.dataset.loading import UnknownEntry
 from pytest_bfcl.dataset.verified import known_issues
+from pytest_bfcl.extensions.training.content import question_key
 from pytest_bfcl.extensions.training.episode import Episode
-from pytest_bfcl.extensions.training.grades import CALL_COST
-from pytest_bfcl.extensions.training.rewards import read_by, refuse_unreadable, reward
+from pytest_bfcl.extensions.training.rewards import READ_BY, read_by, refuse_unreadable, reward
 from pytest_bfcl.extensions.training.splits import entries_of
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.models.callable import on_the_wire
@@ -100,12 +100,8 @@ class Tasks:
 
     def key(self, entry: Entry) -> TaskKey:
         """The fields of a row that identify its entry and options."""
-        said = self.options
-        return {
-            "data": self.word, "data_sha256": self.data.sha256, "entry_id": entry.id,
-            "mode": said.get("mode", ""), "decoder": said.get("decoder") or "", "think": said.get("think", ""),
-            "names": said.get("names", ""),
-        }  # fmt: skip
+        known = {"data": self.word, "data_sha256": self.data.sha256, "entry_id": entry.id}
+        return cast("TaskKey", known | {name: self.options.get(name) or "" for name in READ_BY})
 
     def rows(self) -> Iterator[Row]:
         """A row for each entry."""
@@ -174,15 +170,12 @@ def _unpassable(data: DataSet, options: Options) -> frozenset[str]:
 
 def _copied(data: DataSet) -> list[str]:
     """The ids of entries with an official question, if the official set is installed."""
-    from pytest_bfcl.extensions.training.content import question_key
-
     known = _official_questions()
     return [entry.id for entry in entries_of(data) if question_key(entry) in known] if known else []
 
 
 @lru_cache(maxsize=1)
 def _official_questions() -> frozenset[str]:
-    from pytest_bfcl.extensions.training.content import question_key
     from pytest_bfcl.fetching.official import fetched_folder
 
     if fetched_folder() is None:
@@ -215,11 +208,6 @@ def _read_by(row: Fields, options: Options) -> Options:
     return settled  # type: ignore[return-value]
 
 
-def entry_of(row: Fields) -> Entry:
-    """The entry of a row. Raises `HarnessError` if the row or its data is unusable."""
-    return _data_and_entry(row)[1]
-
-
 def episode_of(row: Fields, options: Options | None = None) -> Episode:
     """A new episode of a row's entry. Raises `HarnessError` if the row or its data is unusable, and `UsageError` if the
     reading of replies is not set, or the options contradict the row."""
@@ -232,26 +220,18 @@ def reward_of(row: Fields, completion: object, options: Options) -> float:
     Raises `UsageError` for entries of several steps, replies of unknown shape, and if the reading of replies is not
     set; `HarnessError` for other data.
     """
-    entry = entry_of(row)
+    _, entry = _data_and_entry(row)
     if entry.row.multi_step:
         raise UsageError(f"{entry.id} has several steps, a completion is one: play it as an episode, step by step")
     options = _read_by(row, options)
-    mode = options["mode"]
     if isinstance(completion, str):
-        refuse_unreadable(mode, options.get("decoder"))
+        refuse_unreadable(options["mode"], options.get("decoder"))
     said = read_reply(completion)
-    native = mode == "fc"
+    given: Any = {name: value for name, value in options.items() if name not in ("step_limit", "names")}
     return reward(
-        entry,
-        on_the_wire(said, entry.function) if native else said,
-        mode=mode,
-        underscore_names=_underscores(options),
-        rules=options.get("rules", "official"),
-        partial=options.get("partial", False),
-        call_cost=options.get("call_cost", CALL_COST),
-        decoder=options.get("decoder"),
-        think=options.get("think", "auto"),
-    )
+        entry, on_the_wire(said, entry.function) if options["mode"] == "fc" else said,
+        underscore_names=_underscores(options), **given,
+    )  # fmt: skip
 
 
 def _data_and_entry(row: Fields) -> tuple[DataSet, Entry]:

@@ -16,7 +16,6 @@ import pytest
 from pytest_bfcl.cli import main
 from pytest_bfcl.extensions.cluster import ray_judging, ray_pool
 from pytest_bfcl.extensions.training import judging
-from pytest_bfcl.extensions.training import pieces as reading
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.runs.fingerprint import plugin_version
 from pytest_bfcl.session.evaluation import open_data, run, score_lines
@@ -43,8 +42,8 @@ def test_pieces_of_any_size_have_the_verdicts_of_score(
     (tmp_path / "b.jsonl.gz").write_bytes(gzip.compress("\n".join(rollouts[:20]).encode()))
     lines = [f"{line}\n" for line in rollouts]
     expected = [*score_lines(lines, "bundled"), *score_lines(lines[:20], "bundled")]
-    for size in (reading.STRETCH, 3000, 700):
-        monkeypatch.setattr(reading, "STRETCH", size)
+    for size in (judging.STRETCH, 3000, 700):
+        monkeypatch.setattr(judging, "STRETCH", size)
         out = tmp_path / f"out-{size}"
         words = ["score", str(tmp_path / "a.jsonl"), str(tmp_path / "b.*"), "--data", "bundled", "-o", str(out)]
         assert main(words) == 1
@@ -78,12 +77,12 @@ def test_row_groups_of_parquet_files(
 ) -> None:
     path, lines = table
     expected = json.loads(json.dumps(list(score_lines(lines, "bundled"))))
-    assert len(reading.pieces_of([str(path)])) == 1  # small groups go together
-    monkeypatch.setattr(reading, "STRETCH", 1)
-    pieces = reading.pieces_of([str(path)])
+    assert len(judging.pieces_of([str(path)])) == 1  # small groups go together
+    monkeypatch.setattr(judging, "STRETCH", 1)
+    pieces = judging.pieces_of([str(path)])
     assert len(pieces) == -(-len(lines) // 4)
-    assert [p.first for p in reading.counted(pieces, map(reading.lines_in, pieces))][:3] == [1, 5, 9]
-    assert set(next(reading.lines_of(pieces[0]))) == set(lines[0])
+    assert [p.first for p in judging.counted(pieces, map(judging.lines_in, pieces))][:3] == [1, 5, 9]
+    assert set(next(judging.lines_of(pieces[0]))) == set(lines[0])
     out = tmp_path / "out"
     assert main(["score", str(path.parent / "*.parquet"), "--data", "bundled", "-o", str(out)]) == 0
     assert verdicts(out) == sorted(expected, key=json.dumps)
@@ -103,7 +102,7 @@ def test_calls_as_objects_of_a_parquet_file(rollouts: list[str], tmp_path: Path)
     strings = [[{**c, "arguments": {k: str(v) for k, v in c["arguments"].items()}} for c in r["output"]] for r in rows]
     rows = [{**row, "output": output} for row, output in zip(rows, strings, strict=True)]
     parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / "a.parquet")
-    read = list(reading.lines_of(reading.pieces_of([str(tmp_path / "a.parquet")])[0]))
+    read = list(judging.lines_of(judging.pieces_of([str(tmp_path / "a.parquet")])[0]))
     assert read == rows
 
 
@@ -126,7 +125,7 @@ def test_a_node_with_another_version_or_other_data_says_so(rollouts: list[str], 
     (tmp_path / "a.jsonl").write_text("\n".join(rollouts[:7]) + "\n")
     how = judging.Judging(str(tmp_path / "out"), "bundled").pinned()
     assert how.data_sha256 == open_data("bundled").sha256
-    (piece,) = reading.pieces_of([str(tmp_path / "a.jsonl")])
+    (piece,) = judging.pieces_of([str(tmp_path / "a.jsonl")])
     row = piece._asdict() | {"at": 3}
     done = ray_judging._judge(row, how, plugin_version())
     assert (done["at"], done["problem"], done["lines"]) == (3, "", 7)

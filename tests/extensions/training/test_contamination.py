@@ -25,8 +25,7 @@ from pytest_bfcl.session.evaluation import open_data
 from pytest_bfcl.transcript import Call
 
 pytest.importorskip("datasketch", reason="needs the extra contamination")
-from pytest_bfcl.extensions.training.contamination import Benchmark
-from pytest_bfcl.extensions.training.contamination_report import Report
+from pytest_bfcl.extensions.training.contamination import Benchmark, Report
 from pytest_bfcl.extensions.training.training_rows import Row, files_of, rows_of
 
 OURS = open_data("bundled")
@@ -211,7 +210,7 @@ def test_short_questions_are_found_inside_longer_texts(benchmark_of_ours: Benchm
 def test_other_texts_and_tools_alone_are_no_contamination(benchmark_of_ours: Benchmark) -> None:
     rng = random.Random(7)
     vocabulary = sorted({word for entry in LONG for word in words(said(entry))})
-    report = Report(benchmark_of_ours.sizes)
+    report = Report(benchmark_of_ours.entries)
     for number in range(300):
         text = " ".join(rng.choices(vocabulary, k=30))
         report.take(benchmark_of_ours.findings_in(Row(f"x:{number}", [text])))
@@ -283,7 +282,7 @@ def test_the_verb_counts_marks_and_fails(tmp_path: Path, capsys: pytest.CaptureF
 @pytest.mark.slow
 def test_the_official_set_in_its_own_files(official: DataSet, official_dir: Path) -> None:
     """Every question that says enough is found in a copy of the official folder."""
-    report, benchmark = Report({}), Benchmark(official)
+    report, benchmark = Report(0), Benchmark(official)
     for file in files_of(official_dir):
         for row in rows_of(file):
             report.take(benchmark.findings_in(row))

@@ -15,8 +15,7 @@ import pytest
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.dataset.loading import DataSet
 from pytest_bfcl.extensions.training.content import near_pairs, turns_of
-from pytest_bfcl.extensions.training.families import alike, families
-from pytest_bfcl.extensions.training.splits import make_split
+from pytest_bfcl.extensions.training.splits import alike, families, make_split
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.selection.splits import KINDS, PARTS, Split, is_in, read_part
 from pytest_bfcl.session.evaluation import open_data

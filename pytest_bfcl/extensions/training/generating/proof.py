@@ -15,7 +15,6 @@ from pytest_bfcl.checkers import judge, judge_both
 from pytest_bfcl.checkers.entries import is_error
 from pytest_bfcl.checkers.state import executor_of
 from pytest_bfcl.dataset.entry import Entry
-from pytest_bfcl.decoding.ground_truth import ground_truth_calls, turn_ground_truth_calls
 from pytest_bfcl.extensions.training.content import sayings_of, turns_of
 from pytest_bfcl.extensions.training.generating.play import played, spoken
 from pytest_bfcl.extensions.training.generating.policies import solved
@@ -228,14 +227,10 @@ def why_unchecked() -> str | None:
 
 def near_official(entry: Entry) -> str | None:
     """The official entry with the same question or calls, and the similarity."""
-    from pytest_bfcl.extensions.training.contamination_report import GRAVE
+    from pytest_bfcl.extensions.training.contamination import GRAVE, expected_calls
     from pytest_bfcl.extensions.training.training_rows import Row
 
-    turns = turns_of(entry)
-    calls = ground_truth_calls(entry) if entry.row.checker == "ast" else [
-        call for turn in range(len(entry.question)) for call in turn_ground_truth_calls(entry, turn)
-    ]  # fmt: skip
-    row = Row(entry.id, [*sayings_of(entry), "\n".join(turns)], calls=list(calls))
+    row = Row(entry.id, [*sayings_of(entry), "\n".join(turns_of(entry))], calls=expected_calls(entry))
     for found in _benchmark().findings_in(row):
         if found.kind in GRAVE:
             return f"{found.entry_id}: {found.kind} {found.how} {found.similarity:.2f}"
