@@ -7,14 +7,13 @@ arguments alone (sums, unit conversions), the words name the required one of two
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
-from pytest_bfcl.extensions.training.generating import requests
 from pytest_bfcl.extensions.training.generating.draft import STRANGE, Draft, Step
-from pytest_bfcl.extensions.training.generating.language import LANGUAGE, capital, clean, spoken
+from pytest_bfcl.extensions.training.generating.language import LANGUAGE, capital, clean, spoken, value_text
 from pytest_bfcl.extensions.training.generating.moves import Domain, Move
 from pytest_bfcl.json_types import Parsed
 
@@ -90,10 +89,9 @@ def _if_fails(draft: Draft, domain: Domain, move: Move, holds: bool) -> Conditio
         attempt = draft.step(domain, move)
         if attempt is None or other is None:
             return None
-        given = attempt.arguments
-        fits = draft.edited(domain, lambda config: fails(config, given, holds))  # noqa: B023 - called at once
-        if fits and draft.works(attempt) is not holds:
-            words = _said(draft.rng, "if_fails", first=_clause(draft.rng, attempt), other=_clause(draft.rng, other))
+        fits = draft.edited(domain, fails, attempt.arguments, None, holds)
+        if fits and (draft.looked(attempt) is None) is holds:
+            words = _said(draft.rng, "if_fails", first=attempt, other=other)
             draft.settle([attempt, other] if holds else [attempt])
             return Condition("if_fails", holds, words, (attempt.call,), (other.call,), ())
     return None
@@ -110,7 +108,7 @@ def _if_less(draft: Draft, domain: Domain, move: Move, holds: bool) -> Condition
     away = draft.rng.choice((1, 1, 2, 3)) if limit < 8 else draft.rng.randint(APART, 25) * limit / 100
     value = limit - away if holds else limit + away
     edit, wanted = measure.edit, round(value) if measure.whole else value
-    fits = edit is not None and draft.edited(domain, _setting(edit, look.arguments, wanted))
+    fits = edit is not None and draft.edited(domain, edit, look.arguments, wanted)
     result = draft.looked(look)
     found = None if result is None else measure.path(result)
     if not fits and found is not None:  # the world stays as it is: another limit
@@ -119,8 +117,7 @@ def _if_less(draft: Draft, domain: Domain, move: Move, holds: bool) -> Condition
         )
     if found is None or (found < limit) is not holds or found == limit:
         return None
-    said = {"first": _clause(draft.rng, look), "act": _clause(draft.rng, act), "other": _clause(draft.rng, other)}
-    words = _said(draft.rng, "if_less", **said, noun=measure.noun, limit=requests.value_text(limit))
+    words = _said(draft.rng, "if_less", first=look, act=act, other=other, noun=measure.noun, limit=value_text(limit))
     draft.settle([look, act if holds else other])
     return Condition("if_less", holds, words, (look.call,), (act.call,), (other.call,))
 
@@ -135,13 +132,12 @@ def _unless(draft: Draft, domain: Domain, move: Move, holds: bool) -> Condition 
         look = draft.step(domain, move)
         if look is None or act is None or value is None:
             return None
-        given = look.arguments
-        if edit is not None and not draft.edited(domain, lambda config: edit(config, given, value, not holds)):  # noqa: B023
+        if edit is not None and not draft.edited(domain, edit, look.arguments, value, not holds):
             return None
         result = draft.looked(look)
-        if result is not None and state.holds(given, result, value) is not holds:
+        if result is not None and state.holds(look.arguments, result, value) is not holds:
             says = spoken(draft.rng, state.says).format(value=value)
-            words = _said(draft.rng, "unless", first=_clause(draft.rng, look), state=says, act=_clause(draft.rng, act))
+            words = _said(draft.rng, "unless", first=look, state=says, act=act)
             draft.settle([look, act] if holds else [look])
             return Condition("unless", holds, words, (look.call,), (act.call,), ())
     return None
@@ -164,7 +160,7 @@ def _whichever(draft: Draft, domain: Domain, move: Move, holds: bool) -> Conditi
         away = max(1, round(base * draft.rng.randint(APART, 25) / 100))
         values = (base - away, base + away) if holds is lower else (base + away, base - away)
         for look, value in zip((one, two), values, strict=True):
-            draft.edited(domain, _setting(measure.edit, look.arguments, value))  # where not: the other word is said
+            draft.edited(domain, measure.edit, look.arguments, value)  # where not: the other word is said
     results = [draft.looked(look) for look in (one, two)]
     if None in results or (a := measure.path(results[0])) == (b := measure.path(results[1])):
         return None
@@ -176,14 +172,10 @@ def _whichever(draft: Draft, domain: Domain, move: Move, holds: bool) -> Conditi
     phrase = draft.rng.choice(CHOSEN)
     parameter = next(name for name, each in acts[0].move.takes.items() if each == kind)
     acts[0].phrases[parameter] = phrase
-    said = {"first": _clause(draft.rng, one), "second": _clause(draft.rng, two), "act": _clause(draft.rng, acts[0])}
-    words = _said(draft.rng, "whichever", **said, noun=measure.noun, sense=draft.rng.choice(LOWER if lower else HIGHER))
+    sense = LOWER if lower else HIGHER
+    words = _said(draft.rng, "whichever", first=one, second=two, act=acts[0], noun=measure.noun, sense=sense)
     draft.settle([one, two, acts[0 if holds else 1]])
     return Condition("whichever", holds, words, (one.call, two.call), (acts[0].call,), (acts[1].call,))
-
-
-def _setting(edit: Callable[..., None], arguments: Mapping[str, Any], value: float) -> Callable[[Parsed], None]:
-    return lambda config: edit(config, arguments, value)
 
 
 _MAKERS = {"if_fails": _if_fails, "if_less": _if_less, "unless": _unless, "whichever": _whichever}
@@ -202,17 +194,18 @@ def _branch(draft: Draft, about: Domain, avoid: Move, unlike: Step | None = None
         domain, move = choices.pop(draft.rng.choices(range(len(choices)), weights)[0])
         kept = draft.kept()
         step = draft.step(domain, move)
-        fine = step is not None and step.call not in draft.calls and draft.works(step)
+        fine = step is not None and step.call not in draft.calls and draft.looked(step) is not None
         draft.restore(kept)
         if step is not None and fine:
             return step
     return None
 
 
-def _clause(rng: Random, step: Step) -> str:
-    return requests.clause(rng, step.move.say, step.phrases)
-
-
-def _said(rng: Random, kind: ConditionKind, **parts: str) -> str:
+def _said(rng: Random, kind: ConditionKind, **parts: Step | str | tuple[str, ...]) -> str:
+    """The words of a condition; a step stands for one of its clauses, a tuple for one of its words."""
+    said = {
+        name: each.clause(rng) if isinstance(each, Step) else rng.choice(each) if isinstance(each, tuple) else each
+        for name, each in parts.items()
+    }
     frame = spoken(rng, rng.choice(FRAMES[kind]))
-    return clean(frame.format(**parts, First=capital(parts["first"])))
+    return clean(frame.format(**said, First=capital(said["first"])))

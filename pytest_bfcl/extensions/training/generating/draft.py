@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import copy
 import pickle
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
 from pytest_bfcl.checkers.entries import is_error
-from pytest_bfcl.extensions.training.generating import requests
 from pytest_bfcl.extensions.training.generating.domains import DOMAINS
-from pytest_bfcl.extensions.training.generating.language import capital, spoken
-from pytest_bfcl.extensions.training.generating.moves import Domain, Gift, Kind, Move
+from pytest_bfcl.extensions.training.generating.language import capital, clause, request, spoken, value_text
+from pytest_bfcl.extensions.training.generating.moves import Domain, Edit, Gift, GivenCall, Kind, Move
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.simulators import Simulator, create_simulator, serialise
 from pytest_bfcl.simulators.toolkit import error_text
@@ -34,13 +33,13 @@ _GIVING = 1.7
 
 @dataclass(slots=True)
 class Fact:
-    """A value in a result that a later call may use."""
+    """A value in a result that a later call may use; ``call``: the number of the call that gave it."""
 
     value: Any
     gift: Gift
-    said: dict[str, str]
-    call: int
-    about: dict[str, Any]
+    said: Mapping[str, str]
+    call: int = 0
+    about: Mapping[str, Any] = field(default_factory=dict)
     taken: bool = False
 
 
@@ -50,10 +49,18 @@ class Step:
 
     domain: Domain
     move: Move
-    call: str
     phrases: dict[str, str]
     drawn: dict[str, tuple[Kind, Any]]
     arguments: dict[str, Any]
+
+    @property
+    def call(self) -> str:
+        """In the form of ground truths."""
+        return str(GivenCall(self.move.tool, self.arguments))
+
+    def clause(self, rng: Random) -> str:
+        """One way to ask for it."""
+        return clause(rng, self.move.say, self.phrases)
 
 
 @dataclass(slots=True)
@@ -130,7 +137,7 @@ class Draft:
         step = self.step(domain, move, meant)
         if step is None or step.call in self.calls:
             return None
-        result = self._carried_out(domain.simulator, move.tool, step.arguments)
+        result = self._carried_out(step)
         if result is None:
             return None
         self._taken(step, result[0], meant)
@@ -154,13 +161,13 @@ class Draft:
                     value = self._value(domain, kind_name, kind, simulator)
                 if kind is None or value is None:
                     return None
-                phrase = phrase_of(rng, kind, value)
+                written = kind.show(value, rng) if kind.show else value_text(value)
+                phrase = spoken(rng, rng.choice(kind.said)).format(written)
                 drawn[parameter] = kind, value
             phrases[parameter] = phrase
-            arguments[parameter] = {move.shape[parameter]: value} if parameter in move.shape else value
-        if move.fits is not None and not move.fits(simulator, arguments):
-            return None
-        return Step(domain, move, call_text(move.tool, arguments), phrases, drawn, arguments)
+            arguments[parameter] = move.given(parameter, value)
+        fits = move.fits is None or move.fits(simulator, arguments)
+        return Step(domain, move, phrases, drawn, arguments) if fits else None
 
     def _taken(self, step: Step, result: Any, meant: dict[str, tuple[Fact, str]]) -> None:
         """The values of an executed call for later ones."""
@@ -172,7 +179,7 @@ class Draft:
         for parameter, (_, value) in step.drawn.items():
             self.said.setdefault((name, move.takes[parameter]), []).append(value)
         said = {each: phrase for each, phrase in step.phrases.items() if each in step.drawn}
-        said |= {each: requests.value_text(value) for each, value in move.fixed.items()}
+        said |= {each: value_text(value) for each, value in move.fixed.items()}
         self._note(move, result, said, step.arguments)
 
     def _facts_for(self, move: Move) -> dict[str, tuple[Fact, str]]:
@@ -201,17 +208,17 @@ class Draft:
         except (KeyError, IndexError):
             return None
 
-    def _carried_out(self, name: str, tool: str, arguments: Parsed) -> tuple[Any] | None:
+    def _carried_out(self, step: Step) -> tuple[Any] | None:
         """The raw result in a tuple, ``None`` for an error; a list in place of an object is a refusal in words."""
+        name, tool, arguments = step.domain.simulator, step.move.tool, step.arguments
+        result: Any = None
         try:
             result = self.simulators[name].invoke(tool, (), arguments)
             text = serialise(result)
-            self.made.append((name, tool, dict(arguments), text))
-            refused = is_error(text) or isinstance(result, list)
-            return None if refused else (pickle.loads(pickle.dumps(result)),)
         except Exception as error:  # whatever a tool raises makes the move impossible here
-            self.made.append((name, tool, dict(arguments), error_text(error)))
-            return None
+            text = error_text(error)
+        self.made.append((name, tool, dict(arguments), text))
+        return None if is_error(text) or isinstance(result, list) else (pickle.loads(pickle.dumps(result)),)
 
     # -- conditions ----------------------------------------------------------------------------------------------
 
@@ -233,35 +240,31 @@ class Draft:
         self.simulators = pickle.loads(kept[0])
         self.configs, self.calls, self.made, self.moves, self.facts, self.referred, self.said = kept[1:]
 
-    def edited(self, domain: Domain, edit: Callable[[Parsed], None]) -> bool:
+    def edited(self, domain: Domain, edit: Edit, arguments: Parsed, value: Any, holds: bool = True) -> bool:
         """Change the world from the start; ``False`` without any change if earlier results would differ."""
         try:
             config = copy.deepcopy(self.configs[domain.simulator])
-            edit(config)
+            edit(config, arguments, value, holds)
             configs = {**self.configs, domain.simulator: config}
             simulators = {name: create_simulator(name, configs[name]) for name in self.active}
         except Exception:  # the world does not bear it
             return False
-        if any(_result_text(simulators[name], tool, given) != text for name, tool, given, text in self.made):
+        if any(simulators[name].call(tool, given) != text for name, tool, given, text in self.made):
             return False
         self.configs, self.simulators = configs, simulators
         return True
 
-    def works(self, step: Step) -> bool:
-        """Whether a call works now; changes nothing."""
-        return self.looked(step) is not None
-
     def looked(self, step: Step) -> Any:
         """The result of a call now, ``None`` for an error; changes nothing."""
         kept = self.kept()
-        result = self._carried_out(step.domain.simulator, step.move.tool, step.arguments)
+        result = self._carried_out(step)
         self.restore(kept)
         return None if result is None else result[0]
 
     def settle(self, steps: Sequence[Step]) -> None:
         """Execute a condition's calls; nothing later refers to their results."""
         for step in steps:
-            self._carried_out(step.domain.simulator, step.move.tool, step.arguments)
+            self._carried_out(step)
             self.calls.append(step.call)
             self.moves.append(step.move)
         self.facts.clear()
@@ -274,10 +277,10 @@ class Draft:
         parameter = next(name for name, each in move.takes.items() if each == kind)
         found: list[Step] = []
         for thing in things:
-            given = {**step.arguments, parameter: {move.shape[parameter]: thing} if parameter in move.shape else thing}
-            made = Step(domain, move, call_text(move.tool, given), dict(step.phrases), step.drawn, given)
+            given = {**step.arguments, parameter: move.given(parameter, thing)}
+            made = Step(domain, move, dict(step.phrases), step.drawn, given)
             fits = move.fits is None or move.fits(self.simulators[domain.simulator], given)
-            if not fits or made.call in self.calls or not self.works(made):
+            if not fits or made.call in self.calls or self.looked(made) is None:
                 return None
             found.append(made)
         return found
@@ -306,8 +309,8 @@ class Draft:
             told[0][vague] = spoken(rng, rng.choice(first.drawn[vague][0].vague))
         asked = first.move.ask and rng.random() < 0.4
         question = capital(spoken(rng, rng.choice(first.move.ask)).format(**told[0])) if asked else None
-        clauses = [requests.clause(rng, step.move.say, each) for step, each in zip(steps, told, strict=True)]
-        said = requests.request(rng, clauses[1:] if asked else clauses, question)
+        clauses = [clause(rng, step.move.say, each) for step, each in zip(steps, told, strict=True)]
+        said = request(rng, clauses[1:] if asked else clauses, question)
         return self.with_facts(said, [step.domain.simulator for step in steps])
 
     def with_facts(self, said: str, names: Sequence[str]) -> str:
@@ -318,21 +321,3 @@ class Draft:
                 said = f"{spoken(self.rng, self.rng.choice(domain.told)).format(**config)} {said}"
             self.opened.append(name)
         return said
-
-
-def _result_text(simulator: Simulator, tool: str, arguments: Parsed) -> str:
-    try:
-        return serialise(simulator.invoke(tool, (), arguments))
-    except Exception as error:
-        return error_text(error)
-
-
-def call_text(tool: str, arguments: Any) -> str:
-    """A call in the form of ground truths."""
-    return f"{tool}({', '.join(f'{name}={value!r}' for name, value in arguments.items())})"
-
-
-def phrase_of(rng: Random, kind: Kind, value: Any) -> str:
-    """A value in the user's words."""
-    written = kind.show(value, rng) if kind.show else requests.value_text(value)
-    return spoken(rng, rng.choice(kind.said)).format(written)

@@ -131,12 +131,10 @@ class Folder:
             file = self._files[name] = self._open.enter_context((self.path / name).open("ab"))
         file.write(f"{task.line}\n".encode())
         file.flush()
-        refused: Counter[str] = Counter()
-        refused.update({reason: count for (_, reason), count in place.refused.items()})
         facts: dict[str, Any] = json.loads(task.line)["generated"]
         told: Parsed = {
             "number": task.number, "kind": task.kind, "id": task.entry_id, "file": name, "end": file.tell(),
-            "difficulty": task.difficulty, "question": digest_of(place.question), "refused": dict(refused),
+            "difficulty": task.difficulty, "question": digest_of(place.question), "refused": dict(place.refused),
             "cheap": place.cheap, "twins": place.twins, "facts": {each: facts[each] for each in _MEANS},
         }  # fmt: skip
         self._note(told)

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, Literal
 
-from pytest_bfcl.extensions.training.generating import requests
 from pytest_bfcl.extensions.training.generating.conditions import CONDITIONS, ConditionKind, conditioned
 from pytest_bfcl.extensions.training.generating.domains import DOMAINS
 from pytest_bfcl.extensions.training.generating.draft import Draft, Step
-from pytest_bfcl.extensions.training.generating.language import capital, clean, spoken
+from pytest_bfcl.extensions.training.generating.language import after, among_asides, capital, clean, spoken, value_text
 from pytest_bfcl.extensions.training.generating.moves import Domain, Move
+from pytest_bfcl.extensions.training.generating.proof import Unproved
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.simulators import create_simulator
 
@@ -37,8 +37,8 @@ class Plan:
     """Moves that the draft has mentioned."""
 
 
-def planned(seed: str, names: Sequence[str], shape: str, twin: int = 0) -> Parsed | None:
-    """An unproved entry of this shape about these simulators; ``None`` if there is none.
+def planned(seed: str, names: Sequence[str], shape: str, twin: int = 0) -> Parsed:
+    """An unproved entry of this shape about these simulators. Raises `Unproved` if there is none.
 
     ``twin``: 0 or 1; the worlds of the two are opposite in every condition, and the requests are equal.
     """
@@ -52,7 +52,7 @@ def planned(seed: str, names: Sequence[str], shape: str, twin: int = 0) -> Parse
         for number, side in enumerate(order):
             draft.rng = Random(f"{seed}/{number}")  # a turn does not hang on what other worlds drew before it
             if not (_plain(draft, plan) if side is None else _conditional(draft, plan, shape, side != twin)):
-                return None
+                raise Unproved("nothing came about")
         return _entry(draft, plan, shape, twin)
     special = rng.randrange(turns) if shape != "plain" else -1
     while len(plan.question) < turns + (special >= 0):
@@ -64,7 +64,7 @@ def planned(seed: str, names: Sequence[str], shape: str, twin: int = 0) -> Parse
         elif not _plain(draft, plan):
             break
     if len(plan.truth) < 2 or (shape != "plain" and not (plan.missed or plan.missing)):
-        return None
+        raise Unproved("nothing came about")
     return _entry(draft, plan, shape)
 
 
@@ -155,17 +155,13 @@ def _say(draft: Draft, plan: Plan, said: str, moves: Sequence[Move] | None = Non
     about = draft.moves[plan.told :] if moves is None else moves
     reasons = list(dict.fromkeys(each for move in about for each in move.why))
     plan.told = len(draft.moves)
-    said = requests.among_asides(draft.rng, said, reasons)
+    said = among_asides(draft.rng, said, reasons)
     if plan.question:
-        said = requests.after(draft.rng, said)
+        said = after(draft.rng, said)
     elif draft.rng.random() < 0.3:
         scenes = DOMAINS[draft.opened[0]].scenes
         said = f"{spoken(draft.rng, draft.rng.choice(scenes))} {said}" if scenes else said
-    plan.question.append([_user(said)])
-
-
-def _user(said: str) -> Parsed:
-    return {"role": "user", "content": said}
+    plan.question.append([{"role": "user", "content": said}])
 
 
 def _forgettable(draft: Draft, step: Step) -> str | None:
@@ -181,6 +177,6 @@ def _forgettable(draft: Draft, step: Step) -> str | None:
 def _supplied(rng: Random, step: Step, parameter: str) -> str:
     kind, value = step.drawn[parameter]
     pattern, phrase = spoken(rng, rng.choice(kind.told)), step.phrases[parameter]
-    if pattern.startswith("{}") and phrase != requests.value_text(value):
+    if pattern.startswith("{}") and phrase != value_text(value):
         phrase = capital(phrase)
     return clean(pattern.format(phrase))

@@ -15,10 +15,9 @@ from typing import Any, NamedTuple
 
 from pytest_bfcl.checkers.entries import is_error
 from pytest_bfcl.extensions.lab.auditing.literals import dates
-from pytest_bfcl.extensions.training.generating import requests
 from pytest_bfcl.extensions.training.generating.conditions import CHOSEN, FRAMES, LOWER, ConditionKind, suits
 from pytest_bfcl.extensions.training.generating.domains import DOMAINS
-from pytest_bfcl.extensions.training.generating.language import reading
+from pytest_bfcl.extensions.training.generating.language import reading, value_text
 from pytest_bfcl.extensions.training.generating.moves import NUMBER, TEXT, WORD, Domain, Gift, Kind, Move
 from pytest_bfcl.extensions.training.generating.reach import value_of
 from pytest_bfcl.simulators import simulator_class
@@ -326,7 +325,7 @@ class Honest:
             return
         move = clause.move
         said = {name: words for name, words in clause.words.items() if words} | {
-            name: requests.value_text(value) for name, value in move.fixed.items()
+            name: value_text(value) for name, value in move.fixed.items()
         }
         for kind, gift in move.gives.items():
             value = _given(gift, value_of(result))

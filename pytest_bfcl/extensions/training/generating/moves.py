@@ -2,27 +2,27 @@
 
 A move's words are clauses ("cancel {order_id}") and questions ("What does {symbol} cost?"), with choices (`.language`);
 each parameter in braces is replaced by a noun phrase for its value or for an earlier result. Domains are tables, one
-file each in `domains/`; the functions next to them make worlds and have the few rules that need code.
+file each in `domains/`. What a table cannot say is a rule of `domains.rules`, named by it.
 """
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
-from pytest_bfcl.extensions.training.generating import words
-from pytest_bfcl.extensions.training.generating.language import with_synonyms
+from pytest_bfcl.extensions.training.generating import language
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.simulators import Simulator
+from pytest_bfcl.simulators.toolkit import copied
 
 Draw = Callable[[Any, Random], object]
 """Simulator and random numbers → a value that a user may name, ``None`` if the world has none."""
-Edit = Callable[[Parsed, Mapping[str, Any], Any], None]
-"""Configuration, a call's arguments, and its wanted result or failure: changes the configuration."""
+Edit = Callable[[Parsed, Mapping[str, Any], Any, bool], object]
+"""Changes a configuration, given a call's arguments, a value, and whether it holds.
+
+A measure gets this value; a state (of this value) holds or not; the call fails or not."""
 
 _NO_NAME = r"(?!(?:the|a|an|my|its|that|this|those|it|and|with|what)\b)"
 WORD = _NO_NAME + r'[^\s",;?:]*[^\s",;?:.!]'
@@ -30,6 +30,16 @@ NUMBER = r"-?\d+(?:,\d{3})*(?:\.\d+)?"
 NAME = r"[A-Z][\w'.]*\w(?:\s[A-Z][\w'.]*\w)*"
 TEXT = r'[^"]+'
 """The form of a value in text: a word, a number, a name, the inside of a quotation."""
+
+
+class GivenCall(NamedTuple):
+    """A call with its arguments; as text in the form of ground truths."""
+
+    tool: str
+    arguments: Mapping[str, Any]
+
+    def __str__(self) -> str:
+        return f"{self.tool}({', '.join(f'{name}={value!r}' for name, value in self.arguments.items())})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +104,7 @@ class State:
 
     says: str
     holds: Callable[[Mapping[str, Any], Any, Any], bool]
-    edit: Callable[[Parsed, Mapping[str, Any], Any, bool], None] | None = None
+    edit: Edit | None = None
     kind: str | None = None
 
 
@@ -118,7 +128,7 @@ class Move:
     gives: Mapping[str, Gift] = field(default_factory=dict)
     once: bool = False
     weight: float = 1.0
-    after: frozenset[str] = frozenset()
+    after: tuple[str, ...] = ()
     fits: Callable[[Any, Mapping[str, Any]], bool] | None = None
     shape: Mapping[str, str] = field(default_factory=dict)
     """Parameters that are objects: parameter → the only key, which holds the value."""
@@ -127,6 +137,10 @@ class Move:
     measure: Measure | None = None
     state: State | None = None
     fails: Edit | None = None
+
+    def given(self, parameter: str, value: Any) -> Any:
+        """The value as the parameter takes it."""
+        return {self.shape[parameter]: value} if parameter in self.shape else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,15 +182,12 @@ _ROUGH = (0.25, 0.4, 0.5, 0.75, 0.9)
 
 def domain_of(table: str, simulator: str, world: Callable[[Random], Parsed], rules: Rules) -> Domain:
     """The domain of ``domains/TABLE.toml``."""
-    text = Path(__file__).with_name("domains").joinpath(f"{table}.toml").read_text(encoding="utf-8")
-    told = with_synonyms(tomllib.loads(text))
-    first = [_move(each, rules) for each in told["moves"] if each.pop("first", False)]
-    return Domain(
-        simulator, world, {name: _kind(each, rules) for name, each in told["kinds"].items()},
-        tuple(_move(each, rules) for each in told["moves"] if each["tool"] not in {move.tool for move in first}),
-        tuple(told["scenes"]), tuple(told.get("told", ())), first[0] if first else None, told.get("open_once", ""),
-        told.get("tells", ""),
-    )  # fmt: skip
+    told = language.with_synonyms(language.table(f"domains/{table}"))
+    kinds = {name: _kind(each, rules) for name, each in told.pop("kinds").items()}
+    moves = told.pop("moves")
+    first = next((_move(each, rules) for each in moves if each.pop("first", False)), None)
+    others = tuple(_move(each, rules) for each in moves if first is None or each["tool"] != first.tool)
+    return Domain(simulator, world, kinds, others, first=first, **_frozen(told))
 
 
 def _frozen(told: Parsed) -> Parsed:
@@ -190,7 +201,7 @@ def _kind(told: Parsed, rules: Rules) -> Kind:
 
 
 def _draw(told: Any, rules: Rules) -> Draw:
-    """A rule by name, or a usual one: ``one_of``, ``whole``, ``amount``, ``attribute``, ``words``."""
+    """A rule by name, or a usual one: ``one_of``, ``among``, ``whole``, ``amount``, ``attribute``, ``words``."""
     match told:
         case None:
             return lambda simulator, rng: None
@@ -198,6 +209,8 @@ def _draw(told: Any, rules: Rules) -> Draw:
             return rules[told]
         case {"one_of": values}:
             return lambda simulator, rng: rng.choice(values)
+        case {"among": name}:
+            return lambda simulator, rng: rng.choice(sorted(getattr(simulator, name)))
         case {"whole": [low, high, *step], **rest}:
             written = rest.get("written")
 
@@ -211,23 +224,47 @@ def _draw(told: Any, rules: Rules) -> Draw:
         case {"attribute": name}:
             return lambda simulator, rng: getattr(simulator, name)
         case {"words": name}:
-            return lambda simulator, rng: getattr(words, name)(rng, words.topic(rng))
+            return lambda simulator, rng: getattr(language, name)(rng, language.topic(rng))
     raise ValueError(f"no way to draw: {told}")
 
 
+def _edit(told: Any, rules: Rules) -> Edit | None:
+    """A rule by name; ``listed``: a value in a list or not; or what is ``at`` a place of the configuration.
+
+    That is ``yes`` or ``no``, or the value and ``plus`` (a fraction, so that it equals no limit). A place is keys with
+    arguments in braces, and ids in lists.
+    """
+    if told is None or isinstance(told, str):
+        return None if told is None else rules[told]
+    if name := told.get("listed"):
+
+        def listed(config: Parsed, given: Mapping[str, Any], value: Any, holds: bool) -> None:
+            config[name] = [each for each in config[name] if each != value] + [value] * holds
+
+        return listed
+    *steps, last = told["at"].split(".")
+
+    def edit(config: Any, given: Mapping[str, Any], value: Any, holds: bool) -> None:
+        for step in steps:
+            key = step.format(**given)
+            config = next(e for e in config if str(e["id"]) == key) if isinstance(config, list) else config[key]
+        if "yes" in told:
+            config[last] = copied(told["yes" if holds else "no"])
+        else:
+            config[last] = round(value + told["plus"], 2) if "plus" in told else int(value)
+
+    return edit
+
+
 def _move(told: Parsed, rules: Rules) -> Move:
-    made: dict[str, Any] = {name: rules[told.pop(name)] for name in ("fails",) if name in told}
-    if "fits" in told:
-        made["fits"] = _fits(told.pop("fits"), rules)
-    if "measure" in told:
-        made["measure"] = _measure(told.pop("measure"), rules)
-    if "state" in told:
-        made["state"] = _state(told.pop("state"), rules)
-    gives = {
+    made: Parsed = {"fails": _edit(told.pop("fails", None), rules)}
+    for name, build in (("fits", _fits), ("measure", _measure), ("state", _state)):
+        if name in told:
+            made[name] = build(told.pop(name), rules)
+    made["gives"] = {
         kind: Gift(_path(each.pop("path"), rules), **_frozen(each)) for kind, each in told.pop("gives", {}).items()
     }
-    after = frozenset(told.pop("after", ()))
-    return Move(**_frozen(told), **made, gives=gives, after=after)
+    return Move(**_frozen(told), **made)
 
 
 def _fits(told: Any, rules: Rules) -> Callable[[Any, Mapping[str, Any]], bool]:
@@ -241,13 +278,13 @@ def _measure(told: Parsed, rules: Rules) -> Measure:
     if subject is not None:
         kind, (source, _, place) = subject[0], subject[1].partition(".")
         subject = kind, lambda given, result: (given if source == "arguments" else result)[place]
-    edit = rules[told.pop("edit")] if "edit" in told else None
-    return Measure(path=_path(told.pop("path"), rules), edit=edit, subject=subject, **_frozen(told))
+    path, edit = _path(told.pop("path"), rules), _edit(told.pop("edit", None), rules)
+    return Measure(path=path, edit=edit, subject=subject, **_frozen(told))
 
 
 def _state(told: Parsed, rules: Rules) -> State:
     """A fact: a rule, the value is in a list, something equals another, or something exists."""
-    edit, kind = rules[told["edit"]] if "edit" in told else None, told.get("kind")
+    edit, kind = _edit(told.get("edit"), rules), told.get("kind")
     if "holds" in told:
         return State(told["says"], rules[told["holds"]], edit, kind)
     found, equals = _path(told["path"], rules), told.get("equals")

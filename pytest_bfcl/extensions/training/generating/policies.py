@@ -12,19 +12,46 @@ from typing import Any
 from pytest_bfcl.checkers import judge
 from pytest_bfcl.checkers.state import executor_of
 from pytest_bfcl.dataset.entry import Entry
+from pytest_bfcl.decoding.ground_truth import parse_ground_truth_call
 from pytest_bfcl.extensions.training.episode import Episode
 from pytest_bfcl.extensions.training.generating.honest import Honest
-from pytest_bfcl.extensions.training.generating.play import spoken
+from pytest_bfcl.extensions.training.generating.moves import GivenCall
 from pytest_bfcl.extensions.training.grades import grades_of
 from pytest_bfcl.fetching.texts import Texts
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.models.oracle import CLOSING, QUESTION
+from pytest_bfcl.models.source_text import reply_with_calls
 from pytest_bfcl.simulators import split_call
-from pytest_bfcl.transcript import Reply, ToolCall
+from pytest_bfcl.transcript import Reply, Step, ToolCall, Transcript, Turn
 
-Turns = list[list[str]]
+Turns = Sequence[Sequence[str]]
 FULL = 1 - 1e-9
 _DONE, _ASKS = (Reply(text=text, finish_reason="stop") for text in (CLOSING, QUESTION))
+
+
+def transcript_of(entry: Entry, *replies: Reply | None) -> Transcript:
+    """A conversation with these replies, one a turn at most, as a transcript to judge: nothing is executed."""
+    turns = [Turn(steps=[] if reply is None else [Step(reply)]) for reply in replies]
+    return Transcript(entry.id, entry.category, mode="fc", underscore_names=True, turns=turns)
+
+
+def spoken(entry: Entry, turns: Turns) -> Transcript:
+    """These calls as a transcript to judge."""
+    return transcript_of(entry, *(_reply(entry, texts) for texts in turns))
+
+
+def _reply(entry: Entry, texts: Sequence[str]) -> Reply | None:
+    calls = [call for text in texts if (call := parse_ground_truth_call(text, entry)) is not None]
+    return reply_with_calls(calls, entry, "fc") if texts else None
+
+
+def played(entry: Entry, turns: Turns) -> Transcript:
+    """The conversation in which each turn makes these calls, in one reply."""
+    episode = Episode(entry, texts=Texts.own())
+    while not episode.done:
+        fresh = not episode.transcript.turns[-1].steps
+        episode.step((_reply(entry, turns[episode.user_turn]) if fresh else None) or _DONE)
+    return episode.transcript
 
 
 def solved(entry: Entry) -> bool:
@@ -51,7 +78,7 @@ def solved(entry: Entry) -> bool:
 
 def cheap(entry: Entry) -> dict[str, bool]:
     """Cheap policy → whether it passes; policies that only make the expected calls are left out."""
-    truth: Turns = [list(calls) for calls in entry.possible_answer or ()]
+    truth = [list(calls) for calls in entry.possible_answer or ()]
     told: Parsed = (entry.model_extra or {}).get("generated") or {}
     found: dict[str, bool] = {}
     for name, changed in POLICIES.items():
@@ -61,27 +88,18 @@ def cheap(entry: Entry) -> dict[str, bool]:
     return found
 
 
-def passes(entry: Entry, turns: Sequence[Sequence[str]]) -> bool:
+def passes(entry: Entry, turns: Turns) -> bool:
     """Whether these calls have verdict and grade 1.0."""
     transcript = spoken(entry, turns)
     return judge(entry, transcript).valid and grades_of(entry, transcript, valid=True).score >= FULL
 
 
-def _branch(name: str) -> Callable[[Entry, Turns, Parsed], Turns | None]:
-    """Always the same branch, with or without the look that the condition needs; after a possible failure only that
-    branch."""
-
-    def changed(entry: Entry, truth: Turns, told: Parsed) -> Turns | None:
-        turns = [list(calls) for calls in truth]
-        for each in told.get("conditions") or ():
-            tried = each["kind"] == "if_fails"
-            if name == "act":
-                turns[each["turn"]] = list(each["first"]) if tried else [*each["first"], *each["act"]]
-            else:
-                turns[each["turn"]] = list(each["act"]) if tried else [*each["first"], *each["other"]]
-        return turns if told.get("conditions") else None
-
-    return changed
+def _fallback(entry: Entry, truth: Turns, told: Parsed) -> Turns | None:
+    """Always the last branch, with the look that the condition needs; of an attempt that may fail only that branch."""
+    turns = [*truth]
+    for each in told.get("conditions") or ():
+        turns[each["turn"]] = each["act"] if each["kind"] == "if_fails" else [*each["first"], *each["other"]]
+    return turns if told.get("conditions") else None
 
 
 def _wait(entry: Entry, truth: Turns, told: Parsed) -> Turns | None:
@@ -93,7 +111,9 @@ def _wait(entry: Entry, truth: Turns, told: Parsed) -> Turns | None:
 
 def _act(entry: Entry, truth: Turns, told: Parsed) -> Turns | None:
     """Always the first branch; a guess for a missing value, a call of a missing function."""
-    turns = _branch("act")(entry, truth, told) or [list(calls) for calls in truth]
+    turns = [*truth]
+    for each in told.get("conditions") or ():
+        turns[each["turn"]] = each["first"] if each["kind"] == "if_fails" else [*each["first"], *each["act"]]
     for turn, calls in enumerate(truth[:-1]):
         if not calls:
             turns[turn] = [_guessed(call, told) for call in truth[turn + 1]]
@@ -106,8 +126,7 @@ def _guessed(text: str, told: Parsed) -> str:
         return text
     value = call.kwargs[missing]
     guess: Any = value + 1 if isinstance(value, int | float) else "something" if isinstance(value, str) else value
-    given = {**call.kwargs, missing: guess}
-    return f"{call.name}({', '.join(f'{name}={each!r}' for name, each in given.items())})"
+    return str(GivenCall(call.name, {**call.kwargs, missing: guess}))
 
 
 def _early(entry: Entry, truth: Turns, told: Parsed) -> Turns | None:
@@ -124,6 +143,6 @@ def _reads(entry: Entry, truth: Turns, told: Parsed) -> Turns | None:
 
 
 POLICIES: Mapping[str, Callable[[Entry, Turns, Parsed], Turns | None]] = {
-    "always fallback": _branch("other"), "always wait": _wait, "always act": _act, "act before asked": _early,
+    "always fallback": _fallback, "always wait": _wait, "always act": _act, "act before asked": _early,
     "every read first": _reads,
 }  # fmt: skip

@@ -16,10 +16,10 @@ from pytest_bfcl.checkers.entries import is_error
 from pytest_bfcl.checkers.state import executor_of
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.extensions.training.content import sayings_of, turns_of
-from pytest_bfcl.extensions.training.generating.play import played, spoken
-from pytest_bfcl.extensions.training.generating.policies import solved
+from pytest_bfcl.extensions.training.generating.moves import GivenCall
+from pytest_bfcl.extensions.training.generating.policies import played, solved, spoken
 from pytest_bfcl.extensions.training.generating.reach import Heard, parts
-from pytest_bfcl.extensions.training.generating.rivals import GivenCall, Turn, carried_out
+from pytest_bfcl.extensions.training.generating.rivals import Turn, carried_out
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.simulators import CallExecutor, CallRefused, split_call
 

@@ -12,32 +12,14 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
-from pytest_bfcl.extensions.lab.auditing.literals import dates, numbers, words
+from pytest_bfcl.extensions.lab.auditing.literals import dates, listed, numbers, words
 from pytest_bfcl.json_types import Fields
 
 Source = Literal["said", "result", "documented"]
 _CHOICE = re.compile(r"`([^`]+)`([^`]*)")
 _DEGREES = {"fully": 1.0, "all the way": 1.0, "halfway": 0.5}
 _EVERY = frozenset(("all", "every", "each"))
-_IDLE = frozenset(
-    (
-        "with",
-        "from",
-        "that",
-        "this",
-        "then",
-        "what",
-        "where",
-        "which",
-        "when",
-        "only",
-        "also",
-        "for",
-        "the",
-        "and",
-        "are",
-    )
-)
+_IDLE = frozenset(listed("with from that this then what where which when only also for the and are"))
 _FEWEST = 4
 """Letters of a word that can decide a choice."""
 

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_bfcl.extensions.training.generating.making import Recipe, facts_of
+from pytest_bfcl.extensions.training.generating.making import Recipe, Task, entry_of, facts_of, task_of
 from pytest_bfcl.extensions.training.generating.proof import Unproved
-from pytest_bfcl.extensions.training.generating.task import Task, entry_of, task_of
 from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.models.base import Request

@@ -6,13 +6,14 @@ import pickle
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, product
 from random import Random
-from typing import Any, NamedTuple
+from typing import Any
 
 from pytest_bfcl.checkers.entries import is_error, missing_results
 from pytest_bfcl.dataset.entry import FunctionDoc
+from pytest_bfcl.extensions.training.generating.moves import GivenCall
 from pytest_bfcl.extensions.training.generating.reach import choices, parts, value_of
 from pytest_bfcl.json_types import Fields
-from pytest_bfcl.simulators import Simulator, serialise
+from pytest_bfcl.simulators import Simulator
 from pytest_bfcl.simulators.toolkit import error_text
 
 MOST_SPELLINGS = 8
@@ -25,16 +26,6 @@ PAIRED = 2
 _WORDS: Mapping[str, Any] = {
     "string": str, "integer": int, "float": (int, float), "boolean": bool, "array": list, "dict": dict,
 }  # fmt: skip
-
-
-class GivenCall(NamedTuple):
-    """A call with its arguments."""
-
-    tool: str
-    arguments: Mapping[str, Any]
-
-    def __str__(self) -> str:
-        return f"{self.tool}({', '.join(f'{name}={value!r}' for name, value in self.arguments.items())})"
 
 
 class World:
@@ -67,13 +58,8 @@ class World:
 
 def carried_out(simulators: Mapping[str, Simulator], call: GivenCall) -> str:
     """The result of a call, as text."""
-    for simulator in simulators.values():
-        if simulator.offers(call.tool):
-            try:
-                return serialise(simulator.invoke(call.tool, (), dict(call.arguments)))
-            except Exception as error:  # what a tool raises is its answer
-                return error_text(error)
-    return error_text(NameError(call.tool))
+    owner = next((each for each in simulators.values() if each.offers(call.tool)), None)
+    return error_text(NameError(call.tool)) if owner is None else owner.call(call.tool, dict(call.arguments))
 
 
 class Turn:

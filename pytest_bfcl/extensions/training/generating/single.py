@@ -1,22 +1,35 @@
-"""Single-turn tasks from tools of any kind: values that fit the schemas, and requests in the tools' own words."""
+"""Single-turn tasks from tools of any kind: values that fit the schemas, and requests in the tools' own words.
+
+A value is found by its parameter's schema, else by the words of its name and description.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date, timedelta
 from random import Random
 from typing import Any
+from uuid import UUID
 
 from pytest_bfcl.checkers import judge, judge_both
 from pytest_bfcl.dataset.entry import Entry, FunctionDoc
+from pytest_bfcl.extensions.lab.auditing.literals import words as parts_of
 from pytest_bfcl.extensions.lab.auditing.request_rules import request_defects
 from pytest_bfcl.extensions.lab.auditing.schema_rules import misfits
 from pytest_bfcl.extensions.own.own_entry import lint_entry, words
-from pytest_bfcl.extensions.training.generating import requests
-from pytest_bfcl.extensions.training.generating.play import transcript_of
+from pytest_bfcl.extensions.training.generating.language import (
+    FAMILIES,
+    PEOPLE,
+    request,
+    table,
+    term,
+    topic,
+    value_text,
+)
+from pytest_bfcl.extensions.training.generating.policies import transcript_of
 from pytest_bfcl.extensions.training.generating.proof import Facts, Unproved
-from pytest_bfcl.extensions.training.generating.reach import Heard
-from pytest_bfcl.extensions.training.generating.values import value_for
+from pytest_bfcl.extensions.training.generating.reach import Heard, choices
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.models.oracle import answer
 from pytest_bfcl.transcript import Reply
@@ -26,21 +39,12 @@ KIND_OF = (
 )  # fmt: skip
 """The sequence of kinds; a set of one tool has only those that one tool allows."""
 CATEGORY = {"simple": "simple_python", "multiple": "multiple", "parallel": "parallel", "irrelevance": "irrelevance"}
+_WORDS = table("words")["tools"]
 MOST_OFFERED = 5
 OPTIONAL = 0.5
 """Probability of an optional parameter."""
-_VERBS = {
-    "gets": "get", "returns": "get", "fetches": "fetch", "tells": "tell me", "searches": "search", "finds": "find",
-    "lists": "list", "shows": "show me", "retrieves": "retrieve", "calculates": "calculate", "computes": "compute",
-    "creates": "create", "deletes": "delete", "updates": "update", "adds": "add", "removes": "remove", "sends": "send",
-    "sets": "set", "puts": "put", "makes": "make", "looks": "look", "converts": "convert", "books": "book",
-    "cancels": "cancel", "checks": "check", "reads": "read", "writes": "write", "opens": "open", "closes": "close",
-    "starts": "start", "stops": "stop", "plays": "play", "translates": "translate", "estimates": "estimate",
-}  # fmt: skip
-_PLAIN = frozenset(each.split()[0] for each in _VERBS.values()) | {
-    "place", "upload", "download", "reserve", "order", "buy", "sell", "change", "edit", "move", "copy", "count", "rate",
-    "log", "register", "subscribe", "schedule", "post", "query", "filter", "sort", "print", "run", "ask", "give",
-}  # fmt: skip
+_VERBS: dict[str, str] = _WORDS["verbs"]
+_PLAIN = frozenset((*(each.split()[0] for each in _VERBS.values()), *_WORDS["plain_verbs"].split()))
 
 
 def drafted(rng: Random, tools: Sequence[FunctionDoc], kind: str) -> tuple[Parsed, str]:
@@ -69,14 +73,11 @@ def _call(rng: Random, tool: FunctionDoc) -> dict[str, Any]:
     for name, schema in (parameters.get("properties") or {}).items():
         if name in required or rng.random() < OPTIONAL:
             value = value_for(rng, name, schema)
-            if value is None and name in required:
+            fits = value is not None and not any(misfits(schema, value, 0))
+            if name in required and not fits:
                 raise Unproved("no value known", f"{tool['name']}.{name}")
-            if value is not None and not any(misfits(schema, value, 0)):
+            if fits and (name in required or value != schema.get("default")):  # nobody asks for what is so anyway
                 given[name] = value
-            elif name in required:
-                raise Unproved("no value known", f"{tool['name']}.{name}")
-            if name not in required and given.get(name) == schema.get("default"):
-                given.pop(name, None)  # nobody asks for what is so anyway
     return given
 
 
@@ -100,7 +101,7 @@ def _request(rng: Random, tool: FunctionDoc, calls: Sequence[Fields]) -> str:
     if len(calls) > 1:
         told = _values(rng, tool, calls[1])
         parts.append(f"{rng.choice(['do the same', 'do it again', 'once more'])}{': ' + told if told else ''}")
-    return requests.request(rng, parts)
+    return request(rng, parts)
 
 
 def _clause(tool: FunctionDoc) -> str:
@@ -137,7 +138,7 @@ def _value_text(value: Any) -> str:
         return ", ".join(f"{' '.join(words_of(name))} {_value_text(each)}" for name, each in value.items())
     if isinstance(value, str) and not re.fullmatch(r"[\w.@:/+-]+", value):
         return f'"{value}"'
-    return requests.value_text(value)
+    return value_text(value)
 
 
 def words_of(name: str) -> list[str]:
@@ -191,3 +192,109 @@ def _one_tool(entry: Entry, called: Sequence[str]) -> None:
 def _share(tool: FunctionDoc, asked: frozenset[str]) -> float:
     told = words(f"{tool['name']} {tool.get('description') or ''}".replace(".", " "))
     return len(told & asked) / max(len(told), 1)
+
+
+# -- values ------------------------------------------------------------------------------------------------------------
+
+
+def _day(rng: Random) -> str:
+    return (date(2027, 1, 3) + timedelta(days=rng.randrange(700))).isoformat()
+
+
+def _person(rng: Random) -> str:
+    return f"{rng.choice(PEOPLE)} {rng.choice(FAMILIES)}"
+
+
+def _mail(rng: Random) -> str:
+    return f"{rng.choice(PEOPLE).lower()}.{rng.choice(FAMILIES).lower()}@example.org"
+
+
+_BY_FORMAT: Mapping[str, Callable[[Random], str]] = {
+    "date": _day,
+    "date-time": lambda rng: f"{_day(rng)}T{rng.randint(7, 21):02}:{rng.choice(['00', '15', '30'])}:00Z",
+    "email": _mail,
+    "uri": lambda rng: f"https://example.org/{term(rng, topic(rng))}/{rng.randint(10, 99)}",
+    "uuid": lambda rng: str(UUID(int=rng.getrandbits(128), version=4)),
+}
+_BY_WORD: tuple[tuple[tuple[str, ...], Callable[[Random], str]], ...] = (
+    (("email", "mail"), _mail),
+    (("date", "day", "birthday"), _day),
+    (("time",), lambda rng: f"{rng.randint(7, 21):02}:{rng.choice(['00', '15', '30', '45'])}"),
+    (("url", "uri", "link"), _BY_FORMAT["uri"]),
+    (("country", "nation"), lambda rng: rng.choice(_WORDS["lands"])),
+    (("city", "town", "place", "location", "destination", "origin"), lambda rng: rng.choice(_WORDS["towns"])),
+    (("phone",), lambda rng: f"+49 30 {rng.randint(10**6, 10**7 - 1)}"),
+    (("currency",), lambda rng: rng.choice(["EUR", "USD", "NOK", "JPY"])),
+    (("language",), lambda rng: rng.choice(["English", "Latvian", "Spanish", "Japanese"])),
+    (("firstname", "first"), lambda rng: rng.choice(PEOPLE)),
+    (("lastname", "surname", "last"), lambda rng: rng.choice(FAMILIES)),
+    (("user", "username", "login"), lambda rng: f"{rng.choice(PEOPLE).lower()}{rng.randint(10, 99)}"),
+    (("person", "author", "customer", "contact", "owner"), _person),
+    (("id", "code", "number", "key", "sku"), lambda rng: f"{rng.choice('ABKMPT')}{rng.randint(1000, 9999)}"),
+    (("color", "colour"), lambda rng: rng.choice(["blue", "green", "amber", "ivory"])),
+)
+
+
+def value_for(rng: Random, name: str, schema: Fields, depth: int = 0) -> Any:
+    """A value that fits the schema (benchmark or JSON Schema words); ``None`` if none is known."""
+    if schema.get("enum"):
+        return rng.choice(list(schema["enum"]))
+    if isinstance(schema.get("examples"), list) and schema["examples"]:
+        return rng.choice(schema["examples"])
+    kind = schema.get("type")
+    kind = next((each for each in kind if each != "null"), None) if isinstance(kind, list) else kind
+    match kind:
+        case "boolean":
+            return rng.random() < 0.5
+        case "integer":
+            return _whole(rng, name, schema)
+        case "float" | "number":
+            return _whole(rng, name, schema) + rng.choice((0.25, 0.5, 0.75))
+        case "string":
+            return _text(rng, name, schema)
+        case "array" | "tuple" if depth < 2:
+            items = schema.get("items")
+            inner = items if isinstance(items, Mapping) else {"type": "string"}
+            found = [value_for(rng, name, inner, depth + 1) for _ in range(rng.randint(2, 3))]
+            distinct = list({repr(each): each for each in found}.values())
+            return None if None in found else distinct
+        case "dict" | "object" if depth < 1:
+            properties = schema.get("properties") or {}
+            wanted = [each for each in properties if each in (schema.get("required") or properties)]
+            made = {each: value_for(rng, each, properties[each], depth + 1) for each in wanted}
+            return made if made and None not in made.values() else None
+    return None
+
+
+def _whole(rng: Random, name: str, schema: Fields) -> int:
+    low, high = schema.get("minimum"), schema.get("maximum")
+    if low is None and high is None:
+        low, high = next((span for telling, span in _SPANS if set(telling) & {*parts_of(name)}), (2, 40))
+    first = int(low) if isinstance(low, int | float) else int(high) - 40 if isinstance(high, int | float) else 2
+    last = int(high) if isinstance(high, int | float) else first + 40
+    step = schema.get("multipleOf")
+    return rng.randrange(first, max(last, first) + 1, int(step) if isinstance(step, int) and step > 0 else 1)
+
+
+_SPANS: tuple[tuple[tuple[str, ...], tuple[int, int]], ...] = (
+    (("year",), (1995, 2031)), (("month",), (1, 12)), (("age",), (18, 79)), (("id",), (1001, 9899)),
+    (("price", "amount", "cost", "budget"), (15, 900)), (("hour",), (0, 23)), (("minute",), (5, 55)),
+)  # fmt: skip
+
+
+def _text(rng: Random, name: str, schema: Fields) -> str | None:
+    if schema.get("pattern"):
+        return None
+    if made := _BY_FORMAT.get(str(schema.get("format"))):
+        return made(rng)
+    named = list(choices(schema))
+    if len(named) > 1:
+        return rng.choice(named)
+    spelled = {*parts_of(name)}
+    for telling, draw in _BY_WORD:
+        if set(telling) & spelled:
+            return draw(rng)
+    if "name" in spelled:
+        return _person(rng)
+    theme = topic(rng)
+    return f"{term(rng, theme)} {term(rng, theme)}" if rng.random() < 0.6 else term(rng, theme)

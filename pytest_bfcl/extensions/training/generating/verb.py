@@ -14,14 +14,13 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import os
 import time
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_bfcl.extensions.training.processes import processes
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.plain_text import say
@@ -49,20 +48,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--model", metavar="SPEC", help="put requests into this model's words; replies are recorded")
     parser.add_argument("--base-url", metavar="URL", help="where that model is, for providers that need it")
-    parser.add_argument("--processes", type=_processes, default=1, metavar="N", help="number of processes, or auto")
+    parser.add_argument("--processes", type=processes, default=1, metavar="N", help="number of processes, or auto")
 
 
 def _count(text: str) -> int:
     if not text.isdecimal() or not 0 < int(text) <= 1_000_000:
         raise argparse.ArgumentTypeError(f"{text!r} is no number of tasks from 1 to 1000000")
-    return int(text)
-
-
-def _processes(text: str) -> int:
-    if text == "auto":
-        return os.cpu_count() or 1
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is neither a number of processes nor auto")
     return int(text)
 
 
@@ -84,7 +75,8 @@ def run(args: argparse.Namespace) -> int:
         say(f"resumed after {folder.done} of {args.n} tasks in {args.output}")
     words, progress = _Words(args, recipe), _Progress(args.n, folder.done)
     try:
-        for batch in _batches(filled_places(recipe, folder.done, args.n, args.processes, folder.asked), words.batch):
+        places = filled_places(recipe, folder.done, args.n, args.processes, folder.asked)
+        while batch := list(islice(places, words.batch)):
             for place in words.put(batch):
                 folder.write(place)
             progress.say(folder.done)
@@ -97,11 +89,6 @@ def run(args: argparse.Namespace) -> int:
     say(f"the official set: {told['official']}")
     say(f"written: {folder.done} tasks in {args.output}; run them with --bfcl-data {args.output}")
     return 0
-
-
-def _batches(places: Iterator[tuple[int, Place]], size: int) -> Iterator[list[Place]]:
-    while batch := [place for _, place in islice(places, size)]:
-        yield batch
 
 
 class _Progress:

@@ -21,15 +21,13 @@ from pytest_bfcl.extensions.own.validation import unprovable
 from pytest_bfcl.extensions.training.generating.conditions import CONDITIONS
 from pytest_bfcl.extensions.training.generating.domains import DOMAINS
 from pytest_bfcl.extensions.training.generating.folder import JOURNAL, RECORD
-from pytest_bfcl.extensions.training.generating.language import clean, reading, spoken
-from pytest_bfcl.extensions.training.generating.making import PATTERN, Recipe, filled
+from pytest_bfcl.extensions.training.generating.language import after, clean, reading, spoken
+from pytest_bfcl.extensions.training.generating.making import PATTERN, Recipe, entry_of, filled
 from pytest_bfcl.extensions.training.generating.policies import cheap, passes, solved
 from pytest_bfcl.extensions.training.generating.proof import Facts, Unproved, proved
 from pytest_bfcl.extensions.training.generating.reach import Heard
-from pytest_bfcl.extensions.training.generating.requests import after
 from pytest_bfcl.extensions.training.generating.rewording import reworded
 from pytest_bfcl.extensions.training.generating.single import proved_single
-from pytest_bfcl.extensions.training.generating.task import entry_of
 from pytest_bfcl.session.evaluation import open_data
 from pytest_bfcl.settings import Settings
 from pytest_bfcl.simulators import simulator_class

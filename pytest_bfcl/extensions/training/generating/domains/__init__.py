@@ -1,15 +1,8 @@
-"""The simulators for tasks, each with its worlds, moves and words."""
+"""The simulators for tasks, each with its worlds, moves and words: a table, made alive by rules."""
 
-from pytest_bfcl.extensions.training.generating.domains import (
-    broker,
-    car,
-    files,
-    messenger,
-    posts,
-    sums,
-    tickets,
-    travel,
-)
+from pytest_bfcl.extensions.training.generating.domains.rules import RULES
+from pytest_bfcl.extensions.training.generating.domains.worlds import WORLDS
+from pytest_bfcl.extensions.training.generating.moves import domain_of
 
-DOMAINS = {each.DOMAIN.simulator: each.DOMAIN for each in (files, broker, travel, car, messenger, posts, tickets, sums)}
+DOMAINS = {simulator: domain_of(table, simulator, world, RULES) for table, simulator, world in WORLDS}
 """Class name → domain."""
