@@ -14,9 +14,8 @@ from typing import Any
 
 from pytest_bfcl.checkers import details
 from pytest_bfcl.dataset.entry import Entry
-from pytest_bfcl.extensions.training.tasks import reward_of
 from pytest_bfcl.session.evaluation import open_data
-from pytest_bfcl.training import Episode, tasks, verl
+from pytest_bfcl.training import Episode
 from pytest_bfcl.transcript import Mode, Reply
 from tests.multi_turn.hostile_run import INJECTED, native, prompted
 from tests.simulators.hostile_run import Watch
@@ -54,27 +53,6 @@ def play(entry: Entry, mode: Mode, rules: str, texts: Iterator[str], rng: random
     return steps
 
 
-def play_adapters(
-    row: dict[str, Any], entry: Entry, rules: str, texts: Iterator[str], rng: random.Random, slow: list[float]
-) -> int:
-    """The same through what trainers call: rewards of one reply, interactions over several."""
-    options: Any = {"rules": rules, "partial": True}
-    played, done, steps = verl.Interactions(options), False, 0
-    if entry.row.multi_step:
-        played.start("x", row)
-    while not done:
-        text = next(texts, None)
-        said = "That is all." if text is None else prompted(text, rng)
-        start = time.perf_counter()
-        if entry.row.multi_step:
-            done, _, reward, _ = played.answer("x", [{"role": "assistant", "content": said}])
-        else:
-            done, reward = True, reward_of(row, [{"role": "assistant", "content": said}], options)
-        slow[0] = max(slow[0], time.perf_counter() - start)
-        assert 0.0 <= reward <= 1.0
-        steps += 1
-    return steps
-
 
 def main(count: int, seed: int) -> dict[str, Any]:
     """What happened: forbidden events, what was raised, steps, the slowest step."""
@@ -82,13 +60,9 @@ def main(count: int, seed: int) -> dict[str, Any]:
     entries = [data.entry(each) for each in IDS]
     cases = [(entry, mode, rules) for entry in entries for mode in MODES for rules in ("official", "corrected")]
     rng = random.Random(f"hostile episodes {seed}")
-    ours = tasks("bundled")
-    rows: dict[str, dict[str, Any]] = {entry.id: dict(ours.key(entry)) for entry in entries}
     _ = "\x01".encode("unicode_escape")  # the codec is imported when first used
     for case in cases:  # everything that is imported on the way
         play(*case, iter([*generated(40, -1), "écho()", "f(", "logarithm(8, 2, 5)", "square_root(2, 3)"]), rng, [0.0])
-    for entry in entries:
-        play_adapters(rows[entry.id], entry, "corrected", iter(["[ls()]"]), rng, [0.0])
     for family in vars(details).values():  # their hints are evaluated when first written down
         if isinstance(family, type) and issubclass(family, details.Details):
             details._fields(family)
@@ -100,11 +74,7 @@ def main(count: int, seed: int) -> dict[str, Any]:
         case = cases[found["episodes"] % len(cases)]
         found["episodes"] += 1
         try:
-            if found["episodes"] % 3:
-                found["steps"] += play(*case, source, rng, slow)
-            else:
-                entry, _, rules = case
-                found["steps"] += play_adapters(rows[entry.id], entry, rules, source, rng, slow)
+            found["steps"] += play(*case, source, rng, slow)
         except Exception as error:
             found["raised"].append(f"{case[0].id} {case[1:]}: {type(error).__name__}: {error}"[:300])
             found["steps"] += 1

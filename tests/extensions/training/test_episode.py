@@ -1,4 +1,4 @@
-"""Episodes: the engine's messages, the checkers' verdicts, state of their own."""
+"""Episodes: the engine's messages, the checkers' verdicts, state of their own, also as bytes."""
 
 from __future__ import annotations
 
@@ -6,8 +6,13 @@ import asyncio
 import copy
 import pickle
 import random
-from collections.abc import Iterable
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import cache
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,7 +21,8 @@ from pytest_bfcl.conversation.journal import HeldSnapshots
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.dataset.loading import DataSet
 from pytest_bfcl.extensions.vector_memory.embedding import encoder_problem
-from pytest_bfcl.failures import UsageError
+from pytest_bfcl.failures import HarnessError, UsageError
+from pytest_bfcl.judging.conversation import Task
 from pytest_bfcl.models.oracle import OracleModel, answer
 from pytest_bfcl.models.spec import parse_spec
 from pytest_bfcl.providers import open_search
@@ -24,51 +30,39 @@ from pytest_bfcl.session.evaluation import open_data
 from pytest_bfcl.settings import Settings
 from pytest_bfcl.training import Episode, StepResult
 from pytest_bfcl.transcript import Mode, Reply, ToolCall
+from tests.extensions.training.policies import oracle
 
-
-@cache
-def bundled() -> DataSet:
-    return open_data("bundled")
+BUNDLED = open_data("bundled")
 
 
 @cache
 def entries() -> tuple[Entry, ...]:
     """All bundled entries, the write stages of memories first."""
-    data = bundled()
-    asked = [data.load(ref) for name in data.categories() for ref in data.index(name)]
+    asked = [BUNDLED.load(ref) for name in BUNDLED.categories() for ref in BUNDLED.index(name)]
     stages = dict.fromkeys(stage for entry in asked for stage in entry.depends_on)
-    return *map(data.entry, stages), *asked
+    return *map(BUNDLED.entry, stages), *asked
 
 
 def of_checker(*checkers: str) -> list[Entry]:
     return [entry for entry in entries() if entry.row.checker in checkers]
 
 
-def multi_turn(number: int = 0) -> Entry:
-    return of_checker("state")[number]
-
-
-def oracle_reply(episode: Episode, mode: Mode) -> Reply:
-    turn = episode.transcript.turns[-1]
-    return answer(episode.entry, mode, episode.user_turn, len(turn.steps))
-
-
-def play(episode: Episode, mode: Mode) -> StepResult:
+def play(episode: Episode) -> StepResult:
     episode.reset()
     while True:
-        result = episode.step(oracle_reply(episode, mode))
+        result = episode.step(oracle(episode))
         if result.done:
             return result
 
 
 @pytest.fixture(scope="module")
-def search():
-    return open_search(official=False, site=bundled().site)
+def search() -> Any:
+    return open_search(official=False, site=BUNDLED.site)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", ["fc", "prompt"])
-def test_an_oracle_earns_everything_on_every_bundled_entry(mode, search):
+def test_an_oracle_earns_everything_on_every_bundled_entry(mode: Mode, search: Any) -> None:
     snapshots, poor = HeldSnapshots(), []
     for entry in entries():
         if mode == "fc" and entry.category == "format_sensitivity":
@@ -76,27 +70,26 @@ def test_an_oracle_earns_everything_on_every_bundled_entry(mode, search):
         if entry.row.backend == "vector" and encoder_problem() is not None:  # weights are fetched
             continue
         episode = Episode(entry, mode=mode, snapshots=snapshots, search=search)
-        if play(episode, mode).reward != 1.0 or episode.grades.score != 1.0:
+        if play(episode).reward != 1.0 or episode.grades.score != 1.0:
             poor.append(entry.id)
     assert poor == []
 
 
 @pytest.mark.parametrize("mode", ["fc", "prompt"])
-def test_messages_are_those_of_the_engine(mode, search):
+def test_messages_are_those_of_the_engine(mode: Mode, search: Any) -> None:
     snapshots, own = HeldSnapshots(), HeldSnapshots()
-    chosen = of_checker("none")[:4] + of_checker("state")[::3] + of_checker("ast")[::20]
+    chosen = of_checker("none")[:4] + of_checker("state")[::6] + of_checker("ast")[::40]
     model = OracleModel(parse_spec("oracle:"), mode)
     for entry in chosen:
         episode = Episode(entry, mode=mode, snapshots=own, search=search)
         messages, _ = episode.reset()
         while not episode.done:
-            reply = oracle_reply(episode, mode)
             said = len(episode.transcript.messages)
-            observations = episode.step(reply).observations
+            observations = episode.step(oracle(episode)).observations
             messages += [episode.messages[said], *observations]
         held = asyncio.run(
             converse(
-                entry, model, settings=Settings(), texts=bundled().texts, snapshots=snapshots, search=search
+                entry, model, settings=Settings(), texts=BUNDLED.texts, snapshots=snapshots, search=search
             )
         )  # fmt: skip
         assert messages == held.messages == episode.messages
@@ -104,7 +97,7 @@ def test_messages_are_those_of_the_engine(mode, search):
         assert episode.transcript.functions == held.functions
 
 
-def policy_replies(entry: Entry, rng: random.Random) -> Iterable[Reply]:
+def policy_replies(entry: Entry, rng: random.Random) -> Iterator[Reply]:
     """An oracle that now and then says something else."""
     for turn in range(len(entry.question)):
         for step in range(2):
@@ -119,107 +112,153 @@ def outcome(episode: Episode) -> tuple[object, ...]:
     return episode.messages, episode.reward, episode.grades
 
 
-def test_interleaved_episodes_equal_those_run_apart():
+def test_interleaved_episodes_equal_those_run_apart() -> None:
     chosen = of_checker("state", "ast")[::4]
-    plans = [(chosen[number % len(chosen)], number) for number in range(200)]
+    plans = [(chosen[number % len(chosen)], number) for number in range(100)]
 
-    def opened(entry: Entry, seed: int) -> tuple[Episode, Iterable[Reply]]:
-        episode = Episode(entry, mode="prompt", partial=True)
-        episode.reset()
-        return episode, iter(policy_replies(entry, random.Random(seed)))
+    def opened(entry: Entry, seed: int) -> tuple[Episode, Iterator[Reply]]:
+        return Episode(entry, mode="prompt", partial=True), policy_replies(entry, random.Random(seed))
 
     apart = []
-    for entry, seed in plans:
-        episode, replies = opened(entry, seed)
+    for episode, replies in (opened(*plan) for plan in plans):
         while not episode.step(next(replies)).done:
             pass
         apart.append(outcome(episode))
-    together = [opened(entry, seed) for entry, seed in plans]
+    together = [opened(*plan) for plan in plans]
     going, rng = list(range(len(plans))), random.Random(0)
     while going:
         place = rng.randrange(len(going))
         episode, replies = together[going[place]]
         if episode.step(next(replies)).done:
-            going[place] = going[-1]
-            going.pop()
+            going.pop(place)
     assert [outcome(episode) for episode, _ in together] == apart
     assert len({reward for _, reward, _ in apart}) > 2
 
 
+# -- copies and bytes --------------------------------------------------------------------------------------------------
+
+
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda episode: pickle.loads(pickle.dumps(episode))])
 @pytest.mark.parametrize("mode", ["fc", "prompt"])
-def test_copies_in_the_middle_go_on_apart(copied, mode):
-    for entry in of_checker("state")[::8]:
+def test_copies_in_the_middle_go_on_apart(copied: Callable[[Episode], Episode], mode: Mode) -> None:
+    for entry in of_checker("state")[::16]:
         straight = Episode(entry, mode=mode)
-        play(straight, mode)
+        play(straight)
         episode = Episode(entry, mode=mode)
-        episode.reset()
         while not episode.done:
             twin = copied(episode)
             episode.step(Reply(text="[nonsense("))
             episode = twin
-            episode.step(oracle_reply(episode, mode))
+            episode.step(oracle(episode))
         assert outcome(episode) == outcome(straight)
 
 
-def test_a_deep_copy_shares_what_never_changes():
-    episode = Episode(multi_turn())
-    episode.reset()
+def in_the_middle(data: DataSet, entry_id: str, **options: Any) -> Episode:
+    episode = Episode(data.entry(entry_id), partial=True, **options)
+    while not episode.user_turn:
+        episode.step(oracle(episode))
+    return episode
+
+
+def test_a_deep_copy_shares_what_never_changes() -> None:
+    episode = in_the_middle(BUNDLED, "multi_turn_base_0")
     twin = copy.deepcopy(episode)
     assert twin.entry is episode.entry
     assert twin.texts is episode.texts
     assert twin.transcript is not episode.transcript
 
 
-def test_held_out_functions_arrive_with_their_turn():
+PLAY_ON = """
+import pickle, sys
+from tests.extensions.training.policies import oracle
+episode = pickle.load(open(sys.argv[1], "rb"))
+while not episode.done:
+    episode.step(oracle(episode))
+print(episode.earned, episode.verdict)
+"""
+
+
+def test_it_is_played_on_in_another_process(tmp_path: Path) -> None:
+    file = tmp_path / "episode"
+    file.write_bytes(pickle.dumps(in_the_middle(BUNDLED, "multi_turn_base_0")))
+    command = [sys.executable, "-c", PLAY_ON, file]
+    told = subprocess.run(command, capture_output=True, text=True, check=True, cwd=Path(__file__).parents[3]).stdout
+    assert [round(float(each), 9) for each in told.split()] == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("own_texts", [True, False], ids=["texts of the data set", "texts found"])
+@pytest.mark.parametrize("entry_id", ["multi_turn_base_0", "multi_turn_long_context_3", "multi_turn_miss_func_7"])
+def test_official_texts_do_not_travel(official: DataSet, entry_id: str, own_texts: bool) -> None:
+    data = open_data("official")
+    episode = in_the_middle(data, entry_id, texts=data.texts if own_texts else None)
+    carried = pickle.dumps(episode)
+    assert len(carried) < 48_000
+    again = pickle.loads(carried)
+    assert (again.texts, again.messages, again.entry) == (episode.texts, episode.messages, episode.entry)
+    assert again.entry.long_context_texts == episode.entry.long_context_texts
+    assert again.entry.sentences == episode.entry.sentences
+    reply = answer(episode.entry, "fc", 1, 0)
+    assert again.step(reply) == episode.step(reply)
+
+
+def test_texts_of_another_make_travel_whole() -> None:
+    theirs = replace(BUNDLED.texts, agentic_answer="Answer in Latin.")
+    episode = in_the_middle(BUNDLED, "multi_turn_base_0", texts=theirs)
+    assert pickle.loads(pickle.dumps(episode)).texts == theirs
+
+
+def test_a_task_of_other_data_than_is_here_is_refused(official: DataSet) -> None:
+    stored = Task(official.entry("multi_turn_base_0"), "official", official.sha256).to_json()
+    assert Task.from_json(stored).id == "multi_turn_base_0"
+    with pytest.raises(HarnessError, match="another version of the official data"):
+        Task.from_json(stored | {"data_sha256": "0" * 64})
+
+
+# -- what a step gives -------------------------------------------------------------------------------------------------
+
+
+def test_held_out_functions_arrive_with_their_turn() -> None:
     entry = next(entry for entry in of_checker("state") if entry.missed_function)
     episode = Episode(entry)
     _, tools = episode.reset()
-    (turn,) = list(entry.missed_function)[:1]
+    turn = next(iter(entry.missed_function))
     assert len(tools) == len(entry.function)
     while episode.user_turn < turn:
-        result = episode.step(oracle_reply(episode, "fc"))
+        result = episode.step(oracle(episode))
     assert result.observations[-1]["role"] == "user"
     assert len(episode.tools) == len(tools) + len(entry.missed_function[turn])
 
 
-def test_wrong_conversations_are_graded_turn_by_turn():
+def test_wrong_conversations_are_graded_turn_by_turn() -> None:
     entry = next(e for e in of_checker("state") if len(e.question) > 2 and all(e.possible_answer or []))
-    episode = Episode(entry, partial=True)
-    episode.reset()
+    episode, last = Episode(entry, partial=True), len(entry.question) - 1
     while not episode.done:
-        reply = oracle_reply(episode, "fc")
-        result = episode.step(Reply(text="no") if episode.user_turn == len(entry.question) - 1 else reply)
+        result = episode.step(Reply(text="no") if episode.user_turn == last else oracle(episode))
     assert episode.verdict == 0.0
     assert result.reward == 0.0  # of the last turn alone
-    assert episode.earned == episode.grades.score == pytest.approx(min(0.9, 1 - 1 / len(entry.question)))
-    assert [turn.score for turn in episode.grades.turns] == [1.0] * (len(entry.question) - 1) + [0.0]
+    assert episode.earned == episode.grades.score == pytest.approx(min(0.9, last / (last + 1)))
+    assert [turn.score for turn in episode.grades.turns] == [1.0] * last + [0.0]
 
 
-def test_single_turn_is_one_step_and_graded_as_rewards_are():
+def test_single_turn_is_one_step_and_graded_as_rewards_are() -> None:
     entry = next(entry for entry in of_checker("ast") if entry.category == "parallel")
     episode = Episode(entry, partial=True)
     messages, tools = episode.reset()
     assert messages
     assert tools
-    right = answer(entry, "fc")
-    result = episode.step(Reply(tool_calls=right.tool_calls[:1]))
+    result = episode.step(Reply(tool_calls=answer(entry, "fc").tool_calls[:1]))
     assert result.done
     assert result.observations == []
     assert 0 < result.reward < 1
     assert Episode(entry, mode="prompt").reset().tools == []
 
 
-def test_documented_names_are_taken_as_wire_names():
-    function = {
-        "name": "water.plant", "description": "Water.",
-        "parameters": {
-            "type": "dict", "properties": {"ml": {"type": "integer", "description": "x"}}, "required": ["ml"],
-        },
-    }  # fmt: skip
+def test_documented_names_are_taken_as_wire_names() -> None:
+    properties = {"ml": {"type": "integer", "description": "x"}}
+    parameters = {"type": "dict", "properties": properties, "required": ["ml"]}
     entry = {
-        "question": [[{"role": "user", "content": "5"}]], "function": [function],
-        "possible_answer": [{"water.plant": {"ml": [5]}}],
+        "question": [[{"role": "user", "content": "5"}]], "possible_answer": [{"water.plant": {"ml": [5]}}],
+        "function": [{"name": "water.plant", "description": "Water.", "parameters": parameters}],
     }  # fmt: skip
     for name in ("water.plant", "water_plant"):
         episode = Episode(entry)
@@ -227,25 +266,23 @@ def test_documented_names_are_taken_as_wire_names():
         assert episode.step(Reply(tool_calls=(ToolCall(name, '{"ml": 5}'),))).reward == 1.0
 
 
-def test_decoder_and_thoughts():
+def test_decoder_and_thoughts() -> None:
     entry = next(entry for entry in of_checker("ast") if entry.category == "simple_python")
     (call,) = answer(entry, "fc").tool_calls
     text = f'<think>Well.</think><tool_call>\n{{"name": "{call.name}", "arguments": {call.arguments}}}\n</tool_call>'
-    episode = Episode(entry, decoder="hermes", think="strip")
-    episode.reset()
-    assert episode.step(text).reward == 1.0
-    plain = Episode(entry)
-    plain.reset()
-    assert plain.step(text).reward == 0.0
+    assert Episode(entry, decoder="hermes", think="strip").step(text).reward == 1.0
+    assert Episode(entry).step(text).reward == 0.0
 
 
-def test_misuse_is_said():
-    episode = Episode(multi_turn())
-    with pytest.raises(UsageError, match="mode"):
-        Episode(multi_turn(), mode="chat")
-    with pytest.raises(UsageError, match="rules"):
-        Episode(multi_turn(), rules="mine")
-    play(episode, "fc")
+@pytest.mark.parametrize("option", [{"mode": "chat"}, {"rules": "mine"}])
+def test_unknown_options_are_refused(option: dict[str, Any]) -> None:
+    with pytest.raises(UsageError, match=next(iter(option))):
+        Episode(of_checker("state")[0], **option)
+
+
+def test_misuse_is_said() -> None:
+    episode = Episode(of_checker("state")[0])
+    play(episode)
     with pytest.raises(UsageError, match="ended"):
         episode.step("x")
     episode.reset()

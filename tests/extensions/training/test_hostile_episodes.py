@@ -13,8 +13,10 @@ import pytest
 REPOSITORY = Path(__file__).resolve().parents[3]
 
 
-def check(count: int, seed: int, limit_s: float) -> None:
-    command = [sys.executable, "-m", "tests.extensions.training.hostile_run", str(count), str(seed)]
+@pytest.mark.slow
+@pytest.mark.parametrize(("count", "limit_s"), [(100, 300), (100_000, 3_000)])
+def test_hostile_steps(count: int, limit_s: float) -> None:
+    command = [sys.executable, "-m", "tests.extensions.training.hostile_run", str(count), str(count)]
     finished = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=limit_s, check=False)
     assert finished.returncode == 0, finished.stderr[-3000:]
     found: dict[str, Any] = json.loads(finished.stdout)
@@ -22,13 +24,3 @@ def check(count: int, seed: int, limit_s: float) -> None:
     assert found["raised"] == []
     assert found["steps"] >= count
     assert found["slowest_s"] < 20
-
-
-@pytest.mark.slow
-def test_a_hundred_hostile_steps() -> None:
-    check(100, seed=0, limit_s=300)
-
-
-@pytest.mark.slow
-def test_a_hundred_thousand_hostile_steps() -> None:
-    check(100_000, seed=1, limit_s=3_000)
