@@ -3,7 +3,7 @@
 from pytest_bfcl.conversation.journal import HeldSnapshots
 from pytest_bfcl.extensions.training import trl, verl
 from pytest_bfcl.extensions.training.episode import Episode, Opening, StepResult
-from pytest_bfcl.extensions.training.grades import Grades, TurnGrade, grades_of
+from pytest_bfcl.extensions.training.rewards import Grades, TurnGrade, grades_of
 from pytest_bfcl.extensions.training.tasks import Options, Tasks, episode_of, tasks
 
 __all__ = [

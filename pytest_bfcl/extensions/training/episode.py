@@ -10,8 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_bfcl.endings import UnknownEnding
-from pytest_bfcl.extensions.training.grades import CALL_COST, Grades, grades_of
-from pytest_bfcl.extensions.training.rewards import reward
+from pytest_bfcl.extensions.training.rewards import CALL_COST, Grades, grades_of, reward
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.judging.conversation import Conversation, Task
 from pytest_bfcl.judging.entries import entry_of
@@ -57,7 +56,7 @@ class Episode(Conversation):
         entry: An `Entry`, or a mapping as for `pytest_bfcl.rewards.reward`.
         rules: ``official`` or ``corrected``.
         partial: The graded reward, turn by turn, instead of 1.0 or 0.0 at the end.
-        call_cost: The cost of unneeded calls in the graded reward (`.grades`); 0 for none. snapshots: Memories from
+        call_cost: The cost of unneeded calls in the graded reward (`.rewards`); 0 for none. snapshots: Memories from
             write stages for their questions; share one among a chain's episodes (`HeldSnapshots`). underscore_names:
             Whether names are sent with dots replaced; default: with native calls, as in `tools`.
 

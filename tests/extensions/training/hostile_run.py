@@ -53,7 +53,6 @@ def play(entry: Entry, mode: Mode, rules: str, texts: Iterator[str], rng: random
     return steps
 
 
-
 def main(count: int, seed: int) -> dict[str, Any]:
     """What happened: forbidden events, what was raised, steps, the slowest step."""
     data = open_data("bundled")

@@ -14,8 +14,7 @@ import pytest
 
 from pytest_bfcl.dataset.categories import resolve_categories
 from pytest_bfcl.dataset.entry import Entry
-from pytest_bfcl.extensions.training.grades import MOST_PARTIAL
-from pytest_bfcl.extensions.training.rewards import reward
+from pytest_bfcl.extensions.training.rewards import MOST_PARTIAL, reward
 from pytest_bfcl.extensions.training.splits import make_split
 from pytest_bfcl.extensions.training.tasks import episode_of, key_of, reward_of
 from pytest_bfcl.extensions.vector_memory.embedding import encoder_problem

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from pytest_bfcl.extensions.training.grades import MOST_PARTIAL
+from pytest_bfcl.extensions.training.rewards import MOST_PARTIAL
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.rewards import compute_score, reward
 from pytest_bfcl.transcript import Reply, ToolCall

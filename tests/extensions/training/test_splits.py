@@ -1,12 +1,10 @@
-"""Splits: nothing alike in both parts, shares near the wish, the same for one seed, damaged files refused."""
+"""Splits: no family in both parts, shares near the wish, the same for one seed, damaged files refused."""
 
 from __future__ import annotations
 
 import json
 import random
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
-from itertools import pairwise
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,114 +12,69 @@ import pytest
 
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.dataset.loading import DataSet
-from pytest_bfcl.extensions.training.content import near_pairs, turns_of
-from pytest_bfcl.extensions.training.splits import alike, families, make_split
+from pytest_bfcl.extensions.training.splits import entries_of, families, make_split
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.selection.splits import KINDS, PARTS, Split, is_in, read_part
+from pytest_bfcl.judging.entries import entry_of
+from pytest_bfcl.selection.splits import KINDS, By, Split, is_in, read_part
 from pytest_bfcl.session.evaluation import open_data
 
-
-def all_entries(data: DataSet) -> list[Entry]:
-    return [data.load(ref) for name in data.categories() if name != "format_sensitivity" for ref in data.index(name)]
+BUNDLED = open_data("bundled")
 
 
-def likenesses(entry: Entry) -> Iterator[tuple[str, str]]:
-    """What two entries may have in common, said apart from the code under test."""
-    number = entry.id.split("_")[-1]
-    if entry.official and entry.category.startswith("multi_turn"):
-        yield "number", f"multi {number}"
-    if entry.official and entry.category.startswith("web_search"):
-        yield "number", f"web {number}"
-    if entry.official and entry.category.startswith("live"):
-        yield "source", f"{entry.category} {number.split('-')[1]}"
-    if entry.scenario:
-        yield "scenario", entry.scenario
-    if entry.category.startswith("multi_turn"):
-        yield "state", json.dumps(entry.initial_config, sort_keys=True) if entry.initial_config else entry.id
-    yield "question", json.dumps([m["content"] for turn in entry.question for m in turn if m["role"] == "user"])
-    if not entry.category.startswith(("multi_turn", "memory", "web_search")):
-        for document in entry.function:
-            names = sorted((document.get("parameters") or {}).get("properties") or {})
-            yield "function", f"{document['name'].replace('.', '_').lower()} {names}"
+def asked(question: str, name: str = "plant", *parameters: str) -> Entry:
+    """A single-turn entry."""
+    properties = {each: {"type": "string", "description": "x"} for each in parameters}
+    document = {"name": name, "description": "x", "parameters": {"type": "dict", "properties": properties}}
+    return entry_of({
+        "question": [[{"role": "user", "content": question}]], "function": [document],
+        "possible_answer": [{name: {}}],
+    })  # fmt: skip
 
 
-def leaks(entries: list[Entry], split: Split) -> list[tuple[str, str]]:
-    """What entries of both parts have in common."""
-    seen: dict[tuple[str, str], set[str | None]] = defaultdict(set)
-    for entry in entries:
-        for likeness in likenesses(entry):
-            seen[likeness].add(split.part_of(entry.id))
-    return [likeness for likeness, parts in seen.items() if len(parts) > 1]
+def conversation(entry_id: str, **changes: Any) -> Entry:
+    return BUNDLED.entry(entry_id).model_copy(update=changes)
 
 
-@pytest.fixture(scope="module", params=["bundled", pytest.param("official", marks=pytest.mark.slow)])
-def known(request: pytest.FixtureRequest) -> tuple[DataSet, list[Entry], Split]:
-    if request.param == "official":
-        request.getfixturevalue("official_dir")
-    data = open_data(request.param)
-    return data, all_entries(data), make_split(data, train=0.7, seed=3)
+SAID = "Please water the old fern next to the window with two cups today"
+ONE, OTHER = BUNDLED.entry("multi_turn_base_0"), BUNDLED.entry("multi_turn_base_9")
+NONE: tuple[By, ...] = ()
+PAIRS: dict[str, tuple[Entry, Entry, tuple[By, ...]]] = {
+    "one question": (asked(SAID, "a"), asked(SAID, "b"), KINDS),
+    "one function": (asked("x", "garden.Plant", "a", "b"), asked("y", "garden_plant", "b", "a"), KINDS),
+    "one name": (asked("x", "plant", "a"), asked("y", "plant", "b"), ("strict",)),
+    "nearly one question": (asked(SAID, "a"), asked(f"{SAID.upper()}!", "b"), ("content", "strict")),
+    "nothing": (asked("x", "a"), asked("y", "b"), NONE),
+    "one state": (ONE, OTHER.model_copy(update={"initial_config": ONE.initial_config, "function": []}), KINDS),
+    "one simulator": (ONE, ONE.model_copy(update={
+        "initial_config": {"x": 1}, "question": OTHER.question, "possible_answer": OTHER.possible_answer,
+    }), ("strict",)),
+    "calls of another": (ONE, ONE.model_copy(update={
+        "initial_config": {"x": 1}, "question": OTHER.question, "function": [],
+        "possible_answer": [*(ONE.possible_answer or ()), ["ls()"]],
+    }), ("content", "strict")),
+}  # fmt: skip
 
 
-def test_nothing_alike_is_in_both_parts(known: tuple[DataSet, list[Entry], Split]) -> None:
-    _, entries, split = known
-    assert leaks(entries, split) == []
-    assert {split.part_of(entry.id) for entry in entries} == set(PARTS)
-
-
-def test_the_check_for_leaks_finds_one(known: tuple[DataSet, list[Entry], Split]) -> None:
-    """Entries put into the other part at random, one at a time: whoever has anything in common is found."""
-    data, entries, split = known
-    groups = {each: group for group in families(entries) for each in group}
-    rng = random.Random(0)
-    for entry in rng.sample([each for each in entries if len(groups[each.id]) > 1], 10):
-        parts = {part: {name: list(ids) for name, ids in split.parts[part].items()} for part in PARTS}
-        was = split.part_of(entry.id)
-        assert was is not None
-        parts[was][entry.category].remove(entry.id)
-        parts["test" if was == "train" else "train"].setdefault(entry.category, []).append(entry.id)
-        moved = Split(data.name, data.version, data.sha256, "family", 3, 0.7, 0, parts)  # type: ignore[arg-type]
-        assert leaks(entries, moved), entry.id
-
-
-def test_shares_are_near_the_wish(known: tuple[DataSet, list[Entry], Split]) -> None:
-    """As near as the largest family of a category lets it come."""
-    _, entries, split = known
-    category = {entry.id: entry.category for entry in entries}
-    largest: Counter[str] = Counter()
-    for group in families(entries):
-        for name, count in Counter(category[each] for each in group).items():
-            largest[name] = max(largest[name], count)
-    for name in set(category.values()):
-        train, test = (len(split.parts[part].get(name, ())) for part in PARTS)
-        assert abs(train - 0.7 * (train + test)) <= max(largest[name], 2), name
-    assert len(split.ids("train")) / len(entries) == pytest.approx(0.7, abs=0.08)
+@pytest.mark.parametrize("by", KINDS)
+@pytest.mark.parametrize("name", PAIRS)
+def test_what_makes_a_family(name: str, by: By) -> None:
+    one, other, together = PAIRS[name]
+    found = families([one, other.model_copy(update={"id": f"{other.category}_77"})], by)
+    assert len(found) == (1 if by in together else 2)
 
 
 @pytest.mark.slow
-def test_one_seed_gives_one_split_another_another(known: tuple[DataSet, list[Entry], Split]) -> None:
-    data, _, split = known
-    assert make_split(data, train=0.7, seed=3).sha256 == split.sha256
-    other = make_split(data, train=0.7, seed=4)
-    assert set(other.ids("test")) != set(split.ids("test"))
-
-
-def test_strict_families_hold_the_others() -> None:
-    entries = all_entries(open_data("bundled"))
-    for finer, coarser in pairwise(KINDS):
-        held = {each: number for number, group in enumerate(families(entries, coarser)) for each in group}
-        assert all(len({held[each] for each in group}) == 1 for group in families(entries, finer))
-    assert KINDS == ("family", "content", "strict")
-
-
-def test_near_questions_and_the_same_calls_are_one_family_by_content() -> None:
-    """Another number in the same words, and a conversation within another's."""
-    entries = all_entries(open_data("bundled"))
-    pairs = {frozenset((one.id, other.id)) for one, other in alike(entries)}
-    assert pairs
-    asked = ["\n".join(turns_of(entry)) for entry in entries]
-    assert {frozenset((entries[one].id, entries[other].id)) for one, other, _ in near_pairs(asked)} <= pairs
-    texts = ["the cat sat on the red mat today", "The cat, sat on the red mat -- TODAY!", "nobody asks for this"]
-    assert [(one, other) for one, other, _ in near_pairs(texts)] == [(0, 1)]
+@pytest.mark.parametrize(("by", "count"), [("family", 1_315), ("content", 1_258), ("strict", 809)])
+def test_official_families(official: DataSet, by: By, count: int) -> None:
+    """As many as docs/splits.md says; numbers, sources and scenarios link entries."""
+    found = families(entries_of(official), by)
+    assert len(found) == count
+    family = {each: number for number, group in enumerate(found) for each in group}
+    assert family["multi_turn_base_5"] == family["multi_turn_miss_func_5"] == family["multi_turn_long_context_5"]
+    assert family["web_search_base_3"] == family["web_search_no_snippet_3"]
+    assert family["live_simple_4-3-0"] == family["live_simple_5-3-1"]
+    assert family["memory_kv_0-customer-0"] == family["memory_vector_3-customer-3"]
+    assert family["web_search_base_3"] != family["live_simple_4-3-0"]
 
 
 def chain(links: int, groups: int) -> list[dict[str, Any]]:
@@ -142,23 +95,43 @@ def chain(links: int, groups: int) -> list[dict[str, Any]]:
     return made
 
 
-@pytest.mark.parametrize(("links", "groups", "train"), [(5, 30, 0.5), (1, 200, 0.8), (40, 5, 0.6), (3, 33, 0.1)])
-def test_chains_stay_together_and_shares_come_near(tmp_path: Path, links: int, groups: int, train: float) -> None:
+def chained(links: int, groups: int, tmp_path: Path) -> DataSet:
     path = tmp_path / "own.jsonl"
     path.write_text("".join(json.dumps(each) + "\n" for each in chain(links, groups)))
-    data = open_data(path)
+    return open_data(path)
+
+
+@pytest.mark.parametrize(("links", "groups", "train"), [(5, 30, 0.5), (1, 200, 0.8), (40, 5, 0.6), (3, 33, 0.1)])
+def test_chains_stay_together_and_shares_come_near(tmp_path: Path, links: int, groups: int, train: float) -> None:
+    data, seen = chained(links, groups, tmp_path), set()
     for seed in range(5):
         split = make_split(data, train=train, seed=seed)
         assert split.families == groups
         for group in range(groups):
-            parts = {split.part_of(f"multiple_{group * links + link}") for link in range(links)}
-            assert len(parts) == 1
+            assert len({split.part_of(f"multiple_{group * links + link}") for link in range(links)}) == 1
         assert abs(len(split.ids("train")) - train * links * groups) <= links
+        assert make_split(data, train=train, seed=seed).sha256 == split.sha256
+        seen.add(split.sha256)
+    assert len(seen) == 5
+
+
+def test_one_family_cannot_be_split(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="4 entries in 1 family"):
+        make_split(chained(4, 1, tmp_path))
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0, -1, float("nan")])
+def test_shares_that_are_none(share: float) -> None:
+    with pytest.raises(UsageError, match="between 0 and 1"):
+        make_split(BUNDLED, train=share)
+
+
+# -- files -------------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
 def written(tmp_path: Path) -> tuple[Path, Split]:
-    split = make_split(open_data("bundled"), train=0.8, seed=7)
+    split = make_split(BUNDLED, train=0.8, seed=7)
     return tmp_path / "b.split.json", split.write(tmp_path / "b.split.json")
 
 
@@ -219,7 +192,7 @@ def test_damaged_files_are_refused(written: tuple[Path, Split], damage: str) -> 
 
 @pytest.mark.slow
 def test_only_the_data_it_was_made_of_fits(official: DataSet, tmp_path: Path) -> None:
-    bundled = make_split(open_data("bundled"), train=0.8)
+    bundled = make_split(BUNDLED, train=0.8)
     with pytest.raises(UsageError, match="made of bundled"):
         bundled.check(official)
     made = make_split(official, train=0.8)
@@ -230,25 +203,11 @@ def test_only_the_data_it_was_made_of_fits(official: DataSet, tmp_path: Path) ->
 
 
 def test_entries_made_of_others_go_with_them() -> None:
-    split = make_split(open_data("bundled"), train=0.8)
-    data = open_data("bundled")
-    for ref in data.index("format_sensitivity")[:30]:
+    split = make_split(BUNDLED)
+    for ref in BUNDLED.index("format_sensitivity")[:30]:
         original = ref.id.rsplit(":", 1)[-1]
         assert split.part_of(ref.id) == split.part_of(original) is not None
     (first, *_) = split.ids("train")
     assert split.part_of(f"{first}~upper-case") == "train"
     assert split.part_of("nobody_0") is None
     assert is_in({"own:thing_1"}, "own:thing_1")
-
-
-@pytest.mark.parametrize("share", [0.0, 1.0, -1, float("nan")])
-def test_shares_that_are_none(share: float) -> None:
-    with pytest.raises(UsageError, match="between 0 and 1"):
-        make_split(open_data("bundled"), train=share)
-
-
-def test_one_family_cannot_be_split(tmp_path: Path) -> None:
-    path = tmp_path / "own.jsonl"
-    path.write_text("".join(json.dumps(each) + "\n" for each in chain(4, 1)))
-    with pytest.raises(UsageError, match="4 entries in 1 family"):
-        make_split(open_data(path))

@@ -16,7 +16,7 @@ from pytest_bfcl.decoding.ground_truth import parse_ground_truth_call
 from pytest_bfcl.extensions.training.episode import Episode
 from pytest_bfcl.extensions.training.generating.honest import Honest
 from pytest_bfcl.extensions.training.generating.moves import GivenCall
-from pytest_bfcl.extensions.training.grades import grades_of
+from pytest_bfcl.extensions.training.rewards import grades_of
 from pytest_bfcl.fetching.texts import Texts
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.models.oracle import CLOSING, QUESTION

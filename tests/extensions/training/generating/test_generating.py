@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import sys
-import time
 from collections.abc import Callable
 from copy import deepcopy
 from pathlib import Path
@@ -257,12 +253,6 @@ def test_whatever_is_made_is_proved_elsewhere(name: str, seed: int, tmp_path: Pa
     assert unprovable(data, refs, Settings()) == []
 
 
-def test_the_same_seed_gives_the_same_task_and_another_one_another() -> None:
-    one, again, other = (filled(Recipe(seed, ("TicketAPI",), official=False), 0)[0].task for seed in (1, 1, 2))
-    assert one == again
-    assert json.loads(one.line)["question"] != json.loads(other.line)["question"]
-
-
 def test_a_folder_of_tasks_is_data_like_any_other(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -415,27 +405,3 @@ def test_a_set_that_was_ended_goes_on(tmp_path: Path, monkeypatch: pytest.Monkey
     for file in (tmp_path / "whole").iterdir():
         assert (torn / file.name).read_bytes() == file.read_bytes(), file.name
     assert not (torn / JOURNAL).exists()
-
-
-@pytest.mark.slow
-def test_a_killed_process_leaves_a_set_that_goes_on(tmp_path: Path) -> None:
-    """Killed with signal 9 again and again, each time a little later, it ends with the bytes of one that was not."""
-    program = [sys.executable, "-c", "import sys; from pytest_bfcl.cli import main; sys.exit(main(sys.argv[1:]))"]
-    words = ["new", "tasks", "--simulators", "TicketAPI", "--n", "40", "--seed", "3", "-o"]
-    environment = {**os.environ, "PYTEST_BFCL_CACHE": str(tmp_path / "cache")}
-    assert subprocess.run([*program, *words, str(tmp_path / "whole")], env=environment, check=False).returncode == 0
-    torn = tmp_path / "torn"
-    for least in (1, 7, 20):
-        process = subprocess.Popen([*program, *words, str(torn)], env=environment)
-        while process.poll() is None and _lines(torn / JOURNAL) <= least:
-            time.sleep(0.01)
-        process.kill()
-        process.wait()
-        assert (torn / JOURNAL).exists()
-    assert subprocess.run([*program, *words, str(torn)], env=environment, check=False).returncode == 0
-    for file in (tmp_path / "whole").iterdir():
-        assert (torn / file.name).read_bytes() == file.read_bytes(), file.name
-
-
-def _lines(path: Path) -> int:
-    return len(path.read_bytes().splitlines()) if path.exists() else 0
