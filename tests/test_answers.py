@@ -380,6 +380,7 @@ WORDS, END, DONE = piece(delta={"role": "assistant", "content": "No."}), piece("
 BEGUN = anthropic_event("message_start", message=blocks(stop="") | {"content": []})
 BLOCK = anthropic_event("content_block_start", index=0, content_block=TEXT)
 ENDED = anthropic_event("message_delta", delta={"stop_reason": "end_turn"})
+CITED = {"type": "citations_delta", "citation": {"cited_text": "No."}}
 WHOLE_RESPONSE = sse({"type": "response.completed", "response": items(said())})
 STREAMS: list[tuple[str, bytes, str]] = [
     ("chat", sse(WORDS, END), "right"),
@@ -430,6 +431,8 @@ STREAMS: list[tuple[str, bytes, str]] = [
     ("anthropic", BEGUN + BLOCK + anthropic_event("message_delta", delta={}, status="failed") + ENDED, "error"),
     ("anthropic", BEGUN + anthropic_event("content_block_start", index=0, content_block="No.") + ENDED, "error"),
     ("anthropic", BEGUN + anthropic_event("content_block_delta", index=0, delta={"type": "odd"}) + ENDED, "error"),
+    ("anthropic", BEGUN + BLOCK + anthropic_event("content_block_delta", index=0, delta="x") + ENDED, "right"),
+    ("anthropic", BEGUN + BLOCK + anthropic_event("content_block_delta", index=0, delta=CITED) + ENDED, "right"),
     ("anthropic", BEGUN + BLOCK + ENDED + anthropic_event("message_delta", delta={"stop_reason": None}), "right"),
     ("responses", WHOLE_RESPONSE + b"event: error\ndata: {}\n\n", "error"),
     ("responses", sse({"type": "response.output_item.done", "item": said(status="failed")}) + WHOLE_RESPONSE, "error"),

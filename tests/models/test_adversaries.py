@@ -11,7 +11,7 @@ from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.dataset.served_entry import ServedTool, ServerFacts
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.models import create_model
-from pytest_bfcl.models.adversaries import adversaries_of, extra_calls, harmless_repeat
+from pytest_bfcl.models.adversaries import adversaries_of, extra_calls
 from pytest_bfcl.models.base import Request
 from pytest_bfcl.session.proof import is_at_risk
 from pytest_bfcl.settings import Settings
@@ -106,13 +106,3 @@ def test_what_they_say() -> None:
 def test_what_the_vandal_tries_first(tools: list[ServedTool], changes: dict[str, Any], first: list[str] | None) -> None:
     tries = extra_calls(entry(*tools, **changes))
     assert (list(tries[0].arguments.values()) if tries else None) == first
-
-
-def test_a_repeat_the_server_calls_harmless() -> None:
-    for of, harmless in (
-        (tool("buy", "what"), False), (tool("buy", "what", repeatable=True), True),
-        (tool("buy", "what", destroys=True), False),
-    ):  # fmt: skip
-        assert harmless_repeat(entry(of)) is harmless
-    reading = tool("find", "what")
-    assert harmless_repeat(entry(reading, possible_answer=[["find(what='x')"]]))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 from base64 import b64encode
 from types import SimpleNamespace
 from typing import Any
@@ -80,23 +79,6 @@ def test_connections(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (first.closed, asyncio.run(server.aclose())) == (True, None)
 
 
-def test_a_session_whose_loop_is_gone_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def work() -> bool:
-        server = made()
-        session = server.connected()
-        connector: Any = session.connector
-
-        async def close() -> None:
-            raise RuntimeError("Event loop is closed")
-
-        monkeypatch.setattr(session, "close", close)
-        await server.aclose()
-        await connector.close()
-        return session.closed
-
-    assert asyncio.run(work())
-
-
 def test_white_space_around_a_key_is_noted() -> None:
     assert made(key=SECRET).notes == []
     (note,) = made(key=f"{SECRET} ").notes
@@ -171,22 +153,6 @@ def test_bodies_as_text(data: bytes, status: int, charset: str | None, text: str
         assert _text_of(data, response) == text
 
 
-@pytest.mark.parametrize(("size", "refused"), [(10, False), (11, True)])
-def test_bodies_are_bounded(monkeypatch: pytest.MonkeyPatch, size: int, refused: bool) -> None:
-    monkeypatch.setattr(module, "BODY_LIMIT", 10)
-
-    async def pieces() -> Any:
-        for _ in range(size):
-            yield b"x"
-
-    response: Any = SimpleNamespace(content=SimpleNamespace(iter_any=pieces))
-    if refused:
-        with pytest.raises(AdapterError, match="longer than 10 bytes"):
-            asyncio.run(module._bounded(response))
-    else:
-        assert asyncio.run(module._bounded(response)) == b"x" * 10
-
-
 def test_the_environment_is_read_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     netrc = tmp_path / "netrc"
     netrc.write_text("machine h.example login someone password hidden-word-1\n")
@@ -231,48 +197,6 @@ def test_requests_go_through_the_proxy_of_the_environment(monkeypatch: pytest.Mo
     assert asked == [f"http://nowhere.example/v1/{path}"]
 
 
-class Kept:
-    """A joiner that keeps what it is given."""
-
-    started = done = False
-
-    def __init__(self) -> None:
-        self.events: list[Any] = []
-
-    def wants(self, block: bytes) -> bool:
-        return True
-
-    def add(self, event: Any) -> None:
-        self.events.append(event)
-        self.started = True
-
-    def body(self) -> Any:
-        return self.events
-
-
-@pytest.mark.parametrize(
-    ("pieces", "answer"),
-    [
-        ([b'data: {"a": 1}\n\n', b'data: {"a": 1}\n\n', b"data: [DONE]\n\n", None], [{"a": 1}] * 2),
-        ([b'data: {"a": 1}'], [{"a": 1}]),
-        ([b'data: {"error": {"x": 1}}\n\n'], '{"error": {"x": 1}}'), ([b": wait\n\n"], []),
-    ],
-)  # fmt: skip
-def test_answers_that_come_as_events(monkeypatch: pytest.MonkeyPatch, pieces: Any, answer: Any) -> None:
-    monkeypatch.setattr(module.time, "perf_counter", itertools.count(3).__next__)
-
-    async def arriving() -> Any:
-        for piece in pieces:
-            assert piece is not None, "read on after the end"
-            yield piece
-
-    response: Any = SimpleNamespace(status=200, headers={"x": "y"}, content=SimpleNamespace(iter_any=arriving))
-    joiner: Any = Kept()
-    found = asyncio.run(module._streamed(response, joiner, 0.0))
-    assert (found.text or found.whole, found.headers, found.status) == (answer, {"x": "y"}, 200)
-    assert found.first_token_s == (3.0 if len(pieces) > 1 else None)
-
-
 @pytest.mark.parametrize(
     ("path", "found"), [("models", {"data": ["[hidden]"]}), ("gone", None), ("moved", None), ("odd", None)]
 )
@@ -299,68 +223,35 @@ def test_what_a_get_finds(path: str, found: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "names"),
+    ("url", "there", "advice"),
     [
-        ({"data": [{"id": "a"}, {"name": "b"}, {"id": 3}, "x", {"id": "a\nb"}]}, ["a", "b"]), ({"models": []}, []),
-        ({"data": "x"}, None), ([], None), (None, None),
+        ("http://h", {}, ""),
+        ("http://h", {None: [{"id": "m"}]}, ""),
+        ("http://h", {None: [{"id": 3}, "x", {"id": "a\nb"}], "http://h/v1": [{"id": "a"}]}, ""),
+        ("http://h", {None: [{"id": "mm"}, {"name": "zz"}]}, "there is no model 'm'; did you mean mm?"),
+        ("http://h", {None: [{"id": "b"}], "http://h/v1": []}, "there is no model 'm'; GET models offers b"),
+        ("http://h", {None: [{"id": name} for name in "abcde"]},
+         "there is no model 'm'; GET models offers a, b, c, d, e"),
+        ("http://h", {None: [{"id": name} for name in "abcdefg"]},
+         "there is no model 'm'; GET models offers a, b, c, d, e and 2 more"),
+        ("http://h", {None: [{"id": "x" * 100}]}, f"there is no model 'm'; GET models offers {'x' * 80}"),
+        ("http://h", {"http://h/api/v1": []}, "write --bfcl-base-url http://h/api/v1: models are listed there"),
+        ("http://u:p@h/v1/chat/completions?x", {"http://h/v1": [{"id": "a"}]},
+         "write --bfcl-base-url http://h/v1: models are listed there (it offers a)"),
+        ("http://h/v1", {"http://h/v1": [], "http://h/openai/v1": []},
+         "write --bfcl-base-url http://h/openai/v1: models are listed there"),
+        ("http://h/x/models/", {"http://h/x": []}, "write --bfcl-base-url http://h/x: models are listed there"),
     ],
 )  # fmt: skip
-def test_names_of_models(body: Any, names: Any) -> None:
-    assert probing._names(body) == names
-
-
-@pytest.mark.parametrize(
-    ("url", "bases"),
-    [
-        ("http://u:p@h/v1/chat/completions?x", ["/v1", "/v1/v1", "/api/v1", "/openai/v1"]),
-        ("http://h/v1", ["/v1/v1", "/api/v1", "/openai/v1"]), ("http://h", ["/v1", "/api/v1", "/openai/v1"]),
-        ("http://h/x/models/", ["/x", "/x/v1", "/v1", "/api/v1", "/openai/v1"]),
-    ],
-)  # fmt: skip
-def test_where_else_to_look(url: str, bases: list[str]) -> None:
-    assert probing._other_bases(url) == [f"http://h{base}" for base in bases]
-
-
-@pytest.mark.parametrize(
-    ("names", "model", "advice"),
-    [
-        (["m"], "m", ""),
-        ([], "m", ""),
-        (["mm", "zz"], "m", "there is no model 'm'; did you mean mm?"),
-        (list("abcde"), "zzz", "there is no model 'zzz'; GET models offers a, b, c, d, e"),
-        (list("abcdefg"), "zzz", "there is no model 'zzz'; GET models offers a, b, c, d, e and 2 more"),
-        (["x" * 100], "zzz", f"there is no model 'zzz'; GET models offers {'x' * 80}"),
-    ],
-)
-def test_what_to_write_instead(names: list[str], model: str, advice: str) -> None:
-    assert probing._advice_on_names(names, model) == advice
-
-
-@pytest.mark.parametrize(
-    ("there", "advice"),
-    [
-        ({}, ""),
-        ({"http://h/api/v1": []}, "write --bfcl-base-url http://h/api/v1: models are listed there"),
-        ({"http://h/v1": [{"id": "a"}]}, "write --bfcl-base-url http://h/v1: models are listed there (it offers a)"),
-        ({None: [{"id": "b"}], "http://h/v1": []}, "there is no model 'm'; GET models offers b"),
-    ],
-)
-def test_likely_mends(there: dict[Any, Any], advice: str) -> None:
+def test_likely_mends(url: str, there: dict[Any, Any], advice: str) -> None:
     class Server:
-        url = "http://h"
-
         async def get(self, path: str, base: str | None = None) -> Any:
             assert path == "models"
             return {"data": there[base]} if base in there else None
 
-    assert asyncio.run(probing.likely_mend(Server(), "m")) == advice  # type: ignore[arg-type]
-
-
-def test_questions_that_do_no_harm() -> None:
-    plain, with_tool = probing.probe_request({"a": 1}), probing.tool_request()
-    assert ([m["role"] for m in plain.messages], plain.parameters) == (["user"], {"a": 1})
-    assert ([m["role"] for m in with_tool.messages], with_tool.parameters) == (["system", "user"], {})
-    assert [f["name"] for f in with_tool.functions] == ["echo"]
+    server: Any = Server()
+    server.url = url
+    assert asyncio.run(probing.likely_mend(server, "m")) == advice
 
 
 def test_places_in_the_users_code() -> None:

@@ -106,8 +106,11 @@ ONCE: dict[str, tuple[bytes, str]] = {
 }
 
 
-def ask(answer: bytes, *, lasting: bool) -> tuple[Reply | AdapterError, int]:
-    """What comes of a question answered so, the first time or always; and how often it was asked."""
+def ask(answer: bytes, *, lasting: bool, pause_s: float = 0.0, **limits: float) -> tuple[Reply | AdapterError, int]:
+    """What comes of a question answered so, the first time or always, and how often it was asked.
+
+    With a pause the answer comes byte by byte.
+    """
 
     async def work() -> tuple[Reply | AdapterError, int]:
         asked = 0
@@ -119,8 +122,11 @@ def ask(answer: bytes, *, lasting: bool) -> tuple[Reply | AdapterError, int]:
                 if head.startswith(b"post"):
                     await reader.readexactly(int(head.split(b"content-length:")[1].split(b"\r\n")[0]))
                     asked += 1
-                    writer.write(answer if lasting or asked == 1 else GOOD)
-                    await writer.drain()
+                    said = answer if lasting or asked == 1 else GOOD
+                    for piece in [bytes([byte]) for byte in said] if pause_s else [said]:
+                        writer.write(piece)
+                        await writer.drain()
+                        await asyncio.sleep(pause_s)
             except (asyncio.IncompleteReadError, ConnectionError):
                 pass
             finally:
@@ -128,8 +134,9 @@ def ask(answer: bytes, *, lasting: bool) -> tuple[Reply | AdapterError, int]:
 
         server = await asyncio.start_server(serve, "127.0.0.1", 0)
         url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
-        policy = RetryPolicy(retries=2, limit_s=10, first_s=0.001, longest_s=0.002)
-        model = OpenAIModel(parse_spec("openai:m"), Settings(timeout_s=5), "fc", base_url=url, policy=policy)
+        policy = RetryPolicy(retries=0 if pause_s else 2, limit_s=10, first_s=0.001, longest_s=0.002)
+        settings = Settings(timeout_s=5, **limits)
+        model = OpenAIModel(parse_spec("openai:m"), settings, "fc", base_url=url, policy=policy)
         try:
             return await model.generate(request(WEATHER)), asked
         except AdapterError as error:
@@ -187,33 +194,6 @@ def test_a_redirect_is_named_and_not_followed() -> None:
 
 
 def test_a_head_that_trickles_meets_the_total_limit() -> None:
-    async def work() -> AdapterError | None:
-        async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            try:
-                for byte in http(TEXT):
-                    writer.write(bytes([byte]))
-                    await writer.drain()
-                    await asyncio.sleep(0.05)
-            except ConnectionError:
-                pass
-            finally:
-                writer.close()
-
-        server = await asyncio.start_server(serve, "127.0.0.1", 0)
-        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
-        settings = Settings(timeout_s=5, request_limit_s=0.4)
-        model = OpenAIModel(
-            parse_spec("openai:m"), settings, "fc", base_url=url, policy=RetryPolicy(retries=0, limit_s=5)
-        )
-        try:
-            await model.generate(request(WEATHER))
-        except AdapterError as error:
-            return error
-        finally:
-            await model.aclose()
-            server.close()
-        return None
-
-    error = run(work())
-    assert error is not None
+    error, _ = ask(http(TEXT), lasting=True, pause_s=0.05, request_limit_s=0.3)
+    assert isinstance(error, AdapterError)
     assert error.kind == "timeout"

@@ -12,12 +12,9 @@ from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.dataset.opening import open_dataset
 from pytest_bfcl.decoding.ground_truth import turn_ground_truth_calls
-from pytest_bfcl.models import create_model, oracle
-from pytest_bfcl.models.base import Request
+from pytest_bfcl.models import oracle
 from pytest_bfcl.models.oracle import answer, final_answer
-from pytest_bfcl.settings import Settings
-from pytest_bfcl.transcript import Reply, Step, Transcript, Turn
-from tests.models.loopback import run
+from pytest_bfcl.transcript import Step, Transcript, Turn
 
 SINGLE_TURN = [name for name, row in CATEGORIES.items() if row.group in ("non_live", "live")]
 
@@ -95,34 +92,6 @@ def test_first_values_and_omissions():
     assert json.loads(call.arguments) == expected
 
 
-@pytest.mark.parametrize(
-    ("how", "text"),
-    [
-        ({}, """[shop.find(what="a 'red' hat", count=3, tags=['x', 'y'], box={'w': 1})]"""),
-        (
-            {"return_format": "json", "tool_call_tag": True},
-            """<TOOLCALL>[{"function": "shop.find", "parameters": {"what": "a 'red' hat", "count": 3, """
-            """"tags": ["x", "y"], "box": {"w": 1}}}]</TOOLCALL>""",
-        ),
-        (
-            {"return_format": "concise_xml"},
-            """<functions><function name="shop.find"><param name="what" type="string">a 'red' hat</param>"""
-            """<param name="count" type="integer">3</param><param name="tags" type="array">['x', 'y']</param>"""
-            """<param name="box" type="object">{'w': 1}</param></function></functions>""",
-        ),
-        (
-            {"return_format": "verbose_xml"},
-            """<functions><function name="shop.find"><params><param name="what" value="a 'red' hat" type="string"/>"""
-            """<param name="count" value="3" type="integer"/><param name="tags" value="['x', 'y']" type="array"/>"""
-            """<param name="box" value="{'w': 1}" type="object"/></params></function></functions>""",
-        ),
-    ],
-)
-def test_formats(how, text):
-    assert answer(entry(**how), "prompt").text == text
-    assert verdict(entry(**how), "prompt").valid
-
-
 def conversation(**fields):
     function = {"name": "cd", "parameters": {"type": "dict", "properties": {"folder": {}, "force": {}}, "required": []}}
     late = {"name": "tail", "parameters": {"type": "dict", "properties": {"file": {}, "lines": {}}, "required": []}}
@@ -147,21 +116,6 @@ def test_conversations():
     assert answer(item, "fc", 9, 0).text
 
 
-def test_final_answers_can_be_found():
-    item = Entry(
-        id="memory_kv_0-student-0", category="memory_kv", question=[[]], possible_answer=["$49.99", "49.99 dollars"]
-    )
-    assert "49.99 dollars" in final_answer(item)
-    assert answer(item, "prompt").text == final_answer(item)
-
-
-@pytest.mark.parametrize("mode", ["fc", "prompt"])
-def test_relevance_and_irrelevance(mode):
-    assert verdict(entry("irrelevance", possible_answer=None), mode).valid
-    assert verdict(entry("live_relevance", possible_answer=None), mode).valid
-    assert answer(entry("live_relevance", possible_answer=None, function=[]), mode).text
-
-
 @pytest.mark.parametrize("parameters", [None, {}, {"properties": None, "required": None}, {"properties": {}}])
 def test_plausible_calls_without_arguments(parameters):
     document = {"name": "f", "parameters": parameters}
@@ -181,32 +135,9 @@ def test_which_final_answer_is_chosen(answers, chosen):
     assert final_answer(item) == repr({"answer": chosen, "context": "taken from the ground truth"})
 
 
-def test_words_of_the_oracle_and_of_the_idle():
-    stage = Entry(id="memory_kv_prereq_0-student-0", category="memory_kv_prereq", question=[[]])
-    assert (answer(stage, "fc").text, answer(stage, "fc").finish_reason) == (oracle.CLOSING, "stop")
-    nothing = entry("irrelevance", possible_answer=None)
-    assert (answer(nothing, "fc").text, answer(nothing, "fc").finish_reason) == (oracle.REFUSAL, "stop")
-    done = answer(conversation(), "fc", 1, 0)
-    assert (done.text, done.finish_reason) == (oracle.QUESTION, "stop")
-    for mode in ("fc", "prompt"):
-        idle, right = create_model(f"adversary:idle@{mode}", Settings()), create_model(f"oracle:@{mode}", Settings())
-        assert run(idle.generate(Request(nothing, []))) == Reply(oracle.IDLE, finish_reason="stop")
-        assert (idle.underscore_names, right.underscore_names, idle.mode) == (True, mode == "fc", mode)
-        turn = Request(conversation(), [], turn=0, step=1)
-        assert run(right.generate(turn)).text == oracle.CLOSING
-
-
 def test_what_is_expected_to_be_said_on_a_server():
     usual = {"answers": [], "said": False, "contains": None, "turn": None}
     expect = [{"answers": ["a", "b"]}, {"answers": ["c"], "turn": 0}, {"said": True, "contains": "d"},
               {"said": True, "contains": "e", "turn": 0}, {"said": True}]  # fmt: skip
     item = conversation().model_copy(update={"expect": [SimpleNamespace(**usual | each) for each in expect]})
     assert [oracle._expected_words(item, turn) for turn in (0, 1)] == [f"{oracle.CLOSING} c e", f"{oracle.CLOSING} a d"]
-
-
-def test_calls_of_entries_whose_tools_are_elsewhere():
-    tools = [{"name": "f", "parameters": {"type": "object", "properties": {}}}]
-    item = Entry(id="recorded_0", category="recorded", question=[[], []], function=tools, possible_answer=[["f()"], []])
-    said = [answer(item, "fc", turn, step) for turn, step in ((0, 0), (0, 1), (1, 0))]
-    assert [[call.name for call in reply.tool_calls] for reply in said] == [["f"], [], []]
-    assert [reply.text for reply in said] == [None, oracle.CLOSING, oracle.CLOSING]

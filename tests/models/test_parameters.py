@@ -10,8 +10,6 @@ from typing import Any, get_type_hints
 import pytest
 from pydantic import TypeAdapter
 
-from pytest_bfcl.models.anthropic import BLOCKS, Messages
-from pytest_bfcl.models.responses import ITEMS, Responses
 from pytest_bfcl.run_options.values import parameter
 
 PAGE = Path(__file__).parents[2] / "docs" / "models.md"
@@ -44,23 +42,3 @@ def test_the_tools_are_the_runs_own() -> None:
     assert len(ROWS) > 12
     with pytest.raises(ValueError, match=r"tools is the run's own to set: .* free-form tools cannot be"):
         parameter('tools=[{"type": "custom", "name": "free"}]')
-
-
-def test_steps_of_the_provider_are_no_calls_and_go_back() -> None:
-    search = {"type": "tool_search_call", "id": "ts_1", "call_id": "c0", "arguments": {"q": "x"}, "status": "completed"}
-    said = {"type": "message", "id": "m1", "phase": "commentary", "content": [{"type": "output_text", "text": "Now."}]}
-    call = {"type": "function_call", "id": "f1", "call_id": "c1", "name": "find", "arguments": "{}"}
-    api = Responses("gpt-5.2")
-    reply = api.read({"status": "completed", "output": [search, said, call]})
-    assert [each.name for each in reply.tool_calls] == ["find"]
-    assert api.remember(reply, {"role": "assistant"})[ITEMS] == [search, said, call]
-
-    blocks = [
-        {"type": "server_tool_use", "id": "s1", "name": "tool_search_tool_regex", "input": {"query": "x"}},
-        {"type": "tool_search_tool_result", "tool_use_id": "s1", "content": {"type": "tool_search_tool_search_result"}},
-        {"type": "tool_use", "id": "u1", "name": "find", "input": {}},
-    ]
-    api_of_blocks = Messages()
-    reply = api_of_blocks.read({"stop_reason": "tool_use", "content": blocks})
-    assert [each.name for each in reply.tool_calls] == ["find"]
-    assert api_of_blocks.remember(reply, {"role": "assistant"})[BLOCKS] == blocks

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from importlib.metadata import EntryPoint
-from types import SimpleNamespace
 from typing import ClassVar
 
 import pytest
@@ -98,12 +97,6 @@ def test_a_local_server_never_gets_the_openai_key(monkeypatch):
     assert "private" not in repr(vars(model)) + repr(vars(model.server))
 
 
-def test_listed_names_are_unique_and_complete():
-    names = [info.name for info in list_providers()]
-    assert len(names) == len(set(names))
-    assert {"openai", "vllm", "replay", "oracle", "scripted", "anthropic"} <= set(names)
-
-
 def make_parrot(spec, settings, mode):
     """What another package's entry point would name."""
 
@@ -153,24 +146,6 @@ def test_who_offers_a_provider(monkeypatch, offered, found):
     listed = {info.name: info for info in list_providers()}
     assert ("known" in listed) is ("litellm" in found.values())
     assert "litellm" not in listed or listed["known"].needs == ("KNOWN_KEY",)
-
-
-def test_a_family_says_itself_how_its_texts_are_read(monkeypatch):
-    built = SimpleNamespace(family=object())
-    monkeypatch.setitem(registry._BUILDERS, "vllm", lambda *asked: built)
-    assert create_model("vllm:nobody-knows", Settings(decoder="auto")) is built
-
-
-def test_what_is_known_of_our_own_providers_is_not_said_of_others():
-    ours, other = (EntryPoint("lexical", value, "g") for value in ("pytest_bfcl.extensions.lexical:x", "theirs:x"))
-    assert registry._foreign_info(ours).what.startswith("a demonstration")
-    assert registry._foreign_info(other).what == "theirs:x"
-
-
-def test_a_broken_entry_point_says_whose_it_is(monkeypatch):
-    offer(monkeypatch, "no.such.module:x")
-    with pytest.raises(UsageError, match="parrot"):
-        create_model("parrot:x", Settings())
 
 
 def test_creating_models_imports_nothing_heavy():

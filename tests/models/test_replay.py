@@ -10,7 +10,6 @@ import pytest
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.models import create_model
-from pytest_bfcl.models import replay as replaying
 from pytest_bfcl.models.base import Request
 from pytest_bfcl.settings import Settings
 from tests.models.loopback import CLOCK, run
@@ -44,17 +43,6 @@ def test_a_minimal_line(tmp_path, name):
     assert run(model.generate(Request(entry(), []))).text == "[f()]"
 
 
-def test_name_and_mode_come_from_the_lines(tmp_path):
-    line = {"id": "simple_python_0", "category": "simple_python", "model": "openai:m@fc", "mode": "fc",
-            "underscore_names": True, "output": [{"name": "f", "arguments": "{}"}], "latency_s": 1.5}  # fmt: skip
-    model = replay(tmp_path, line)
-    assert (model.spec, model.mode, model.underscore_names) == ("openai:m@fc", "fc", True)
-    transcript = model.transcript_for(entry())
-    assert transcript.first_reply.tool_calls[0].name == "f"
-    assert transcript.first_reply.latency_s == 1.5
-    assert transcript.underscore_names
-
-
 def test_mixed_modes_need_a_suffix(tmp_path):
     lines = [
         {"id": "simple_python_0", "category": "simple_python", "mode": "fc", "output": "a"},
@@ -66,20 +54,6 @@ def test_mixed_modes_need_a_suffix(tmp_path):
         assert replay(tmp_path, *lines, suffix=f"@{mode}").transcript_for(entry()).first_reply.text == text
 
 
-def test_several_models_need_a_choice(tmp_path):
-    lines = [
-        {"id": "simple_python_0", "category": "simple_python", "model": f"openai:{m}", "mode": "fc", "output": m}
-        for m in ("m1", "m2")
-    ]
-    with pytest.raises(UsageError, match="several models"):
-        replay(tmp_path, *lines)
-    model = replay(tmp_path, *lines, suffix="#openai:m2")
-    assert model.spec == "openai:m2@fc"
-    assert model.transcript_for(entry()).first_reply.text == "m2"
-    with pytest.raises(UsageError, match="no model"):
-        replay(tmp_path, *lines, suffix="#openai:m3")
-
-
 def test_the_last_of_a_repeated_id_counts_with_a_warning(tmp_path):
     lines = [
         {"id": "simple_python_0", "category": "simple_python", "mode": "prompt", "output": text} for text in ("a", "b")
@@ -87,17 +61,6 @@ def test_the_last_of_a_repeated_id_counts_with_a_warning(tmp_path):
     with pytest.warns(UserWarning, match="1 repeated"):
         model = replay(tmp_path, *lines)
     assert model.transcript_for(entry()).first_reply.text == "b"
-
-
-def test_repeats_are_kept_apart(tmp_path):
-    lines = [
-        {"id": "simple_python_0", "category": "simple_python", "repeat": r, "mode": "fc", "output": text}
-        for r, text in ((1, "a"), (2, "b"))
-    ]
-    model = replay(tmp_path, *lines)
-    assert model.transcript_for(entry(), 2).first_reply.text == "b"
-    with pytest.raises(AdapterError, match="repeat 3"):
-        model.transcript_for(entry(), 3)
 
 
 def test_a_whole_trajectory(tmp_path):
@@ -209,16 +172,6 @@ def test_lines_that_cannot_be_replayed(tmp_path, lines, suffix, said):
         replay(tmp_path, *lines, suffix=suffix)
 
 
-def test_notes_and_spelling_of_what_calls_prove(tmp_path):
-    calls = {"id": "simple_python_0", "output": [{"name": "clock", "arguments": "{}"}], "function": [CLOCK]}
-    model = replay(tmp_path, calls)
-    assert (model.mode, model.underscore_names, model.found_out) == ("fc", False, "mode fc (native calls prove it)")
-    assert model.notes == ["replay:out@fc: mode fc (native calls prove it)"]
-    assert replay(tmp_path, {**calls, "model": "a:b"}).notes == ["a:b@fc: mode fc (native calls prove it)"]
-    said = replay(tmp_path, {**calls, "mode": "fc", "underscore_names": True})
-    assert (said.underscore_names, said.notes, said.found_out) == (True, [], "")
-
-
 def test_an_error_with_half_a_conversation_is_an_error(tmp_path):
     line = {**LINE, "outcome": "error", "reason": "adapter:server", "incomplete": True, "detail": {}}
     with pytest.raises(AdapterError) as caught:
@@ -244,18 +197,3 @@ def test_messages_of_the_entry_stand_in_for_those_not_recorded(tmp_path):
     assert [len(turn.messages) for turn in transcript.turns] == [1, 1, 0]
     with pytest.raises(AdapterError, match="turn 3, step 0"):
         run(replay(tmp_path, line).generate(Request(entry("multi_turn_base_0", "multi_turn_base", 2), [], turn=3)))
-
-
-def test_repeats_that_are_no_numbers(tmp_path):
-    for repeat, kept in ((0, 1), (2, 2), (None, 1)):
-        assert replay(tmp_path, {**LINE, "repeat": repeat or None}).transcript_for(entry(), kept) is not None
-    with pytest.raises(AdapterError, match=r"no reply for simple_python_1$"):
-        replay(tmp_path, LINE).transcript_for(entry("simple_python_1"))
-
-
-def test_names_of_documents_are_the_lines_own_else_the_data_sets(monkeypatch):
-    monkeypatch.setattr("pytest_bfcl.runs.replay_lines.offered_names", lambda dataset, entry_id: [f"of {entry_id}"])
-    line = {"id": "a_1", "function": [CLOCK]}
-    assert [replaying._documented(each, data) for each in (line, {"id": "a_1"}) for data in (object(), None)] == [
-        ["clock"], ["clock"], ["of a_1"], []
-    ]  # fmt: skip

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 from contextlib import nullcontext
 
 import pytest
@@ -11,9 +10,7 @@ from aiohttp import web
 
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.models import streams
-from pytest_bfcl.models.anthropic import Messages
 from pytest_bfcl.models.chat import Chat, ChatJoiner
-from pytest_bfcl.models.responses import Responses
 from pytest_bfcl.models.streams import EventReader, StreamEnd
 from tests.models.asking import KEY, ask, failing
 from tests.models.loopback import WEATHER, Prompted, completion, request
@@ -77,24 +74,6 @@ def test_chat_deltas_by_index(sizes, newline):
     assert (reply.input_tokens, reply.output_tokens, reply.reasoning_tokens) == (3, 9, 4)
     assert reply.state.reasoning_field == "reasoning_content"
     assert reply.state.call_fields == ({}, {"extra_content": {"google": {"thought_signature": "s"}}})
-
-
-def test_calls_that_share_an_index_are_told_by_their_ids():
-    events = [call_delta(0, "a", "f", "{}"), call_delta(0, "b", "g", '{"x"'), call_delta(0, arguments=": 1}")]
-    reply = joined(Chat(), sse(*map(chunk, events), chunk({}, "tool_calls")))
-    assert [(c.name, c.arguments, c.id) for c in reply.tool_calls] == [("f", "{}", "a"), ("g", '{"x": 1}', "b")]
-
-
-def test_calls_without_index_and_id_begin_with_a_name():
-    events = [{"tool_calls": [{"function": {"name": n, "arguments": "{}"}}]} for n in ("f", "f", "g")]
-    reply = joined(Chat(), sse(*map(chunk, events), chunk({}, "stop")))
-    assert [call.name for call in reply.tool_calls] == ["f", "f", "g"]
-
-
-def test_an_id_and_name_repeated_in_every_piece_are_one_call():
-    events = [call_delta(0, "a", "f", part) for part in ("{", '"x": 1', "}")]
-    reply = joined(Chat(), sse(*map(chunk, events), chunk({}, "tool_calls")))
-    assert [(c.name, c.arguments) for c in reply.tool_calls] == [("f", '{"x": 1}')]
 
 
 def streamed(*deltas):
@@ -179,23 +158,6 @@ def test_pieces_of_messages(deltas, message, started):
     assert (found, calls, began) == (message, [], started)
 
 
-def test_fields_of_calls_are_kept():
-    pieces = [{"index": 0, "id": "a", "type": "function", "extra": {"a": 1}, "x": None, "y": 1, "z": {"a": 1}},
-              {"index": 0, "extra": {"b": 2}, "y": {"c": 3}, "z": 3, "function": {"name": "f"}}]  # fmt: skip
-    joiner = ChatJoiner()
-    joiner.add(chunk({"tool_calls": pieces}, "tool_calls"))
-    assert joiner.body()["choices"][0]["message"]["tool_calls"] == [
-        {"id": "a", "type": "function", "function": {"name": "f"}, "extra": {"a": 1, "b": 2}, "y": {"c": 3}, "z": 3}
-    ]
-
-
-def test_calls_that_are_no_list_are_handed_on():
-    joiner = ChatJoiner()
-    joiner.add(chunk({"tool_calls": {"a": 1}}, "stop"))
-    assert not joiner.started
-    assert joiner.body()["choices"][0]["message"]["tool_calls"] == {"a": 1}
-
-
 def test_a_whole_message_as_one_chunk():
     joiner = ChatJoiner()
     joiner.add({"choices": [{"index": 0, "message": {"content": "whole"}, "finish_reason": "stop"}]})
@@ -210,70 +172,6 @@ def test_parts_of_a_thought_grow():
     assert len(reply.state.parts) == 2
 
 
-RESPONSE = {
-    "status": "completed",
-    "output": [
-        {"type": "reasoning", "id": "r", "summary": [{"type": "summary_text", "text": "so"}], "encrypted_content": ""},
-        {"type": "function_call", "id": "fc_1", "call_id": "c" * 600, "name": "clock", "arguments": "{}"},
-        {"type": "message", "id": "m", "role": "assistant", "content": [{"type": "output_text", "text": "done"}]},
-    ],
-    "usage": {"input_tokens": 5, "output_tokens": 6, "output_tokens_details": {"reasoning_tokens": 2}},
-}  # fmt: skip
-
-
-def named(kind, **fields):
-    return f"event: {kind}\ndata: {json.dumps({'type': kind, **fields})}\n\n".encode()
-
-
-@pytest.mark.parametrize("names", [True, False])
-def test_responses(names):
-    events = [named("response.created", response={}), named("response.output_text.delta", delta="do")]
-    events += [named("response.output_item.done", output_index=i, item=x) for i, x in enumerate(RESPONSE["output"])]
-    data = b"".join([*events, named("response.completed", response=RESPONSE | {"output": []})])
-    if not names:
-        data = b"".join(line + b"\n\n" for line in data.splitlines() if line.startswith(b"data"))
-    reply = joined(Responses("gpt-5"), data, (11,))
-    assert reply == Responses("gpt-5").read(RESPONSE)
-    assert reply.reasoning == "so\n"
-    assert (reply.text, reply.tool_calls[0].id, reply.reasoning_tokens) == ("done", "c" * 600, 2)
-    assert reply.state.parts == tuple(RESPONSE["output"])
-
-
-MESSAGE = {
-    "content": [
-        {"type": "thinking", "thinking": "so ", "signature": "SIG"},
-        {"type": "text", "text": "Wait."},
-        {"type": "tool_use", "id": "t1", "name": "clock", "input": {"zone": "Zürich"}},
-    ],
-    "stop_reason": "tool_use",
-    "usage": {"input_tokens": 4, "cache_read_input_tokens": 6, "output_tokens": 8},
-}
-
-
-def test_messages():
-    events = [
-        named("message_start", message={"content": [], "usage": {"input_tokens": 4, "cache_read_input_tokens": 6}})
-    ]
-    deltas = [
-        [("thinking_delta", "thinking", "so "), ("signature_delta", "signature", "SIG")],
-        [("text_delta", "text", "Wa"), ("text_delta", "text", "it.")],
-        [("input_json_delta", "partial_json", '{"zone": "Z'), ("input_json_delta", "partial_json", 'ürich"}')],
-    ]
-    empty = [{"type": "thinking", "thinking": "", "signature": ""}, {"type": "text", "text": ""},
-             {"type": "tool_use", "id": "t1", "name": "clock", "input": {}}]  # fmt: skip
-    for index, (block, pieces) in enumerate(zip(empty, deltas, strict=True)):
-        events.append(named("content_block_start", index=index, content_block=block))
-        events.append(named("ping"))
-        for kind, field, text in pieces:
-            events.append(named("content_block_delta", index=index, delta={"type": kind, field: text}))
-    events.append(named("message_delta", delta={"stop_reason": "tool_use"}, usage={"output_tokens": 8}))
-    events.append(named("message_stop"))
-    reply = joined(Messages(), b"".join(events), (13,))
-    assert reply == Messages().read(MESSAGE)
-    assert (reply.text, reply.reasoning, reply.input_tokens) == ("Wait.", "so ", 10)
-    assert reply.state.parts == tuple(MESSAGE["content"])
-
-
 def test_completions():
     api = Prompted()
     events = [{"choices": [{"index": 0, "text": text}]} for text in ("[f", "(x=1)]")]
@@ -285,32 +183,6 @@ def test_completions():
         assert joiner.started is started
     kept = {"role": "assistant", "content": "a"}
     assert api.remember(reply, kept) is kept
-
-
-@pytest.mark.parametrize(
-    ("api", "data"),
-    [(Chat(), sse(*CHAT[:-2])), (Chat(), sse(*CHAT)[:300]), (Chat(), b""), (Chat(), b"data: [DONE]\n\n"),
-     (Responses("m"), named("response.output_text.delta", delta="do")),
-     (Messages(), named("message_start", message={"stop_reason": "end_turn"})),
-     (Prompted(), sse({"choices": [{"index": 0, "text": "half"}]})),
-     (Prompted(), sse({"choices": [{"index": 0, "text": "half"}]}, done=False))],
-)  # fmt: skip
-def test_a_cut_stream_is_no_reply(api, data):
-    with pytest.raises(AdapterError) as caught:
-        joined(api, data)
-    ended = data.endswith(b"[DONE]\n\n") and b"choices" in data  # it says that it is over, and not why
-    assert (caught.value.kind, caught.value.retryable) == ("ending" if ended else "malformed_body", True)
-
-
-def test_any_cut_of_a_chat_stream_is_the_whole_reply_or_none():
-    data, whole = sse(*CHAT), joined(Chat(), sse(*CHAT))
-    cuts = random.Random(3).sample(range(len(data)), 120)
-    for cut in cuts:
-        try:
-            reply = joined(Chat(), data[:cut])
-        except AdapterError:
-            continue
-        assert (reply.tool_calls, reply.reasoning) == (whole.tool_calls, whole.reasoning)
 
 
 class Kept:
@@ -390,21 +262,6 @@ def test_what_stands_around_the_pieces(events, over, body):
     for event in events:
         end.choices(event)
     assert end.body({"message": 1}, over=over) == body
-
-
-@pytest.mark.parametrize("events", [[], [{"choices": [{"index": 1, "finish_reason": "stop"}]}]])
-def test_a_stream_without_an_end_is_cut(events):
-    end = StreamEnd()
-    for event in events:
-        assert end.choices(event) == []
-    with pytest.raises(AdapterError, match="no finish_reason came"):
-        end.body({}, over=False)
-
-
-def test_comments_and_split_data_lines():
-    text = json.dumps(chunk({"content": "hi"}, "stop"), indent=1).replace("\n", "\ndata: ")
-    data = f": waiting\n\nid: 7\nevent: x\ndata: {text}\n\n".encode()
-    assert joined(Chat(), data).text == "hi"
 
 
 # ------------------------------------------------------------------ over the wire

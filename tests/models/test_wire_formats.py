@@ -12,12 +12,12 @@ from pytest_bfcl.answers.chat import last_word, read_completion
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.endings import UnknownEnding
 from pytest_bfcl.failures import AdapterError, UsageError
-from pytest_bfcl.models.anthropic import BLOCKS, Messages, MessagesJoiner, with_cache_mark
+from pytest_bfcl.models.anthropic import BLOCKS, Messages, with_cache_mark
 from pytest_bfcl.models.base import Request
-from pytest_bfcl.models.chat import DIALECTS, GENERIC, Chat, Completions, dialect_of, remembered
-from pytest_bfcl.models.endpoint import _address, _basic, check_url, is_local, is_openai, needs_key
+from pytest_bfcl.models.chat import GENERIC, Chat, Completions, remembered
+from pytest_bfcl.models.endpoint import check_url, is_local, is_openai, needs_key
 from pytest_bfcl.models.openai import whole_reply
-from pytest_bfcl.models.responses import ITEMS, Responses, ResponsesJoiner
+from pytest_bfcl.models.responses import ITEMS, Responses
 from pytest_bfcl.transcript import ProviderState, Reply, Served, ToolCall
 from tests.models.loopback import request, run, tool_call
 
@@ -160,17 +160,6 @@ def test_what_is_sent_to_chat() -> None:
     assert Chat(store=False).body(asked, tools=True)["store"] is False
     assert Chat(replace(GENERIC, folded=True)).style == "folded"
     assert Chat.streaming == {"stream": True, "stream_options": {"include_usage": True}}
-    assert dialect_of("x", "http://api.x.ai/v1").name == "grok"
-
-
-def test_what_handlers_of_dialects_do() -> None:
-    rows = {each.name: (each.echo, each.null_content, each.join_users, each.folded) for each in (GENERIC, *DIALECTS)}
-    assert rows == {
-        "generic": (True, False, False, False), "deepseek": (False, False, True, False),
-        "grok": (False, False, False, False),
-        "ling": (False, False, True, False), "qwen": (True, True, False, False), "novita": (True, False, False, True),
-        "nvidia": (True, False, True, False),
-    }  # fmt: skip
 
 
 KEPT = state("reasoning", {"thinking_blocks": [1], "extra": 2}, [{"sign": 1}], [THOUGHT, TEXT])
@@ -287,39 +276,6 @@ def test_responses_are_read(items: list[Any], reply: Reply) -> None:
     assert found == replace(reply, finish_reason="completed", state=ProviderState("responses", parts=kept))
 
 
-@pytest.mark.parametrize(
-    ("body", "outcome"),
-    [
-        ({"output": [said({"text": "a"})], "status": "Completed"}, None),
-        ({"output": [said({"text": "a"})], "status": "incomplete",
-         "incomplete_details": {"reason": "max_output_tokens"}},
-         "length"),
-        ({"output": [], "status": "incomplete", "incomplete_details": {"reason": "content_filter"}}, "content_filter"),
-        ({"output": [said({"text": "a"})], "status": "incomplete", "incomplete_details": {"reason": "odd"}},
-         "incomplete: odd"),
-        ({"output": [said({"text": "a"})], "status": "incomplete", "incomplete_details": "odd"}, "incomplete"),
-        ({"output": [said({"text": "a"})], "status": "failed", "incomplete_details": {"reason": "max_tokens"}},
-         "failed"),
-        ({"output": [said({"text": "a"})]}, "none"),
-        ({"output": [], "status": "completed"}, "malformed_body"), ({"output": []}, "malformed_body"),
-        ({"output": {}}, "malformed_body"), (None, "malformed_body"),
-        ({"output": [item("reasoning")], "status": "completed"}, "nothing_said"),
-        ({"output": [item("web_search_call")], "status": "completed"}, "web_search_call"),
-        ({"output": [item("odd"), item("reasoning")], "status": "completed"}, "odd"),
-        ({"output": [item("odd"), said({"text": "a"})], "status": "completed"}, None),
-        ({"output": [item("odd")], "status": "incomplete", "incomplete_details": {"reason": "max_tokens"}}, "length"),
-    ],
-)  # fmt: skip
-def test_how_responses_end(body: Any, outcome: str | None) -> None:
-    try:
-        found = Responses("m").read(body).problem
-    except UnknownEnding as error:
-        found = error.ending
-    except AdapterError as error:
-        found = error.kind if error.retryable else None
-    assert found == outcome
-
-
 def test_what_is_sent_to_responses() -> None:
     call = {"id": "1", "function": {"name": "f", "arguments": "{}"}}
     messages = [{"role": "system", "content": "s"}, {"role": "user", "content": "u"}, {"role": "assistant",
@@ -362,40 +318,6 @@ def test_what_goes_back_to_responses() -> None:
         assert Responses("m").remember(other, message) is Messages().remember(other, message) is message
 
 
-def test_a_stream_of_responses() -> None:
-    joiner = ResponsesJoiner()
-    assert [joiner.wants(block) for block in (b"event: response.created\n", b"data: {}",
-        b"event:response.completed\n")] == [
-        False, True, True,
-    ]  # fmt: skip
-    assert not joiner.started
-    assert not joiner.wants(b"event: response.output_text.delta\n")
-    assert joiner.started
-    for index, item in ((1, {"b": 1}), (0, {"a": 1}), (2, "x"), ("odd", {"c": 1})):
-        joiner.add({"type": "response.output_item.done", "output_index": index, "item": item})
-    joiner.add({"type": "response.completed", "response": {"status": "completed"}})
-    assert joiner.body() == {"status": "completed", "output": [{"a": 1}, {"b": 1}, {"c": 1}]}
-    other = ResponsesJoiner()
-    for event in (
-        {"type": "x"},
-        {"type": "response.output_item.done", "item": "x"},
-        {"type": "response.completed"},
-        {"type": "response.failed", "response": "x"},
-        {"type": "odd", "response": {}, "item": {}},
-    ):
-        other.add(event)
-    with pytest.raises(AdapterError) as caught:
-        other.body()
-    assert caught.value.kind == "malformed_body"
-    assert not other.started
-    other.add({"type": "a.delta"})
-    assert other.started
-    for index, name in ((1, "b"), (0, "a"), (None, "c")):
-        other.add({"type": "response.output_item.done", "output_index": index, "item": {"n": name}})
-    other.add({"type": "response.failed", "response": {"status": "failed"}})
-    assert other.body() == {"status": "failed", "output": [{"n": "a"}, {"n": "b"}, {"n": "c"}]}
-
-
 # ------------------------------------------------------------------ Anthropic's messages
 
 
@@ -421,31 +343,6 @@ def test_messages_are_read(blocks: list[Any], reply: Reply) -> None:
     kept = tuple({k: v for k, v in each.items() if v is not None} for each in blocks)
     found = Messages().read({"content": [*blocks, "x"], "stop_reason": "end_turn"})
     assert found == replace(reply, finish_reason="end_turn", state=ProviderState("anthropic", parts=kept))
-
-
-def test_more_of_messages_is_read() -> None:
-    usage = {"input_tokens": 1, "cache_creation_input_tokens": 20, "cache_read_input_tokens": 300, "output_tokens": 4}
-    reply = Messages().read({"content": [block("text", text="")], "stop_reason": "end_turn", "usage": usage, "id": "i"})
-    assert reply == Reply(
-        "", finish_reason="end_turn", input_tokens=321, output_tokens=4, served=Served(None, None, "i")
-    )
-    del usage["cache_creation_input_tokens"], usage["cache_read_input_tokens"]
-    assert Messages().read({"content": [], "stop_reason": "end_turn", "usage": usage}).input_tokens == 1
-    del usage["input_tokens"]
-    assert Messages().read({"content": [], "stop_reason": "end_turn", "usage": usage}).input_tokens is None
-    for kind in ("thinking", "redacted_thinking"):
-        assert Messages().read({"content": [block(kind)], "stop_reason": "end_turn"}).problem == "nothing_said"
-    deep = block("odd", value=[])
-    for _ in range(60):
-        deep = block("odd", value=deep)
-    assert Messages().read({"content": [deep, block("text", text="a")], "stop_reason": "end_turn"}).state is None
-    assert Responses("m").read({"output": [deep, said({"text": "a"})], "status": "completed"}).state is None
-    filtered = {"output": [], "status": "incomplete", "incomplete_details": {"reason": "content_filter"}}
-    assert Responses("m").read(filtered).state is None
-    for body in ({}, {"content": "a"}, []):
-        with pytest.raises(AdapterError, match="no content blocks") as caught:
-            Messages().read(body)
-        assert caught.value.retryable
 
 
 def test_what_is_sent_to_messages() -> None:
@@ -500,45 +397,6 @@ def test_what_goes_back_to_messages() -> None:
     reply, message = Reply("a", state=ProviderState("anthropic", parts=parts)), {"role": "assistant", "content": "a"}
     assert Messages().remember(reply, message) == {**message, BLOCKS: list(parts)}
     assert Messages("drop").remember(reply, message) == {**message, BLOCKS: [parts[2]]}
-
-
-def test_a_stream_of_messages() -> None:
-    joiner = MessagesJoiner()
-    assert (joiner.wants(b"event: ping\n"), joiner.wants(b"event: x\n")) == (False, True)
-    start = {"type": "message_start", "message": {"id": "i", "usage": None}}
-    for event in (start, {"type": "message_start", "message": 3}, {"type": "odd", "message": {"id": "other"}},
-                  {"type": "message_delta", "usage": {"a": 1}},
-                  {"type": "message_delta", "delta": "x", "usage": "y"},
-                  {"type": "content_block_start", "index": "x", "content_block": {}},
-                  {"type": "content_block_start", "index": 7, "content_block": "x"},
-                  {"type": "content_block_delta", "index": 0, "delta": "x"},
-                  {"type": "odd", "index": 0, "delta": {"type": "text_delta", "text": "?"}},
-                  {"type": "content_block_delta", "index": None, "delta": {"type": "text_delta",
-                   "text": "?"}}):  # fmt: skip
-        joiner.add(event)
-    assert not joiner.started
-    with pytest.raises(AdapterError, match="no message_stop came"):
-        joiner.body()
-    joiner.add({"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"b": 2}})
-
-    def delta(index: int, kind: str, name: str, text: object) -> None:
-        joiner.add({"type": "content_block_delta", "index": index, "delta": {"type": kind, name: text}})
-
-    joiner.add({"type": "content_block_start", "index": 1, "content_block": block("text", text="a")})
-    for index, kind, name, text in (
-        (1, "text_delta", "text", "b"), (1, "text_delta", "text", None), (0, "thinking_delta", "thinking", "x"),
-        (0, "signature_delta", "signature", "s"), (2, "input_json_delta", "partial_json", '{"x"'), (4, "odd", "", "?"),
-        (2, "input_json_delta", "partial_json", ": 1}"), (3, "input_json_delta", "partial_json", " "),
-        (5, "input_json_delta", "partial_json", "{"),
-    ):  # fmt: skip
-        delta(index, kind, name, text)
-    joiner.add({"type": "message_stop"})
-    assert joiner.started
-    assert joiner.body() == {
-        "id": "i", "usage": {"a": 1, "b": 2}, "stop_reason": "end_turn",
-        "content": [block("text", thinking="x", signature="s"), block("text", text="ab"), block("text", input={"x": 1}),
-                    block("text", input={}), block("text", input="{"), block("x"), block("odd")],
-    }  # fmt: skip
 
 
 # ------------------------------------------------------------------ replies that a provider interrupts
@@ -601,12 +459,3 @@ def test_whose_address_it_is(url: str, local: bool, openai: bool, keyed: bool) -
 def test_what_is_no_address(url: str) -> None:
     with pytest.raises(UsageError, match="is not an http"):
         check_url(url)
-
-
-def test_addresses_of_paths_and_users() -> None:
-    assert _address("http://u:p@h:1/v1/?a=b#c", "chat") == "http://h:1/v1/chat?a=b"
-    for url in ("http://h", "https://h:1/v1"):
-        check_url(url)
-        assert _basic(url) is None
-    assert _basic("http://u%40x:p%3A@h") == "Basic dUB4OnA6"
-    assert _basic("http://u@h") == "Basic dTo="
