@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, product
 from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
@@ -239,8 +239,12 @@ FURTHER: dict[str, tuple[str, Door]] = {
 """Doors with the cells of another one."""
 
 
-@pytest.mark.parametrize("door", [*DOORS, *FURTHER])
-@pytest.mark.parametrize("deviation", DEVIATIONS)
+OF_EACH_ROW = tuple({row: name for name, row in EXPECTED.items()}.values())
+"""One deviation for each kind of row: enough for doors that only pass on what the rule says."""
+MARKED = ("sample", "steps", "verified", "system prompt", "rules")
+
+
+@pytest.mark.parametrize(("door", "deviation"), [*product(DOORS, DEVIATIONS), *product(FURTHER, OF_EACH_ROW)])
 def test_no_cell_is_silent(door: str, deviation: str, tmp_path: Path) -> None:
     column, ask = FURTHER.get(door) or (door, DOORS[door])
     expected = EXPECTED[deviation][list(DOORS).index(column)]
@@ -261,7 +265,7 @@ PAIRS = {
 
 
 @pytest.mark.parametrize("command", PAIRS)
-@pytest.mark.parametrize("deviation", DEVIATIONS)
+@pytest.mark.parametrize("deviation", MARKED)
 def test_every_command_prints_what_the_rule_says(
     command: str, deviation: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -280,7 +284,7 @@ def test_every_command_prints_what_the_rule_says(
     assert (R if refused else N if noted else S) == EXPECTED[deviation][0]
 
 
-@pytest.mark.parametrize("deviation", DEVIATIONS)
+@pytest.mark.parametrize("deviation", OF_EACH_ROW)
 def test_every_page_that_puts_runs_together_says_it(deviation: str, tmp_path: Path) -> None:
     other = replace(BASE, **DEVIATIONS[deviation])
     theirs = replace(other, models=(replace(other.models[0], model="openai:other@fc"),), started_at="2099-01-01")
@@ -321,10 +325,9 @@ def test_two_deviations_are_what_the_graver_is(purpose: Purpose) -> None:
         cells = {EXPECTED[name][PURPOSES[purpose]] for name in (one, other)}
         wanted = next(each for each in (R, N, S) if each in cells)
         assert (R if found.refused else N if found.noted and wanted != S else S) == wanted, (one, other)
+        if purpose is Purpose.MODELS:  # every difference says what it may do to the number
+            assert all(each.effect for each in (*found.refused, *found.noted)), (one, other)
         assert found.sentence.count(" → ") >= len(found.refused)
-
-
-MARKED = ("sample", "steps", "verified", "system prompt", "rules")
 
 
 @pytest.mark.parametrize("deviation", MARKED)
@@ -356,12 +359,6 @@ def texts(folder: Path) -> Iterator[str]:
                 yield log.read("header.json").decode()
         elif path.is_file():
             yield path.read_text(encoding="utf-8")
-
-
-def test_every_difference_says_what_it_may_do_to_the_number() -> None:
-    for name, changes in DEVIATIONS.items():
-        found = comparability(BASE, replace(BASE, **changes), Purpose.MODELS)
-        assert all(each.effect for each in (*found.refused, *found.noted)), name
 
 
 def test_samples_are_ranked_over_what_they_share(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from aiohttp import web
 from pytest_bfcl.checkers import judge
 from pytest_bfcl.conversation.engine import converse
 from pytest_bfcl.dataset.entry import Entry
-from pytest_bfcl.endings import ENDINGS, UnknownEnding, ended, ending_of, is_marked, normal_form
+from pytest_bfcl.endings import ENDINGS, UnknownEnding, ending_of, normal_form
 from pytest_bfcl.endpoints.retrying import RetryPolicy
 from pytest_bfcl.extensions.boards.official_files import official_valid
 from pytest_bfcl.failures import AdapterError, Verdict
@@ -89,7 +89,6 @@ ENTRIES: dict[str, Entry] = {
         function=[], possible_answer=["green"], involved_classes=["MemoryAPI_kv"], scenario="student",
     ),
 }  # fmt: skip
-SAID: dict[str, dict[str, Any]] = {"nothing": {}, "right": {}, "blank": {"text": " \n"}}
 RIGHT = {
     "irrelevance": {"text": "Nothing here fits."},
     "call": {"calls": [("serve", {"bowls": 5})]},
@@ -291,24 +290,6 @@ def test_the_table_is_closed_and_as_large_as_promised() -> None:
         assert ENDINGS[api].keys() - tried <= {"pause_turn"}, api  # asked on, see below
 
 
-@pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
-@pytest.mark.parametrize(("api", "word", "kind"), CASES)
-def test_every_word_for_every_kind_of_entry(api: str, word: str, kind: str, streamed: bool) -> None:
-    found = [outcome(api, streamed, e, word, **(RIGHT[e] if said == "right" else {})) for e, said in COLUMNS]
-    if kind == "normal" and found[2].startswith(("ast_decoder:", "simple_function_checker:wrong_count")):
-        found[2] = MISTAKE
-    assert tuple(found) == OUTCOMES[kind]
-    assert outcome(api, streamed, "irrelevance", word, text=" \n") == BLANK[kind]
-
-
-@pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
-@pytest.mark.parametrize("api", WIRES)
-@pytest.mark.parametrize("word", NONE, ids=repr)
-def test_no_word_is_trouble(api: str, word: Any, streamed: bool) -> None:
-    for kind in ENTRIES:
-        assert outcome(api, streamed, kind, word, **RIGHT[kind]) == ENDING
-
-
 @pytest.mark.parametrize(
     ("word", "said"),
     [(None, "says no reason why it ended"), (" ", "says no reason"), ("tool_calls", "there is no call in it"),
@@ -321,25 +302,27 @@ def test_what_is_told_of_an_unknown_ending(word: str | None, said: str) -> None:
     assert error.verdict.detail["ending"] == error.ending
 
 
-@pytest.mark.parametrize(
-    ("place", "marked"),
-    [({"content_filter_results": {"hate": {"filtered": True}}}, True), ({"other": {"filtered": True}}, False),
-     ({"content_filters": [{"a": [{"blocked": True}]}]}, True), ({"content_filters": {"filtered": "yes"}}, False),
-     ({"content_filters": [[[[{"blocked": True}]]]]}, True), ({"content_filters": [[[[[{"blocked": True}]]]]]}, False),
-     ({"content_filters": "blocked"}, False), ("content_filters", False)],
-)  # fmt: skip
-def test_marks_of_a_filter(place: Any, marked: bool) -> None:
-    assert is_marked(None, place) is marked
-    if marked:
-        assert ended(Reply("x"), None, "chat", filtered=True) == Reply("x", problem="content_filter")
+FIRST_WORDS = {(api, words.split()[0]) for api, kinds in WORDS.items() for words in kinds.values()}
+"""One word of each class: with it every kind of entry is asked, with the others that one where no call is right."""
 
 
-@pytest.mark.parametrize("word", [word for words in ENDINGS.values() for word in words])
-def test_spelling_does_not_matter(word: str) -> None:
-    for api, table in ENDINGS.items():
-        spelt = {ending_of(each, api) for each in (word, word.upper(), word.replace("_", "-"), f" {word.title()} ")}
-        assert spelt == {ending_of(word, api)}
-        assert (ending_of(word, api).value != "ending") == (word in table)
+@pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
+@pytest.mark.parametrize(("api", "word", "kind"), CASES)
+def test_every_word_for_every_kind_of_entry(api: str, word: str, kind: str, streamed: bool) -> None:
+    columns = COLUMNS if (api, word) in FIRST_WORDS else COLUMNS[:2]
+    found = [outcome(api, streamed, e, word, **(RIGHT[e] if said == "right" else {})) for e, said in columns]
+    if kind == "normal" and found[2:] and found[2].startswith(("ast_decoder:", "simple_function_checker:wrong_count")):
+        found[2] = MISTAKE
+    assert tuple(found) == OUTCOMES[kind][: len(columns)]
+    assert outcome(api, streamed, "irrelevance", word, text=" \n") == BLANK[kind]
+
+
+@pytest.mark.parametrize("streamed", [False, True], ids=["whole", "streamed"])
+@pytest.mark.parametrize("api", WIRES)
+@pytest.mark.parametrize("word", NONE, ids=repr)
+def test_no_word_is_trouble(api: str, word: Any, streamed: bool) -> None:
+    for kind in ENTRIES:
+        assert outcome(api, streamed, kind, word, **RIGHT[kind]) == ENDING
 
 
 # ------------------------------------------------------------------ what stands beside the word
@@ -526,21 +509,6 @@ def test_an_error_inside_a_choice_is_no_reply(error: Any, kind: str, word: str |
         found, seen = asked_of("chat", body, streamed=streamed)
         assert (found.kind, getattr(found, "ending", None), len(seen)) == (kind, word, 3)
         assert error["message"] in found.message
-
-
-@pytest.mark.parametrize(
-    ("api", "body", "kind"),
-    [
-        ("chat", {"error": {"message": "no"}, **WIRES["chat"].body("stop", text="x")}, "ending"),
-        ("responses", {"error": {"code": "server_error", "message": "no"}, "status": "failed", "output": []}, "ending"),
-        ("responses", {"error": {"code": "rate_limit_exceeded", "message": "no"}, "status": "failed", "output": []},
-         "rate_limit"),
-        ("anthropic", {"type": "error", "error": {"type": "overloaded_error", "message": "no"}}, "server"),
-    ],
-)  # fmt: skip
-def test_an_error_beside_a_reply_or_in_its_place(api: str, body: dict[str, Any], kind: str) -> None:
-    found, seen = asked_of(api, body, streamed=False)
-    assert (found.kind, len(seen)) == (kind, 3)
 
 
 def test_an_overflow_told_inside_a_failed_response_is_the_models() -> None:

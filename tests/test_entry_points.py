@@ -9,8 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from pytest_bfcl import entry_points
-from pytest_bfcl.checkers import plugged as checkers
-from pytest_bfcl.failures import HarnessError, UsageError
+from pytest_bfcl.failures import UsageError
 from pytest_bfcl.formats import table
 from pytest_bfcl.models import registry as models
 from pytest_bfcl.reporting.sections import tell_listeners
@@ -60,8 +59,3 @@ def test_a_part_that_cannot_be_loaded_is_one_sentence(broken: str) -> None:
             asked()
     (told,) = tell_listeners(Path(), {})  # type: ignore[typeddict-item]
     assert told.isprintable()
-
-
-def test_a_checker_that_cannot_be_loaded_is_the_harness(broken: str) -> None:
-    with pytest.raises(HarnessError, match=broken):
-        checkers.check_plugged("bad_part", SimpleNamespace(id="e"), None)  # type: ignore[arg-type]

@@ -66,10 +66,3 @@ def test_a_worse_checkpoint_is_stopped(repository: Path) -> None:
     assert "gate MISSED: all is 16.67 %, at least 50 % asked for: missed by 33.33 points" in done.stdout
     assert "6 failures that are not expected, 4 that are" in done.stdout
     assert done.stdout.splitlines()[-1] == "gates: FAILED by all=50, expected"
-
-
-def test_the_workflow_runs_the_documented_command_and_needs_no_secret() -> None:
-    workflow = (EXAMPLE / ".github" / "workflows" / "checkpoint.yml").read_text()
-    assert "pytest tests benchmark/support.jsonl" in workflow
-    assert "secrets." not in workflow
-    assert main(["validate", str(EXAMPLE / "benchmark" / "support.jsonl"), "--strict"]) == 0

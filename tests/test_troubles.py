@@ -3,16 +3,10 @@
 from __future__ import annotations
 
 import ast
-import json
-import pickle
 import re
 from pathlib import Path
 
-import pytest
-
 import pytest_bfcl
-from pytest_bfcl.checkers.reasons import REASONS
-from pytest_bfcl.failures import AdapterError, HarnessError
 from pytest_bfcl.troubles import AdapterTrouble, HarnessTrouble
 
 PACKAGE = Path(pytest_bfcl.__file__).parent
@@ -38,14 +32,3 @@ def test_every_kind_is_used_and_none_is_spelled_out() -> None:
     kinds = {f"{type(kind).__name__}.{kind.name}" for kind in (*AdapterTrouble, *HarnessTrouble)}
     assert kinds - used - CHOSEN_BY_NAME - RECORDED_ONLY == set()
     assert spelled == []
-
-
-@pytest.mark.parametrize("kind", [*AdapterTrouble, *HarnessTrouble])
-def test_a_kind_is_a_text_with_a_reason(kind: AdapterTrouble | HarnessTrouble) -> None:
-    """It survives pickling and JSON as the text of a result line, which docs/reasons.md explains."""
-    error = AdapterError(kind, "x") if isinstance(kind, AdapterTrouble) else HarnessError(kind, "x")
-    reason = REASONS[error.reason]
-    assert (reason.rule, reason.remedy, reason.tag) == (kind.rule, kind.remedy, error.tag)
-    again = pickle.loads(pickle.dumps(error))
-    assert (again.kind, again.reason) == (kind, error.reason)
-    assert json.dumps({"kind": kind}) == json.dumps({"kind": str(kind)})

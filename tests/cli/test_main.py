@@ -69,40 +69,6 @@ def test_help_imports_nothing_heavy() -> None:
     assert time.perf_counter() - started < patience(5)
 
 
-RANG = [{"rang": {"times": [2]}}]
-
-
-@pytest.mark.parametrize(
-    ("answer", "more", "code", "out", "err"),
-    [
-        ([{"ring": {"times": [2]}}], [], 0, "", "1 entry in 1 category of the own data: all fine\n"),
-        (
-            RANG,
-            [],
-            1,
-            ":1: simple_python_0: possible_answer[0]: the answer calls 'rang', which is not offered\n",
-            "1 error, 0",
-        ),
-        ([{"ring": {"times": [2], "hard": [""]}}], [], 0, "(warning)\n", "0 errors, 1 warning"),
-        ([{"ring": {"times": [2], "hard": [""]}}], ["--strict"], 1, "\n", ""),
-    ],
-)
-def test_validate(
-    answer: object, more: list[str], code: int, out: str, err: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["validate", str(write_entry(tmp_path / "own.jsonl", possible_answer=answer)), *more]) == code
-    said = capsys.readouterr()
-    assert (said.out.endswith(out), bool(said.out), err in said.err) == (True, bool(out), True)
-
-
-def test_validate_chosen_categories(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    path = write_entry(tmp_path / "own.jsonl", possible_answer=[])
-    assert main(["validate", str(path), "--categories", "live"]) == 0
-    assert main(["validate", str(path), "--categories", "simple_python,live"]) == 1
-    assert main(["validate", str(path), "--categories", "simple"]) == 2
-    assert "unknown category or group 'simple'" in capsys.readouterr().err
-
-
 def test_fetch_offline(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, no_packages: None, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -12,7 +12,6 @@ import pytest
 
 from pytest_bfcl.cli import main
 from pytest_bfcl.failures import BenchmarkError, UsageError
-from pytest_bfcl.runs.directory import RunDirectory
 from tests.damage.damaging import PAGES, VERBS, damage, make_run, words
 
 GO_ON = "go on"
@@ -89,21 +88,6 @@ def test_two_thousand_damaged_runs_are_survived(
             survived(good, tmp_path, seed, capsys, (*VERBS, *pages, GO_ON))
 
 
-def test_half_a_character_is_damage(good: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """An unpaired surrogate can be read from JSON and written nowhere."""
-    fields = (("results.jsonl", '"id":"'), ("results.jsonl", '"model":"'), ("run.json", '"rules_version": "'))
-    for number, (name, field) in enumerate(fields):
-        run_dir = shutil.copytree(good, tmp_path / f"run{number}")
-        text = (run_dir / name).read_text(encoding="utf-8")
-        assert field in text
-        (run_dir / name).write_text(text.replace(field, f"{field}\\ud800", 1), encoding="utf-8")
-        for verb in VERBS:
-            code = main(words(verb, run_dir, good, tmp_path / f"out {number} {verb}"))
-            said = capsys.readouterr().err
-            assert "Traceback" not in said, verb
-            assert not code or str(run_dir) in said, verb
-
-
 def test_a_line_is_named(good: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run_dir = shutil.copytree(good, tmp_path / "run")
     lines = (run_dir / "results.jsonl").read_text(encoding="utf-8").splitlines()
@@ -117,30 +101,6 @@ def test_a_line_is_named(good: Path, tmp_path: Path, capsys: pytest.CaptureFixtu
             assert 'repeat is "abc", not a whole number from 1' in said, verb
             assert "line 4" in said, verb
             assert "results.jsonl" in said or "score RUN" in verb or str(run_dir) in said, verb
-
-
-def test_lines_that_are_gone_are_missed(good: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A file cut at the end of a line has nothing damaged in it."""
-    run_dir = shutil.copytree(good, tmp_path / "run")
-    lines = (run_dir / "results.jsonl").read_bytes().splitlines(keepends=True)
-    (run_dir / "results.jsonl").write_bytes(b"".join(lines[:-2]))
-    for verb in ("compare", "leaderboard"):
-        assert main(words(verb, run_dir, good, tmp_path / "out")) == 1
-        said = capsys.readouterr().err
-        assert "has 1 of 3 lines of web_search_base" in said
-        assert "--allow-missing" in said
-    assert main(words("compare --allow-missing", run_dir, good, tmp_path / "out")) == 0
-    assert "has 1 of 3 lines of web_search_base" in capsys.readouterr().out
-
-
-def test_a_merged_run_does_not_look_whole_where_a_part_is_not(good: Path, tmp_path: Path) -> None:
-    run_dir = shutil.copytree(good, tmp_path / "run")
-    lines = (run_dir / "results.jsonl").read_bytes().splitlines(keepends=True)
-    (run_dir / "results.jsonl").write_bytes(b"".join(lines[:-2]))
-    main(words("merge", run_dir, good, tmp_path / "out"))
-    assert RunDirectory.open(tmp_path / "out").fingerprint.state == "stopped:lines are missing in run"
-    main(words("merge", good, good, tmp_path / "whole"))
-    assert RunDirectory.open(tmp_path / "whole").fingerprint.state == "finished"
 
 
 @pytest.mark.parametrize("verb", ["report", "merge", "leaderboard", "compare", "export", "score"])

@@ -1,34 +1,11 @@
 import pytest
 
-from pytest_bfcl.decoding import DecodeError, call_texts, is_empty
-from pytest_bfcl.transcript import Reply, ToolCall
-
-
-def native(*pairs):
-    return call_texts(Reply(tool_calls=tuple(ToolCall(name, arguments) for name, arguments in pairs)), "fc")
+from pytest_bfcl.decoding import DecodeError, call_texts
+from pytest_bfcl.transcript import Reply
 
 
 def prompt(text):
     return call_texts(Reply(text=text), "prompt")
-
-
-def test_native():
-    assert native(("cd", '{"folder": "it\'s"}'), ("pwd", "{}")) == ['cd(folder="it\'s")', "pwd()"]
-    assert native(("f", '{"a": {"b": {"c": 1}}, "d": [true, null]}')) == ["f(a={'b': {'c': 1}},d=[True, None])"]
-    assert native(("f", '{"a b": NaN, "e": {}}')) == ["f(a b=nan,e={})"]
-    assert call_texts(Reply(text=""), "fc") == []
-
-
-@pytest.mark.parametrize("arguments", ["", '""', "[]", "null", "{x", '{"a": 1} '[:-2]])
-def test_one_broken_native_call_spoils_the_step(arguments):
-    with pytest.raises(DecodeError):
-        native(("pwd", "{}"), ("f", arguments))
-
-
-def test_native_text_ends_the_turn():
-    for text in (None, "Done."):
-        with pytest.raises(DecodeError):
-            call_texts(Reply(text=text), "fc")
 
 
 @pytest.mark.parametrize(
@@ -71,15 +48,3 @@ def test_prompt(text, texts):
             prompt(text)
     else:
         assert prompt(text) == texts
-
-
-def test_missing_text_does_not_decode():
-    with pytest.raises(DecodeError):
-        call_texts(Reply(text=None), "prompt")
-
-
-def test_emptiness():
-    assert is_empty([])
-    assert is_empty([""])
-    assert not is_empty(["ls()"])
-    assert not is_empty(["", ""])

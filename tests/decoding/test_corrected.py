@@ -119,11 +119,6 @@ def test_rule_names():
         active_rules("C1")
 
 
-def test_a_text_that_decodes_officially_keeps_its_calls():
-    for text in ("f(x=1)", "[f(x=1), f(y=2)]", "[]", ""):
-        assert decode(text, rules="corrected") == decode(text)
-
-
 @pytest.mark.parametrize("orders", [("official", "corrected"), ("corrected", "official", "corrected")])
 @pytest.mark.parametrize(("rule", "return_format", "text", "official", "corrected"), CASES)
 def test_one_reader_says_the_same_in_any_order(orders, rule, return_format, text, official, corrected):

@@ -10,18 +10,6 @@ def call(arguments):
     return [{"f": arguments}]
 
 
-@pytest.mark.parametrize(
-    "text", [f"[{F}]", F, f"```json\n[{F}]\n```", f"See [1]: [{F}] done", f"[5, {F}]", f"[x] [{F}]"]
-)
-def test_json_with_its_surroundings(text):
-    assert decode(text, return_format="json") == call({"a": 1})
-
-
-def test_json_list_ends_at_the_first_brace_before_a_bracket():
-    for value in ('[{"b": 1}]', '"}]"'):
-        assert decode(f'[{{"function": "f", "parameters": {{"a": {value}}}}}]', return_format="json") == []
-
-
 def test_json_errors():
     assert decode("[not json]", return_format="json") == []
     assert decode("prose", return_format="json") == []
@@ -90,19 +78,6 @@ def test_verbose_xml_structure():
     for inside in ("<function/>", "<function>", "&nbsp;", '<function name="f"><params><param value="&x;"/></params>'):
         with pytest.raises(DecodeError):
             decoded(inside)
-
-
-def test_concise_xml_structure():
-    def decoded(inside):
-        return decode(f"<functions>{inside}</functions>", return_format="concise_xml")
-
-    assert decoded(
-        '<function name="f"><param name="a" type="integer"> 5 </param><param name="b"> x </param></function>'
-    ) == [{"f": {"a": 5, "b": "x"}}]
-    assert decoded('<function name="f"><params><param name="a">1</param></params></function>') == call({})
-    assert decoded('<function name="f"><param name="a"/></function>') == call({"a": ""})
-    with pytest.raises(DecodeError):
-        decoded('<function name="f"><param>1</param></function>')
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_bfcl.endpoints.faults import ErrorInBody, error_in, first_words, http_fault, looks_like_a_page, retry_after
+from pytest_bfcl.endpoints.faults import ErrorInBody, error_in, http_fault, retry_after
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.models.base import ToolsRefused
 from pytest_bfcl.transcript import Reply
@@ -182,18 +182,6 @@ def test_the_message_in_any_shape(text: str, message: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("sent", "status", "refused"),
-    [(True, 400, True), (False, 400, False), (True, 401, False), (True, 403, False), *((True, n, True) for n in (
-        404, 405, 422, 500, 501)), (True, 502, False)],
-)  # fmt: skip
-def test_refused_tools(sent: bool, status: int, refused: bool) -> None:
-    found = http_fault(status, error("this model does not support tools"), tools_sent=sent)
-    assert isinstance(found, ToolsRefused) is refused
-    assert isinstance(found, AdapterError)
-    assert found.status == status
-
-
-@pytest.mark.parametrize(
     ("text", "refused"),
     [
         ('"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set', True),
@@ -276,17 +264,3 @@ def test_an_error_beside_a_reply_is_its_ending(status: int, text: str, kind: str
     assert ErrorInBody(status, text).as_ending(fault) is fault
     for other in (Reply("x"), ToolsRefused("no")):
         assert ErrorInBody(status, text, "error").as_ending(other) is other
-
-
-@pytest.mark.parametrize(("text", "page"), [
-    ("  <!DOCTYPE html>", True), ("<?xml", True), ("plain </p>", True), ("plain <p>", False),
-    (" " * 300 + "<body", True), ("x" * 199 + "</p>", False),
-])  # fmt: skip
-def test_pages_of_other_servers(text: str, page: bool) -> None:
-    assert looks_like_a_page(text) is page
-
-
-def test_the_first_words_of_a_body() -> None:
-    assert first_words("<html><p>\nBusy") == "Busy"
-    assert first_words("") == "nothing"
-    assert len(first_words("x" * 500)) <= 121

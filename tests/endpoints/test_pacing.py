@@ -237,18 +237,6 @@ def test_a_bound_holds_and_a_small_one_too() -> None:
         assert max(run.limits) == run.pace.limit == most
 
 
-def test_latency_that_rises_without_a_gain_is_backed_off_from() -> None:
-    run = Run(Pace(BOUND), Queue(8, constant(0.5)), 6_000, 1)
-    assert run.limits[-1] < 45 < max(run.limits)
-
-
-def test_requests_that_nobody_waits_for_say_nothing() -> None:
-    pace = Pace(BOUND)
-    for number in range(500):  # one after the other: memory chains, the end of a run
-        pace.answered(float(number), 0.5, wanted=False)
-    assert pace.limit == 32
-
-
 def test_the_gate_keeps_order_and_number_and_a_cancelled_request_its_place_for_others() -> None:
     async def main() -> list[int]:
         gate, order, most = Gate(Pace(3, 3)), [], 0
@@ -286,25 +274,6 @@ def test_who_is_let_through_and_cancelled_at_once_gives_the_place_back() -> None
         waits.cancel()  # it was let through, and has not gone on yet
         await asyncio.wait([waits])
         assert (waits.cancelled(), gate.inside) == (True, 0)
-
-    asyncio.run(main())
-
-
-def test_a_refusal_keeps_its_place_for_as_long_as_an_answer_takes() -> None:
-    async def main() -> None:
-        gate = Gate(Pace(1, 1))
-        gate.pace.usual_s = 0.05
-        with pytest.raises(AdapterError):
-            async with gate:
-                raise AdapterError("rate_limit", "429", status=429, retryable=True)
-        assert gate.inside == 1
-        before = asyncio.get_running_loop().time()
-        async with gate:
-            assert asyncio.get_running_loop().time() - before >= 0.04
-        with pytest.raises(AdapterError):
-            async with gate:
-                raise AdapterError("bad_request", "400", status=400)
-        assert gate.inside == 0
 
     asyncio.run(main())
 
@@ -353,15 +322,6 @@ def test_several_wishes_to_wait_close_the_gate_for_everyone_until_then() -> None
     asyncio.run(main())
 
 
-@pytest.mark.parametrize(("wishes", "seconds"), [(2, 1.0), (9, LONGEST_CLOSED_S + 1)])
-def test_one_wish_and_the_wish_of_a_quota_close_nothing(wishes: int, seconds: float) -> None:
-    pace = Pace(8, 8)
-    pace.answered(0.5, 0.5, wanted=True)
-    for _ in range(wishes):
-        pace.refused_at(1.0, seconds)
-    assert pace.closed_until < 1.0
-
-
 def test_an_answer_that_was_sent_after_the_first_refusal_ends_their_row() -> None:
     for sent_at, closed in ((1.3, False), (0.9, True)):
         pace = Pace(8, 8)
@@ -382,13 +342,6 @@ def test_how_many_wishes_close_the_gate(wished: float | None, row: int, limit: i
         pace.refused_at(1.0, wished)
     assert (pace.closed_until == 1.0 + (wished or 0.0)) is closed
     assert pace.refused == row
-
-
-def test_places_of_refusals_are_kept_for_spread_times() -> None:
-    pace = Pace(8, 8)
-    assert [round(pace.hold_s(), 4) for _ in range(3)] == [0.559, 0.368, 0.6771]
-    pace.usual_s = 30.0
-    assert 0.5 <= pace.hold_s() <= 1.5
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 import time
 from contextlib import nullcontext
-from types import SimpleNamespace
 
 import pytest
 
-from pytest_bfcl.endpoints.breaker import Breaker, Suspicion, stop_reason, trouble
+from pytest_bfcl.endpoints.breaker import Breaker, Suspicion
 from pytest_bfcl.endpoints.faults import EndpointUnreachable
 from pytest_bfcl.endpoints.retrying import Caller, RetryPolicy, Stopwatch, _pause
 from pytest_bfcl.failures import AdapterError
@@ -45,24 +44,6 @@ def test_attempts_are_counted_and_bounded():
     assert state["calls"] == 3
 
 
-def test_no_retries_when_none_are_wanted_or_useful():
-    for policy, error in (
-        (RetryPolicy(0), AdapterError("server", "x", retryable=True)),
-        (RetryPolicy(5), AdapterError("bad_request", "x")),
-    ):
-        attempt, state = failing(99, error)
-        with pytest.raises(AdapterError):
-            run(caller(policy).call(attempt))
-        assert state["calls"] == 1
-
-
-def test_bugs_are_not_retried():
-    attempt, state = failing(99, ZeroDivisionError())
-    with pytest.raises(ZeroDivisionError):
-        run(caller(RetryPolicy(5)).call(attempt))
-    assert state["calls"] == 1
-
-
 def test_cancelling_stops_at_once():
     async def work():
         attempt, state = failing(99, AdapterError("server", "x", retryable=True, retry_after_s=30))
@@ -74,22 +55,6 @@ def test_cancelling_stops_at_once():
         return state["calls"]
 
     assert run(work()) == 1
-
-
-def test_many_limits_share_one_timer_and_leave_nothing():
-    async def work():
-        watch = Stopwatch(5, tick_s=0.01)
-
-        async def one():
-            async with watch.limit():
-                await asyncio.sleep(0.05)
-
-        await asyncio.gather(*(one() for _ in range(200)))
-        await asyncio.sleep(0.05)
-        assert watch._timer is None
-        assert not watch._scopes
-
-    run(work())
 
 
 @pytest.mark.parametrize(
@@ -120,22 +85,6 @@ def test_breaker_thresholds(error, answered, needed):
     with pytest.raises(AdapterError) as caught:
         breaker.check()
     assert caught.value.kind == "circuit_open"
-
-
-def test_a_refused_key_opens_at_once_only_before_the_first_answer():
-    for status, answered, is_open in ((401, False, True), (None, False, True), (403, False, False), (401, True, False)):
-        breaker = Breaker()
-        if answered:
-            breaker.success()
-        breaker.failure(AdapterError("auth", "x", status=status, advice="look"))
-        assert breaker.open is is_open
-        assert breaker.suspicion is None
-        assert (breaker.reason, breaker.advice) == (
-            ("the endpoint refused the key: x", "look") if is_open else (None, "")
-        )
-        if is_open:
-            breaker.failure(AdapterError("auth", "another", status=401))
-            assert breaker.reason == "the endpoint refused the key: x"
 
 
 def test_what_does_not_count():
@@ -271,19 +220,6 @@ def test_trouble_is_told_while_it_lasts():
     assert breaker.trouble is None
 
 
-def test_what_stops_a_run_is_that_of_the_models_breaker():
-    model = SimpleNamespace(breaker=Breaker("here"))
-    assert (stop_reason(model), trouble(model)) == (None, None)
-    assert (stop_reason(object()), trouble(object()), stop_reason(SimpleNamespace(breaker=1))) == (None, None, None)
-    for _ in range(2):
-        model.breaker.attempt(BUSY)
-    assert trouble(model) == "here fails every request, trying again: busy"
-    model.breaker.give_up(BUSY)
-    assert stop_reason(model) == "here does not answer: busy"
-    model.breaker.advice = "wait"
-    assert stop_reason(model) == "here does not answer: busy; wait"
-
-
 @pytest.mark.parametrize(
     ("retries", "limit_s", "kind", "passing", "pauses"),
     [
@@ -331,20 +267,6 @@ def test_who_waits_at_the_gate_asks_no_more_once_the_breaker_is_open():
     run(main())
 
 
-def test_the_gate_is_told_how_long_answers_take():
-    async def attempt():
-        await asyncio.sleep(0.02)
-        return Reply("ok")
-
-    async def main():
-        asking, told = Caller(Settings(concurrency=1, paced=True), "here", RetryPolicy(0)), []
-        asking.gate.answered = told.append
-        reply = await asking.call(attempt)
-        assert told == [reply.latency_s]
-
-    run(main())
-
-
 async def refused():
     raise AdapterError("server", "still", status=503, retryable=True)
 
@@ -380,19 +302,6 @@ def test_a_suspicion_is_examined(probe, passing, wished, is_open, reason):
     assert asking.breaker.answered is (probe is spoken and not is_open)
 
 
-@pytest.mark.parametrize(("status", "living"), [(400, True), (413, True), (422, True), (404, False), (None, False)])
-def test_a_question_refused_in_another_way_is_an_answer_of_a_living_server(status, living):
-    async def odd():
-        raise AdapterError("bad_request", "words must be many", status=status)
-
-    same = AdapterError("bad_request", "words must be many", status=status)
-    for error, is_open in ((BUSY, not living), (same, True)):
-        asking = Caller(Settings(), "here", RetryPolicy(0), probe=odd)
-        asking.breaker.suspicion = Suspicion(error, "fails", False)
-        run(asking._examined())
-        assert (asking.breaker.open, asking.breaker.answered) == (is_open, False)
-
-
 def test_quotas_are_believed_the_second_time():
     quota = AdapterError("quota", "pay", status=429, retryable=True)
     for errors, calls in (([quota] * 9, 2), ([BUSY, quota, BUSY, quota], 4), ([BUSY] * 9, 6)):
@@ -417,16 +326,6 @@ def test_a_longer_pause_than_is_left_is_told():
     assert state["calls"] == 1
 
 
-def test_the_policy_and_limits_of_a_runs_settings():
-    asking = Caller(Settings(retries=7, retry_limit_s=8.0, request_limit_s=9.0), "here")
-    assert asking.policy == RetryPolicy(7, 8.0, 0.5, 60.0)
-    assert (asking.stopwatch.limit_s, asking.stopwatch.tick_s, asking.gate) == (9.0, 0.9, None)
-    assert Stopwatch(600).tick_s == 1.0
-    assert Stopwatch(0.05).tick_s == 0.01
-    paced = Caller(Settings(concurrency=256, paced=True), "here").gate
-    assert (paced.pace.most, paced.pace.limit) == (256, 32)
-
-
 @pytest.mark.parametrize(("blocked", "late"), [(0.0, True), (0.3, False)])
 def test_the_stopwatch_counts_running_time_only(blocked: float, late: bool) -> None:
     """What the loop did not run, a debugger's pause for one, is not the provider's."""
@@ -440,38 +339,6 @@ def test_the_stopwatch_counts_running_time_only(blocked: float, late: bool) -> N
         return watch.stalled_s
 
     assert (run(work()) > 0.2) is not late
-
-
-def test_a_new_loop_forgets_the_requests_of_the_old_one() -> None:
-    watch, old = Stopwatch(5), asyncio.new_event_loop()
-
-    async def hold(seconds: float) -> int:
-        async with watch.limit():
-            await asyncio.sleep(seconds)
-            return len(watch._scopes)
-
-    left = old.create_task(hold(60))
-    old.run_until_complete(asyncio.sleep(0.01))
-    assert run(hold(0)) == 1
-    left.cancel()
-    old.run_until_complete(asyncio.wait([left]))
-    old.close()
-
-
-def test_a_request_that_takes_its_time_to_end_is_ended_once() -> None:
-    complaints = []
-
-    async def work() -> None:
-        asyncio.get_running_loop().set_exception_handler(lambda loop, context: complaints.append(context))
-        with pytest.raises(TimeoutError):
-            async with Stopwatch(0.02, tick_s=0.005).limit():
-                try:
-                    await asyncio.sleep(5)
-                finally:
-                    await asyncio.sleep(0.03)
-
-    run(work())
-    assert complaints == []
 
 
 @pytest.mark.parametrize(("limit_s", "calls"), [(0.0, 1), (0.9, 4)])
@@ -537,17 +404,6 @@ def test_closing_ends_an_examination() -> None:
             await waits
 
     run(main())
-
-
-def test_the_first_suspicion_stays_until_it_is_examined() -> None:
-    breaker = Breaker("here")
-    for error in (*[BAD] * 5, *[AdapterError("bad_request", "another", status=404)] * 9):
-        breaker.attempt(error)
-    assert breaker.suspicion.error is BAD
-    breaker.give_up(BAD)
-    for _ in range(20):
-        breaker.attempt(BUSY)
-    assert breaker.suspicion is None
 
 
 @pytest.mark.parametrize("status", [400, 413, 422])

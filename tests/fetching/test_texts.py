@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from pytest_bfcl.dataset.expansion import FormatConfig, format_configs
+from pytest_bfcl.dataset.expansion import FormatConfig
 from pytest_bfcl.dataset.loading import DataSet
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.fetching.texts import Texts, digest
+from pytest_bfcl.fetching.texts import Texts
 from pytest_bfcl.fetching.texts_extraction import (
     FILES,
     PLACES,
@@ -99,41 +99,6 @@ def test_our_wording_is_not_the_official_one(official: DataSet) -> None:
                 assert text not in flat
 
 
-@pytest.mark.parametrize("config", format_configs(), ids=str)
-def test_a_prompt_can_be_put_together_in_every_configuration(config: FormatConfig) -> None:
-    own = Texts.own()
-    style = own.prompt_styles[config.prompt_style]
-    form = style["tool_call_with_tag" if config.tool_call_tag else "tool_call_no_tag"].format(
-        output_format=own.output_format(config.return_format), param_types=own.param_type_note(config.return_format)
-    )
-    tools = style["available_tools"].format(format=config.doc_format, functions="{documents}")
-    prompt = own.prompt_templates[config.prompt_format].format(
-        persona=style["persona"], task=style["task"], tool_call_format=form, available_tools=tools,
-        multiturn_behavior=style["multiturn_behavior"],
-    )  # fmt: skip
-    assert own.output_formats[config.return_format] in prompt
-    assert ("<TOOLCALL>" in prompt) == config.tool_call_tag
-    assert "{documents}" in prompt
-    assert ("# " in prompt) == (config.prompt_format == "markdown")
-    assert "  " not in style["persona"] + style["task"]
-
-
-def test_java_is_asked_for_in_the_default_format() -> None:
-    own = Texts.own()
-    assert own.output_format("java") == own.output_formats["python"]
-    assert own.param_type_note("javascript") == ""
-
-
-def test_texts_survive_a_file(tmp_path: Path) -> None:
-    texts = extract_texts(sources())
-    path = tmp_path / "texts.json"
-    path.write_text(json.dumps(texts.to_values()), encoding="utf-8")
-    again = Texts.load(path)
-    assert again == texts
-    assert again.sha256 == texts.sha256
-    assert again.long_context["LIST"] == ["A", -1.5, ...]
-
-
 def test_a_damaged_texts_file_tells_what_to_do(tmp_path: Path) -> None:
     path = tmp_path / "texts.json"
     path.write_text("{}", encoding="utf-8")
@@ -181,13 +146,6 @@ def test_extraction_names_the_file_it_does_not_understand(change: tuple[str, str
         extract_texts({**sources(), path: source})
 
 
-def test_extraction_needs_every_module() -> None:
-    incomplete = sources()
-    del incomplete["utils.py"]
-    with pytest.raises(UsageError, match=r"lacks bfcl_eval/utils\.py"):
-        extract_texts(incomplete)
-
-
 @pytest.mark.parametrize(
     "source", ["f()", "a.b", "[x for x in y]", "1 + 2", "'a' * 9999999", "-'a'", "f'{secret}'", "unknown", "not 1"]
 )
@@ -212,11 +170,6 @@ def test_literals(source: str, value: object) -> None:
     assert value_of(source) == value
 
 
-def test_digest_of_texts_and_containers() -> None:
-    assert digest("é") != digest(["é"])
-    assert digest({"b": 1, "a": ...}) == digest({"a": "<<Ellipsis>>", "b": 1})
-
-
 SOURCE = '''
 class Kettle:
     def boil(self, litres, who):
@@ -238,12 +191,6 @@ def _function() -> ast.FunctionDef:
 
 def test_sentences_become_templates_with_one_number_for_each_different_expression() -> None:
     assert list(sentences(_function())) == ["{0} cannot boil {1:.1f} litres, {0}.", "Boiling for {0}; {{wait}}."]
-
-
-def test_braces_and_formats_survive_filling() -> None:
-    first, second = sentences(_function())
-    assert first.format("Ann", 3) == "Ann cannot boil 3.0 litres, Ann."
-    assert second.format("{0.__class__}") == "Boiling for {0.__class__}; {wait}."
 
 
 def test_another_version_keeps_our_own_words() -> None:

@@ -38,12 +38,6 @@ def chosen() -> list[str]:
     return single[:50] + turns[:20]
 
 
-def test_an_example_has_at_most_25_lines_of_code():
-    for path in EXAMPLES.glob("*.py"):
-        lines = [each for each in path.read_text().splitlines() if each.strip() and not each.startswith('"""')]
-        assert len(lines) <= 25, path
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(path.stem for path in EXAMPLES.glob("*.py")))
 def test_verdict_for_verdict_the_plugins(name, tmp_path, monkeypatch):

@@ -13,11 +13,10 @@ from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.models import ToolsRefused, create_model, parse_spec
 from pytest_bfcl.models.base import Request
 from pytest_bfcl.models.chat import TEMPLATE_VARIABLES, Chat
-from pytest_bfcl.models.endpoint import Answer
 from pytest_bfcl.models.openai import OpenAIModel
 from pytest_bfcl.settings import Settings
-from tests.models.asking import KEY, answering, ask, model_at
-from tests.models.loopback import CLOCK, WEATHER, Prompted, completion, request, run, serving
+from tests.models.asking import KEY, answering, ask
+from tests.models.loopback import CLOCK, WEATHER, Prompted, completion, request
 
 
 @pytest.fixture(autouse=True)
@@ -55,21 +54,6 @@ def test_the_request_carries_tools_key_and_parameters():
 
 
 # ------------------------------------------------------------------ the breaker
-
-
-def test_a_new_loop_gets_new_connections():
-    """Users' sessions may end one loop and begin another with the same model."""
-    model = None
-    for _ in range(2):
-
-        async def work():
-            nonlocal model
-            async with serving(answering(completion({"content": "ok"}))) as url:
-                model = model or model_at(url)
-                model.server.url = url
-                return await model.generate(request(CLOCK))
-
-        assert run(work()).text == "ok"
 
 
 # ------------------------------------------------------------------ what is sent and learnt, without a server
@@ -230,36 +214,3 @@ def test_the_models_own_limit_of_a_reply():
     assert "max_tokens" not in model.payload(request(WEATHER, parameters={"max_tokens": None}))
     assert not direct()._adapt(text, {"max_tokens": 64000})
     assert not model._adapt("max_tokens: many", {"max_tokens": 64000})
-
-
-@pytest.mark.parametrize(
-    ("status", "text", "asked"),
-    [
-        (404, "", True), (405, "", True), (400, "the model m is not here", True), (422, "unknown model: invalid", True),
-        (400, "no such thing", False), (401, "the model m is not here", False), (None, "<html>", True),
-        (None, "words", False),
-        (500, "<html>", False),
-    ],
-)  # fmt: skip
-def test_when_to_find_out_what_was_meant(monkeypatch, status, text, asked):
-    seen = []
-
-    async def likely(server, name):
-        seen.append(name)
-        return said
-
-    said = "write this"
-    monkeypatch.setattr("pytest_bfcl.models.openai.likely_mend", likely)
-
-    async def work():
-        model, answer = direct(), Answer(status or 200, text, {})
-        for _ in range(2):
-            fault = await model._with_mend(AdapterError("bad_request", "x", status=status, advice="look"), answer)
-            assert fault.advice == ("write this" if asked else "look")
-        refused = await model._with_mend(ToolsRefused("no tools", status=404), answer)
-        assert refused.advice == ToolsRefused("no tools").advice
-
-    run(work())
-    assert seen == ["m"] * asked
-    said, asked = "", False  # nothing was found out
-    run(work())

@@ -13,7 +13,7 @@ import pytest
 
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.dataset.served_entry import ServedTool, ServerFacts
-from pytest_bfcl.models import create_model, parse_spec
+from pytest_bfcl.models import create_model
 from pytest_bfcl.models.adversaries import (
     ADVERSARIES,
     adversaries_of,
@@ -26,41 +26,15 @@ from pytest_bfcl.models.adversaries import (
 from pytest_bfcl.models.anthropic import Messages
 from pytest_bfcl.models.base import Request
 from pytest_bfcl.models.chat import Chat, Completions
-from pytest_bfcl.models.prices import listed_price, million, price_of
 from pytest_bfcl.models.responses import Responses
-from pytest_bfcl.models.spec import ModelSpec
 from pytest_bfcl.models.streams import EventReader
 from pytest_bfcl.rescoring import open_data
-from pytest_bfcl.settings import Price, Settings
+from pytest_bfcl.settings import Settings
 from pytest_bfcl.transcript import Reply
 from tests.recorded import plain, same_as_recorded, tried
 
 HERE = Path(__file__).parent / "recorded"
 DATA = open_data("bundled")
-
-SPECS = ["openai:m", "openai:m@fc", "openai:m@FC", "openai:m@Prompt", "openai:m@fcc", "openai:m@x", "openai:a@b/c@fc",
-"openai:", "openai", "",
-         ":m", "ollama:llama3:8b@prompt", "oracle:", "oracle", "replay:dir/a@fc", "replay:dir@2/a", "openai: m",
-         "OpenAI:m", "anthropic:x@",
-         "openai:m@native", "openai:m@prompting", "vllm:", "auto:", "scripted:a.json@fc",
-         "openrouter:a/b:free@fc"]  # fmt: skip
-
-
-def test_specs() -> None:
-    def rows() -> Iterator[Any]:
-        for text in SPECS:
-            found = tried(parse_spec, text)
-            told = (
-                [found.provider, found.name, found.mode, found.base, found.text, str(found)]
-                if isinstance(found, ModelSpec)
-                else found
-            )
-            yield [text, told, tried(listed_price, text)]
-        for settings in (Settings(), Settings(price=Price(1, 2)), Settings(models={"openai:gpt-4o": {}})):
-            yield [tried(price_of, spec, settings) for spec in ("openai:gpt-4o@fc", "openai:zzz", "oracle:")]
-        yield [million(cost) for cost in (None, 0, 1e-6, "x", True, -1)]
-
-    same_as_recorded(HERE / "specs.jsonl", rows())
 
 
 # -- who must not pass -----------------------------------------------------------------------------------------------

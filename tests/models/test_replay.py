@@ -63,21 +63,6 @@ def test_the_last_of_a_repeated_id_counts_with_a_warning(tmp_path):
     assert model.transcript_for(entry()).first_reply.text == "b"
 
 
-def test_a_whole_trajectory(tmp_path):
-    line = {
-        "id": "multi_turn_base_0",
-        "category": "multi_turn_base",
-        "trajectory": [[["ls()"], "prose that does not decode"], [["pwd()", "ls(a=True)"]]],
-    }
-    model = replay(tmp_path, line)
-    transcript = model.transcript_for(entry("multi_turn_base_0", "multi_turn_base", 2))
-    assert transcript.decoded
-    assert [[step.calls for step in turn.steps] for turn in transcript.turns] == [
-        [["ls()"], None],
-        [["pwd()", "ls(a=True)"]],
-    ]
-
-
 def test_what_was_not_recorded(tmp_path):
     model = replay(tmp_path, {"id": "simple_python_0", "category": "simple_python", "output": ""})
     with pytest.raises(AdapterError) as caught:
@@ -189,11 +174,3 @@ def test_an_error_with_half_a_conversation_is_an_error(tmp_path):
     assert whole.transcript_for(entry()).first_reply.text == "x"
     skipped = replay(tmp_path, {**LINE, "outcome": "skipped", "output": None})
     assert skipped.transcript_for(entry()).turns == []
-
-
-def test_messages_of_the_entry_stand_in_for_those_not_recorded(tmp_path):
-    line = {"id": "multi_turn_base_0", "mode": "prompt", "output": [["a"], ["b"], ["c"]]}
-    transcript = replay(tmp_path, line).transcript_for(entry("multi_turn_base_0", "multi_turn_base", 2), 1)
-    assert [len(turn.messages) for turn in transcript.turns] == [1, 1, 0]
-    with pytest.raises(AdapterError, match="turn 3, step 0"):
-        run(replay(tmp_path, line).generate(Request(entry("multi_turn_base_0", "multi_turn_base", 2), [], turn=3)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 
 import pytest
 
@@ -121,26 +120,3 @@ def test_which_faults_are_asked_again(tmp_path, kind, retried):
             ask(model, entry_id)
         assert model.seen[entry_id, 1, 0, 0] == times
     assert str(caught.value).startswith(f"scripted fault: {kind}")
-
-
-def test_odd_items_of_a_script(tmp_path):
-    model = scripted(tmp_path, {
-        "a_1": {"error": "server", "times": 1}, "a_2": [{"text": "x"}, {"f": {}}], "a_3": [[{"f": {}}], [{"g": {}}]],
-        "a_4": {"text": "slow", "delay_s": 0.05, "finish_reason": "length", "tool_calls": []},
-        "a_5": [{"error": "auth"}, "then"],
-        "a_7": [{"name": "f", "arguments": "{}", "id": "c"}], "a_8": None,
-    }, retries=2)  # fmt: skip
-    assert (ask(model, "a_1").text, ask(model, "a_1").attempts) == ("Done.", 1)
-    assert [ask(model, "a_2", turn).output for turn in (0, 1)] == ["x", None]
-    assert [ask(model, "a_3", turn).tool_calls[0].name for turn in (0, 1)] == ["f", "g"]
-    started = time.monotonic()
-    slow = ask(model, "a_4")
-    assert time.monotonic() - started >= 0.05
-    assert (slow.text, slow.finish_reason) == ("slow", "length")
-    assert (ask(model, "a_3").finish_reason, ask(model, "a_5", 1).finish_reason) == ("tool_calls", "stop")
-    assert ask(model, "a_7").tool_calls[0].arguments == "{}"
-    assert (ask(model, "a_8").text, ask(model, "a_8").finish_reason) == (None, "stop")
-    assert (ask(model, "a_1", 0, 1).text, ask(model, "a_1", 1, 0).text) == ("Done.", "Done.")
-    assert (ask(model, "a_5", 1, 1).text, ask(model, "a_3", 0, 1).text) == ("Done.", "Done.")
-    with pytest.raises(AdapterError):
-        ask(model, "a_5")

@@ -21,8 +21,6 @@ from pytest_bfcl.models.responses import ITEMS, Responses
 from pytest_bfcl.transcript import ProviderState, Reply, Served, ToolCall
 from tests.models.loopback import request, run, tool_call
 
-USAGE = {"prompt_tokens": 3, "completion_tokens": 2}
-
 
 def chat(message: object, finish: object = "stop", **more: Any) -> dict[str, Any]:
     return {"choices": [{"index": 0, "message": message, "finish_reason": finish}], **more}
@@ -79,16 +77,6 @@ def test_chat_is_read(message: Any, reply: Reply) -> None:
     assert read_completion(chat(message)) == replace(reply, finish_reason="stop")
 
 
-def test_counts_and_who_served_are_read() -> None:
-    usage = USAGE | {"completion_tokens_details": {"reasoning_tokens": 1}}
-    reply = read_completion(chat({"content": "a"}, usage=usage, model="m", system_fingerprint="f", id="i"))
-    assert reply == Reply("a", finish_reason="stop", input_tokens=3, output_tokens=2, reasoning_tokens=1,
-                          served=Served("m", "f", "i"))  # fmt: skip
-    assert read_completion(chat({"content": "a"}, usage={"input_tokens": 4, "output_tokens": 0})).input_tokens == 4
-    completed = Completions().read({"choices": [{"text": "a", "finish_reason": "stop"}], "usage": usage})
-    assert completed == Reply("a", finish_reason="stop", input_tokens=3, output_tokens=2, reasoning_tokens=1)
-
-
 def test_no_thoughts_are_told_as_none() -> None:
     usage = {"reasoning_tokens": 0}
     ended = {"choices": [{"message": {"content": "a"}, "text": "a", "finish_reason": "stop"}],
@@ -100,18 +88,6 @@ def test_no_thoughts_are_told_as_none() -> None:
         with pytest.MonkeyPatch.context() as patch, pytest.raises(AdapterError, match="longer than 0 characters"):
             patch.setattr(figures, "REPLY_LIMIT", 0)
             api.read(ended | {"content": [block("text", text="a")]})
-
-
-@pytest.mark.parametrize(
-    ("message", "problem"),
-    [({"content": "", "reasoning_details": [1]}, "nothing_said"), ({"content": "", "thinking_blocks": [1]},
-     "nothing_said"),
-     ({"content": ""}, None), ({"content": "", "reasoning": "x"}, "nothing_said"),
-     ({"content": [THOUGHT]}, "nothing_said")],
-)  # fmt: skip
-def test_thoughts_alone_say_nothing(message: Any, problem: str | None) -> None:
-    reply = read_completion(chat(message))
-    assert (reply.problem, reply.text) == (problem, message["content"] if message["content"] == "" else None)
 
 
 @pytest.mark.parametrize("body", [

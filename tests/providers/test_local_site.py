@@ -59,16 +59,6 @@ def test_nothing_else_can_be_reached(site: LocalSite, url: str) -> None:
     assert list(site.fetch(url, "raw")) == ["error"]
 
 
-def test_the_server_starts_with_the_first_page_and_stops(site: LocalSite) -> None:
-    site.search("cat", 1, "wt-wt")
-    assert not any(thread.name == "bfcl web" for thread in threading.enumerate())
-    site.fetch(f"http://{HOST}/cats.html", "raw")
-    assert any(thread.name == "bfcl web" for thread in threading.enumerate())
-    site.close()
-    site.close()
-    assert "content" in site.fetch(f"http://{HOST}/cats.html", "raw"), "it starts again when needed"
-
-
 @pytest.mark.slow
 def test_many_threads_at_once(site: LocalSite) -> None:
     found: list[object] = []

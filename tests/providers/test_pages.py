@@ -4,26 +4,10 @@ from __future__ import annotations
 
 import time
 
-import html2text
 import pytest
-from bs4 import BeautifulSoup
 
 from pytest_bfcl.providers.pages import MODES, page_result
 from tests.patience import patience
-
-HONEST = (
-    "<html><head><style>x</style></head><body><h1>Tea</h1><p>Hot &amp; <b>sweet</b>.</p><ul><li>one</ul></body></html>"
-)
-
-
-def test_an_honest_page_is_what_the_libraries_make_of_it() -> None:
-    assert page_result(HONEST, "markdown") == {"content": html2text.HTML2Text().handle(HONEST)}
-    soup = BeautifulSoup(HONEST, "html.parser")
-    for element in soup(["script", "style"]):
-        element.decompose()
-    assert page_result(HONEST, "truncate") == {"content": soup.get_text(separator="\n", strip=True)}
-    assert page_result(HONEST, "raw") == {"content": HONEST}
-    assert "no mode 'pdf'" in page_result(HONEST, "pdf")["error"]
 
 
 @pytest.mark.slow

@@ -18,7 +18,7 @@ from pytest_bfcl.rescoring import score_lines
 from pytest_bfcl.transcript import Call, Reply, ToolCall
 from tests.models.loopback import WEATHER, request, run
 from tests.replies import recorded
-from tests.replies.recorded import ARGUMENTS, NAME, ONE_CALL, ROLLOUTS
+from tests.replies.recorded import ARGUMENTS, NAME, ONE_CALL
 
 DOCUMENT = {
     "name": NAME,
@@ -49,58 +49,6 @@ def test_one_call_at_every_door(name: str) -> None:
     if isinstance(output, dict | list) and "objects" not in name and name != "pair":
         (line,) = score_lines([{**ENTRY, "mode": "fc", "output": output}])
         assert line["valid"], line
-
-
-@pytest.mark.parametrize("name", ROLLOUTS)
-def test_a_rollout_is_what_the_model_called_on_the_way(name: str) -> None:
-    messages = ROLLOUTS[name]
-    assert called(read_reply(messages)) == [(NAME, ARGUMENTS)]
-    assert called(read_reply([recorded.objects(message) for message in messages])) == [(NAME, ARGUMENTS)]
-    assert reward(ENTRY, messages) == 1.0
-    assert_calls(messages, [DOCUMENT], ANSWER)
-
-
-def test_rollouts_in_text() -> None:
-    text = {"role": "assistant", "content": "get_weather(city='Paris', days=3)"}
-    assert reward(ENTRY, [recorded.QUESTION, text]) == 1.0
-    assert reward(ENTRY, [recorded.QUESTION, text, recorded.RESULT, recorded.DONE]) == 1.0
-    assert read_reply([recorded.QUESTION, recorded.DONE]).text == "It is 20 degrees."
-    two = [recorded.QUESTION, recorded.CHAT_MESSAGE, recorded.RESULT, recorded.CHAT_MESSAGE, recorded.DONE]
-    assert len(read_reply(two).tool_calls) == 2
-
-
-def test_what_comes_beside_a_call_is_kept() -> None:
-    for name in ("OpenAI completion", "Responses", "Anthropic", "pydantic-ai", "LlamaIndex blocks", "smolagents"):
-        assert read_reply(ONE_CALL[name]).tool_calls[0].id == "c1", name
-    for name in ("Responses", "Anthropic", "pydantic-ai", "LlamaIndex blocks", "Gemini", "LangChain over Anthropic"):
-        assert (read_reply(ONE_CALL[name]).reasoning or "").strip() == "hm", name
-    for name in ("OpenAI completion", "Responses", "Anthropic", "pydantic-ai"):
-        reply = read_reply(ONE_CALL[name])
-        assert (reply.input_tokens, reply.output_tokens) == (7, 5), name
-    assert read_reply(ONE_CALL["Anthropic"]).text == "I look."
-    assert read_reply(ONE_CALL["OpenAI completion"]).finish_reason == "tool_calls"
-
-
-def test_what_a_provider_wants_back_is_kept() -> None:
-    items = read_reply(recorded.objects(recorded.RESPONSE)).state
-    assert items is not None
-    assert (items.api, items.parts[0]) == ("responses", recorded.REASONING_ITEM)
-    for output in (
-        recorded.ANTHROPIC,
-        recorded.objects(recorded.ANTHROPIC),
-        {**recorded.LANGCHAIN, **recorded.ANTHROPIC},
-    ):
-        blocks = read_reply(output).state
-        assert blocks is not None
-        assert (blocks.api, list(blocks.parts)) == ("anthropic", recorded.ANTHROPIC["content"])
-    signed = {**recorded.CHAT_CALL, "extra_content": {"google": {"thought_signature": "s"}}}
-    chat = read_reply({**recorded.CHAT_MESSAGE, "reasoning_content": "hm", "tool_calls": [signed]}).state
-    assert chat is not None
-    assert (chat.reasoning_field, chat.call_fields) == (
-        "reasoning_content",
-        ({"extra_content": signed["extra_content"]},),
-    )
-    assert read_reply(recorded.COMPLETION).state is None
 
 
 @pytest.mark.parametrize(
@@ -206,17 +154,6 @@ def test_what_is_not_finished_is_said_so() -> None:
     assert asyncio.run(coroutine) == "hello"
     with pytest.raises(UnknownShape, match="stream"):
         read_reply(part for part in ("hel", "lo"))
-
-
-def test_broken_arguments_stay_the_models() -> None:
-    for output in (
-        [{NAME: "{city"}],
-        {"name": NAME, "arguments": "Paris"},
-        {**recorded.LANGCHAIN, "tool_calls": [], "invalid_tool_calls": [{"name": NAME, "args": "{city", "id": "c1"}]},
-    ):
-        assert reward(ENTRY, output) == 0.0
-        with pytest.raises(AssertionError, match="ast_decoder:decoder_failed"):
-            assert_calls(output, [DOCUMENT], ANSWER)
 
 
 @pytest.mark.parametrize(
