@@ -12,15 +12,16 @@ are returned as ``error`` and end no session.
 
 from __future__ import annotations
 
+import itertools
 import secrets
 import threading
 import time
 from collections import OrderedDict
+from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.extensions.training.episode import Episode
 from pytest_bfcl.extensions.training.tasks import Tasks
 from pytest_bfcl.extras import naming
@@ -30,6 +31,7 @@ from pytest_bfcl.suggestions import did_you_mean
 from pytest_bfcl.transcript import CALLS_A_STEP, Reply, ToolCall
 
 with naming("the server of episodes", "pip install openenv"):
+    from fastapi import HTTPException
     from openenv.core import EnvClient
     from openenv.core.client_types import StepResult
     from openenv.core.env_server import Action, Environment, Observation, State, create_fastapi_app
@@ -79,14 +81,14 @@ class EntryState(State):  # type: ignore[misc]
     verdict: float = 0.0
 
 
+@dataclass(slots=True)
 class _Played:
     """One episode in progress."""
 
-    def __init__(self, episode: Episode) -> None:
-        self.episode = episode
-        self.steps = 0
-        self.touched = time.monotonic()
-        self.lock = threading.Lock()
+    episode: Episode
+    steps: int = 0
+    touched: float = field(default_factory=time.monotonic)
+    lock: Any = field(default_factory=threading.Lock)
 
 
 class Episodes:
@@ -98,15 +100,17 @@ class Episodes:
         self._entries = {entry.id: entry for entry in tasks}
         self._played: OrderedDict[str, _Played] = OrderedDict()
         self._lock = threading.Lock()
-        self._next = 0
-
-    def __len__(self) -> int:
-        return len(self._played)
+        self._next = itertools.count()
 
     def begin(self, name: str, entry_id: str | None, seed: int | None) -> _Played:
         """A new episode under a name; it replaces an older one. Raises `LookupError` for an unknown entry."""
-        played = _Played(self.tasks.episode(self._chosen(entry_id, seed)))
-        played.episode.reset()
+        if entry_id is None:
+            entry = self.tasks.entries[(next(self._next) if seed is None else seed) % len(self.tasks)]
+        elif entry_id in self._entries:
+            entry = self._entries[entry_id]
+        else:
+            raise LookupError(f"no entry {entry_id[:200]!r} here; {did_you_mean(entry_id[:200], self._entries)}")
+        played = _Played(self.tasks.episode(entry))
         with self._lock:
             self._played[name] = played
             self._played.move_to_end(name)
@@ -128,15 +132,6 @@ class Episodes:
         """Forget an episode; an unknown name is no mistake."""
         with self._lock:
             self._played.pop(name, None)
-
-    def _chosen(self, entry_id: str | None, seed: int | None) -> Entry:
-        if entry_id is not None:
-            if entry_id not in self._entries:
-                raise LookupError(f"no entry {entry_id[:200]!r} here; {did_you_mean(entry_id[:200], self._entries)}")
-            return self._entries[entry_id]
-        with self._lock:
-            number, self._next = (self._next, self._next + 1) if seed is None else (seed, self._next)
-        return self.tasks.entries[number % len(self.tasks)]
 
 
 class EntryEnvironment(Environment[EntryAction, EntryObservation, EntryState]):  # type: ignore[misc]
@@ -169,24 +164,18 @@ class EntryEnvironment(Environment[EntryAction, EntryObservation, EntryState]): 
         played = self._episodes.find(_short_text(episode_id) or self._name)
         if played is None:
             return _mistake("no episode has begun here: reset first; over plain HTTP name its episode_id in both")
+        calls = tuple(ToolCall(call.name, call.arguments) for call in action.tool_calls)
         with played.lock:
             if played.episode.done:
                 return _mistake("the episode is over: reset")
-            return self._observation_of(played, action)
-
-    def _observation_of(self, played: _Played, action: EntryAction) -> EntryObservation:
-        calls = tuple(ToolCall(call.name, call.arguments) for call in action.tool_calls)
-        played.steps += 1
-        try:
-            found = played.episode.step(Reply(text=action.text, tool_calls=calls))
-        except BenchmarkError as error:  # the entry's data, not the policy's words
-            return _mistake(str(error))
+            played.steps += 1
+            try:
+                found = played.episode.step(Reply(text=action.text, tool_calls=calls))
+            except BenchmarkError as error:  # the entry's data, not the policy's words
+                return _mistake(str(error))
+            tools = played.episode.tools
         return EntryObservation(
-            messages=found.observations,
-            tools=played.episode.tools,
-            user_turn=found.user_turn,
-            done=found.done,
-            reward=found.reward,
+            messages=found.observations, tools=tools, user_turn=found.user_turn, done=found.done, reward=found.reward
         )
 
     @property
@@ -227,30 +216,17 @@ class _Bounded:
         self.app = app
 
     async def __call__(self, scope: Parsed, receive: Any, send: Any) -> None:
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
-        body, more = b"", True
-        while more:
-            message = await receive()
-            if message["type"] != "http.request":
-                return
-            body += message.get("body", b"")
-            more = message.get("more_body", False)
-            if len(body) > MAX_BODY:
-                await _refused(send)
-                return
-        told = iter([{"type": "http.request", "body": body, "more_body": False}])
+        seen = 0
 
-        async def again() -> Parsed:
-            return next(told, None) or await receive()
+        async def counted() -> Parsed:
+            nonlocal seen
+            message: Parsed = await receive()
+            seen += len(message.get("body") or b"") if scope["type"] == "http" else 0
+            if seen > MAX_BODY:
+                raise HTTPException(413, f"more than {MAX_BODY} bytes")
+            return message
 
-        await self.app(scope, again, send)
-
-
-async def _refused(send: Any) -> None:
-    await send({"type": "http.response.start", "status": 413, "headers": [(b"content-type", b"text/plain")]})
-    await send({"type": "http.response.body", "body": f"more than {MAX_BODY} bytes".encode()})
+        await self.app(scope, counted, send)
 
 
 def _short_text(text: object) -> str | None:

@@ -21,6 +21,7 @@ import inspect
 import json
 import keyword
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.extensions.agents.tools import annotation_of
@@ -36,7 +37,16 @@ if TYPE_CHECKING:
     from pytest_bfcl.extensions.training.episode import Episode
 
 END_OF_TURN = "next_user_message"
-"""The tool with which a policy ends a turn, because TRL ends a rollout at the first reply without a call."""
+_END: Fields = {
+    "description": "End your turn if you have done what the user asked for or need to ask; returns what the user says "
+    "next.",
+    "parameters": {
+        "properties": {"answer": {"type": "string", "description": "What you say to the user."}},
+        "required": ["answer"],
+    },
+}
+"""The tool with which a policy ends a turn, because TRL ends a rollout at the first reply without a call. TRL passes on
+only arguments of a reply with calls, so a policy asks in one."""
 _OWN = frozenset(("reset", "get_reward", END_OF_TURN))
 """Method names that TRL or this module uses."""
 CALLS_A_TURN = 100
@@ -155,8 +165,9 @@ class EntryEnvironment:
         return self._episode
 
     def _call(self, name: str, arguments: Fields) -> str:
-        """The result of one call, as text."""
-        episode, call = self._playing, ToolCall(name, _json(arguments))
+        """The result of one call, as text. TRL passes no defaults, so the policy wrote ``None``: a few answers need
+        it."""
+        episode, call = self._playing, ToolCall(name, json.dumps(arguments, default=str))
         if not episode.entry.row.multi_step:
             self._noted.append(call)
             return NOTED
@@ -167,9 +178,9 @@ class EntryEnvironment:
         found = episode.step(Reply(tool_calls=(call,)))
         return OVER if found.done else _texts(found.observations)
 
-    def _end_turn(self, answer: object) -> str:
+    def _end_turn(self, arguments: Fields) -> str:
         """The user's next message; ``answer``: the policy's words, which grades read if something is missing."""
-        episode = self._playing
+        episode, answer = self._playing, arguments.get("answer")
         if episode.done:
             return OVER
         found = episode.step(Reply(text=answer if isinstance(answer, str) else ""))
@@ -192,9 +203,10 @@ def _environment(name: str, tasks: Tasks, entry: Entry) -> type[EntryEnvironment
     methods: Parsed = {"_options": {"step_limit": CALLS_A_TURN, **tasks.options}}
     for schema in compile_tools(entry.all_functions):
         function = schema["function"]
-        methods[_method_name(function["name"])] = _method(function)
+        method = _method_name(function["name"])
+        methods[method] = _method(method, function, partial(EntryEnvironment._call, name=function["name"]))
     if len(entry.question) > 1 and entry.row.multi_step:
-        methods[END_OF_TURN] = _end_of_turn()
+        methods[END_OF_TURN] = _method(END_OF_TURN, _END, EntryEnvironment._end_turn)
     return type(name, (EntryEnvironment,), methods)
 
 
@@ -203,23 +215,18 @@ def _method_name(wire: str) -> str:
     return f"tool_{wire.lstrip('_')}" if wire.startswith("_") or wire in _OWN else wire
 
 
-def _method(function: Fields) -> Any:
+def _method(name: str, function: Fields, result: Callable[..., str]) -> Any:
     """A method with the signature, annotations and docstring of a function's schema."""
-    wire = str(function["name"])
 
     def tool(self: EntryEnvironment, **arguments: Any) -> str:
-        return self._call(wire, arguments)
+        return result(self, arguments=arguments)
 
     parameters = function.get("parameters") or {}
     properties, required = parameters.get("properties") or {}, set(parameters.get("required") or ())
     hints = {
-        name: annotation_of(schema) if name in required else annotation_of(schema) | None
-        for name, schema in properties.items()
+        each: annotation_of(schema) if each in required else annotation_of(schema) | None
+        for each, schema in properties.items()
     }
-    return _dressed(tool, _method_name(wire), function, properties, required, hints)
-
-
-def _dressed(tool: Any, name: str, function: Fields, properties: Fields, required: set[str], hints: Parsed) -> Any:
     tool.__name__ = tool.__qualname__ = name
     tool.__annotations__ = {**hints, "return": str}
     listed = [inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)]
@@ -231,23 +238,12 @@ def _dressed(tool: Any, name: str, function: Fields, properties: Fields, require
         for each in properties
         if each.isidentifier() and not keyword.iskeyword(each)  # others are in the annotations, and so in TRL's schema
     ]  # fmt: skip
-    tool.__signature__ = inspect.Signature(listed, return_annotation=str)
+    tool.__signature__ = inspect.Signature(listed, return_annotation=str)  # type: ignore[attr-defined]
     told = [f"    {each}: {_line(schema.get('description')) or each}" for each, schema in properties.items()]
     arguments = ["Args:", *told, ""] if told else []
     description = _line(function.get("description")) or name
     tool.__doc__ = "\n".join([description, "", *arguments, "Returns:", "    The result as text."])
     return tool
-
-
-def _end_of_turn() -> Any:
-    """The method that ends a turn. TRL passes on only arguments of a reply with calls, so a policy asks in one."""
-
-    def tool(self: EntryEnvironment, **arguments: Any) -> str:
-        return self._end_turn(arguments.get("answer"))
-
-    told = "End your turn if you have done what the user asked for or need to ask; returns what the user says next."
-    properties = {"answer": {"description": "What you say to the user."}}
-    return _dressed(tool, END_OF_TURN, {"description": told}, properties, {"answer"}, {"answer": str})
 
 
 def _line(text: object) -> str:
@@ -259,12 +255,6 @@ def _toolset(entry: Entry) -> str:
     turns = entry.row.multi_step and len(entry.question) > 1
     told = json.dumps([entry.all_functions, bool(turns)], sort_keys=True, default=str)
     return f"tools_{hashlib.sha256(told.encode()).hexdigest()[:16]}"
-
-
-def _json(arguments: Fields) -> str:
-    """Arguments as the policy wrote them: TRL passes no defaults, so ``None`` was written, and a few answers need
-    it."""
-    return json.dumps(arguments, default=str)
 
 
 def _texts(observations: Sequence[Fields]) -> str:

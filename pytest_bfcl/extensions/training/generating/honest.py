@@ -7,7 +7,8 @@ only tasks that it solves, so every task can be solved by reading.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import combinations, product
@@ -17,6 +18,7 @@ from pytest_bfcl.checkers.entries import is_error
 from pytest_bfcl.extensions.lab.auditing.literals import dates
 from pytest_bfcl.extensions.training.generating.conditions import CHOSEN, FRAMES, LOWER, ConditionKind, suits
 from pytest_bfcl.extensions.training.generating.domains import DOMAINS
+from pytest_bfcl.extensions.training.generating.draft import Fact
 from pytest_bfcl.extensions.training.generating.language import reading, value_text
 from pytest_bfcl.extensions.training.generating.moves import NUMBER, TEXT, WORD, Domain, Gift, Kind, Move
 from pytest_bfcl.extensions.training.generating.reach import value_of
@@ -54,23 +56,15 @@ class Asked(NamedTuple):
     state: str
 
 
-@dataclass(slots=True)
-class _Fact:
-    value: Any
-    gift: Gift
-    said: Mapping[str, str]
-
-
 def _slot(domain: Domain, move: Move, parameter: str) -> str:
     """Possible values of a parameter: words for earlier results, for a forgotten value, or a value."""
     name = move.takes[parameter]
     kind = domain.kinds.get(name)
-    meant = [each for gift in _gifts()[name] for each in (*gift.near, *gift.far) if each]
+    meant = [each for gift in _gifts(name) for each in (*gift.near, *gift.far) if each]
     found = [reading(each, _Anything(), named=False) for each in (*meant, *(kind.vague if kind else ()), *CHOSEN)]
     if kind is not None:
-        found += [
-            _value(kind, _type(domain, move, parameter), each) for each in sorted(kind.said, key=len, reverse=True)
-        ]
+        word = _type(domain, move, parameter)
+        found += [_value(kind, word, each) for each in sorted(kind.said, key=len, reverse=True)]
     return "|".join(dict.fromkeys(found))
 
 
@@ -80,15 +74,10 @@ class _Anything(dict[str, str]):
 
 
 @cache
-def _gifts() -> Mapping[str, list[Gift]]:
-    found: dict[str, list[Gift]] = {}
-    for domain in DOMAINS.values():
-        for move in domain.all_moves:
-            for kind in move.takes.values():
-                found.setdefault(kind, [])
-            for kind, gift in move.gives.items():
-                found.setdefault(kind, []).append(gift)
-    return found
+def _gifts(kind: str) -> list[Gift]:
+    """The parts of results that are of this kind, in every domain."""
+    moves = (move for domain in DOMAINS.values() for move in domain.all_moves)
+    return [move.gives[kind] for move in moves if kind in move.gives]
 
 
 @cache
@@ -190,7 +179,7 @@ def _whole(text: str, simulators: Sequence[str], *, last: bool) -> Clause | None
 class Honest:
     """One conversation: `calls` for the user's words, given the available tools."""
 
-    facts: dict[str, _Fact] = field(default_factory=dict)
+    facts: dict[str, Fact] = field(default_factory=dict)
     told: dict[str, str] = field(default_factory=dict)
     waiting: Clause | None = None
     """Requests that could not be done yet."""
@@ -275,16 +264,13 @@ class Honest:
             kind = clause.domain.kinds.get(name)
             value = chosen if words in CHOSEN and chosen is not None else self._meant(name, words)
             if value is None and kind is not None and words is not None:
-                value = (
-                    None
-                    if words in kind.vague
-                    else self._said(kind, _type(clause.domain, move, parameter), kind.said, words)
-                )
+                word = _type(clause.domain, move, parameter)
+                value = None if words in kind.vague else _said(kind, word, words)
                 if value is None and supplied:
-                    value = self._supplied(kind, _type(clause.domain, move, parameter), supplied)
+                    value = _supplied(kind, word, supplied)
             if value is None:
                 return None
-            found[parameter] = {move.shape[parameter]: value} if parameter in move.shape else value
+            found[parameter] = move.given(parameter, value)
         return found
 
     def _meant(self, name: str, words: str | None) -> Any:
@@ -295,30 +281,7 @@ class Honest:
         if fact is None:
             return None
         near = any(re.fullmatch(reading(each, {}, named=False), words) for each in fact.gift.near)
-        return fact.value if near or any(self._far(each, fact.said, words) for each in fact.gift.far) else None
-
-    def _far(self, pattern: str, said: Mapping[str, str], words: str) -> bool:
-        """Whether words refer to the result of a call; the phrase may be shortened."""
-        match = re.fullmatch(reading(pattern, dict.fromkeys(said, ".+")), words)
-        return match is not None and all(part in said[name] for name, part in match.groupdict().items())
-
-    def _said(self, kind: Kind, word: str, patterns: Sequence[str], words: str) -> Any:
-        for pattern in patterns:
-            if match := re.fullmatch(_value(kind, word, pattern, "v"), words):
-                return _cast(kind, word, match["v"])
-        return None
-
-    def _supplied(self, kind: Kind, word: str, text: str) -> Any:
-        """The value that a user gave later, in some sentences of a message."""
-        ends = [0, *(found.end() for found in re.finditer(r"[.!?]\"? ", text)), len(text)]
-        runs = [text[begin:end].strip() for begin, end in combinations(ends, 2) if end - begin <= LONGEST_SUPPLY]
-        for told, said in product(kind.told, kind.said):
-            phrase = _value(kind, word, said, "v")
-            pattern = re.compile(reading(told, {"": f"(?:{phrase})"}, named=False).replace(r"\.", r"\.?"))
-            for run in runs:
-                if match := pattern.fullmatch(run):
-                    return _cast(kind, word, match["v"])
-        return None
+        return fact.value if near or any(_refers(each, fact.said, words) for each in fact.gift.far) else None
 
     def _note(self, clause: Clause, result: str) -> None:
         if is_error(result):
@@ -328,17 +291,36 @@ class Honest:
             name: value_text(value) for name, value in move.fixed.items()
         }
         for kind, gift in move.gives.items():
-            value = _given(gift, value_of(result))
-            if value is not None and value != []:
-                self.facts[kind] = _Fact(value, gift, said)
+            with suppress(KeyError, TypeError, IndexError, AttributeError):  # the result is another than was meant
+                value = gift.path(value_of(result))
+                if value is not None and value != []:
+                    self.facts[kind] = Fact(value, gift, said)
 
 
-def _given(gift: Gift, result: Any) -> object:
-    path: Callable[[Any], object] = gift.path
-    try:
-        return path(result)
-    except (KeyError, TypeError, IndexError, AttributeError):
-        return None
+def _refers(pattern: str, said: Mapping[str, str], words: str) -> bool:
+    """Whether words refer to the result of a call with these phrases; they may be shortened."""
+    match = re.fullmatch(reading(pattern, dict.fromkeys(said, ".+")), words)
+    return match is not None and all(part in said[name] for name, part in match.groupdict().items())
+
+
+def _said(kind: Kind, word: str, words: str) -> Any:
+    for pattern in kind.said:
+        if match := re.fullmatch(_value(kind, word, pattern, "v"), words):
+            return _cast(kind, word, match["v"])
+    return None
+
+
+def _supplied(kind: Kind, word: str, text: str) -> Any:
+    """The value that a user gave later, in some sentences of a message."""
+    ends = [0, *(found.end() for found in re.finditer(r"[.!?]\"? ", text)), len(text)]
+    runs = [text[begin:end].strip() for begin, end in combinations(ends, 2) if end - begin <= LONGEST_SUPPLY]
+    for told, said in product(kind.told, kind.said):
+        phrase = _value(kind, word, said, "v")
+        pattern = re.compile(reading(told, {"": f"(?:{phrase})"}, named=False).replace(r"\.", r"\.?"))
+        for run in runs:
+            if match := pattern.fullmatch(run):
+                return _cast(kind, word, match["v"])
+    return None
 
 
 def _cast(kind: Kind, word: str, text: str) -> Any:

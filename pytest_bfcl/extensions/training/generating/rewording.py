@@ -6,24 +6,23 @@ import asyncio
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from pytest_bfcl.extensions.training.generating.making import Recipe, Task, entry_of, facts_of, task_of
+from pytest_bfcl.extensions.training.generating.making import Place, Recipe, Task, entry_of, facts_of, task_of
 from pytest_bfcl.extensions.training.generating.proof import Unproved
 from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.json_types import Parsed
-from pytest_bfcl.models.base import Request
+from pytest_bfcl.models.base import Model, Request
 from pytest_bfcl.plain_text import say
+from pytest_bfcl.settings import Settings
 from pytest_bfcl.spread_json import json_or
-
-if TYPE_CHECKING:
-    from pytest_bfcl.models.base import Model
-    from pytest_bfcl.settings import Settings
 
 LONGEST = 1_500
 """Most characters of one rephrased message."""
+BATCH = 64
+"""Tasks that are rephrased together."""
 _ASKED = (
     "Say what a user says to an assistant in other words, as a person would type it. Each message stays a message of "
     "its own and asks for the same things in the same order. Keep every name, number, date, code and everything in "
@@ -31,32 +30,79 @@ _ASKED = (
 )
 
 
-@dataclass(slots=True)
-class Reworded:
-    """The tasks, and how many are rephrased."""
+class Rewording:
+    """One model's words. Replies are recorded in ``record`` on arrival and never requested again.
 
-    tasks: list[Task]
-    taken: int = 0
-    refused: int = 0
-
-
-def reworded(tasks: Sequence[Task], model: str, settings: Settings, record: Path, recipe: Recipe) -> Reworded:
-    """The tasks, rephrased where the proof succeeds. Replies are recorded in ``record`` on arrival and never requested
-    again. Raises `UsageError` for a damaged record, `AdapterError` if the model cannot be used.
+    Raises `UsageError` for a damaged record.
     """
-    prompts = {task.number: _prompt(task) for task in tasks}
-    known = _recorded(record)
-    due = [text for text in prompts.values() if _key(model, text) not in known]
-    if due:
-        known |= asyncio.run(_ask(model, settings, due, record, entry_of(*_parts(tasks[0]))))
-    found = Reworded([])
-    for task in tasks:
-        said = _messages(known.get(_key(model, prompts[task.number]), ""))
-        other = None if said is None else _with(task, said, recipe)
-        found.tasks.append(other or task)
-        found.taken += other is not None
-        found.refused += other is None
-    return found
+
+    def __init__(self, model: str, settings: Settings, record: Path, recipe: Recipe) -> None:
+        self.model, self.settings, self.recipe = model, settings, recipe
+        self.taken = self.kept = 0
+        """Tasks that are rephrased, and those that keep our words."""
+        self._record = record
+        self._known = _recorded(record)
+
+    def put(self, places: Sequence[Place]) -> list[Place]:
+        """The tasks, rephrased where the proof succeeds. Raises `AdapterError` if the model cannot be used."""
+        prompts = [prompt_of(place.task) for place in places]
+        if due := [each for each in dict.fromkeys(prompts) if self.key(each) not in self._known]:
+            asyncio.run(self._ask(due, entry_of(*_parts(places[0].task))))
+        found = []
+        for place, prompt in zip(places, prompts, strict=True):
+            said = _messages(self._known.get(self.key(prompt), ""))
+            task = None if said is None else self._with(place.task, said)
+            self.taken += task is not None
+            self.kept += task is None
+            found.append(place if task is None else replace(place, task=task))
+        return found
+
+    def key(self, prompt: str) -> str:
+        """The key of a request in the record."""
+        return hashlib.sha256(f"{self.model}\0{_ASKED}\0{prompt}".encode()).hexdigest()
+
+    def told(self) -> Parsed:
+        """For the manifest."""
+        return {"model": self.model, "reworded": self.taken, "kept": self.kept,
+                "checked": "proof and honest policy, which reads our language only"}  # fmt: skip
+
+    async def _ask(self, prompts: Sequence[str], any_entry: Any) -> None:
+        from pytest_bfcl.models import create_model
+
+        self._record.parent.mkdir(parents=True, exist_ok=True)
+        concurrency = self.settings.concurrency
+        free = asyncio.Semaphore(concurrency if isinstance(concurrency, int) else 16)
+        asked = create_model(self.model, self.settings, mode="prompt")
+        try:
+            with self._record.open("a", encoding="utf-8") as file:
+
+                async def one(prompt: str) -> None:
+                    async with free:
+                        reply = await _reply(asked, any_entry, prompt)
+                    self._known[self.key(prompt)] = reply
+                    file.write(json.dumps({"key": self.key(prompt), "reply": reply}, ensure_ascii=False) + "\n")
+                    file.flush()
+
+                await asyncio.gather(*map(one, prompts))
+        finally:
+            await asked.aclose()
+
+    def _with(self, task: Task, said: Sequence[str]) -> Task | None:
+        """The task with these messages, if it is proved with them and has the same dependencies."""
+        raw, entry_id, category = _parts(task)
+        spoken = [turn for turn in raw["question"] if turn]
+        if len(spoken) != len(said):
+            return None
+        before = raw["generated"]
+        for turn, text in zip(spoken, said, strict=True):
+            turn[0]["content"] = text
+        try:
+            facts = facts_of(self.recipe, entry_of(raw, entry_id, category))
+        except Unproved:
+            return None
+        if (facts.dependencies, facts.depth) != (before["dependencies"], before["depth"]):
+            return None
+        return task_of({**raw, "generated": {**before, "reworded": True}}, entry_id, category, task.number, facts)
 
 
 def _parts(task: Task) -> tuple[Parsed, str, str]:
@@ -64,20 +110,15 @@ def _parts(task: Task) -> tuple[Parsed, str, str]:
     return {key: each for key, each in raw.items() if key not in ("id", "category")}, str(raw["id"]), task.category
 
 
-def _prompt(task: Task) -> str:
-    raw = json.loads(task.line)
-    return json.dumps([turn[0]["content"] for turn in raw["question"] if turn], ensure_ascii=False)
-
-
-def _key(model: str, prompt: str) -> str:
-    return hashlib.sha256(f"{model}\0{_ASKED}\0{prompt}".encode()).hexdigest()
+def prompt_of(task: Task) -> str:
+    """The user's messages of a task, as the model gets them."""
+    return json.dumps([turn[0]["content"] for turn in _parts(task)[0]["question"] if turn], ensure_ascii=False)
 
 
 def _recorded(record: Path) -> dict[str, str]:
-    if not record.exists():
-        return {}
     found: dict[str, str] = {}
-    for number, line in enumerate(record.read_text(encoding="utf-8").splitlines(), 1):
+    lines = record.read_text(encoding="utf-8").splitlines() if record.exists() else ()
+    for number, line in enumerate(lines, 1):
         try:
             kept = json.loads(line)
             found[str(kept["key"])] = str(kept["reply"])
@@ -85,29 +126,6 @@ def _recorded(record: Path) -> dict[str, str]:
             raise UsageError(
                 f"{record}:{number} is no recorded reply: delete the line, it is requested again"
             ) from None
-    return found
-
-
-async def _ask(model: str, settings: Settings, prompts: Sequence[str], record: Path, any_entry: Any) -> dict[str, str]:
-    from pytest_bfcl.models import create_model
-
-    record.parent.mkdir(parents=True, exist_ok=True)
-    found: dict[str, str] = {}
-    free = asyncio.Semaphore(int(settings.concurrency) if isinstance(settings.concurrency, int) else 16)
-    asked = create_model(model, settings, mode="prompt")
-    try:
-        with record.open("a", encoding="utf-8") as file:
-
-            async def one(prompt: str) -> None:
-                async with free:
-                    reply = await _reply(asked, any_entry, prompt)
-                found[_key(model, prompt)] = reply
-                file.write(json.dumps({"key": _key(model, prompt), "reply": reply}, ensure_ascii=False) + "\n")
-                file.flush()
-
-            await asyncio.gather(*map(one, prompts))
-    finally:
-        await asked.aclose()
     return found
 
 
@@ -129,21 +147,3 @@ def _messages(reply: str) -> list[str] | None:
     found = json_or(reply[begin : end + 1]) if 0 <= begin < end else None
     fine = isinstance(found, list) and all(isinstance(each, str) and 0 < len(each) <= LONGEST for each in found)
     return found if fine else None
-
-
-def _with(task: Task, said: Sequence[str], recipe: Recipe) -> Task | None:
-    """The task with these messages, if it is proved with them and has the same dependencies."""
-    raw, entry_id, category = _parts(task)
-    spoken = [turn for turn in raw["question"] if turn]
-    if len(spoken) != len(said):
-        return None
-    before = dict(raw["generated"])
-    for turn, text in zip(spoken, said, strict=True):
-        turn[0]["content"] = text
-    try:
-        facts = facts_of(recipe, entry_of(raw, entry_id, category))
-    except Unproved:
-        return None
-    if (facts.dependencies, facts.depth) != (before["dependencies"], before["depth"]):
-        return None
-    return task_of({**raw, "generated": {**before, "reworded": True}}, entry_id, category, task.number, facts)

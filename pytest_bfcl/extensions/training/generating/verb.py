@@ -15,18 +15,13 @@ from __future__ import annotations
 import argparse
 import hashlib
 import time
-from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pytest_bfcl.extensions.training.processes import processes
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.plain_text import say
-
-if TYPE_CHECKING:
-    from pytest_bfcl.extensions.training.generating.making import Place, Recipe
 
 SUMMARY = "generate training tasks with proved answers"
 ALL = "all"
@@ -59,9 +54,11 @@ def _count(text: str) -> int:
 
 def run(args: argparse.Namespace) -> int:
     """Make, write and count."""
-    from pytest_bfcl.extensions.training.generating.folder import Folder, table
+    from pytest_bfcl.extensions.training.generating.folder import RECORD, Folder, table
     from pytest_bfcl.extensions.training.generating.making import Recipe, filled_places
     from pytest_bfcl.extensions.training.generating.proof import why_unchecked
+    from pytest_bfcl.extensions.training.generating.rewording import BATCH, Rewording
+    from pytest_bfcl.settings import Settings
 
     unchecked = why_unchecked()
     tools = _tools(args)
@@ -73,17 +70,21 @@ def run(args: argparse.Namespace) -> int:
     folder = Folder(args.output, begun)
     if folder.done:
         say(f"resumed after {folder.done} of {args.n} tasks in {args.output}")
-    words, progress = _Words(args, recipe), _Progress(args.n, folder.done)
+    settings = Settings(base_url=args.base_url)
+    words = Rewording(args.model, settings, args.output / RECORD, recipe) if args.model else None
+    progress = _Progress(args.n, folder.done)
+    places = filled_places(recipe, folder.done, args.n, args.processes, folder.asked)
     try:
-        places = filled_places(recipe, folder.done, args.n, args.processes, folder.asked)
-        while batch := list(islice(places, words.batch)):
-            for place in words.put(batch):
+        while batch := list(islice(places, BATCH if words else 1)):
+            for place in words.put(batch) if words else batch:
                 folder.write(place)
             progress.say(folder.done)
     finally:
         folder.close()
-    if args.model:
-        told["words"] = words.told
+    if words:
+        kept = f"{words.kept} keep ours, since theirs do not hold"
+        say(f"in the words of {words.model}: {words.taken} tasks; {kept}")
+        told["words"] = words.told()
     for line in table(folder.finish(told)):
         say(line)
     say(f"the official set: {told['official']}")
@@ -105,37 +106,6 @@ class _Progress:
             rate = (done - self._first) / (now - self._began)
             left = (self._total - done) / rate / 60
             say(f"{done:,} of {self._total:,} tasks, {rate:.1f} a second, {left:.1f} minutes to go")
-
-
-class _Words:
-    """Requests rephrased by a model, batch by batch, if one is named."""
-
-    def __init__(self, args: argparse.Namespace, recipe: Recipe) -> None:
-        self._args, self._recipe = args, recipe
-        self.batch = 64 if args.model else 1
-        self._taken = self._kept = 0
-
-    def put(self, places: list[Place]) -> list[Place]:
-        if not self._args.model:
-            return places
-        from pytest_bfcl.extensions.training.generating.folder import RECORD
-        from pytest_bfcl.extensions.training.generating.rewording import reworded
-        from pytest_bfcl.settings import Settings
-
-        settings = Settings(**({"base_url": self._args.base_url} if self._args.base_url else {}))
-        tasks = [place.task for place in places]
-        found = reworded(tasks, self._args.model, settings, self._args.output / RECORD, self._recipe)
-        self._taken += found.taken
-        self._kept += found.refused
-        return [replace(place, task=task) for place, task in zip(places, found.tasks, strict=True)]
-
-    @property
-    def told(self) -> Parsed:
-        say(
-            f"in the words of {self._args.model}: {self._taken} tasks; {self._kept} keep ours, since theirs do not hold"
-        )
-        return {"model": self._args.model, "reworded": self._taken, "kept": self._kept,
-                "checked": "proof and honest policy, which reads our language only"}  # fmt: skip
 
 
 def _tools(args: argparse.Namespace) -> tuple[Parsed, ...]:

@@ -22,7 +22,7 @@ from pytest_bfcl.extensions.training.generating.making import PATTERN, Recipe, e
 from pytest_bfcl.extensions.training.generating.policies import cheap, passes, solved
 from pytest_bfcl.extensions.training.generating.proof import Facts, Unproved, proved
 from pytest_bfcl.extensions.training.generating.reach import Heard
-from pytest_bfcl.extensions.training.generating.rewording import reworded
+from pytest_bfcl.extensions.training.generating.rewording import Rewording, prompt_of
 from pytest_bfcl.extensions.training.generating.single import proved_single
 from pytest_bfcl.session.evaluation import open_data
 from pytest_bfcl.settings import Settings
@@ -319,17 +319,16 @@ REPLIES = {
 @pytest.mark.parametrize("name", REPLIES)
 def test_a_models_words_count_only_where_the_task_holds(name: str, tmp_path: Path) -> None:
     """Recorded replies: no model is asked."""
-    from pytest_bfcl.extensions.training.generating import rewording
-
-    recipe = Recipe(3, ("TicketAPI",), official=False)
-    task = filled(recipe, 0)[0].task
-    prompt = rewording._prompt(task)
+    recipe, record = Recipe(3, ("TicketAPI",), official=False), tmp_path / RECORD
+    (place,) = filled(recipe, 0)
+    prompt = prompt_of(place.task)
     reply, taken = REPLIES[name]
-    kept = {"key": rewording._key("openai:gone", prompt), "reply": reply(json.loads(prompt))}
-    (tmp_path / RECORD).write_text(json.dumps(kept) + "\n")
-    found = reworded([task], "openai:gone", Settings(), tmp_path / RECORD, recipe)
-    assert (found.taken, found.refused) == (int(taken), int(not taken))
-    assert (found.tasks[0] == task) is not taken
+    key = Rewording("openai:gone", Settings(), record, recipe).key(prompt)
+    record.write_text(json.dumps({"key": key, "reply": reply(json.loads(prompt))}) + "\n")
+    words = Rewording("openai:gone", Settings(), record, recipe)
+    (found,) = words.put([place])
+    assert (words.taken, words.kept) == (int(taken), int(not taken))
+    assert (found == place) is not taken
 
 
 @pytest.mark.parametrize(("said", "meant"), [
