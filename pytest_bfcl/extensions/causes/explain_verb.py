@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 from pathlib import Path
 
 from pytest_bfcl.failures import UsageError
@@ -40,7 +41,8 @@ def run(args: argparse.Namespace) -> int:
     from pytest_bfcl.extensions.causes.of_runs import of_path, only_one
 
     data = str(getattr(args, "bfcl_data", "auto"))
-    found = of_path(args.run, data)
+    mode = getattr(args, "bfcl_mode", None)
+    found = of_path(args.run, data, mode if mode in ("fc", "prompt") else "")
     if args.json is not None:
         write_file(args.json, json.dumps([each.to_json() for each in found], indent=1) + "\n")
     if args.recheck:
@@ -56,7 +58,8 @@ def run(args: argparse.Namespace) -> int:
             names = ", ".join(row.name for row in known) or "none"
             raise UsageError(f"{args.run} has no cause {args.cause!r}; its causes: {names}")
         return 0
+    named = f" --data {shlex.quote(data)}" if data != "auto" else ""
     for each in found:
         for line in each.lines(args.run):
-            say(line)
+            say(f"{line}{named}" if line.startswith("next, ") else line)
     return 0

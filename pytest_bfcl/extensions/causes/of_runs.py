@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 from pytest_bfcl.extensions.causes.diagnosis import Diagnosis, Find, diagnose
 from pytest_bfcl.failures import BenchmarkError, UsageError
 from pytest_bfcl.json_types import Fields
+from pytest_bfcl.plain_text import counted, say
 from pytest_bfcl.rescoring import data_of_run, open_data
 
 if TYPE_CHECKING:
@@ -20,14 +22,15 @@ if TYPE_CHECKING:
 
 def of_run(run: RunDirectory, lines: Iterable[Fields], data: str = "auto") -> list[Diagnosis]:
     """The diagnoses of an open run with these lines; ``data`` is their data, unless the run names it."""
-    find, why_not = finder(run.fingerprint) if data == "auto" else (_find_in(open_data(data)), "")
+    find, why_not = finder(run.fingerprint, data)
     return diagnose(lines, find, why_not=why_not, asked=run.fingerprint.models)
 
 
-def of_path(text: str, data: str = "auto") -> list[Diagnosis]:
+def of_path(text: str, data: str = "auto", mode: str = "") -> list[Diagnosis]:
     """The diagnoses of ``PATH`` or ``PATH#MODEL``: a run directory, result lines, or recorded replies, judged here.
 
-    ``data`` names the set of lines without a run. Raises `UsageError` without judged lines.
+    ``data`` names the set of lines without a run, ``mode`` that of replies without one. Raises `UsageError` without
+    judged lines.
     """
     from pytest_bfcl.runs.directory import RunDirectory, is_run, no_run
     from pytest_bfcl.runs.results import read_results
@@ -38,7 +41,7 @@ def of_path(text: str, data: str = "auto") -> list[Diagnosis]:
         run = RunDirectory.open(path)
         found = of_run(run, read_results(path / "results.jsonl"), data)
     elif path.exists():
-        found = _of_file(path, data)
+        found = _of_file(path, data, mode)
     else:
         raise UsageError(f"{name} is no run: {no_run(path)}")
     found = [each for each in found if model in ("", each.model)]
@@ -56,7 +59,7 @@ def only_one(found: list[Diagnosis], text: str) -> Diagnosis:
     return found[0]
 
 
-def _of_file(path: Path, data: str) -> list[Diagnosis]:
+def _of_file(path: Path, data: str, mode: str) -> list[Diagnosis]:
     """Lines of a file: those with an outcome unchanged, others judged."""
     from pytest_bfcl.rescoring import score_lines
     from pytest_bfcl.runs.directory import refuse_other_file
@@ -72,9 +75,24 @@ def _of_file(path: Path, data: str) -> list[Diagnosis]:
         raise UsageError(f"{path} holds verdicts without replies: explain the file that was scored")
     dataset = _data_beside(beside) if beside.is_file() and data == "auto" else open_data(data)
     if any("outcome" not in line for line in lines):
+        lines = [{"mode": mode, **line} if mode else line for line in lines]
         judged = list(score_lines(lines, dataset, ahead=lines))
-        lines = [_line(line, verdict) for line, verdict in zip(lines, judged, strict=True)]
+        _say_what_was_judged(path, dataset, judged)
+        lines = [{"model": path.name, **_line(line, verdict)} for line, verdict in zip(lines, judged, strict=True)]
     return diagnose(lines, _find_in(dataset))
+
+
+def _say_what_was_judged(path: Path, dataset: DataSet, judged: Sequence[Fields]) -> None:
+    """The data, which may not be those of the file, and the lines that are left out. Raises `UsageError` for all."""
+    errors = [str(each["error"]) for each in judged if "error" in each]
+    if errors and len(errors) == len(judged):
+        raise UsageError(f"no line of {path} can be judged, the first: {errors[0]}")
+    say(f"judged with the {dataset.name} data; --data names others", file=sys.stderr)
+    if errors:
+        say(f"{counted(len(errors), 'line')} of {path} not judged, the first: {errors[0]}", file=sys.stderr)
+    strange = sum(bool(isinstance(each.get("facts"), dict) and each["facts"].get("unknown")) for each in judged)
+    if 2 * strange > len(judged):
+        say(f"{strange} of {len(judged)} replies call functions that these entries do not offer", file=sys.stderr)
 
 
 def _data_beside(path: Path) -> DataSet:
@@ -90,7 +108,6 @@ def _line(line: Fields, verdict: Fields) -> Fields:
     told = {name: verdict.get(name) for name in ("tag", "reason", "detail", "facts") if name in verdict}
     mode = {} if "mode" in line else {"mode": "fc" if not isinstance(line.get("output"), str) else "prompt"}
     return {
-        "model": "",
         **line,
         **mode,
         **told,
@@ -105,10 +122,16 @@ def _category(line: Fields) -> str:
     return category_of(str(line.get("id")))
 
 
-def finder(measured: Fingerprint) -> tuple[Find | None, str]:
-    """The entries of a run, or why they are not found."""
+def finder(measured: Fingerprint, data: str = "auto") -> tuple[Find | None, str]:
+    """The entries of a run, in ``data`` if they are named; or why they are not found."""
     try:
-        return _find_in(data_of_run(measured, "the run")), ""
+        if data == "auto":
+            return _find_in(data_of_run(measured, "the run")), ""
+        named = open_data(data)
+        if named.sha256 == measured.dataset_sha256:
+            return _find_in(named), ""
+        used = f"{measured.dataset!r} ({measured.dataset_sha256[:8]})"
+        return None, f"the run used the data {used}, and {data} has others ({named.sha256[:8]})"
     except (UsageError, OSError) as error:
         return None, str(error)
 

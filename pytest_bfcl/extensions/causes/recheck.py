@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.plain_text import clean, say
+from pytest_bfcl.plain_text import clean, counted, say
 from pytest_bfcl.run_options import of_run
 
 if TYPE_CHECKING:
@@ -28,13 +28,15 @@ def recheck(args: argparse.Namespace, known: Diagnosis) -> int:
     """
     from pytest_bfcl.cli.run import run
     from pytest_bfcl.extensions.causes.of_runs import of_path
-    from pytest_bfcl.runs.directory import RunDirectory
+    from pytest_bfcl.runs.directory import RunDirectory, is_run
 
     row = known.row(args.recheck)
     if row is None:
         names = ", ".join(each.name for each in known.rows) or "none"
         raise UsageError(f"{args.run} has no cause {args.recheck!r}; its causes: {names}")
     folder = Path(str(args.run).partition("#")[0])
+    if folder.name == "results.jsonl" and is_run(folder.parent):
+        folder = folder.parent
     if not folder.is_dir():
         raise UsageError(f"{args.run} is no run directory, so the settings of its requests are not known")
     opened = RunDirectory.open(folder)
@@ -47,16 +49,23 @@ def recheck(args: argparse.Namespace, known: Diagnosis) -> int:
         again = _arguments(args, opened.fingerprint, model, ids)
         again.out = getattr(args, "out", None) or _free(folder, row.name)
         code = run(again)
-    _say_what_came(row, of_path(str(again.out), str(getattr(args, "bfcl_data", "auto"))))
+    try:
+        found = of_path(str(again.out), str(getattr(args, "bfcl_data", "auto")))
+    except UsageError:  # the run has said why no entry was answered
+        found = []
+    _say_what_came(row, found)
     return code
 
 
 def _say_what_came(row: Named, found: list[Diagnosis]) -> None:
+    if not found:
+        say(f"none of the {counted(len(row.ids), 'entry', 'entries')} of {row.name} was answered")
     for each in found:
-        same = next((other for other in each.rows if other.name == row.name), None)
-        left = len(same.lines) if same is not None else 0
-        told = f"{each.passed} of {each.judged} entries are right now; {left} still fail by {row.name}"
-        say(clean(f"{each.model}: {told}"))
+        failed = {row.name: 0} | {other.name: len(other.lines) for other in each.rows}
+        told = "; ".join(
+            f"{number} {'still fail' if name == row.name else 'fail'} by {name}" for name, number in failed.items()
+        )
+        say(clean(f"{each.model}: {each.passed} of {each.judged} entries are right now; {told}"))
 
 
 def _free(folder: Path, name: str) -> Path:
@@ -92,6 +101,11 @@ def _of_run(measured: Fingerprint, model: ModelFingerprint, given: dict[str, obj
     provider = model.model.partition(":")[0]
     if provider in ("replay", "oracle", "scripted"):
         raise UsageError(f"{model.model} answers from a file and cannot be sent again; name a model with --model")
+    if provider == "fixture" and "bfcl_model" not in given:
+        raise UsageError(
+            f"{model.model} is a fixture of your tests: write the ids with --cause CAUSE > ids.txt, and repeat the "
+            "command of the run with --bfcl-ids ids.txt"
+        )
     if model.prompt_sha256 and "bfcl_system_prompt" not in given:
         raise UsageError("the run had its own system prompt: name its file with --system-prompt")
     if model.headers and "bfcl_header" not in given:

@@ -165,3 +165,42 @@ def test_a_cause_that_the_run_does_not_have_is_refused(words: list[str], ask: As
     path = ask(FAULTS["prefix"], ["simple_python"])
     assert cli.main(["explain", str(path), *words]) == 2
     assert "its causes: name_prefix" in capsys.readouterr().err
+
+
+def test_a_recheck_that_nobody_answers_says_so(ask: Ask, capsys: Any) -> None:
+    path = ask(FAULTS["prefix"], ["simple_python"])
+    lines = str(path / "results.jsonl")  # the run is beside it
+    assert cli.main(["explain", lines, "--recheck", "name_prefix", "--base-url", "http://127.0.0.1:1/v1"]) == 2
+    told = capsys.readouterr()
+    assert "none of the 19 entries of name_prefix was answered" in told.out
+    assert "no judged entry" not in told.err
+
+
+def test_own_data_are_named_in_the_next_command(server: FaultyServer, tmp_path: Path, ask: Ask, capsys: Any) -> None:
+    path = ask(FAULTS["prefix"], ["multiple"])
+    told = json.loads((path / "run.json").read_text())
+    own = tmp_path / "my tools.jsonl"
+    rows = [{"id": "own_1", "question": [[{"role": "user", "content": "Hi"}]], "function": [], "possible_answer": []}]
+    own.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert cli.main(["explain", str(path), "--data", str(own)]) == 0
+    assert f"the run used the data 'bundled' ({told['dataset']['sha256'][:8]}), and" in capsys.readouterr().out
+    assert cli.main(["explain", str(path), "--data", "bundled"]) == 0
+    assert capsys.readouterr().out.rstrip().endswith("--recheck name_prefix --mode prompt --data bundled")
+
+
+@pytest.mark.parametrize(
+    ("said", "words", "told"),
+    [
+        ([[{"f": "{}"}], "No."], [], "1 line of {} not judged, the first: "),
+        (["No.", "No."], [], "no line of {} can be judged, the first: "),
+        (["No.", "No."], ["--mode", "fc"], "judged with the bundled data; --data names others"),
+        ([[{"f": "{}"}], [{"g": "{}"}]], [], "2 of 2 replies call functions that these entries do not offer"),
+    ],
+)
+def test_what_of_a_file_was_judged(said: list[Any], words: list[str], told: str, tmp_path: Path, capsys: Any) -> None:
+    path = tmp_path / "said.jsonl"
+    path.write_text("".join(json.dumps({"id": f"multiple_{n}", "output": each}) + "\n" for n, each in enumerate(said)))
+    cli.main(["explain", str(path), "--data", "bundled", *words])
+    printed = capsys.readouterr()
+    assert told.format(path) in printed.err
+    assert "said.jsonl: " in printed.out or "no line" in told
