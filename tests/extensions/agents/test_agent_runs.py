@@ -126,29 +126,6 @@ def test_what_was_played_to_its_end_is_not_played_again(agents: Project, workers
     assert {r["id"]: r["outcome"] for r in agents.records()}.items() >= dict.fromkeys(IDS, "passed").items()
 
 
-def test_an_interrupted_run_goes_on(agents: Project) -> None:
-    agents.pytester.makeconftest(
-        """
-        from pathlib import Path
-        seen = []
-        def pytest_bfcl_result(record):
-            seen.append(record["id"])
-            if len(seen) == 2 and Path("interrupt").exists():
-                raise KeyboardInterrupt
-        """
-    )
-    (agents.path / "interrupt").write_text("")
-    assert run(agents, subprocess=True).ret == pytest.ExitCode.INTERRUPTED
-    finished = {r["id"] for r in agents.records()}
-    assert len(finished) == 2
-    before = played(agents)
-    (agents.path / "interrupt").unlink()
-    assert run(agents).ret == 0
-    again = {line.split()[1] for line in played(agents)[len(before) :]}
-    assert not again & finished
-    assert {r["id"]: r["outcome"] for r in agents.records()}.items() >= dict.fromkeys(IDS, "passed").items()
-
-
 def test_a_run_of_agents_is_replayed_and_judged_again(agents: Project, capsys: pytest.CaptureFixture[str]) -> None:
     run(agents, "--model", FORGETFUL, "--bfcl-repeat=2")
     before, wanted = played(agents), outcomes(agents.records())
@@ -163,19 +140,3 @@ def test_a_run_of_agents_is_replayed_and_judged_again(agents: Project, capsys: p
     lines = [json.loads(line) for line in judged.read_text().splitlines()]
     assert [line["valid"] for line in lines].count(False) == 2 * 2
     capsys.readouterr()
-
-
-@pytest.mark.parametrize("asked", [("--bfcl-mode=prompt",), ("@prompt",), ("--bfcl-mode=prompt", "-n2")])
-def test_prompting_mode_is_refused_with_a_word(agents: Project, asked: tuple[str, ...]) -> None:
-    option = [each for each in asked if each.startswith("-")]
-    result = run(agents, *option, model=KNOWING + "".join(each for each in asked if each.startswith("@")))
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*agent:players:knowing is an agent: * there is no prompting mode for it*"])
-    assert played(agents) == []
-
-
-def test_entries_put_otherwise_are_played_too(agents: Project) -> None:
-    names = ("--bfcl-transform=rename-tools", "--bfcl-transform=rename-parameters", "--bfcl-transform=distractors")
-    run(agents, *names).assert_outcomes(passed=len(agents.records()))
-    assert {r["outcome"] for r in agents.records()} == {"passed"}
-    assert "multi_turn_miss_func_0~rename-parameters" in {r["id"] for r in agents.records()}

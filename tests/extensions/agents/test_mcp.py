@@ -2,14 +2,13 @@
 
 import asyncio
 import json
-import sys
 
 import pytest
 
 pytest.importorskip("mcp")
 
 import httpx
-from mcp import Client, StdioServerParameters
+from mcp import Client
 
 from pytest_bfcl.extensions.agents.mcp_play import NEXT, NO_MORE, EntryTable, simulator_server
 from pytest_bfcl.extensions.agents.mcp_server import LoopbackServer
@@ -101,25 +100,6 @@ def test_tools_are_listed_with_the_schemas_bare_models_get(data):
     tools, wrong = asyncio.run(listed())
     assert tools == [(t["function"]["name"], t["function"]["parameters"]) for t in compile_tools(entry.function)]
     assert wrong
-
-
-def test_the_verb_serves_over_stdio_and_judges(data, tmp_path):
-    entry = entries_of(data, 1)[0]
-    stderr = tmp_path / "stderr.txt"
-    script = tmp_path / "server.py"
-    script.write_text(
-        "import os, sys\nfrom pytest_bfcl.cli import main\n"
-        f"os.dup2(os.open({str(stderr)!r}, os.O_CREAT | os.O_WRONLY), 2)\n"
-        f"sys.exit(main(['mcp', '--entry', {entry.id!r}, '--data', 'bundled', '--judge']))\n"
-    )
-
-    async def over_stdio():
-        server = StdioServerParameters(command=sys.executable, args=[str(script)])
-        async with asyncio.timeout(30), Client(server) as client:
-            await play(client, entry)
-
-    asyncio.run(over_stdio())
-    assert f"{entry.id}: passed" in stderr.read_text()
 
 
 def test_other_hosts_and_origins_are_refused():

@@ -12,7 +12,6 @@ import pytest
 pytest.importorskip("mcp")
 
 from pytest_bfcl.cli import main
-from tests.distributed import WORKERS
 from tests.extensions.agents.test_served import ONE, SEVERAL, SHOP
 from tests.plugin.conftest import Project, project, write_lines  # noqa: F401 - a fixture
 
@@ -114,24 +113,6 @@ def test_a_run_that_was_broken_off_goes_on(shop: Project) -> None:
     assert shop.records()[-1]["extra"]["observed"][0] == {"fig": 5, "pear": 1}
     other = shop.run("shop.jsonl", *option(shop, "--other"), model="fake:good", data=None)
     assert other.ret == pytest.ExitCode.USAGE_ERROR, "another server is another run"
-
-
-@pytest.mark.parametrize("workers", WORKERS)
-def test_a_wrong_command_is_told_once(shop: Project, workers: tuple[str, ...]) -> None:
-    result = shop.run(
-        "shop.jsonl", "--bfcl-mcp", "shop=no-such-command --token=abc", *workers, model="fake:good", data=None
-    )
-    result.assert_outcomes(errors=2)
-    text = result.stdout.str()
-    assert "abc" not in text
-    assert "Traceback" not in text
-    told = [line for line in text.splitlines() if "no-such-command" in line and "shop" in line]
-    assert told
-    assert lines_of(shop, "asked.txt") == []
-    for wrong in ("shop", "=x", "a b=c"):
-        assert (
-            shop.run("shop.jsonl", "--bfcl-mcp", wrong, model="fake:good", data=None).ret == pytest.ExitCode.USAGE_ERROR
-        )
 
 
 def test_beside_other_entries_and_in_prompting_mode(shop: Project) -> None:

@@ -20,10 +20,8 @@ from pytest_bfcl.checkers import judge
 from pytest_bfcl.cli import main
 from pytest_bfcl.dataset.expectation import Expectation
 from pytest_bfcl.dataset.likeness import contained, same
-from pytest_bfcl.dataset.served_entry import TemplateCopy
 from pytest_bfcl.extensions.agents import as_agent
-from pytest_bfcl.extensions.agents.workdir import Workdir
-from pytest_bfcl.failures import HarnessError, UsageError
+from pytest_bfcl.failures import UsageError
 from pytest_bfcl.models import as_model
 from pytest_bfcl.runs.replay_lines import transcript_from_line
 from pytest_bfcl.session.evaluation import open_data, run
@@ -103,12 +101,6 @@ def test_over_http_the_server_lives_on_and_is_set_up_by_the_entry(tmp_path: Path
     assert [line["outcome"] for line in found.records] == ["passed"] * 3
 
 
-@pytest.mark.slow
-def test_each_trial_has_a_server_of_its_own(data: Any) -> None:
-    found = run(data, "oracle:", settings=settings(repeat=2), categories=["mcp"])
-    assert [line["outcome"] for line in found.records] == ["passed"] * 4
-
-
 KEPT = {
     "id": "kept", "category": "mcp", "mcp": "shop", "question": "Two apples, please.",
     "files": {"in/price.txt": "5", "cart": {"copy": "template"}},
@@ -147,20 +139,6 @@ def test_files_stay_in_their_directories(tmp_path: Path, name: str, capsys: pyte
     assert "no path below the trial's directory" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("template", ["../..", "no", "linked/secret"])
-def test_templates_lie_beside_the_entries(tmp_path: Path, template: str) -> None:
-    beside, outside = tmp_path / "entries", tmp_path / "secret"
-    for each in (beside, outside, tmp_path / "trial"):
-        each.mkdir()
-    (outside / "secret").write_text("key")
-    (beside / "linked").symlink_to(outside)
-    workdir = Workdir("e_0", (tmp_path / "trial"))
-    with pytest.raises(HarnessError, match=f"e_0: files: there is no template '{template}'"):
-        workdir.fill({"x": TemplateCopy(copy=template)}, beside)
-    workdir.fill({"all": TemplateCopy(copy=".")}, beside)
-    assert not list((tmp_path / "trial" / "all").iterdir()), "links are not followed"
-
-
 def model(*steps: list[list[tuple[str, dict[str, Any]]] | str]) -> Any:
     """Turns → steps: calls, or words that end the turn."""
 
@@ -190,7 +168,8 @@ ADD = ("add_to_cart", {"article": "apple", "count": 2})
 )
 def test_reasons(data: Any, steps: list[Any], reason: str | None, capsys: pytest.CaptureFixture[str]) -> None:
     entry = data.entry("shop_one")
-    (line,) = run([entry], model(steps), settings=settings()).records
+    spared = settings(f"SHOP_TOKEN=x {COMMAND}")  # as a real server, so that the entry's proof is short
+    (line,) = run([entry], model(steps), settings=spared).records
     assert line["reason"] == reason
     if reason == "mcp:state_mismatch":
         assert line["detail"]["asked"] == "get_cart()"

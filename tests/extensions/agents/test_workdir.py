@@ -53,6 +53,7 @@ def test_files_and_templates(trial: Workdir, tmp_path: Path) -> None:
     assert (trial.path / "none").is_dir()
     assert (trial.path / "all" / "hollow" / "more").is_dir()
     assert (trial.path / "all" / "inside").resolve() == trial.path / "all" / "deep", "links inside lead inside the copy"
+    assert not (trial.path / "all" / "link").exists(), "links that lead out are not followed"
 
 
 @pytest.mark.parametrize(
@@ -60,6 +61,7 @@ def test_files_and_templates(trial: Workdir, tmp_path: Path) -> None:
     [
         ({"a": "../w"}, "there is no template '../w' beside the entry's file"),
         ({"a": "missing"}, "there is no template"),
+        ({"a": "linked/secret"}, "there is no template 'linked/secret'"),
         ({"a": None}, "the template 'x' has no folder"),
         ({"a": "six", "b": "six"}, "the templates have more than 10 bytes"),
         ({"a": "big"}, "the templates have more than 10 bytes"),
@@ -75,6 +77,9 @@ def test_templates_that_cannot_be_copied(
     (source / "folder").mkdir(parents=True)
     for name, size in (("six", 6), ("big", 11), ("folder/a", 5), ("folder/b", 6)):
         (source / name).write_text("x" * size)
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "secret").write_text("key")
+    (source / "linked").symlink_to(tmp_path / "outside")
     filled = {name: "text" if what == "text" else TemplateCopy(copy=what or "x") for name, what in files.items()}
     with pytest.raises(HarnessError, match=said) as caught:
         trial.fill(filled, None if files == {"a": None} else source)
