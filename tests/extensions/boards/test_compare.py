@@ -75,13 +75,6 @@ def test_other_data_is_refused_or_compared_on_what_is_shared(
     assert "these sets share ids, not questions" in capsys.readouterr().err
 
 
-def test_headline_rules_do_not_matter_but_are_mentioned(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    before = saved(tmp_path / "a", list(lines({"parallel": (3, 4)})))
-    after = saved(tmp_path / "b", list(lines({"parallel": (3, 4)})), rules="corrected")
-    assert main(["compare", before, after]) == 0
-    assert "the runs used different rules" in capsys.readouterr().out
-
-
 def test_models_of_one_run_are_compared_within_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     native = list(lines({"parallel": (3, 4)}))
     prompting = [record | {"model": "openai:tiny@prompt", "mode": "prompt"} for record in native]

@@ -113,19 +113,6 @@ def test_repeats_say_how_many_were_right(tmp_path: Path, data: DataSet, capsys: 
     assert "The argument “seats” is 3" in markdown.read_text()
 
 
-def test_modes_and_models_of_other_names_are_set_side_by_side(tmp_path: Path, data: DataSet) -> None:
-    before = play(tmp_path / "before", data, {"simple_python_3": (1,)})
-    after = play(tmp_path / "after", data, {"simple_python_2": (1,)}, mode="prompt", name="other")
-    for folder in (before, after):
-        write_report(folder, entry_source=data)
-    found = changes(compare(before, after, "--data", data.root, tmp_path / "c.html"))
-    assert set(found) == {"simple_python_2", "simple_python_3"}
-    assert "fixture:cinema@fc" in found["simple_python_2"]
-    assert "fixture:other@prompt" in found["simple_python_2"]
-    assert "“I cannot.”" in found["simple_python_2"]
-    assert found["simple_python_2"].count('href="') == 4
-
-
 def test_other_rules_have_their_own_words(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     right = [line(f"parallel_{number}", "parallel", detail={}) for number in range(3)]
     wrong = [

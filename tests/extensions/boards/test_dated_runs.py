@@ -104,13 +104,6 @@ def test_changed_data_ends_a_line_and_is_said(tmp_path: Path) -> None:
     assert histories_html(found).count("<polyline") == 2 * len(lines_of(found))
 
 
-def test_a_night_without_a_category_is_a_gap(tmp_path: Path) -> None:
-    only = {"parallel": PLAIN["parallel"]}
-    found = read_histories([night(tmp_path, 1, PLAIN), night(tmp_path, 2, only), night(tmp_path, 3, PLAIN)])
-    multiple = next(line for line in lines_of(found) if line.name == "multiple")
-    assert [(point.place, point.joined) for point in multiple.points] == [(0, False), (2, False)]
-
-
 def test_checkpoints_are_one_line_and_several_models_have_their_own(tmp_path: Path) -> None:
     names = ["openai:step-1@fc", "openai:step-2@fc"]
     paths = [night(tmp_path / "a", n, PLAIN, model=name) for n, name in enumerate(names, 1)]

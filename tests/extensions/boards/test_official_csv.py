@@ -12,13 +12,11 @@ from pytest_bfcl.extensions.boards.official_csv import (
     ModelRow,
     csv_texts,
     number,
-    official_value,
     percent,
     rounded,
     rounded_percentile,
     write_csvs,
 )
-from pytest_bfcl.scoring import aggregate
 from pytest_bfcl.scoring.aggregate import CategoryScore
 from pytest_bfcl.scoring.cost import (
     Usage,
@@ -111,28 +109,6 @@ def test_format_sensitivity_shows_configurations_without_entries_as_not_availabl
     assert line[f"Config {CONFIGURATIONS[5]}"] == "50.00%"
     assert line[f"Config {CONFIGURATIONS[1]}"] == "N/A"
     assert len(CONFIGURATIONS) == 26
-
-
-def test_a_single_latency_has_no_deviation() -> None:
-    usage = Usage(latencies=[2])
-    (line,) = table(csv_texts([row("m", {}, usage=usage)], official=True), "data_overall.csv")
-    assert line["Latency Mean (s)"] == "2"
-    assert line["Latency Standard Deviation (s)"] == "N/A"
-    assert line["Latency 95th Percentile (s)"] == "2.0"
-
-
-def test_the_two_ways_of_rounding_differ() -> None:
-    assert (rounded_percentile(10.025), rounded(10.025)) == (10.02, 10.03)
-    assert (rounded_percentile(2.675), rounded(2.675)) == (2.68, 2.67)
-    assert (rounded_percentile(10.235), rounded(10.235)) == (10.24, 10.23)
-
-
-def test_cells() -> None:
-    assert percent(0.11125) == "11.12%"
-    assert percent(None) == number(None) == "N/A"
-    assert number(0.0) == "0.0"
-    assert rounded(cost_usd(Usage([4 * 3600.0]), None, None, SERVER_USD_PER_HOUR)) == 0.96
-    assert round(official_value(aggregate.NON_LIVE, row("m", WORKED).scores) * 100, 2) == 6.67
 
 
 @pytest.mark.golden

@@ -20,7 +20,6 @@ from pytest_bfcl.extensions.boards.published import (
     read_board,
 )
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.scoring import aggregate
 from pytest_bfcl.scoring.statistics import Tally
 from tests.runs.samples import fingerprint
 
@@ -46,10 +45,6 @@ def tally(accuracy: float, total: int) -> Tally:
 
 def whole(accuracy: float) -> dict[str, Tally]:
     return {name: tally(accuracy, CATEGORIES[name].official_size) for name in NEEDED}
-
-
-def test_columns_are_those_of_the_overall() -> None:
-    assert set(aggregate.categories_in(aggregate.OVERALL)) == NEEDED
 
 
 @pytest.mark.parametrize(

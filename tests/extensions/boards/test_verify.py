@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.cli import main
-from pytest_bfcl.extensions.boards.served_runs import ServedGate, nowhere, open_served
 from pytest_bfcl.session.evaluation import open_data, run
 from tests.extensions.boards.test_stability import RECORDED
 from tests.plugin.conftest import question, write_lines
@@ -110,17 +109,6 @@ def test_a_model_is_asked_what_the_reference_was(tmp_path: Path, capsys: pytest.
     (summary,) = json.loads((tmp_path / "same" / "summary.json").read_text())["models"].values()
     assert summary["conduct"]["valid_share"] > 0.9
     assert summary["conduct"]["called"] == len(data.index("simple_python"))
-
-
-def test_the_gate_is_met_by_an_equal_server(runs: tuple[str, str, str]) -> None:
-    gate = ServedGate.__new__(ServedGate)
-    gate.references = [open_served(runs[0], lambda measurement: nowhere)]
-    (model,) = gate.references[0].measurement.models()
-    told: Any = {"models": {model: {"model": model, "mode": "fc"}}}
-    for name, ok in zip(runs[1:], (True, False), strict=True):
-        lines = [{"mode": "fc", **each} for each in map(json.loads, (Path(name) / "results.jsonl").open())]
-        (check,) = gate.checks(told, lines)
-        assert check.ok is ok, check.why
 
 
 def test_the_gate_of_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -22,7 +22,7 @@ from pytest_bfcl.extensions.cluster.messages import (
     pieces,
 )
 from pytest_bfcl.extensions.cluster.remote_runner import shares_of
-from pytest_bfcl.extensions.cluster.store import RunStore, twice_of
+from pytest_bfcl.extensions.cluster.store import RunStore
 from pytest_bfcl.extensions.cluster.units import SUSPICIOUS, Backlog, Unit, units_of
 from pytest_bfcl.models import parse_spec
 from pytest_bfcl.runs.journal import ReplyKey, journal_line
@@ -176,10 +176,6 @@ def test_memories_are_kept_for_the_next_actor(tmp_path: Path) -> None:
         store.keep(Memory("oracle:@fc", 1, "kv", "student", stage, {"core": [1]}))
         (memory,) = store.memories(questions)
         assert (memory.entry_id, memory.content) == (stage, {"core": [1]})
-
-
-def test_a_model_in_both_modes_is_two() -> None:
-    assert twice_of(["a:b", "c:d", "a:b"]) == {"a:b"}
 
 
 def test_only_the_keys_that_are_needed_travel_and_no_text_shows_them(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from pytest_bfcl.cli import main
 from pytest_bfcl.extensions.cluster import worker_main
-from pytest_bfcl.extensions.cluster.messages import Answered, Event, Hello, Lined, Memory
+from pytest_bfcl.extensions.cluster.messages import Answered, Event, Lined, Memory
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.session.evaluation import run
 from pytest_bfcl.settings import Price, Settings
@@ -104,26 +103,6 @@ def test_a_run_in_memory_equals_one_process_in_order(data: Path) -> None:
     assert len(place.started) > 2
     assert list(timeless(result.records)) == list(timeless(alone.records))
     assert timeless(result.records) == timeless(alone.records)
-
-
-def test_a_replay_of_the_run_and_its_comparison(
-    data: Path, alone: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """What one process recorded, judged again on actors; `compare` sees no difference between the two."""
-    out = tmp_path / "run"
-    place = InProcess(2)
-    settings = replace(TWICE, concurrency=2)
-    replayed = f"replay:{alone}#{MODELS[0]}"
-    found = run(data, replayed, categories=["simple_java"], out=out, settings=settings, cluster=place)
-    assert {slot for slot, _ in place.jobs} == {0, 1}
-    expected = {key: line for key, line in stored(alone).items() if key[1] == MODELS[0] and "java" in key[0]}
-    assert {key: line["outcome"] for key, line in stored(out).items()} == {
-        key: line["outcome"] for key, line in expected.items()
-    }
-    assert found.counts["simple_java"][1] == len(expected)
-    assert main(["compare", f"{alone}#{MODELS[0]}", str(out), "--shared", "--fail"]) == 0
-    (row,) = [line.split() for line in capsys.readouterr().out.splitlines() if line.startswith("simple_java")]
-    assert row[2] == row[4]  # before, after
 
 
 @pytest.mark.slow
@@ -239,15 +218,6 @@ def test_budget_is_one_for_all_actors(bench: Bench) -> None:
     assert set(server.asked().values()) == {1}
 
 
-def test_a_refused_key_stops_all_actors_with_one_message(bench: Bench) -> None:
-    server = bench.serve({"kind": 401})
-    settings = Settings(base_url=server.url, concurrency=8)
-    result = run(str(bench.path / "bench"), MOCK, settings=settings, cluster=InProcess(2))
-    assert result.stopped is not None
-    assert "refused the key" in result.stopped
-    assert len(server.lines()) <= 16
-
-
 def test_one_actor_that_cannot_reach_the_endpoint_does_not_stop_the_run(bench: Bench) -> None:
     server = bench.serve(delay=0.01)
     settings = Settings(base_url=server.url, concurrency=2)
@@ -331,7 +301,3 @@ def test_nothing_left_to_do_starts_no_worker(tmp_path: Path) -> None:
     result = run("bundled", "oracle:@fc", categories=["simple_java"], out=tmp_path / "run", cluster=place)
     assert place.started == []
     assert result.stopped is None
-
-
-def test_hello_is_plain() -> None:
-    assert Hello("h", "1", True).problem is None

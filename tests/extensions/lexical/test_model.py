@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import time
 
 import pytest
 
 from pytest_bfcl.checkers import judge
 from pytest_bfcl.dataset.categories import CATEGORIES
-from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.dataset.opening import open_dataset
 from pytest_bfcl.extensions.lexical import choose_calls
 from pytest_bfcl.models import create_model
@@ -62,10 +60,6 @@ def test_choices(text, calls):
     assert choose_calls(text, [FORECAST, PLAY]) == calls
 
 
-def test_no_functions_no_calls():
-    assert choose_calls("anything", []) == []
-
-
 def scores(data, mode="fc"):
     model = create_model(f"lexical:@{mode}", Settings())
     groups: dict[str, list[bool]] = {}
@@ -110,12 +104,3 @@ def test_hostile_text_stays_quick():
     for text in ("a " * 50_000, "'" * 50_000, "A, B and " * 5_000, "1," * 20_000, "[" * 50_000, "Aa " * 20_000):
         choose_calls(text, [FORECAST, PLAY])
     assert time.perf_counter() - started < patience(5)
-
-
-def test_it_reads_no_results():
-    model = create_model("lexical:", Settings())
-    entry = Entry(id="own_0", category="multi_turn_base", question=[[{"role": "user", "content": "Play 'Azzurro'."}]],
-                  function=[PLAY])  # fmt: skip
-    request = Request(entry, entry.question[0], entry.function)
-    assert run(model.generate(request)).tool_calls
-    assert run(model.generate(dataclasses.replace(request, step=1))).text == "Done."

@@ -6,7 +6,7 @@ import pytest
 
 from pytest_bfcl.extensions.litellm.model import LitellmModel
 from pytest_bfcl.failures import AdapterError, UsageError
-from pytest_bfcl.models import create_model, list_providers
+from pytest_bfcl.models import create_model
 from pytest_bfcl.settings import Settings
 
 
@@ -20,13 +20,6 @@ def test_plain_provider_names_go_to_litellm(spec: str, route: str) -> None:
     assert (getattr(model, "route", None), model.mode) == (route, "prompt" if "@" in spec else "fc")
     with pytest.raises(UsageError, match="has chat completions only"):
         create_model(spec, Settings(api="responses"))
-
-
-def test_what_is_listed() -> None:
-    infos = {info.name: info for info in list_providers()}
-    assert infos["gemini"].needs == ("GEMINI_API_KEY",)
-    assert (infos["gemini"].via, infos["gemini"].modes) == ("litellm", ("fc", "prompt"))
-    assert infos["litellm"].what == "litellm:PROVIDER/NAME, any provider litellm knows"
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,6 @@ from pytest_bfcl.dataset.categories import GROUPS
 from pytest_bfcl.dataset.loading import DataSet
 from pytest_bfcl.dataset.verified import known_issues
 from pytest_bfcl.explaining.terminal import failure_text
-from pytest_bfcl.extensions.own.validation import validate
 from pytest_bfcl.fetching.official import VERSION
 from pytest_bfcl.reporting.score_lines import table_lines
 from pytest_bfcl.runs.replay_lines import transcript_from_line
@@ -79,13 +78,6 @@ def test_wrong_call_fails_with_named_reason(
     assert "rule" in text
 
 
-@pytest.mark.parametrize("category", CATEGORIES)
-def test_twelve_entries_each_with_a_wrong_call(category: str) -> None:
-    entries = rows(category)
-    assert len(entries) >= 12
-    assert all(row["wrong"] for row in entries)
-
-
 def test_every_reason_is_provoked() -> None:
     assert {wrong["reason"] for category in CATEGORIES for row in rows(category) for wrong in row["wrong"]} == REASONS
 
@@ -110,10 +102,6 @@ def test_a_stored_run_is_judged_by_what_it_saw(tmp_path: Path) -> None:
     assert all(line["tool_results"] for line in lines)
     nowhere = f"replay:{tmp_path / 'nothing'}"
     assert all(verdict["valid"] for verdict in score_lines(lines, "bundled", rest=nowhere))
-
-
-def test_the_data_is_valid(bundled: DataSet) -> None:
-    assert validate(bundled, list(CATEGORIES)) == []
 
 
 EQUIVALENT = [

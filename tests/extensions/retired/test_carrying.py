@@ -61,17 +61,6 @@ def test_what_is_written_down_stays() -> None:
         assert services.execute(MEAN, made).steps[0].results == ["kept"]
 
 
-def test_an_undecodable_reply_runs_nothing() -> None:
-    with Carrier() as services:
-        made = services.execute(MEAN, transcript(MEAN, "It is three."))
-    assert made.steps[0].results == []
-    assert made.steps[0].error
-
-
-def test_sql_without_tables_is_not_carried_out() -> None:
-    assert not is_executed(entry("sql", [{"sql.execute": {}}], "sql.execute"))
-
-
 def test_a_broken_ground_truth_is_ours() -> None:
     with Carrier() as services, pytest.raises(HarnessError):
         broken = entry("exec_simple", ["calculate_mean(numbers=[])"], "calculate_mean")

@@ -53,18 +53,6 @@ def test_an_engine_is_ready_when_it_answers_and_gone_when_stopped(started: Start
         httpx.get(f"{engine.base_url}/models")
 
 
-def test_the_command_is_said_and_stands_in_the_log(tmp_path: Path) -> None:
-    said: list[str] = []
-    engine = start_engine(ENGINE, "Qwen/Qwen3-8B", tmp_path, extra=["--load-s", "0"], said=said.append)
-    try:
-        assert said == [engine.command]
-        assert "serve Qwen/Qwen3-8B --host 127.0.0.1 --port" in engine.command
-        assert engine.command.endswith("--enable-auto-tool-choice --tool-call-parser hermes --load-s 0")
-        assert engine.log.read_text().startswith(f"$ {engine.command}\n")
-    finally:
-        engine.stop()
-
-
 def test_no_credential_of_an_engine_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_TOKEN", "hf_canary-0123456789")
     said: list[str] = []

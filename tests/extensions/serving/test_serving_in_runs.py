@@ -146,45 +146,6 @@ def test_ctrl_c_while_the_verb_waits_for_an_engine_ends_it(project: Path) -> Non
     assert not any(alive(int(pid)) for pid in pids.read_text().split())
 
 
-@pytest.mark.slow
-def test_going_on_with_a_run_starts_the_engine_at_another_port(project: Path) -> None:
-    spec = ("--model", "vllm:m@fc", "--bfcl-serve")
-    assert _pytest(project, *spec, "-k", "irrelevance_1").returncode == 0
-    again = _pytest(project, *spec, "-k", "irrelevance_1")
-    assert "another" not in again.stdout
-    assert again.returncode == 0  # settled, nothing is asked
-    assert len(_lines(project)) == 1
-
-
-@pytest.mark.slow
-def test_two_models_have_two_engines(project: Path) -> None:
-    done = _pytest(project, "--model", "vllm:a@fc", "--model", "vllm:b@fc", "--bfcl-serve")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.count("starting: ") == 2
-    assert sorted({str(line["model"]) for line in _lines(project)}) == ["vllm:a@fc", "vllm:b@fc"]
-
-
-@pytest.mark.slow
-def test_an_engine_that_does_not_start_is_one_clear_error(project: Path) -> None:
-    done = _pytest(project, "--model", "vllm:m", "--bfcl-serve", "--bfcl-serve-args=--crash")
-    assert done.returncode == 4
-    assert "vLLM ended with code 1 before it was ready; its log ends with" in done.stderr + done.stdout
-    assert "ValueError: the stub cannot load this model" in done.stderr + done.stdout
-    assert "Traceback" not in done.stderr + done.stdout
-
-
-@pytest.mark.slow
-def test_an_engine_that_crashes_on_the_way_stops_the_run_with_the_end_of_its_log(project: Path) -> None:
-    done = _pytest(
-        project, "--model", "vllm:m@fc", "--bfcl-serve", "--bfcl-serve-args=--crash-after 3", "--bfcl-concurrency", "1",
-        "--bfcl-retries", "1",
-    )  # fmt: skip
-    assert done.returncode == 2, done.stdout
-    assert "RuntimeError: out of memory, the stub gives up" in done.stdout
-    assert "ended with code 9 while it was asked" in done.stdout
-    assert [line["outcome"] for line in _lines(project)][:3] == ["passed"] * 3
-
-
 MISTAKES = [
     (("--model", "openai:gpt-4o"), "--bfcl-serve starts vllm, sglang, llamacpp, transformers, ollama"),
     (("--model", "vllm:"), "which model? write --model vllm:PATH_OR_NAME"),

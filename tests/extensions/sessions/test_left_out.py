@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from pytest_bfcl.extensions.sessions.left_out import LeftOut, Naming, count_tests
-from tests.distributed import WORKERS
 from tests.plugin.conftest import Project
 
 
@@ -32,13 +31,6 @@ def count(folder: Path, text: str, name: str = "test_x.py", naming: Naming | Non
 )
 def test_own_tests_are_counted_without_importing_them(tmp_path: Path, text: str, tests: int) -> None:
     assert count(tmp_path, text) == tests
-
-
-@pytest.mark.parametrize("name", ["lib.py", ".hidden/test_x.py", "venv/test_x.py", "env/lib/test_x.py", "test_x.txt"])
-def test_what_pytest_would_not_collect_is_not_counted(tmp_path: Path, name: str) -> None:
-    (tmp_path / "env").mkdir()
-    (tmp_path / "env" / "pyvenv.cfg").write_text("")
-    assert count(tmp_path, "def test_a(): pass\n", name) == 0
 
 
 def test_the_project_says_how_its_tests_are_called(tmp_path: Path) -> None:
@@ -82,15 +74,3 @@ def test_the_benchmark_leaves_own_tests_out_and_says_so(own: Project, quiet: tup
     assert not (own.path / "imported").exists()
     own.run("checks", "bfcl/multiple.jsonl", out="named").assert_outcomes(passed=4)
     assert "left out" not in own.run("checks").stdout.str()
-
-
-@pytest.mark.parametrize("workers", WORKERS)
-def test_recording_and_replaying_add_no_entries(own: Project, workers: tuple[str, ...]) -> None:
-    own.script["*"] = "It rains."
-    for option in ("--bfcl-record=a.jsonl", "--bfcl-record=replay=a.jsonl"):
-        result = own.run(option, *workers, out=None)
-        result.assert_outcomes(passed=2)
-        result.stdout.fnmatch_lines(["bfcl: scripted:script.json for your own tests; recording and replaying add no *"])
-        assert not [*own.path.glob("reports/*")]
-    named = own.run("--bfcl-record=replay=a.jsonl", "checks", "bfcl/multiple.jsonl", *workers)
-    assert sum(named.parseoutcomes().get(name, 0) for name in ("passed", "failed")) == 4

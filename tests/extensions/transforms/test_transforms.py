@@ -94,16 +94,6 @@ def test_the_oracle_passes_under_every_one(mode: str) -> None:
     assert scores[0] == scores[1], "transformed entries are in no score"
 
 
-@pytest.mark.parametrize("mode", ["fc", "prompt"])
-def test_the_oracle_passes_conversations_too(mode: str) -> None:
-    data = open_data("bundled")
-    names = [name for name in data.categories() if name.startswith("multi_turn")]
-    refs = [each for name in names for ref in data.index(name)[:2] for each in data.variants(ref, TRANSFORMS)]
-    found = run([data.load(ref) for ref in refs], f"oracle:@{mode}")
-    assert [(record["id"], record["reason"]) for record in found.records if record["outcome"] != "passed"] == []
-    assert len(refs) == 2 * len(names) * (1 + len(TRANSFORMS))
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", ["fc", "prompt"])
 def test_the_oracle_passes_official_conversations_too(official: Any, mode: str) -> None:

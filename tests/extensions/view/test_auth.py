@@ -9,12 +9,10 @@ from pathlib import Path
 import pytest
 
 from pytest_bfcl.extensions.view.auth import Auth
-from pytest_bfcl.extensions.view.runs import open_runs
-from pytest_bfcl.failures import UsageError
 from pytest_bfcl.reporting.links import safe_id
 from pytest_bfcl.runs.journal import Journal, ReplyKey, Requests
 from pytest_bfcl.transcript import Reply
-from tests.extensions.view.samples import MODELS, TOKEN, Looking, Tags, client, dated, records, runs_of
+from tests.extensions.view.samples import TOKEN, Looking, Tags, client, dated, records, runs_of
 from tests.reporting.samples import record, stored_run
 
 SAID = "</script><script>window.pwned=1</script><img src=x onerror=window.pwned=1><a href='javascript:pwned=1'>"
@@ -103,11 +101,6 @@ def test_links_that_lead_out_are_refused(tmp_path: Path) -> None:
     looking.get("")
 
 
-def test_a_folder_that_is_not_there_is_a_mistake(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="does not exist: name a folder of runs"):
-        open_runs([tmp_path / "none"])
-
-
 def test_who_an_address_lets_in() -> None:
     everywhere = Auth.at("0.0.0.0", 8000, "t")
     assert everywhere.refusal("GET", "/t/", {"host": "192.168.7.7:8000"}) is None
@@ -193,13 +186,3 @@ def test_nothing_of_a_hostile_run_is_markup(hostile: Looking, page: str) -> None
         assert found.inline == []
         assert "img" not in found.tags
         assert [link for link in found.found if link.lower().lstrip().startswith(("javascript", "data:"))] == []
-
-
-def test_models_of_other_names_are_told_apart(tmp_path: Path) -> None:
-    run = stored_run(tmp_path / "runs" / "two", [*records(1, 3, MODELS)])
-    looking = client(runs_of(tmp_path / "runs", tmp_path / "cache"))
-    opened = looking.store.open(looking.store.runs.look()["two"])
-    assert len(opened.rows) == 18
-    for page in opened.rows:
-        looking.get(f"run/two/entries/{page}")
-    assert run.name == "two"

@@ -29,7 +29,7 @@ from pytest_bfcl.scoring.measurements import open_measurement
 from pytest_bfcl.session.evaluation import open_data, run
 from pytest_bfcl.settings import Settings
 from tests.extensions.view.samples import MODELS, TOKEN, Looking, Tags, append, client, dated, records, runs_of
-from tests.reporting.samples import booking, make_run, record, stored_run, write_data
+from tests.reporting.samples import record, stored_run
 
 ENTRY = "run/night-1/entries/simple_python_3.html"
 PAGES = (
@@ -90,28 +90,6 @@ def test_the_table_has_every_run_and_names_what_is_none(looking: Looking) -> Non
     refused = text.replace("<wbr>", "").split('id="refused"')[1]
     for name, why in (("foreign", "not a run directory"), ("no-run.json", "no run.json"), ("broken", "models")):
         assert re.search(rf"{name}</th><td>[^<]*{why}", refused), name
-
-
-def test_scores_are_those_of_the_summary(looking: Looking, folder: Path) -> None:
-    summary = json.loads((folder / "night-1" / "summary.json").read_text())
-    (model,) = summary["models"].values()
-    partial = model["overall"]["partial"]
-    text = looking.get("").split('data-run="night-1"')[1]
-    assert f"<b>{100 * partial['value']:.1f} %</b>" in text
-    low, high = partial["interval95"]
-    assert f"{100 * low:.1f} – {100 * high:.1f}" in text
-
-
-def test_an_entry_has_its_conversation_its_neighbours_and_other_runs(looking: Looking) -> None:
-    text = looking.get(ENTRY)
-    assert "cinema.book" in text
-    others = text.split('id="others"')[1]
-    assert others.count("<tr>") >= 4
-    assert 'href="../../../run/both/entries/simple_python_3-openai_a_fc' in others
-    for key in "frc":
-        for link in re.findall(rf'href="([^"]+)" data-key="{key}"', text):
-            there = looking.http.get(urljoin(f"/{TOKEN}/{ENTRY}", link))
-            assert there.status_code == 200
 
 
 def test_next_failed_walks_through_all_failures(looking: Looking, folder: Path) -> None:
@@ -219,21 +197,6 @@ def test_files_replaced_while_somebody_looks(tmp_path: Path) -> None:
     (run / "run.json").unlink()
     assert "No run was found" in looking.get("")
     assert "There is no such page" in looking.get("run/r/entries/simple_python_3.html", 404)
-
-
-def test_own_data_gives_its_questions(tmp_path: Path) -> None:
-    data = write_data(tmp_path / "bench")
-    make_run(tmp_path / "runs" / "own", data, {"simple_python_1": booking(film="Heat", seats=5)})
-    make_run(tmp_path / "runs" / "other", data, {})
-    without = client(runs_of(tmp_path / "runs", tmp_path / "cache"))
-    assert "questions are not shown" in without.get("run/own/index.html").lower()
-    looking = client(runs_of(tmp_path / "runs", tmp_path / "cache"), data)
-    text = looking.get("run/own/entries/simple_python_1.html")
-    assert "Two seats for Heat" in text
-    assert "&#34;messages&#34;" in text
-    both = looking.get("entry/simple_python_1.html")
-    assert "Two seats for Heat" in both
-    assert both.count('class="side verdict') == 2
 
 
 def test_a_model_over_http_gives_a_command_without_its_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ import pytest
 from pytest_bfcl.cli import main
 from pytest_bfcl.extensions.view.pages import Pages
 from pytest_bfcl.extensions.view.runs import open_runs
-from pytest_bfcl.extensions.view.site import ENTRIES_A_PART, Part, SiteLinks, in_parts, place_of, write_site
+from pytest_bfcl.extensions.view.site import Part, SiteLinks, place_of, write_site
 from pytest_bfcl.extensions.view.store import Store
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.reporting.links import safe_id
@@ -99,13 +99,6 @@ def test_every_entry_is_in_the_part_that_is_looked_in(site: Path, parts: list[Un
             assert title == f"{row.id} · {row.outcome}"
             assert body == str(Pages(store, SiteLinks()).entry_parts(listed, page)[1])
             assert safe_id(row.id) in part.beside
-
-
-def test_parts_hold_neighbours() -> None:
-    names = [f"{kind}_{number}" for kind in ("b", "a") for number in range(ENTRIES_A_PART)]
-    assert place_of("live_7-2-10") == "live_000000007-000000002-000000010"
-    assert list(in_parts(names)) == [names[ENTRIES_A_PART:], names[:ENTRIES_A_PART]]
-    assert list(in_parts([])) == []
 
 
 def test_a_part_keeps_what_pages_share_once() -> None:
