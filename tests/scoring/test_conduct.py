@@ -16,7 +16,6 @@ from pytest_bfcl.scoring.cost import (
     samples,
 )
 
-CALL = [{"name": "now", "arguments": "{}"}]
 DATE = "simple_python"
 
 
@@ -56,11 +55,3 @@ def test_the_specifications_numbers() -> None:
     assert cost_usd(Usage([], [10**6], [10**6]), 1.75, 14) == 15.75
     assert cost_usd(Usage([4 * 3600.0]), None, None) is None  # nobody gave an hourly price
     assert cost_usd(Usage([3600.0]), None, None, server_price=50.0) == 0.5
-
-
-def test_without_the_numbers_there_is_no_cost() -> None:
-    assert cost_usd(Usage([1.0], [5], []), 1.0, 1.0) is None  # latency does not stand in
-    assert cost_usd(Usage([], [5], [5]), None, 1.0) is None
-    assert mean([]) is None
-    assert deviation([1]) is None
-    assert percentile95([]) is None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,43 +11,13 @@ import pytest
 from pytest_bfcl.dataset.categories import CATEGORIES, GROUPS
 from pytest_bfcl.scoring import aggregate
 from pytest_bfcl.scoring.comparison import Judged, compare
-from pytest_bfcl.scoring.gate_scope import entries_needed, expected_half_width
-from pytest_bfcl.scoring.statistics import Tally, category_interval, interval, spread_of, wilson
+from pytest_bfcl.scoring.statistics import category_interval, interval, spread_of
 from pytest_bfcl.scoring.summary import summarise
 from tests.scoring.samples import OFFICIAL, SCENARIOS, SPEC
 from tests.scoring.worlds import Share, World, beta, tally
 
 LOW, HIGH = 93, 97.5
 """Percent; the upper end leaves half a point for chance and for the steps of small counts."""
-
-
-def test_repeats_of_nothing_right_are_one_question_each() -> None:
-    """0 of 29, asked four times: as 0 of 29, not as 0 of 116."""
-    found = tally(np.zeros((29, 1), int), 4)
-    assert (found.total, found.question_count) == (116, 29)
-    assert category_interval("parallel", found) == pytest.approx(wilson(0, 29), abs=1e-3)
-
-
-def test_repeats_that_always_agree_add_nothing() -> None:
-    passed = np.array([[1]] * 60 + [[0]] * 40)
-    assert category_interval("parallel", tally(4 * passed, 4)) == pytest.approx(wilson(60, 100), abs=2e-3)
-
-
-def test_a_sample_asked_four_times_is_still_a_sample() -> None:
-    found = {"parallel": tally(np.array([[4]] * 60 + [[0]] * 40), 4)}
-    spread = spread_of({"parallel": 1.0}, found, {"parallel": 200})
-    assert spread.half_width == pytest.approx(1.98 * (0.6 * 0.4 / 99 / 2) ** 0.5, rel=0.01)
-    assert spread_of({"parallel": 1.0}, found, {"parallel": 100}).half_width == 0
-
-
-def test_scenarios_that_agree_are_still_five() -> None:
-    alike = Tally()
-    for scenario in range(5):
-        for number in range(31):
-            alike.add(str(scenario), number < 2, f"{scenario}-{number}")
-    low, high = category_interval("memory_kv", alike) or (0, 0)
-    independent = wilson(10, 155)
-    assert high - low > 1.3 * (independent[1] - independent[0])
 
 
 WORLDS = {
@@ -199,25 +168,3 @@ def test_every_interval_of_a_comparison_holds_the_truth() -> None:
     assert "overall" in told
     assert all(91 <= percent <= 99 for percent in told.values()), told
     assert 92.5 <= told["overall"] <= 97.5, told
-
-
-@pytest.mark.parametrize(
-    ("points", "population", "needed"), [(2, 10**9, 2401), (2, 400, 343), (5, 200, 132), (2, 1, 1)]
-)
-def test_known_sizes(points: int, population: int, needed: int) -> None:
-    assert entries_needed(points / 100, population) == needed
-
-
-def test_the_sample_is_as_near_as_promised() -> None:
-    dice = random.Random(5)
-    whole = [number < 200 for number in range(400)]
-    size = entries_needed(0.05, len(whole))
-    near = sum(abs(sum(dice.sample(whole, size)) / size - 0.5) <= 0.05 + 1e-9 for _ in range(3000))
-    assert near / 3000 >= 0.94
-
-
-def test_the_width_of_what_was_asked() -> None:
-    assert expected_half_width([1] * 2401) == pytest.approx(0.02, abs=1e-5)
-    assert expected_half_width([]) == expected_half_width([155]) == 1.0
-    assert expected_half_width([31] * 5, alike=0.0) == pytest.approx(2.776445 * 0.5 / 155**0.5, abs=1e-5)
-    assert expected_half_width([31] * 5) == pytest.approx(2.776445 * 0.5 * (7 / 155) ** 0.5, abs=1e-5)

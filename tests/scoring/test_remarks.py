@@ -101,11 +101,6 @@ def test_others_and_repeated_ids_are_counted_and_told_once() -> None:
     assert all(word in written for word in ("gpt-4o-mini 2", "unknown ending", "id of an earlier one: 2"))
 
 
-def test_nothing_odd_is_not_told() -> None:
-    (model,) = summarise([line(n, of_model("gpt-4o", str(n))) for n in range(3)])["models"].values()
-    assert not {"other_models", "repeated_ids", "endings"} & model.keys()
-
-
 def test_a_server_with_a_new_name_each_time_is_counted_within_bounds() -> None:
     (model,) = summarise([line(n, of_model(f"m-{n}-x")) for n in range(200)])["models"].values()
     assert len(model["other_models"]) == 51

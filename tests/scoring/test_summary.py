@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import random
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -162,13 +161,6 @@ def test_a_sample_says_so_and_tells_both_intervals() -> None:
     assert "sampled" not in model(lines(all_categories()), full_sizes=dict.fromkeys(all_categories(), 4))["overall"]
 
 
-def test_domains_are_of_the_official_data_only() -> None:
-    records = [line("simple_python_0", "simple_python"), line("live_simple_64-29-4", "live_simple", "failed")]
-    found = model(records)["breakdown"]["domain"]
-    assert {name: cell["accuracy"] for name, cell in found.items()} == {"geometry": 1.0, "calendar and reminders": 0.0}
-    assert "domain" not in model(records, fingerprint={"dataset": {"name": "own"}})["breakdown"]
-
-
 def test_models_and_modes_are_kept_apart_in_the_order_of_the_fingerprint() -> None:
     records = [
         line("parallel_1", "parallel", model="b"),
@@ -179,13 +171,6 @@ def test_models_and_modes_are_kept_apart_in_the_order_of_the_fingerprint() -> No
     fingerprint = {"models": [{"model": "c"}, {"model": "b"}]}
     found = summarise(records, fingerprint=fingerprint)["models"]
     assert list(found) == ["c", "b", "a (fc)", "a (prompt)"]
-
-
-def test_the_order_of_records_does_not_matter() -> None:
-    records = list(lines(all_categories(3, 5)))
-    shuffled = records[:]
-    random.Random(4).shuffle(shuffled)
-    assert json.dumps(summarise(records, fingerprint=OFFICIAL)) == json.dumps(summarise(shuffled, fingerprint=OFFICIAL))
 
 
 def test_a_summary_needs_no_scipy() -> None:
