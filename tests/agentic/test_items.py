@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from pytest_bfcl.extensions.vector_memory.embedding import encoder_problem
 from tests.agentic import diligent
 from tests.distributed import WORKERS
 
@@ -103,13 +102,6 @@ def test_every_write_stage_once(bench: Bench, workers: tuple[str, ...]) -> None:
 
 
 @pytest.mark.slow
-def test_the_oracle_runs_all_agentic_categories_in_two_workers(bench: Bench) -> None:
-    result = bench.run("-m", "agentic", "-n2", model="oracle:")
-    vector = 0 if encoder_problem() else 43 + 12
-    result.assert_outcomes(passed=40 + 2 * (43 + 12) + vector, skipped=0 if vector else 43 + 12)
-
-
-@pytest.mark.slow
 def test_one_model_in_two_modes_is_two_models(bench: Bench) -> None:
     args = ("--bfcl-categories", "memory_kv", "--model", "oracle:@prompt")
     bench.run("-k", "finance", *args, model="oracle:@fc").assert_outcomes(passed=2 * (8 + 2))
@@ -145,35 +137,6 @@ def test_one_question_pulls_in_just_its_stages(bench: Bench) -> None:
     summary = json.loads((bench.path / "run" / "summary.json").read_text())
     (model,) = summary["models"].values()
     assert model["categories"]["memory_kv"]["total"] == 8
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("after", ["4", "33"])
-def test_killed_in_a_write_stage_and_continued(bench: Bench, monkeypatch: pytest.MonkeyPatch, after: str) -> None:
-    bench.bring("DiligentMemory")
-    args = ("--bfcl-categories", "memory_rec_sum", "--bfcl-concurrency", "3")
-    monkeypatch.setenv("DIE_AFTER", after)
-    bench.run(*args)
-    assert len(bench.requests()) <= int(after)
-    monkeypatch.delenv("DIE_AFTER")
-    bench.run(*args).assert_outcomes(passed=43 + 12)
-    bench.run(*args, out="whole").assert_outcomes(passed=43 + 12)
-    assert bench.snapshots() == bench.snapshots("whole")
-    assert bench.requests() == bench.requests("whole"), "no reply was paid for twice"
-
-
-@pytest.mark.slow
-def test_web_search_over_the_local_site_and_replayed(bench: Bench) -> None:
-    bench.bring("DiligentWeb")
-    args, model = ("-m", "web_search", "-n2"), "own:diligent-web@fc"
-    bench.run(*args, "--bfcl-search", "record", model=model).assert_outcomes(passed=40)
-    bench.run(*args, "--bfcl-search", "replay:run", model=model, out="again").assert_outcomes(passed=40)
-    kept = ("id", "outcome", "output", "calls", "tool_results")
-    first, again = ({r["id"]: [r[name] for name in kept] for r in bench.records(out)} for out in ("run", "again"))
-    assert first == again
-    assert not (bench.path / "again" / "web").exists()
-    unknown = bench.run("-m", "web_search", "--bfcl-search", "nowhere", out="none")
-    assert unknown.ret == pytest.ExitCode.USAGE_ERROR
 
 
 def test_without_weights_the_vector_memory_is_skipped(bench: Bench) -> None:

@@ -52,19 +52,6 @@ def test_score_is_what_is_possible(bundled: DataSet, category: str, tmp_path: Pa
     assert sum(summary["write_stages"].values()) == len(stages)
 
 
-def test_an_emptied_storage_scores_nothing(bundled: DataSet, category: str, tmp_path: Path) -> None:
-    out = tmp_path / "run"
-    before = run(bundled, DiligentMemory(), categories=[category], settings=SETTINGS, out=out)
-    assert empty_snapshots(out)
-    forget_questions(out)
-    model = DiligentMemory()
-    after = run(bundled, model, categories=[category], settings=SETTINGS, out=out)
-    assert not any("_prereq_" in entry_id for entry_id, *_ in model.asked), "write stages are done"
-    total = len(bundled.index(category))
-    assert len(passed(before, category)) > 0.25 * total
-    assert len(passed(after, category)) < 0.05 * total
-
-
 @pytest.mark.slow
 def test_official_score_is_what_is_possible(official: DataSet, category: str, tmp_path: Path) -> None:
     out = tmp_path / "run"
@@ -76,12 +63,6 @@ def test_official_score_is_what_is_possible(official: DataSet, category: str, tm
     forget_questions(out)
     after = run(official, DiligentMemory(), categories=[category], settings=SETTINGS, out=out)
     assert len(passed(after, category)) < 0.05 * 155
-
-
-@pytest.mark.parametrize("mode", ["fc", "prompt"])
-def test_the_oracle_passes_every_question(bundled: DataSet, category: str, mode: str) -> None:
-    result = run(bundled, f"oracle@{mode}", categories=[category])
-    assert result.counts == {category: (43, 43)}
 
 
 def test_lost_snapshots_are_our_trouble(bundled: DataSet, tmp_path: Path) -> None:
@@ -147,16 +128,6 @@ def test_killed_in_a_write_stage_and_continued(bundled: DataSet, tmp_path: Path,
     run(bundled, whole, categories=["memory_kv"], settings=SETTINGS, out=tmp_path / "whole")
     assert snapshots(tmp_path / "run") == snapshots(tmp_path / "whole")
     assert len(model.asked) <= len(whole.asked) - after + 2, "replies in the journal are not asked again"
-
-
-def test_a_stage_that_saved_but_was_not_reported_starts_from_the_one_before(bundled: DataSet, tmp_path: Path) -> None:
-    out = tmp_path / "run"
-    run(bundled, DiligentMemory(), categories=["memory_kv"], settings=SETTINGS, out=out)
-    stored = snapshots(out)
-    lines = (out / "results.jsonl").read_text().splitlines(keepends=True)
-    (out / "results.jsonl").write_text("".join(line for line in lines if "prereq_1-student-1" not in line))
-    run(bundled, DiligentMemory(), categories=["memory_kv"], settings=SETTINGS, out=out)
-    assert snapshots(out) == stored
 
 
 def snapshots(run_path: Path) -> dict[str, Any]:

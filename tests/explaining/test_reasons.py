@@ -121,13 +121,6 @@ def test_values_of_other_types_are_not_told(value: Any) -> None:
         assert failure_text(judged, record, Verdict(False, reason.tag, reason.name, detail))
 
 
-@pytest.mark.parametrize(("call", "kept"), [(0, 1), (3, 1), (-1, 0), ("0", 0), (None, 0), (True, 0)])
-def test_a_tried_call_of_a_line_has_a_number_that_a_call_can_have(call: object, kept: int) -> None:
-    tried = {"sub_errors": [{"call": call, "reason": "value_error:string"}, 7]}
-    found: Any = details_of("parallel_function_checker_no_order:cannot_find_match", tried)
-    assert len(found.attempts) == kept
-
-
 if __name__ == "__main__":
     head, _, tail = split_page()
     PAGE.write_text(head + tables() + tail, encoding="utf-8")

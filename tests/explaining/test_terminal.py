@@ -27,39 +27,7 @@ def marked(shown: str) -> list[str]:
     return [line for line in shown.splitlines() if "<--" in line]
 
 
-@pytest.mark.parametrize(
-    ("output", "argument", "words"),
-    [
-        ("[serve_soup(bowls=5)]", "bowls", "not an allowed value"),
-        ("[serve_soup(bowls='2')]", "bowls", "text, not integer"),
-        ("[serve_soup(bowls=2, table='door')]", "table", "not an allowed text"),
-        ("[serve_soup(table='window')]", "bowls", "required, missing"),
-        ("[serve_soup(bowls=2, spoon=1)]", "spoon", "no such argument"),
-        ("[serve_stew(bowls=2)]", "function", "another function"),
-        ("[serve_soup(**{'bowls': 2})]", "(unnamed)", "argument without a name"),
-    ],
-)
-def test_the_broken_argument_is_marked(output: str, argument: str, words: str) -> None:
-    lines = marked(text(output))
-    assert any(line.split()[0] == argument and words in line for line in lines), lines
-
-
 JAVA = {"category": "simple_java", "language": "java", "return_format": "java"}
-
-
-@pytest.mark.parametrize(
-    ("kind", "output", "words"),
-    [
-        ("Array<String>", "[f(a=['x', 'y'], b=1)]", ["near ['x', 'y'], b=1", "new String[]{"]),
-        ("String", '[f(a="x")]\n\nThis calls `f`.', ["near", "nothing else"]),
-        ("HashMap", "[f(a={'k': 'v'})]", ["new HashMap"]),
-        ("ArrayList<String>", [{"f": {"a": "[x, y]"}}], ["not a literal of type ArrayList", "new ArrayList<>("]),
-    ],
-)
-def test_java_texts_show_where_they_break_and_what_java_looks_like(kind: str, output: Any, words: list[str]) -> None:
-    shown = text(output, [{"f": {"a": [["x", "y"]]}}], [function("f", a=kind)], **JAVA)
-    for word in words:
-        assert word in shown, shown
 
 
 @pytest.mark.parametrize(

@@ -135,14 +135,6 @@ def test_the_page_of_an_entry_shows_the_tools_error() -> None:
     assert f"→ {escape(error)}" in page
 
 
-def test_an_undecodable_step_is_quoted() -> None:
-    entry = DATA.entry(CHAIN)
-    trajectory = [[LS], ["I will look at [hive_b.txt] now."], [MOVE], [NOTE]]
-    record = transcript_from_line({"id": CHAIN, "category": entry.category, "trajectory": trajectory})
-    shown = failure_lines(entry, record, judge(entry, record))
-    assert 'undecoded "I will look at [hive_b.txt] now."' in shown
-
-
 def test_long_texts_are_shown_where_they_part() -> None:
     story = "The queen was seen on the third frame from the left, and she looked well. " * 6
     entry = DATA.entry(CHAIN).model_copy(

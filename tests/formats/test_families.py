@@ -8,15 +8,13 @@ import pytest
 
 from pytest_bfcl.formats.decoders import HANDLERS, SERVED
 from pytest_bfcl.formats.reading import TextReading
-from pytest_bfcl.formats.served import NOTATIONS, TELLING, server_reading
+from pytest_bfcl.formats.served import NOTATIONS, server_reading
 from pytest_bfcl.formats.table import (
     FORMATS,
     families,
     family_of,
     find_decoder,
     nearest_families,
-    registered_format,
-    registered_models,
     resembles,
 )
 from pytest_bfcl.formats.thinking import TAGS
@@ -32,15 +30,6 @@ def test_a_row_is_made_of_words_that_are_known(name: str) -> None:
     assert row.template in ("", *FORMATS)
     assert re.compile(row.pattern)
     assert row.source
-
-
-def test_every_notation_is_of_a_decoder_and_of_a_family() -> None:
-    used = {server_reading(row.format) for row in families().values()}
-    assert set(NOTATIONS) <= {*HANDLERS, *SERVED}
-    assert set(NOTATIONS) - used == {"mistral-json"}  # one model of the benchmark's, whose family writes the mark
-    assert {name for name, notation in NOTATIONS.items() if notation.marks} - set(TELLING) == {
-        "functionary32", "laguna", "llama3-json", "mimo", "mistral-json", "pythonic",
-    }  # fmt: skip
 
 
 NAMES = {
@@ -87,16 +76,6 @@ def test_an_unknown_name_is_told_what_is_near() -> None:
     assert family_of("my-finetune") is None
     assert "minicpm5" in nearest_families("minicmp5-chat")
     assert len(nearest_families("my-finetune")) == 3
-
-
-def test_registered_models_of_a_family_are_found_by_its_name() -> None:
-    """What the benchmark registers with a format of text has a server reading by its name, too."""
-    hosted = {"gorilla", "nexus", "xiaoming", "cohere", "native-or-texts"}
-    for name, row in FORMATS.items():
-        if row.mode == "fc" and row.decoder and row.decoder not in hosted:
-            unknown = [model for model in registered_models(name) if family_of(model) is None]
-            assert not unknown, name
-            assert all(registered_format(model) is row for model in registered_models(name))
 
 
 def test_flags_are_those_of_the_engines() -> None:

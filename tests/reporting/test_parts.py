@@ -18,10 +18,9 @@ from pytest_bfcl.reporting.markdown import write_markdown
 from pytest_bfcl.reporting.overview import notices
 from pytest_bfcl.reporting.rendering import embedded_json, span, usd, visible
 from pytest_bfcl.reporting.report import write_report
-from pytest_bfcl.reporting.sources import results_again
 from pytest_bfcl.scoring import aggregate
 from pytest_bfcl.scoring.summary import summarise
-from pytest_bfcl.session.evaluation import open_data, run
+from pytest_bfcl.session.evaluation import run
 from tests.reporting.samples import record
 
 MODEL = "openai:tiny@fc"
@@ -82,11 +81,6 @@ def test_the_command_is_safe_to_paste() -> None:
         "pytest", "--model", "openai:a b@fc", "--bfcl-data", "my data", "--bfcl-base-url", "http://localhost:1/v1",
         "bfcl/simple_python.jsonl::simple_python_1; rm -rf ~",
     ]  # fmt: skip
-
-
-def test_a_recorded_model_needs_a_provider_to_be_asked_again() -> None:
-    record = {"id": "simple_python_0", "category": "simple_python"}
-    assert rerun_command(record, "gpt-4o-FC@fc", data="official").startswith("pytest --model PROVIDER:gpt-4o-FC@fc ")
 
 
 def test_embedded_json_cannot_close_its_element() -> None:
@@ -192,19 +186,6 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("played") / "run"
     run("bundled", "oracle:", categories=["multi_turn_base"], out=folder)
     return folder
-
-
-def test_results_left_out_are_those_the_conversation_had(played: Path) -> None:
-    data = open_data("bundled")
-    lines = [json.loads(line) for line in (played / "results.jsonl").read_text().splitlines()]
-    assert len(lines) > 10
-    for line in lines:
-        entry = data.load(data.find(line["id"]))
-        assert results_again(line, entry) is None
-        without = {**line, "tool_results": [[[] for _ in turn] for turn in line["tool_results"]]}
-        assert results_again(without, entry) == line["tool_results"]
-        assert results_again({**without, "output": "x"}, entry) is None
-        assert results_again(without, None) is None
 
 
 def test_a_page_says_that_results_were_found_again_and_which_are_errors(played: Path) -> None:

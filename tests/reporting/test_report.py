@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 from markupsafe import Markup
 
-from pytest_bfcl.cli import main
 from pytest_bfcl.dataset.loading import DataSet
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.reporting import packing, sections
@@ -33,6 +32,7 @@ HOSTILE = (
     "right \u202eto left\u202c zero\u200bwidth \u2028 line",
     "surrogate \ud800 end",
     "x" * 50_000,
+    "http://x.example/a.png",
 )
 
 
@@ -112,17 +112,6 @@ def test_pages_are_linked_in_a_chain_per_outcome(tmp_path: Path, data: DataSet) 
     assert '<a href="../index.html#simple_python_2"' in page(run, "simple_python_2")
 
 
-def test_nothing_is_loaded_from_outside(tmp_path: Path, data: DataSet) -> None:
-    run = make_run(tmp_path / "run", data, {"simple_python_1": booking(film="http://x.example/a.png", seats=1)})
-    write_report(run, entry_source=data)
-    for file in (run / "index.html", run / "entries" / "simple_python_1.html"):
-        markup = file.read_text(encoding="utf-8")
-        assert "default-src 'none'" in html.unescape(markup)
-        assert "unsafe" not in markup
-        assert not re.search(r"<(link|iframe|object|embed|img)\b|\ssrc=|@import|url\(", markup)
-        assert not [link for link in re.findall(r'href="([^"]*)"', markup) if ":" in link]
-
-
 def test_errors_alike_are_told_once(tmp_path: Path) -> None:
     simple = [entry(f"simple_python_{number}") for number in range(12)]
     data = write_data(tmp_path / "bench", {"simple_python": simple})
@@ -141,16 +130,12 @@ def test_errors_alike_are_told_once(tmp_path: Path) -> None:
     assert content["folds"] == 1
 
 
-def test_without_the_data_set_the_report_says_so(tmp_path: Path, data: DataSet) -> None:
+def test_questions_come_from_the_data_set_that_was_measured_only(tmp_path: Path, data: DataSet) -> None:
     run = make_run(tmp_path / "run", data, {"simple_python_1": booking(film="Heat", seats=3)})
     assert "Questions are not shown" in text(write_report(run).read_text(encoding="utf-8"))
     shown = text(page(run, "simple_python_1"))
     assert "The argument “seats” is 3; accepted is 2." in shown
     assert "Request: Two seats for Heat" in shown  # from the stored transcript
-
-
-def test_another_version_of_the_data_is_not_used(tmp_path: Path, data: DataSet) -> None:
-    run = make_run(tmp_path / "run", data, {})
     other = write_data(tmp_path / "other", {"simple_python": [entry("simple_python_0", "Another question")]})
     assert "is not what was measured" in text(write_report(run, entry_source=other).read_text(encoding="utf-8"))
     assert "Another question" not in json.dumps(packed_pages(run))
@@ -163,14 +148,6 @@ def test_a_run_without_summary_gets_one_for_its_report(tmp_path: Path, data: Dat
     assert "4 / 4" in text(index)
     assert "These are not BFCL scores" in index
     assert not (run / "summary.json").exists()
-
-
-def test_the_verb(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    made = [record(f"multiple_{n}", "multiple", "m@fc", "failed" if n else "passed") for n in range(4)]
-    run = stored_run(tmp_path / "run", made)
-    assert main(["export", "report", str(run), "--markdown"]) == 0
-    assert "| multiple | 1 / 4 | 25.0 % |" in capsys.readouterr().out
-    assert (run / "entries" / "multiple_1.html").is_file()
 
 
 @pytest.mark.parametrize("said", HOSTILE)
@@ -186,9 +163,11 @@ def test_model_text_is_shown_and_not_run(tmp_path: Path, said: str) -> None:
     for name in ("index.html", *(f"entries/simple_python_{number}.html" for number in range(3))):
         markup = (run / name).read_bytes().decode("utf-8")
         assert len(re.findall(r"<script>", markup)) == 1
-        assert not re.search(r"<(img|svg onload)", markup)
+        assert "default-src 'none'" in html.unescape(markup)
+        assert "unsafe" not in markup
+        assert not re.search(r"<(svg onload|link|iframe|object|embed|img)\b|<[^>\"]*\ssrc=|@import|url\(", markup)
+        assert not [link for link in re.findall(r'href="([^"]*)"', markup) if ":" in link]
         assert not re.search("[\x00-\x08\x0b-\x1f\x7f\u202e\u200b\u2028]", markup)
-        assert 'href="javascript' not in markup
     shown = text(page(run, "simple_python_0"))
     if len(said) < 100 and said.isprintable():
         assert " ".join(said.split()) in shown
@@ -223,25 +202,6 @@ def test_several_models_have_pages_of_their_own(tmp_path: Path) -> None:
         name = f"{found['entries'][row[0]][0]}{suffix}"
         assert (run / "entries" / f"{name}.html").is_file() or name in packed_pages(run)
     assert "every figure" in index
-
-
-TURNS = {"turn_credit": [1, 0, 1], "steps": [1, 2, 0], "calls": [1, 4, 0], "ground_truth_calls": [1, 1, 0]}
-QUIET = {"quiet_turns": 1, "quiet_turns_with_calls": 1, "calls_in_quiet_turns": 2}
-
-
-@pytest.mark.parametrize(
-    ("records", "said"),
-    [
-        ([record(f"parallel_{n}", "parallel", "m@fc", "passed" if n else "failed") for n in range(4)],
-         ["Overall not claimed: 20 of the 21 categories it counts were not run",
-          "Partial overall 1 of 21 categories, weights rescaled: non_live 100 % 75.0 %"]),
-        ([record("multi_turn_miss_func_3", "multi_turn_miss_func", "m@fc", "failed", extra=TURNS | QUIET)],
-         ["inside multi-turn conversations (in no score)", "multi_turn_miss_func 66.7 % (2 / 3) 3 2.50 1 / 1"]),
-    ],
-)  # fmt: skip
-def test_figures_of_the_first_page(tmp_path: Path, records: list[dict[str, Any]], said: list[str]) -> None:
-    shown = text(write_report(stored_run(tmp_path / "run", records)).read_text(encoding="utf-8"))
-    assert [words for words in said if words not in shown] == []
 
 
 def test_sections_of_others_stand_in_the_page_and_their_failures_are_said(

@@ -12,7 +12,6 @@ from pytest_bfcl.simulators import (
     CallRefused,
     ParsedCall,
     Simulator,
-    create_simulator,
     split_call,
     tool,
 )
@@ -238,13 +237,3 @@ def test_results_above_the_bound_become_an_error_text(monkeypatch: pytest.Monkey
 
 def test_error_texts_are_cut(executor: CallExecutor) -> None:
     assert len(executor.execute("put(item=" + "a" * 150_000 + ")")) < 3_000
-
-
-def test_calls_on_two_classes() -> None:
-    executor = CallExecutor(
-        {"MathAPI": create_simulator("MathAPI"), "GorillaFileSystem": create_simulator("GorillaFileSystem")}
-    )
-    assert executor.execute("touch(file_name='f')") == "None"
-    assert executor.execute("echo(content='1\\n2', file_name='f')") == "None"
-    assert executor.execute("add(a=wc(file_name='f')['count'], b=1)") == '{"result": 3}'
-    assert executor.execute("logarithm(value=10, base=2, precision=5)") == "{'result': mpf('3.3219299')}"
