@@ -31,7 +31,7 @@ def made(path: Path, members: dict[str, bytes], method: int = zipfile.ZIP_DEFLAT
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
 def test_members_come_as_they_are_in_pieces(tmp_path: Path, method: int) -> None:
-    members = {"a/data.json": b"{}", "big.bin": bytes(range(256)) * 12_000, "empty": b""}
+    members = {"a/data.json": b"{}", "big.bin": bytes(range(256)) * 1_200, "empty": b""}
     assert unpacked(made(tmp_path / "a.zip", members, method), 10**7) == members
 
 
@@ -77,7 +77,7 @@ def bomb(path: Path) -> None:
 
 def understated(path: Path) -> None:
     """A bomb that says it is small."""
-    raw = bytearray(made(path, {"a.json": bytes(50 * LIMIT)}).read_bytes())
+    raw = bytearray(made(path, {"a.json": bytes(5 * LIMIT)}).read_bytes())
     at = raw.index(b"PK\x01\x02")
     raw[22:26] = raw[at + 24 : at + 28] = struct.pack("<I", 10)
     path.write_bytes(raw)
@@ -106,7 +106,7 @@ def test_hostile_archives_are_one_sentence(tmp_path: Path, make: Callable[[Path]
     assert str(caught.value).isprintable()
 
 
-def test_too_many_members(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_members(tmp_path: Path) -> None:
     path = made(tmp_path / "a.zip", dict.fromkeys(map(str, range(zips.MOST_MEMBERS + 1)), b""), zipfile.ZIP_STORED)
     with pytest.raises(UsageError, match="it has 20,001 members"):
         unpacked(path)

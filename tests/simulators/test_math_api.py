@@ -39,10 +39,6 @@ def test_results(text: str, result: str) -> None:
     assert run(text) == result
 
 
-def test_a_base_of_one_is_an_error() -> None:
-    assert run("logarithm(5, 1, 5)").startswith('{"error": ')
-
-
 def test_the_precision_of_one_call_does_not_leak() -> None:
     import mpmath
 

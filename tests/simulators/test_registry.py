@@ -19,8 +19,6 @@ from pytest_bfcl.simulators import (
     tool,
 )
 
-MULTI_TURN = [name for name, module in registry.BUILT_IN.items() if module.startswith("simulators.")]
-
 
 class Lamp(Simulator):
     name = "Lamp"
@@ -141,39 +139,3 @@ def test_signatures_agree_with_the_official_documents(class_name: str, official:
             assert mine["properties"][name]["type"] == schema["type"], f"{document['name']}({name})"
             if "default" in schema and schema["default"] != "None":
                 assert mine["properties"][name]["default"] == schema["default"], f"{document['name']}({name})"
-
-
-@pytest.mark.parametrize("class_name", MULTI_TURN)
-@pytest.mark.parametrize("long_context", [False, True])
-def test_instances_share_no_state(class_name: str, long_context: bool) -> None:
-    one = create_simulator(class_name, long_context=long_context).public_state()
-    two = create_simulator(class_name, long_context=long_context).public_state()
-    assert one == two
-    shared = mutable_parts(one) & mutable_parts(two)
-    assert not shared, "two instances hold the same list or mapping"
-
-
-def test_the_configuration_is_copied() -> None:
-    config = {"following_list": ["x"], "tweets": {"0": {"id": 0, "mentions": []}}, "authenticated": True}
-    first = create_simulator("TwitterAPI", config)
-    first.call("follow_user", {"username_to_follow": "y"})
-    first.call("mention", {"tweet_id": 0, "mentioned_usernames": ["z"]})
-    assert config == {"following_list": ["x"], "tweets": {"0": {"id": 0, "mentions": []}}, "authenticated": True}
-    assert create_simulator("TwitterAPI", config).public_state()["following_list"] == ["x"]
-
-
-def mutable_parts(value: Any) -> set[int]:
-    """Identities of all lists, dicts, sets and objects with attributes inside a state."""
-    found: set[int] = set()
-    pending = [value]
-    while pending:
-        item = pending.pop()
-        if isinstance(item, (str, int, float, bool, type(None), type(...))) or id(item) in found:
-            continue
-        if not isinstance(item, tuple):
-            found.add(id(item))
-        pending.extend(
-            item.values() if isinstance(item, dict) else item if isinstance(item, (list, tuple, set)) else []
-        )
-        pending.extend(getattr(item, "__dict__", {}).values())
-    return found

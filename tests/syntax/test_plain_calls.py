@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import ast
-import gzip
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from pytest_bfcl.decoding import DecodeError
 from pytest_bfcl.syntax.call_parsing import read_plain_calls
 from pytest_bfcl.syntax.python_syntax import PythonCalls
-from pytest_bfcl.syntax.wrapping import prepare
 
 
 def parsed(text: str) -> list[Any]:
@@ -102,17 +97,3 @@ def test_anything_else_is_left_to_the_parser(text: str) -> None:
 def test_a_long_text_that_breaks_off_is_given_up_at_once() -> None:
     assert read_plain_calls("[" + "serve(size=1, dish='soup'), " * 35_000) is None
     assert read_plain_calls("[serve(size=[" + "1, " * 300_000) is None
-
-
-@pytest.mark.golden
-def test_recorded_texts(golden_dir: Path) -> None:
-    plain = 0
-    for path in [*sorted((golden_dir / "real_outputs").glob("*.jsonl.gz")), golden_dir / "ast_fuzz.jsonl.gz"]:
-        with gzip.open(path, "rt", encoding="utf-8") as lines:
-            for line in map(json.loads, lines):
-                if isinstance(line["output"], str):
-                    try:
-                        plain += same(prepare(line["output"]).strip().strip("'"))
-                    except DecodeError:
-                        continue
-    assert plain > 4000

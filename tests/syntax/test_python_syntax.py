@@ -1,5 +1,3 @@
-import warnings
-
 import pytest
 
 from pytest_bfcl.decoding import DecodeError
@@ -44,10 +42,6 @@ def test_what_does_not_decode(text):
         decode(text)
 
 
-def test_empty_lists():
-    assert decode("") == decode("[]") == decode("``` ```") == decode("[ # nothing\n]") == []
-
-
 def test_tag():
     for inside in ("[f(x=1)]", "f(x=1)", " '[f(x=1)]' ", "(f(x=1),)"):
         assert decode(f"Well <TOOLCALL>{inside}</TOOLCALL> done", tool_call_tag=True) == [{"f": {"x": 1}}]
@@ -63,11 +57,6 @@ def test_tag():
 )
 def test_function_names(text, name):
     assert decode(text) == [{name: {"x": 1}}]
-
-
-def test_keywords():
-    assert decode("f(x=1, x=2)") == [{"f": {"x": 2}}]
-    assert decode("f(**{'x': 1}, y=2)") == [{"f": {None: {"x": 1}, "y": 2}}]
 
 
 @pytest.mark.parametrize(
@@ -138,13 +127,6 @@ def test_values(expression, value):
 def test_values_that_do_not_decode(expression):
     with pytest.raises(DecodeError):
         value_of(expression)
-
-
-def test_warnings_turned_into_errors_change_nothing():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert value_of(r"'\d'") == r"\d"
-        assert value_of("g(1if a else 2)") == "g(1 if a else 2)"
 
 
 @pytest.mark.parametrize(

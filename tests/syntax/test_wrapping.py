@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ast
-
 import pytest
 
 from pytest_bfcl.decoding import DecodeError
@@ -47,18 +45,6 @@ def test_a_string_that_never_ends_is_searched_once(quote: str) -> None:
 )
 def test_closing_bracket(text: str, end: int | None) -> None:
     assert wrapping._matching(text, 0) == end
-
-
-def test_segments_are_those_of_the_standard_library() -> None:
-    text = "f(x='é\u2028'); g(\n  y=1,\r\n  z='\x0b')\r\f\nh(a=2) # c\n'''a\nb'''"
-    nodes = [statement.value for statement in ast.parse(text).body if isinstance(statement, ast.Expr)]
-    assert len(nodes) == 4
-    assert list(wrapping._segments(text, nodes)) == [ast.get_source_segment(text, node) for node in nodes]
-
-
-def test_calls_on_many_lines() -> None:
-    calls = decode("Sure:\n```\n" + "serve(dish='soup')\n" * 2_000 + "```", rules=ALL)
-    assert calls == [{"serve": {"dish": "soup"}}] * 2_000
 
 
 def test_hostile_wrapping_stays_undecodable() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import itertools
-import json
 from typing import Any
 
 import pytest
@@ -12,7 +11,7 @@ import pytest
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.tools.examples import arguments_for, example_value
 from pytest_bfcl.tools.json_schema import argument_problem, is_valid
-from pytest_bfcl.tools.schemas import FLOAT_SENTENCE, CompiledTools, compile_tools, surely_fits, wire_names
+from pytest_bfcl.tools.schemas import compile_tools, surely_fits, wire_names
 
 DOC = {
     "name": "shop.item.find",
@@ -62,18 +61,6 @@ def test_types_names_and_copies():
     assert before == DOC
 
 
-def test_floats_are_explained_outside_items_only():
-    properties = compile_tools([DOC])[0]["function"]["parameters"]["properties"]
-    assert properties["weight"]["format"] == "float"
-    assert properties["weight"]["description"] == f"Kilograms.{FLOAT_SENTENCE}"
-    assert "format" not in properties["exact"]
-    assert properties["pair"]["items"] == {"type": "number"}
-    assert properties["grid"]["items"] == {"type": "array", "items": {"type": "number"}}
-    inner = properties["rows"]["items"]["properties"]["w"]
-    assert (inner["type"], inner["format"]) == ("number", "float")
-    assert properties["bag"]["properties"]["inner"] == {"type": "integer", "enum": [1, 2]}
-
-
 def test_styles():
     assert compile_tools([DOC])[0]["function"]["response"] == DOC["response"]
     responses = compile_tools([DOC], "responses")[0]
@@ -98,32 +85,6 @@ def test_wire_names_are_legal_and_unique():
     tools = compile_tools([{"name": n, "parameters": {}} for n in ("a.b", "a_b")])
     assert len({tool["function"]["name"] for tool in tools}) == 2
     assert wire_names([{"name": "a_b"}]) == {"a_b": "a_b"}
-
-
-def test_compiled_once_per_list():
-    tools = CompiledTools(size=2)
-    docs = [DOC]
-    first = tools.of(docs)
-    assert tools.of(list(docs)) is first
-    docs.append({"name": "late", "parameters": {}})
-    assert len(tools.of(docs)) == 2
-    tools.of([dict(DOC)])
-    assert tools.of([DOC]) == first
-
-
-@pytest.mark.parametrize("style", ["openai", "folded", "anthropic"])
-def test_documents_asked_for_once_are_not_kept(style):
-    tools = CompiledTools(style)
-    once = tools.of([DOC], kept=False)
-    assert once == compile_tools([DOC], style)
-    assert json.loads(tools.text([DOC], once)) == once
-    assert tools.of([DOC], kept=False) is not once
-
-
-@pytest.mark.parametrize("parameters", [None, {}, {"properties": None}, {"properties": {"a": None}}, {"required": "a"}])
-def test_odd_documents_still_compile(parameters):
-    (tool,) = compile_tools([{"name": "f", "parameters": parameters}])
-    assert tool["function"]["parameters"]["type"] == "object"
 
 
 def test_every_official_document_compiles(official):

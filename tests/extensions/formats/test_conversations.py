@@ -57,12 +57,6 @@ def test_a_server_without_parser():
     assert model.asked[0].functions
 
 
-def test_without_a_decoder_texts_are_refusals():
-    transcript = held(Speaker(f"<tool_call>\n{ADD}\n</tool_call>"))
-    assert transcript.turns[0].steps[0].calls is None
-    assert transcript.decoder is None
-
-
 def test_a_family_is_asked_by_the_prompting_loop_whatever_its_label():
     model = Speaker(f"[{ADD}]", "Done.", "Done.", family="mistral-fc", mode="fc")
     transcript = held(model, ("put Emma on the shelf", ""), {1: ["list_books"]})
@@ -95,13 +89,6 @@ def test_thoughts_in_prompting_mode(think, answer, reasoning):
     assert (step.calls == ["list_books()"]) is (think != "keep")
     for said in (each for request in model.asked for each in request.messages if each["role"] == "assistant"):
         assert said["content"] == "<think>hm</think>[list_books()]"  # the server gets back what it said
-
-
-@pytest.mark.parametrize(("policy", "sent"), [("drop", "[list_books()]"), ("keep", "<think>hm</think>[list_books()]")])
-def test_thoughts_in_the_history(policy, sent):
-    model = Speaker("<think>hm</think>[list_books()]", "Done.", mode="prompt")
-    held(model, think="strip", reasoning=policy)
-    assert model.asked[1].messages[-2]["content"] == sent
 
 
 def test_thoughts_beside_calls_read_from_the_text():

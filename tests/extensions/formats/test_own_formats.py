@@ -15,7 +15,7 @@ from pytest_bfcl.formats.reading import TextReading
 from pytest_bfcl.formats.served import server_reading
 from pytest_bfcl.formats.table import FORMATS, find_decoder, guessed_decoder, reference_decoder, registered_format
 from pytest_bfcl.formats.thinking import read_thinking
-from pytest_bfcl.transcript import Reply, Step, ToolCall, Transcript, Turn
+from pytest_bfcl.transcript import Reply, Step, Transcript, Turn
 from tests.patience import patience
 
 CALL = '{"name": "f", "arguments": {"a": 1, "on": true}}'
@@ -175,19 +175,6 @@ def test_prose_is_no_call_under_corrected_rules(name):
         decode_reply(Reply(text="I cannot help."), "fc", decoder=name, rules="corrected")
 
 
-def test_native_calls_beside_a_decoder_are_native_calls():
-    reply = Reply(text="thinking aloud", tool_calls=(ToolCall("f", '{"a": 1}'),))
-    assert decode_reply(reply, "fc", decoder="hermes") == [("f", {"a": 1})]
-    assert call_texts(reply, "fc", "hermes") == ["f(a=1)"]
-
-
-def test_stored_calls_of_handlers_that_parse_at_once():
-    reply = Reply(tool_calls=(ToolCall("f", '"{\\"a\\": 1}"'),))
-    with pytest.raises(WrongShape):
-        decode_reply(reply, "fc", decoder="handler:granite3")
-    assert call_texts(reply, "fc", "handler:granite3") == ["f(a=1)"]
-
-
 def test_plain_texts_take_the_documented_type():
     document = {"name": "f.g", "parameters": {"properties": {"zip": {"type": "string"}, "n": {"type": "integer"}}}}
     text = "<function=f_g>\n<parameter=zip>\n01234\n</parameter>\n<parameter=n>\n5\n</parameter>\n</function>"
@@ -229,18 +216,6 @@ def test_thoughts_are_parted(text, answer, reasoning):
     assert read_thinking(text, "auto", "none") == (text, None)
 
 
-def test_an_unclosed_thought_holds_no_answer_when_thoughts_are_stripped():
-    text = "<think>\nI could call f(x=1)"
-    assert read_thinking(text, "auto", "think") == (text, None)
-    assert read_thinking(text, "strip") == ("", "I could call f(x=1)")
-    assert read_thinking("done\n<think>more", "strip") == ("done", "more")
-
-
-def test_channels():
-    text = "<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>final<|message|>42<|return|>"
-    assert read_thinking(text, "auto", "harmony") == ("42", "hm")
-
-
 def test_names_tell_formats():
     assert registered_format("Qwen/Qwen3-8B-FC") is FORMATS["qwen-fc"]
     assert registered_format("Qwen_Qwen3-8B-FC") is FORMATS["qwen-fc"]
@@ -274,11 +249,6 @@ def test_a_lost_call_is_found_by_its_marks(name):
         assert found[0] == wanted
 
 
-@pytest.mark.parametrize("text", ["I cannot help with that (sorry).", "Call f(a=1) to do it.", '{"answer": 3}', ""])
-def test_no_call_is_found_where_none_is(text):
-    assert lost_calls(text) is None
-
-
 def test_recorded_conversations_are_read_anew_and_stay_as_they_are():
     step = Step(Reply(text="<think>hm</think>" + WRITTEN["hermes"]))
     recorded = Transcript("simple_python_0", "simple_python", mode="fc", turns=[Turn(steps=[step])])
@@ -310,7 +280,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
-@pytest.mark.parametrize("share", [pytest.param(1, marks=pytest.mark.slow), 80], ids=["whole", "part"])
+@pytest.mark.parametrize("share", [pytest.param(1, marks=pytest.mark.slow), 400], ids=["whole", "part"])
 def test_hostile_texts_cost_little_and_evaluate_nothing(text, share):
     text = text[: len(text) // share] if len(text) > 1000 else text
     started = time.perf_counter()

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from pytest_bfcl.extensions.formats import installed_parser as installed
-from pytest_bfcl.extensions.formats.installed_parser import splits_of, token_cuts
+from pytest_bfcl.extensions.formats.installed_parser import splits_of
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.formats.reading import own_calls
 from pytest_bfcl.formats.table import find_decoder
@@ -173,17 +173,6 @@ def test_a_parser_that_fails_costs_its_text(monkeypatch: pytest.MonkeyPatch) -> 
         with pytest.raises(DecodeError, match=what):
             read("vllm:right", text)
         assert read("vllm:right", ONE) == [Call("tea_brew", {"cups": 2})]
-
-
-def test_the_splits() -> None:
-    atoms = ["<call>", *"abcdefghi", "</call>"]
-    assert token_cuts(atoms) == (1, 5, 9, 10)
-    splits = splits_of(atoms)
-    assert splits[:4] == [(), (1,), (2,), (3,)]
-    assert tuple(range(1, 11)) in splits
-    assert token_cuts(atoms) in splits
-    assert len(splits) == len(set(splits))
-    assert len(splits_of(["x"] * 100_000)) < 1_600
 
 
 REAL = os.environ.get("BFCL_VLLM")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pytest_bfcl import Failure, FailureTag, Reply, ToolCall, assert_answer, assert_calls, assert_no_calls, assert_state
+from pytest_bfcl import Failure, FailureTag, Reply, ToolCall, assert_answer, assert_calls, assert_state
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.simulators import create_simulator
 
@@ -52,24 +52,6 @@ def test_outputs_of_every_shape(output: Any) -> None:
     assert_calls(output, [WEATHER], ANSWER)
 
 
-@pytest.mark.parametrize(
-    ("output", "tag", "reason"),
-    [
-        ("I cannot do that.", FailureTag.MALFORMED_OUTPUT, "ast_decoder:decoder_failed"),
-        ("get_weather(city='Rome')", FailureTag.WRONG_ANSWER, "value_error:string"),
-        ("get_weather(city=3)", FailureTag.WRONG_ANSWER, "type_error:simple"),
-        ([], FailureTag.WRONG_ANSWER, "simple_function_checker:wrong_count"),
-        ([{"get_weather": "{city"}], FailureTag.MALFORMED_OUTPUT, "ast_decoder:decoder_failed"),
-    ],
-)
-def test_failures_have_one_tag(output: Any, tag: FailureTag, reason: str) -> None:
-    with pytest.raises(Failure) as caught:
-        assert_calls(output, [WEATHER], ANSWER, request="How is the weather in Paris?")
-    assert (caught.value.tag, caught.value.reason) == (tag, reason)
-    assert "How is the weather in Paris?" in str(caught.value)
-    assert str(caught.value).startswith(f"{tag}: {reason}")
-
-
 def test_plain_expected_calls() -> None:
     call = {"get_weather": {"city": "Paris", "options": {"unit": "C", "deep": {"a": [1]}}, "hours": [1, 2]}}
     output = "get_weather(city='Paris', options={'unit': 'C', 'deep': {'a': [1]}}, hours=[1, 2])"
@@ -107,18 +89,6 @@ def test_misuse_is_a_usage_error(arguments: dict[str, Any]) -> None:
         assert_calls("get_weather(city='Paris')", **arguments)
     with pytest.raises(UsageError):
         assert_calls(42, [WEATHER], ANSWER)
-
-
-def test_no_calls() -> None:
-    assert_no_calls("There is no tool for that.", [WEATHER])
-    assert_no_calls([], [WEATHER])
-    with pytest.raises(Failure) as caught:
-        assert_no_calls("[get_weather(city='Paris')]", [WEATHER])
-    assert caught.value.reason == "irrelevance_error:decoder_success"
-    broken = '```json\n{"name": "get_weather", "arguments": {"city": "Paris"}}\n```'
-    assert_no_calls(broken, [WEATHER])
-    with pytest.raises(Failure, match="malformed_call"):
-        assert_no_calls(broken, [WEATHER], rules="corrected")
 
 
 def test_state() -> None:

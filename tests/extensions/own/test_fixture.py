@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 
 import pytest
 
@@ -86,7 +85,6 @@ def test_a_recording_serves_without_a_model_and_says_when_it_is_stale(pytester, 
     assert [line["test"] for line in lines] == sorted(line["test"] for line in lines)
     assert [line["result"] for line in lines if "result" in line] == ["rain in Oslo", "rain in Oslo"]
     run(pytester, "--bfcl-record", "replay=answers.jsonl").assert_outcomes(passed=3)
-    run(pytester, "--bfcl-record", "replay=answers.jsonl", "-n", "2").assert_outcomes(passed=3)
     project.write_text(project.read_text().replace('ask("What is the weather in', 'ask("What about the weather in'))
     stale = run(pytester, "--bfcl-record", "replay=answers.jsonl")
     stale.assert_outcomes(passed=1, failed=2)
@@ -205,24 +203,6 @@ def test_tokens_stay_out_of_a_recording_wherever_they_stand(pytester):
     lost.stdout.fnmatch_lines(["bfcl: ignore=/result/sesion led nowhere in 3 new lines of b.jsonl*"])
     refused = run(pytester, *model, "--bfcl-record", "b.jsonl,ignore=/mesages/0")
     refused.stderr.fnmatch_lines(["*'/mesages/0' leads nowhere in a recording; it begins with one of /messages,*"])
-
-
-@pytest.mark.usefixtures("project")
-def test_the_command_that_is_advised_runs_with_an_ini_and_two_recordings_merge(pytester):
-    ini = "[pytest]\nasyncio_default_fixture_loop_scope = session\nbfcl_record = replay=a.jsonl,ignore=/tools\n"
-    pytester.makepyfile(test_mine="def test_one(ask):\n    ask('folder one')\n")
-    model = ("--model", "fake:x", "--bfcl-out", "run")
-    run(pytester, *model, "--bfcl-record", "a.jsonl").assert_outcomes(passed=1)
-    ours = (pytester.path / "a.jsonl").read_text()
-    pytester.makeini(ini)
-    pytester.makepyfile(test_mine="def test_one(ask):\n    ask('folder changed')\n")
-    stale = run(pytester)
-    (advice,) = [line.partition("pytest ")[2] for line in stale.outlines if line.startswith("record it again: ")]
-    pytester.runpytest_inprocess("-p", "no:cacheprovider", *shlex.split(advice)).assert_outcomes(passed=1)
-    run(pytester).assert_outcomes(passed=1)
-    theirs = (pytester.path / "a.jsonl").read_text()
-    (pytester.path / "a.jsonl").write_text(theirs + ours)  # as merge=union leaves them
-    run(pytester).assert_outcomes(passed=1)
 
 
 def answers(path):

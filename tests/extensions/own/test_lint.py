@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from pytest_bfcl.dataset.opening import bundled_root, open_dataset
+from pytest_bfcl.dataset.opening import open_dataset
 from pytest_bfcl.extensions.own.own_entry import lint_entry
-from pytest_bfcl.extensions.own.validation import unprovable, validate
+from pytest_bfcl.extensions.own.validation import unprovable
 from pytest_bfcl.settings import Settings
 
 BOOK: dict[str, Any] = {
@@ -45,10 +45,6 @@ def entry(tmp_path: Path, said: str = SAID, answer: Any = ANSWER, functions: Any
 def changed(**properties: Any) -> dict[str, Any]:
     parameters = BOOK["parameters"]
     return {**BOOK, "parameters": {**parameters, "properties": {**parameters["properties"], **properties}}}
-
-
-def test_a_fair_entry_earns_no_warning(tmp_path: Path) -> None:
-    assert lint_entry(entry(tmp_path)) == []
 
 
 @pytest.mark.parametrize(
@@ -117,20 +113,6 @@ def test_a_ground_truth_that_does_not_pass_is_told(tmp_path: Path) -> None:
     assert "the ground truth itself does not pass" in found[0].message
 
 
-def test_untouched_drafts_are_told(tmp_path: Path) -> None:
-    from pytest_bfcl.extensions.own.skeletons import skeleton
-
-    tool = {"name": "list-items", "dialect": "json-schema", "description": "Lists the items of a shop."}
-    schema = {"properties": {"shop": {"type": ["string", "null"]}, "n": {"type": "integer"}}, "required": ["shop", "n"]}
-    draft = skeleton([{**tool, "parameters": {"type": "object", **schema}}], "own_0")
-    assert draft["function"][0]["name"] == "list_items", "prompting has to write it"
-    (tmp_path / "own.jsonl").write_text(json.dumps(draft) + "\n")
-    from pytest_bfcl.rescoring import open_data
-
-    told = {finding.field for finding in lint_entry(open_data(tmp_path / "own.jsonl").entry("own_0"))}
-    assert {"question[0][0].content", "possible_answer", "reviewed"} <= told
-
-
 @pytest.mark.parametrize(
     ("value", "said", "counts"),
     [
@@ -145,11 +127,3 @@ def test_untouched_drafts_are_told(tmp_path: Path) -> None:
 def test_a_value_is_said_by_a_form_of_its_word(value: str, said: str, counts: bool, tmp_path: Path) -> None:
     line = entry(tmp_path, f"{said} Three nights by the sea.", {"book_room": {**ANSWER["book_room"], "city": [value]}})
     assert any("nothing in the request" in str(each) for each in lint_entry(line)) is not counts
-
-
-def test_the_bundled_single_turn_data_is_fine() -> None:
-    if bundled_root() is None:
-        pytest.skip("no bundled data in this checkout")
-    dataset = open_dataset("bundled")
-    single = [name for name in dataset.categories() if name.split("_")[0] not in ("multi", "memory", "web", "format")]
-    assert validate(dataset, single) == []

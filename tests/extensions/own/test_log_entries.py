@@ -47,25 +47,6 @@ def log(path: Path, *conversations: Any) -> Path:
     return path
 
 
-def test_every_answered_request_and_every_conversation_with_results(tmp_path: Path) -> None:
-    first, second, third, whole = entries_of_log(log(tmp_path / "log.jsonl", CONVERSATION))
-    assert [entry["id"] for entry in (first, second, third, whole)] == ["log_0_0", "log_0_1", "log_0_2", "log_0"]
-    assert [entry["category"] for entry in (first, second, third)] == ["simple_python", "parallel", "irrelevance"]
-    assert first["possible_answer"] == [{"find_order": {"number": [12]}}]
-    assert second["possible_answer"] == [{"find_order": {"number": [13]}}, {"find_order": {"number": [14]}}]
-    assert [message["role"] for message in second["question"][0]] == ["system", "user", "assistant", "user"]
-    assert "sent" in second["question"][0][2]["content"]
-    assert all(entry["reviewed"] is False for entry in (first, second, third, whole))
-    assert whole["category"] == "recorded"
-    assert whole["possible_answer"] == [
-        ["find_order(number=12)"],
-        ["find_order(number=13)", "find_order(number=14)"],
-        [],
-    ]
-    assert whole["results"] == [{"call": "find_order", "arguments": {"number": 12}, "result": "sent"}]
-    assert [(each["turn"], each["arguments"]["number"]) for each in whole["expect"]] == [(0, 12), (1, 13), (1, 14)]
-
-
 def simplified(entries: Any) -> list[Any]:
     """Entries without where they come from."""
     return [{key: value for key, value in entry.items() if key != "note"} for entry in entries]
@@ -242,13 +223,3 @@ def test_what_goes_on_with_a_cut_reply_is_left_out_with_it(tmp_path: Path, capsy
     told = capsys.readouterr().err
     assert "it continues the reply of" in told
     assert "ended with 'error' (ending) (2 times, first" in told
-
-
-def test_words_beside_a_result_are_no_request(tmp_path: Path) -> None:
-    told = {"type": "tool_result", "tool_use_id": "t", "content": "sent"}
-    beside = {"role": "user", "content": [told, {"type": "text", "text": "Remember to be brief."}]}
-    use = {"type": "tool_use", "id": "t", "name": "find_order", "input": {"number": 1}}
-    asked = {"role": "user", "content": "Where is order 1?"}
-    record = {"tools": [TOOL], "messages": [asked, {"role": "assistant", "content": [use]}, beside, SAYS]}
-    entries = list(entries_of_log(log(tmp_path / "log.jsonl", record), turns="single"))
-    assert [entry["category"] for entry in entries] == ["simple_python"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import sys
 from dataclasses import replace
 from enum import Enum
@@ -13,7 +12,6 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import BaseModel, Field
 
-from pytest_bfcl.dataset.opening import open_dataset
 from pytest_bfcl.dataset.schemas import check_functions
 from pytest_bfcl.extensions.own import openapi
 from pytest_bfcl.extensions.own.openapi import documents_of_openapi
@@ -68,24 +66,6 @@ def test_an_openapi_document_gives_one_tool_an_operation(tmp_path: Path) -> None
     assert place["parameters"]["properties"]["item"]["enum"] == ["soup", "bread"]
     assert place["parameters"]["properties"]["price"]["type"] == "number"
     assert [finding for finding in check_functions([find, place], "python") if finding.severity == "error"] == []
-
-
-def test_swagger_2_and_clashing_names(tmp_path: Path) -> None:
-    operation = {"operationId": "x", "parameters": [{"name": "b", "in": "body", "schema": {"type": "array"}}]}
-    document = {"swagger": "2.0", "paths": {"/a": {"get": operation}, "/b": {"get": operation}, "/c": 7}}
-    (tmp_path / "old.json").write_text(json.dumps(document))
-    first, second = documents_of_openapi(tmp_path / "old.json")
-    assert (first["name"], second["name"]) == ("x", "x_2")
-    assert first["parameters"]["properties"]["body"]["type"] == "array"
-
-
-@pytest.mark.parametrize(
-    "text", ["", "{", "[1]", "paths: 3", "paths: {}", "a: &a [*a]", "x: !!python/object:os.system a"]
-)
-def test_what_is_no_openapi_document_is_a_usage_error(tmp_path: Path, text: str) -> None:
-    (tmp_path / "a.yaml").write_text(text)
-    with pytest.raises(UsageError):
-        documents_of_openapi(tmp_path / "a.yaml")
 
 
 def api(schema: str) -> str:
@@ -210,22 +190,3 @@ def test_an_mcp_server_that_is_not_there(where: str) -> None:
     with pytest.raises(UsageError) as caught:
         documents_of_server(where, timeout_s=10)
     assert "secret" not in str(caught.value)
-
-
-def test_the_schema_of_own_entries_takes_the_bundled_ones() -> None:
-    jsonschema = pytest.importorskip("jsonschema")
-    from pytest_bfcl.dataset.opening import bundled_root
-    from pytest_bfcl.extensions.own.own_entry import OwnEntry, json_schema
-
-    root = bundled_root()
-    if root is None:
-        pytest.skip("no bundled data in this checkout")
-    validator = jsonschema.Draft202012Validator(json_schema())
-    for name in ("simple_python", "simple_java", "irrelevance", "multi_turn_miss_func", "web_search", "memory", "rest"):
-        for line in (root / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()[:5]:
-            OwnEntry.model_validate_json(line)
-            assert list(validator.iter_errors(json.loads(line))) == []
-    assert json_schema()["required"] == ["id", "question"]
-    wrong = {"id": "", "question": 7, "function": [{"name": "a b"}], "category": "no_such"}
-    assert {tuple(error.path)[:1] for error in validator.iter_errors(wrong)} >= {("id",), ("question",), ("category",)}
-    assert open_dataset(root).own
