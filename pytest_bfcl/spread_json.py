@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from pytest_bfcl.failures import UsageError
+
 _MOST = 64 * 2**20
 """Bytes of a file that are read for this check."""
 
@@ -54,6 +56,15 @@ def read_json(raw: bytes) -> Any:
         raise ValueError("nested too deeply") from None
     except ValueError:  # Python's limit on digits
         raise ValueError("a number of too many digits") from None
+
+
+def json_file(path: Path, advice: str = "") -> Any:
+    """The JSON value of a file. Raises `UsageError` with the file, the reason and ``advice``."""
+    try:
+        return read_json(path.read_bytes())
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) and error.strerror else error
+        raise UsageError(f"cannot read {path}: {why}{advice and f'; {advice}'}") from None
 
 
 NOT_JSON = object()

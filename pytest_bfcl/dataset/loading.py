@@ -26,6 +26,7 @@ from pytest_bfcl.dataset.verified import NAME, Verification
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.fetching.texts import Texts, data_digest
 from pytest_bfcl.json_types import Parsed
+from pytest_bfcl.spread_json import json_file
 from pytest_bfcl.suggestions import instead_of
 from pytest_bfcl.troubles import HarnessTrouble
 
@@ -359,10 +360,7 @@ class DataSet:
         path = self._layout.selection_file()
         if path is None:
             return self._plain_refs("format_sensitivity")
-        try:
-            selection: dict[str, list[str]] = json.loads(path.read_bytes())
-        except (OSError, ValueError) as error:
-            raise UsageError(f"cannot read the format-sensitivity ids in {path}: {error}") from error
+        selection: dict[str, list[str]] = json_file(path)
         originals: list[EntryRef] = []
         for category, ids in selection.items():
             wanted = set(ids)

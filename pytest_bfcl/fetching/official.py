@@ -34,6 +34,7 @@ from pytest_bfcl.fetching.texts import (
 )
 from pytest_bfcl.fetching.texts_extraction import SOURCES, extract_from_folder, extract_texts, with_later
 from pytest_bfcl.json_types import Fields
+from pytest_bfcl.spread_json import json_file
 
 DISTRIBUTION = "bfcl-eval"
 VERSION = "2026.3.23"
@@ -82,9 +83,9 @@ def fetched_folder() -> Path | None:
 def read_manifest(folder: Path) -> Manifest:
     """The manifest of a cache folder. Raises `UsageError` if it cannot be read."""
     try:
-        values = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+        values = json_file(folder / "manifest.json")
         return Manifest(**{key: values[key] for key in Manifest.__dataclass_fields__ if key in values})
-    except (OSError, ValueError, TypeError) as error:
+    except (UsageError, TypeError) as error:
         raise UsageError(f"the cache in {folder} is damaged ({error}); run `pytest-bfcl fetch --force`") from error
 
 

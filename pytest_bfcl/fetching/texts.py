@@ -18,6 +18,7 @@ from typing import Any
 
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields, Parsed
+from pytest_bfcl.spread_json import json_file
 
 ELLIPSIS_MARK = "<<Ellipsis>>"
 """Stands for the only non-JSON value of the long-context constants in ``texts.json``."""
@@ -76,11 +77,7 @@ class Texts:
     @classmethod
     def load(cls, path: Path) -> Texts:
         """Texts written by `save`. Raises `UsageError` if the file is missing or incomplete."""
-        try:
-            values = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            raise UsageError(f"cannot read the texts in {path}: {error}; run `pytest-bfcl fetch --force`") from error
-        return cls.from_values(values, str(path))
+        return cls.from_values(json_file(path, "run `pytest-bfcl fetch --force`"), str(path))
 
     @classmethod
     def from_values(cls, values: Fields, where: str) -> Texts:
@@ -188,8 +185,8 @@ def _wanted() -> dict[str, tuple[str, tuple[str, ...]]]:
 def are_all_in(folder: Path) -> bool:
     """Whether a fetched folder has every text of this release's table that its distribution has."""
     try:
-        found = json.loads((folder / FILE).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        found = json_file(folder / FILE)
+    except UsageError:
         return False
     return isinstance(found, dict) and bool(found.get(TABLE) == table_digest())
 
@@ -233,12 +230,10 @@ class FormatTexts:
         path = folder / FILE if folder is not None else None
         if path is None or not path.is_file():
             return cls()
-        try:
-            values = json.loads(path.read_text(encoding="utf-8"))
-            texts = {name: text for name, text in values.items() if isinstance(text, str)}
-        except (OSError, ValueError, AttributeError) as error:
-            raise UsageError(f"cannot read {path}: {error}; run `{COMMAND} --force`") from error
-        return cls(texts)
+        values = json_file(path, f"run `{COMMAND} --force`")
+        if not isinstance(values, dict):
+            raise UsageError(f"{path} holds no object; run `{COMMAND} --force`")
+        return cls({name: text for name, text in values.items() if isinstance(text, str)})
 
     def sentences(self) -> dict[str, dict[str, str]]:
         """Simulator class → place → template; those of the class ``*`` apply to all."""

@@ -5,15 +5,16 @@ litellm's is read as a data file: importing litellm takes seconds.
 
 from __future__ import annotations
 
-import json
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.models.spec import ModelSpec, parse_spec
 from pytest_bfcl.settings import Price
+from pytest_bfcl.spread_json import json_file
 
 if TYPE_CHECKING:
     from pytest_bfcl.settings import Settings
@@ -39,8 +40,8 @@ def our_table() -> Fields:
 
 def _read(path: Path) -> Fields:
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        data = json_file(path)
+    except UsageError:
         return {}
     return data if isinstance(data, dict) else {}
 

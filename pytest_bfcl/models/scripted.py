@@ -156,7 +156,7 @@ def _load(path: Path) -> Parsed:
         data = json.loads(text)
     except KeyError as error:
         raise UsageError(f"the script {path} has a line without {error}: each has id, and reply or output") from None
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, RecursionError) as error:
         raise UsageError(f"the script {path} is not valid: {error}") from None
     if not isinstance(data, dict):
         raise UsageError(f"the script {path} must be an object of entry ids")

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from pytest_bfcl.dataset.categories import CATEGORIES, category_of, resolve_categories
 from pytest_bfcl.dataset.entry import Entry, EntryRef
@@ -16,7 +14,7 @@ from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.selection.sharding import stratified_sample
 from pytest_bfcl.selection.splits import is_in
-from pytest_bfcl.spread_json import json_trouble
+from pytest_bfcl.spread_json import read_json
 
 _SHOWN = 10
 DEFAULT = "all_scoring"
@@ -166,9 +164,9 @@ def _ids_from_lines(text: str) -> list[str]:
 
 def _ids_from_json(text: str, path: Path) -> list[str]:
     try:
-        selection: Any = json.loads(text)
+        selection = read_json(text.encode())
     except ValueError as error:
-        raise UsageError(f"{path} is not JSON: {json_trouble(error)}") from error
+        raise UsageError(f"{path}: {error}") from error
     ids: list[str] = []
     for category, names in selection.items():
         if not isinstance(names, list) or not all(isinstance(name, str) for name in names):

@@ -66,7 +66,7 @@ def test_format_sensitivity_ids(folder: Path) -> None:
         ("memory_0-home-0", "ids are as the reports show them"),
         ("", "names no ids"),
         ('{"simple_python": []}', "names no ids"),
-        ('{"simple_python": ', "is not JSON"),
+        ('{"simple_python": ', "not JSON"),
         ('{"simple_python": "simple_python_0"}', "must hold a list of ids"),
     ],
 )

@@ -15,13 +15,13 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import sys
 from pathlib import Path
 from typing import Any
 
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.plain_text import say
+from pytest_bfcl.spread_json import json_file
 
 SUMMARY = "serve an entry or a simulated system to MCP clients"
 
@@ -97,10 +97,7 @@ async def _serve(args: argparse.Namespace, server: Any, over: asyncio.Event) -> 
 def _config(path: str | None) -> dict[str, Any] | None:
     if path is None:
         return None
-    try:
-        found = json.loads(Path(path).read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise UsageError(f"{path} is not JSON: {error}") from None
+    found = json_file(Path(path))
     if not isinstance(found, dict):
         raise UsageError(f"{path} is not a JSON object: the state by attribute")
     return found

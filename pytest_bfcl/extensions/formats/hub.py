@@ -16,6 +16,7 @@ from pytest_bfcl.extensions.formats.templates import Prompted
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.plain_text import clean
+from pytest_bfcl.spread_json import read_json
 from pytest_bfcl.tools.schemas import compile_tools
 from pytest_bfcl.transcript import Message
 
@@ -134,7 +135,7 @@ def _json(path: Path) -> Parsed:
     if not path.is_file():
         return {}
     try:
-        value = json.loads(_text(path))
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f"{path} is not JSON: {error}") from None
+        value = read_json(_text(path).encode())
+    except ValueError as error:
+        raise UsageError(f"{path}: {error}") from None
     return value if isinstance(value, dict) else {}

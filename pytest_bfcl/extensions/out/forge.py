@@ -17,6 +17,7 @@ from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.plain_text import clean
 from pytest_bfcl.redaction import redact
+from pytest_bfcl.spread_json import json_file
 
 if TYPE_CHECKING:
     import httpx
@@ -212,8 +213,5 @@ def _of_gitlab(environment: Environment) -> Discussion | None:
 
 
 def _event(path: Path) -> Parsed:
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise UsageError(f"GITHUB_EVENT_PATH: cannot read {path}: {error}") from None
+    found = json_file(path, "GITHUB_EVENT_PATH names it")
     return found if isinstance(found, dict) else {}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import json
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
@@ -12,6 +11,7 @@ from typing import Any, get_type_hints
 
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
+from pytest_bfcl.spread_json import json_file
 from pytest_bfcl.tools.documents import is_tool, native_document, read_docstring
 from pytest_bfcl.tools.json_schema import DIALECT, FunctionDoc
 
@@ -21,10 +21,7 @@ def functions_in_json(path: Path) -> list[FunctionDoc]:
 
     Tools in a provider's shape keep their JSON Schema. Raises `UsageError`.
     """
-    try:
-        value = json.loads(path.read_text(encoding="utf-8-sig"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise UsageError(f"cannot read tools from {path}: {error}") from None
+    value = json_file(path)
     if isinstance(value, Mapping):
         listed = value.get("tools", value.get("functions"))
         value = listed if isinstance(listed, list) else [value]
