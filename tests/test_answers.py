@@ -30,10 +30,7 @@ from pytest_bfcl.failures import AdapterError, Failure, HarnessError, UsageError
 from pytest_bfcl.formats.thinking import TAGS
 from pytest_bfcl.judge import Task
 from pytest_bfcl.judge import judge as judge_task
-from pytest_bfcl.models.anthropic import Messages
 from pytest_bfcl.models.callable import read_result
-from pytest_bfcl.models.chat import Chat
-from pytest_bfcl.models.responses import Responses
 from pytest_bfcl.models.streams import EventReader
 from pytest_bfcl.replies import final_reply, read_reply
 from pytest_bfcl.rescoring import score_lines
@@ -42,8 +39,8 @@ from pytest_bfcl.runs.journal import reply_from_dict, reply_to_dict
 from pytest_bfcl.runs.official_layout import import_official
 from pytest_bfcl.runs.replay_lines import transcript_from_line
 from pytest_bfcl.transcript import Reply, Step, ToolCall, Transcript, Turn
-from tests.models.loopback import Prompted
 from tests.replies import recorded
+from tests.wires import WIRES, events_of, sse
 
 TOOL = {"name": "f", "description": "", "parameters": {"type": "object", "properties": {"x": {"type": "string"}}}}
 QUIET = Entry.model_validate(
@@ -51,9 +48,7 @@ QUIET = Entry.model_validate(
         "type": "dict", "properties": {"x": {"type": "string"}}}}]}
 )  # fmt: skip
 ANY_CALL = QUIET.model_copy(update={"id": "live_relevance_0-0-0", "category": "live_relevance"})
-APIS: dict[str, Any] = {
-    "chat": Chat(), "anthropic": Messages(), "responses": Responses("m"), "completions": Prompted(),
-}  # fmt: skip
+APIS = {name: wire.api for name, wire in WIRES.items()}
 ASKED = {"messages": [{"role": "user", "content": "?"}], "tools": [{"type": "function", "function": TOOL}]}
 
 
@@ -116,28 +111,6 @@ def of_events(api: str, events: list[Any]) -> str:
         reader.feed(f"data: {json.dumps(event)}\r\r".encode())
     reader.close()
     return "error" if reader.error else verdict(APIS[api].read(joiner.body()))
-
-
-def events_of(api: str, body: Any) -> list[Any]:
-    """Whole pieces, then the ending."""
-    if api == "responses":
-        return [{"type": f"response.{body['status']}", "response": body}]
-    if api == "anthropic":
-        start = {**body, "content": [], "stop_reason": None}
-        begun = [{"type": "content_block_start", "index": f"{n}", "content_block": b}
-                 for n, b in enumerate(body["content"])]  # fmt: skip
-        ending = {"type": "message_delta", "delta": {"stop_reason": body["stop_reason"]}}
-        return [{"type": "message_start", "message": start}, *begun, ending, {"type": "message_stop"}]
-    choice = next(iter(body.get("choices") or ()), {})
-    if api == "completions":
-        return [{"choices": [{"index": "0", "text": choice["text"]}]}, {**body, "choices": [{**choice, "text": ""}]}]
-    rest = {name: value for name, value in choice.items() if name != "message"}
-    if "message" not in choice:
-        return [body]
-    message = {"tool_calls": [], **choice["message"]}
-    message["tool_calls"] = [{**call, "index": str(n)} for n, call in enumerate(message["tool_calls"])]
-    delta = {name: value for name, value in message.items() if value or value is False}
-    return [{"choices": [{"index": "0", "delta": delta}]}, {**body, "choices": [{**rest, "index": "0", "delta": {}}]}]
 
 
 def handed_over(api: str, body: Any) -> str:
@@ -343,10 +316,6 @@ def test_streamed_equals_unstreamed() -> None:
     found = {json.dumps([api, body]): (at("live", api, body), at("streamed", api, body)) for api, body in mutations()}
     assert {text: both for text, both in found.items() if both[0] != both[1]} == {}
     assert len(found) > 150
-
-
-def sse(*events: Any) -> bytes:
-    return b"".join(each if isinstance(each, bytes) else f"data: {json.dumps(each)}\n\n".encode() for each in events)
 
 
 def piece(finish: Any = None, choice: Any = (), delta: Any = (), **chunk: Any) -> Any:

@@ -28,8 +28,9 @@ from pytest_bfcl.models.spec import parse_spec
 from pytest_bfcl.redaction import HIDDEN, hide, secrets_of
 from pytest_bfcl.runs.journal import reply_to_dict
 from pytest_bfcl.settings import Settings
+from tests.models.loopback import WEATHER, request, run, serving
 from tests.reporting.samples import inflated
-from tests.test_endings import NORMAL, WEATHER, WIRES, request, run, serving
+from tests.wires import NORMAL, WIRES
 
 KEY = "k€y/+\"quo'te\\back%41&<amp>~-7Qz9"
 PASSWORD = "pä ss/w?rd:#1@x&Zq8"

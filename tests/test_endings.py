@@ -7,7 +7,6 @@ conversations are real ones, engine and checkers included; only the wire is left
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -22,12 +21,8 @@ from pytest_bfcl.endpoints.retrying import RetryPolicy
 from pytest_bfcl.extensions.boards.official_files import official_valid
 from pytest_bfcl.failures import AdapterError, Verdict
 from pytest_bfcl.models import parse_spec
-from pytest_bfcl.models.anthropic import Messages
 from pytest_bfcl.models.base import Request
-from pytest_bfcl.models.chat import Chat
 from pytest_bfcl.models.openai import OpenAIModel
-from pytest_bfcl.models.responses import Responses
-from pytest_bfcl.models.streams import EventReader
 from pytest_bfcl.replies import read_reply
 from pytest_bfcl.runs.replay_lines import transcript_from_line
 from pytest_bfcl.runs.results import result_record
@@ -35,7 +30,8 @@ from pytest_bfcl.settings import Settings
 from pytest_bfcl.transcript import Mode, Reply
 from tests.checkers.building import entry, function
 from tests.conversation.worlds import SETTINGS, TEXTS, shelf_entry
-from tests.models.loopback import WEATHER, Prompted, request, run, serving
+from tests.models.loopback import WEATHER, request, run, serving
+from tests.wires import NORMAL, WIRES
 
 # ------------------------------------------------------------------ words, by class
 
@@ -117,126 +113,6 @@ BLANK = {"normal": "reply:nothing_said", "cut": "reply:length", "filtered": "rep
 
 
 # ------------------------------------------------------------------ bodies and streams
-
-
-def sse(*events: Any, done: bool = True) -> bytes:
-    lines = [f"event: {e['type']}\ndata: {json.dumps(e)}" if "type" in e else f"data: {json.dumps(e)}" for e in events]
-    return "".join(f"{line}\n\n" for line in [*lines, *(["data: [DONE]"] if done else [])]).encode()
-
-
-class Wire:
-    """One API: its words in bodies and in streams."""
-
-    mode: Mode = "fc"
-
-    def __init__(self, api: Any) -> None:
-        self.api = api
-
-    def body(self, word: Any, text: str | None, calls: list[Any], **beside: Any) -> dict[str, Any]:
-        raise NotImplementedError
-
-    def stream(self, body: dict[str, Any]) -> bytes:
-        raise NotImplementedError
-
-    def read(self, streamed: bool, body: dict[str, Any]) -> Reply:
-        """The reply of a body, read whole or from its stream."""
-        if not streamed:
-            return self.api.read(body)
-        joiner = self.api.joiner()
-        reader = EventReader(joiner)
-        reader.feed(self.stream(body))
-        reader.close()
-        assert reader.error is None
-        return self.api.read(joiner.body())
-
-
-class ChatWire(Wire):
-    def body(self, word, text=None, calls=(), **beside):
-        message: dict[str, Any] = {"role": "assistant", "content": text}
-        if calls:
-            message["tool_calls"] = [
-                {"id": f"c{n}", "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
-                for n, (name, arguments) in enumerate(calls)
-            ]
-        message |= beside.pop("message", {})
-        choice = {"index": 0, "message": message, "finish_reason": word, **beside.pop("choice", {})}
-        return {"id": "r1", "model": "m-2", "system_fingerprint": "fp", "choices": [choice], **beside}
-
-    def stream(self, body):
-        (choice,) = body["choices"]
-        about = {name: value for name, value in body.items() if name != "choices"}
-        rest = {name: value for name, value in choice.items() if name not in ("index", "message", "finish_reason")}
-        message = choice["message"]
-        delta = {"role": "assistant", "content": ""} | {k: v for k, v in message.items() if v is not None}
-        for n, call in enumerate(delta.get("tool_calls", ())):
-            call["index"] = n
-        return sse(
-            {**about, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]},
-            {"choices": [{"index": 0, "delta": {}, "finish_reason": choice["finish_reason"], **rest}]},
-        )
-
-
-class TextWire(Wire):
-    mode = "prompt"
-
-    def body(self, word, text=None, calls=(), **beside):
-        written = ", ".join(f"{n}({', '.join(f'{k}={v!r}' for k, v in a.items())})" for n, a in calls)
-        said = f"[{written}]" if calls else text or ""
-        choice = {"index": 0, "text": said, "finish_reason": word, **beside.pop("choice", {})}
-        return {"id": "r1", "model": "m-2", "choices": [choice], **beside}
-
-    def stream(self, body):
-        (choice,) = body["choices"]
-        return sse({**body, "choices": [{**choice, "finish_reason": None}]}, {"choices": [{**choice, "text": ""}]})
-
-
-class AnthropicWire(Wire):
-    def body(self, word, text=None, calls=(), **beside):
-        blocks: list[dict[str, Any]] = [{"type": "text", "text": text}] if text is not None else []
-        blocks += [{"type": "tool_use", "id": f"t{n}", "name": name, "input": a} for n, (name, a) in enumerate(calls)]
-        return {
-            "id": "r1",
-            "model": "m-2",
-            "content": [*beside.pop("blocks", []), *blocks],
-            "stop_reason": word,
-            **beside,
-        }
-
-    def stream(self, body):
-        start = {name: value for name, value in body.items() if name not in ("content", "stop_reason")}
-        events = [{"type": "message_start", "message": {**start, "content": []}}]
-        for n, block in enumerate(body["content"]):
-            events.append({"type": "content_block_start", "index": n, "content_block": block})
-        events.append({"type": "message_delta", "delta": {"stop_reason": body["stop_reason"]}})
-        return sse(*events, {"type": "message_stop"}, done=False)
-
-
-class ResponsesWire(Wire):
-    def body(self, word, text=None, calls=(), **beside):
-        status, _, why = word.partition(":") if isinstance(word, str) else (word, "", "")
-        items = [*beside.pop("items", [])]
-        if text is not None or not (calls or items):
-            part = {"type": "output_text", "text": text or ""}
-            items.append({"type": "message", "role": "assistant", "content": [part]})
-        items += [
-            {"type": "function_call", "call_id": f"c{n}", "name": name, "arguments": json.dumps(arguments)}
-            for n, (name, arguments) in enumerate(calls)
-        ]
-        details = {"reason": why} if why else None
-        return {"id": "r1", "model": "m-2", "status": status, "incomplete_details": details, "output": items, **beside}
-
-    def stream(self, body):
-        kind = body["status"] if body["status"] in ("incomplete", "failed", "cancelled") else "completed"
-        return sse({"type": f"response.{kind}", "response": body}, done=False)
-
-
-WIRES: dict[str, Wire] = {
-    "chat": ChatWire(Chat()),
-    "completions": TextWire(Prompted()),
-    "anthropic": AnthropicWire(Messages()),
-    "responses": ResponsesWire(Responses("m")),
-}
-NORMAL = {"chat": "stop", "completions": "stop", "anthropic": "end_turn", "responses": "completed"}
 
 
 class Answering:

@@ -198,6 +198,18 @@ def test_texts_that_refuse_tools(text: str, refused: bool) -> None:
     assert isinstance(http_fault(400, text, tools_sent=True), ToolsRefused) is refused
 
 
+@pytest.mark.parametrize(
+    ("sent", "status", "refused"),
+    [(True, 400, True), (False, 400, False), (True, 401, False), (True, 403, False), *((True, n, True) for n in (
+        404, 405, 422, 500, 501)), (True, 502, False)],
+)  # fmt: skip
+def test_refused_tools(sent: bool, status: int, refused: bool) -> None:
+    found = http_fault(status, error("this model does not support tools"), tools_sent=sent)
+    assert isinstance(found, ToolsRefused) is refused
+    assert isinstance(found, AdapterError)
+    assert found.status == status
+
+
 def test_where_a_request_is_sent_on_to() -> None:
     found = http_fault(302, "", {"Location": "https://h/v2?key=1"}, endpoint="http://h", model="m")
     assert isinstance(found, AdapterError)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from aiohttp import web
 
 from pytest_bfcl.conversation.engine import converse
 from pytest_bfcl.models import create_model
-from pytest_bfcl.models.chat import dialect_of
+from pytest_bfcl.models.chat import Dialect, dialect_of
 from pytest_bfcl.runs.journal import Journal
 from pytest_bfcl.settings import Settings
 from tests.conversation.worlds import TEXTS, shelf_entry
@@ -109,9 +111,14 @@ def test_a_continued_run_sends_the_same(api, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("provider", "url", "name"),
-    [("openai", "https://api.deepseek.com/v1", "deepseek"), ("xai", "", "grok"), ("openai", "", "generic"),
-     ("openai", "https://dashscope-intl.aliyuncs.com/compatible-mode/v1", "qwen"), ("x", "http://api.x.ai/v1", "grok")],
+    ("provider", "url", "dialect"),
+    [
+        ("openai", "", Dialect("generic")), ("xai", "", Dialect("grok", echo=False)),
+        ("x", "http://api.x.ai/v1", Dialect("grok", echo=False)),
+        ("openai", "https://api.deepseek.com/v1", Dialect("deepseek", echo=False, join_users=True)),
+        ("openai", "https://dashscope-intl.aliyuncs.com/compatible-mode/v1", Dialect("qwen", null_content=True)),
+        ("novita", "", Dialect("novita", folded=True)), ("nvidia_nim", "", Dialect("nvidia", join_users=True)),
+    ],
 )  # fmt: skip
-def test_dialects_are_found_by_provider_or_host(provider, url, name):
-    assert dialect_of(provider, url).name == name
+def test_dialects_are_found_by_provider_or_host(provider, url, dialect):
+    assert replace(dialect_of(provider, url), providers=(), hosts=()) == dialect

@@ -158,6 +158,16 @@ def test_pieces_of_messages(deltas, message, started):
     assert (found, calls, began) == (message, [], started)
 
 
+def test_fields_of_calls_are_kept():
+    pieces = [{"index": 0, "id": "a", "type": "function", "extra": {"a": 1}, "x": None, "y": 1, "z": {"a": 1}},
+              {"index": 0, "extra": {"b": 2}, "y": {"c": 3}, "z": 3, "function": {"name": "f"}}]  # fmt: skip
+    joiner = ChatJoiner()
+    joiner.add(chunk({"tool_calls": pieces}, "tool_calls"))
+    assert joiner.body()["choices"][0]["message"]["tool_calls"] == [
+        {"id": "a", "type": "function", "function": {"name": "f"}, "extra": {"a": 1, "b": 2}, "y": {"c": 3}, "z": 3}
+    ]
+
+
 def test_a_whole_message_as_one_chunk():
     joiner = ChatJoiner()
     joiner.add({"choices": [{"index": 0, "message": {"content": "whole"}, "finish_reason": "stop"}]})
