@@ -5,7 +5,6 @@ import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,15 +13,11 @@ from pytest_bfcl.runs.directory import (
     RunDirectory,
     default_path,
     is_run,
-    join_selections,
-    missing_shards,
-    refuse_other_file,
 )
 from pytest_bfcl.runs.fingerprint import ModelFingerprint
 from pytest_bfcl.runs.lines import DamagedLine
 from pytest_bfcl.runs.results import error_record
 from pytest_bfcl.scoring.summary import summarise
-from pytest_bfcl.selection.sharding import MOST_SHARDS
 from tests.runs.samples import SPEC, fingerprint, single
 
 
@@ -64,16 +59,6 @@ def test_naming_an_existing_run_continues_it(tmp_path: Path) -> None:
     assert [line["outcome"] for line in RunDirectory.open(path).records()] == ["passed", "passed"]
 
 
-def test_continuing_with_something_else_is_refused_and_says_what(tmp_path: Path) -> None:
-    RunDirectory.create(tmp_path / "run", fingerprint()).close()
-    other = fingerprint(models=(ModelFingerprint(SPEC, "fc", {"temperature": 1.0}),), dataset_sha256="0" * 64)
-    with pytest.raises(UsageError) as caught:
-        RunDirectory.start(tmp_path / "run", other)
-    assert f"temperature of {SPEC}: 0.001 → 1.0" in str(caught.value)
-    assert "data SHA-256" in str(caught.value)
-    assert "another folder" in str(caught.value)
-
-
 def test_folders_with_other_content_are_left_alone(tmp_path: Path) -> None:
     (tmp_path / "note.txt").write_text("mine")
     with pytest.raises(UsageError, match="not empty"):
@@ -106,46 +91,6 @@ def test_two_writers_are_refused_across_processes(tmp_path: Path) -> None:
         other.kill()
     # A killed writer leaves no lock behind.
     RunDirectory.start(tmp_path / "run", fingerprint()).close()
-
-
-@pytest.mark.parametrize(
-    ("content", "why"),
-    [
-        ("{", "is damaged"),
-        ("{}", "does not describe a run: dataset is missing"),
-        ('{"dataset": {}, "models": []}', "does not describe a run: rules is missing"),
-    ],
-)
-def test_another_object_in_place_of_the_facts_is_no_run(tmp_path: Path, content: str, why: str) -> None:
-    (tmp_path / "run.json").write_text(content)
-    with pytest.raises(UsageError, match=rf"run\.json {why}"):
-        RunDirectory.open(tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("a", "b", "joined"),
-    [
-        ({}, {}, {}), ({"sample": 5}, {"sample": 5}, {"sample": 5}), ({"sample": 5}, {"sample": 6}, {"sample": [5, 6]}),
-        ({"ids": ["a"]}, {"ids": "b"}, {"ids": ["a", "b"]}),
-         ({"ids": ["a", "b"]}, {"ids": ["b", "c"]}, {"ids": ["a", "b", "c"]}),
-        ({"last_failed": True}, {"last_failed": True}, {"last_failed": True}),
-         ({"last_failed": True, "x": 1}, {}, {"x": 1}),
-        ({}, {"last_failed": True, "x": 1}, {"x": 1}), ({"shard": "1/1"}, {}, {}),
-         ({"shard": None}, {"x": 1}, {"x": 1}),
-        ({"shard": ["1/3", "2/3"]}, {"shard": "3/3"}, {}), ({"shard": "2/2"}, {"shard": "2/2"}, {"shard": "2/2"}),
-    ],
-)  # fmt: skip
-def test_selections_of_parts_are_joined(a: Any, b: Any, joined: Any) -> None:
-    assert join_selections(a, b) == joined
-
-
-@pytest.mark.parametrize(
-    ("shard", "missing"),
-    [(None, []), ("1/2", ["2/2"]), (["1/2", "1/3"], ["2/2", "2/3", "3/3"]), (["1/1", "2/2"], ["1/2"])],
-)  # fmt: skip
-def test_parts_that_are_missing(shard: Any, missing: list[str]) -> None:
-    assert missing_shards({"shard": shard}) == missing
-    assert len(missing_shards({"shard": f"1/{10**9}"})) == MOST_SHARDS - 1
 
 
 def test_a_continued_run_is_one_run(tmp_path: Path) -> None:
@@ -243,43 +188,9 @@ def test_a_run_is_closed_twice_and_its_lock_given_back(tmp_path: Path) -> None:
         RunDirectory.create(tmp_path / "file" / "run", fingerprint())
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "why"),
-    [
-        ("a.zip", b"PK", "is an archive"),
-        ("a.jsonl.GZ", b"\x1f\x8b", "is an archive"),
-        ("a.jsonl.gz", b"\x1f\x8b", None),
-        ("a.txt", b"words", "is no run"),
-        ("a.txt", b' {"id": 1}', None),
-        ("a.jsonl", b"words", None),  # which line is none is said when it is read
-        ("a", b"words", None),
-    ],
-)
-def test_files_that_may_hold_results(tmp_path: Path, name: str, content: bytes, why: str | None) -> None:
-    (tmp_path / name).write_bytes(content)
-    if why is None:
-        refuse_other_file(tmp_path / name)
-    else:
-        with pytest.raises(UsageError, match=why):
-            refuse_other_file(tmp_path / name)
-
-
 def test_what_became_known_is_written(tmp_path: Path) -> None:
     with RunDirectory.create(tmp_path / "run", fingerprint()) as run:
         run.update(replace(run.fingerprint, models=(ModelFingerprint(SPEC, "prompt", {}),)))
         assert RunDirectory.open(run.path).fingerprint.models[0].mode == "prompt"
         assert run.snapshots(SPEC).root != run.snapshots(SPEC, 2).root
         assert run.snapshots(SPEC).root == run.snapshots(SPEC, 1).root
-
-
-@pytest.mark.parametrize(("text", "whole"), [(r"\ud83d\ude00", True), (r"\uD83d", False), ("é", True)])
-def test_half_a_character_in_a_summary(tmp_path: Path, text: str, whole: bool) -> None:
-    with RunDirectory.create(tmp_path / "run", fingerprint()) as run:
-        run.write_summary(summarise([], fingerprint={"rules": "x"}))
-    path = tmp_path / "run" / "summary.json"
-    path.write_text(path.read_text().replace('"x"', f'"{text}"', 1))
-    if whole:
-        assert RunDirectory.open(run.path).summary()["fingerprint"]["rules"] in ("😀", "é")
-    else:
-        with pytest.raises(UsageError, match="half a character"):
-            RunDirectory.open(run.path).summary()

@@ -20,12 +20,6 @@ def test_every_field_of_the_types_is_checked() -> None:
     assert typed - FREE == fields._BY_NAME.keys()
 
 
-def test_a_line_of_a_run_is_fine() -> None:
-    for line in (single(), single(valid=False), single(repeat=3)):
-        assert problem_of(line) is None
-        assert shape_problem(line) is None
-
-
 FITS: dict[str, tuple[list[Any], list[Any]]] = {
     # field → what fits and what does not
     "id": (["a", "x" * 1000], ["", "x" * 1001, "a\ud800", 1]),

@@ -3,8 +3,6 @@ from __future__ import annotations
 from dataclasses import replace
 from types import SimpleNamespace
 
-import pytest
-
 from pytest_bfcl.runs.comparability import Purpose, comparability
 from pytest_bfcl.runs.fingerprint import Fingerprint, ModelFingerprint
 from tests.runs.samples import SPEC, fingerprint
@@ -19,7 +17,6 @@ DATA = SimpleNamespace(name="official", version="2026.3.23", sha256="cd" * 32)
 
 
 MODEL = ModelFingerprint(SPEC, "fc", {"temperature": 0.001})
-TAKEN = {"name": "half", "sha256": "12345678ff", "part": "test", "entries": 3}
 
 
 def test_facts_of_an_earlier_release_lack_fields() -> None:
@@ -54,12 +51,3 @@ def test_apis_servers_and_words_are_compared_where_both_say_them() -> None:
     words, seed, server = "words of own: 1 → 2", "template seed: 1 → 2", f"MCP server m, {command}: 1 → 3"
     assert refused(mine, other) == [seed, words, server, f"API of {SPEC}: chat → responses"]
     assert refused(mine, other, Purpose.MODELS) == [seed, words]
-
-
-@pytest.mark.parametrize(("data", "choice", "same"), [
-    ("official", "live", True), ("official", "local", False), ("own", "local", True), ("own", "live", False),
-    ("own", "record", True), ("own", "serpapi", False),
-])  # fmt: skip
-def test_auto_is_live_for_official_data_and_local_for_all_other(data: str, choice: str, same: bool) -> None:
-    auto, said = (fingerprint(dataset=data, conditions={"search": each}) for each in ("auto", choice))
-    assert (refused(auto, said) == []) is same

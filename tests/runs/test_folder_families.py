@@ -11,11 +11,9 @@ import pytest
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.formats.decoders import HANDLERS
 from pytest_bfcl.formats.table import find_decoder
-from pytest_bfcl.models import create_model
 from pytest_bfcl.rescoring import score_lines
 from pytest_bfcl.runs.official_layout import has_calls, output_of, reading_of
 from pytest_bfcl.runs.replay_lines import read_replay_lines
-from pytest_bfcl.settings import Settings
 
 CALL = {"name": "shop.find", "arguments": {"what": "tea"}}
 ENTRY = {
@@ -79,16 +77,6 @@ def test_registered_models_are_read_by_their_family(tmp_path, model):
     assert valid(path) == [expected, False]
 
 
-def test_texts_of_hosted_models_are_no_calls(tmp_path):
-    for model, result in {
-        "gemini-2.5-flash-FC": ["Sorry."],
-        "command-a-03-2025-FC": "Sorry.",
-        "xiaoming-14B": "x",
-    }.items():
-        path = folder(tmp_path, model, result, category="irrelevance")
-        assert [line["valid"] for line in score_lines({**each, **ENTRY} for each in read_replay_lines(path))] == [True]
-
-
 def test_a_folder_nobody_can_read_is_refused_with_what_to_do(tmp_path):
     path = folder(tmp_path, "my-finetune-FC", HERMES)
     with pytest.raises(UsageError, match="--decoder hermes"):
@@ -104,22 +92,6 @@ def test_a_lost_call_where_none_was_due_is_told_too(tmp_path):
              for n, text in enumerate(("I cannot help.", HERMES))]  # fmt: skip
     told = [(verdict["valid"], verdict["detail"].get("lost_call")) for verdict in score_lines(lines)]
     assert told == [(True, None), (True, "hermes")]
-
-
-def test_thoughts_of_recorded_texts(tmp_path):
-    line = {"id": "simple_python_0", "output": f"<think>hm</think>{HERMES}", "mode": "fc", **ENTRY}
-    assert [v["valid"] for v in score_lines([line], decoder="hermes")] == [True]
-    assert [v["valid"] for v in score_lines([{**line, "decoder": "handler:hammer"}], decoder="hermes")] == [False]
-    text = {**line, "output": "<think>hm</think>[shop.find(what='tea')]", "mode": "prompt"}
-    assert [v["valid"] for v in score_lines([text])] == [False]
-    assert [v["valid"] for v in score_lines([text], think="strip")] == [True]
-    assert [v["valid"] for v in score_lines([{**line, "decoder": "nonsense"}]) if "valid" in v] == []
-
-
-def test_replay_takes_a_decoder(tmp_path):
-    path = folder(tmp_path, "my-finetune-FC", HERMES)
-    model = create_model(f"replay:{path}", Settings(decoder="hermes"))
-    assert model.mode == "fc"
 
 
 CALLS, TEXTS = [{"shop_find": "{}"}], "No."

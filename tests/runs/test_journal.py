@@ -82,15 +82,6 @@ def test_a_journal_of_a_run_that_ends_has_what_was_answered_and_refuses_the_rest
     assert stopped.value.kind == "stopped"
 
 
-def test_the_last_reply_of_a_key_counts(tmp_path: Path) -> None:
-    journal = Journal(tmp_path)
-    journal.record(KEY, Reply("old"))
-    journal.record(KEY, Reply("new"))
-    journal.close()
-    assert journal.find(KEY) == Reply("new")
-    assert Journal(tmp_path).find(KEY) == Reply("new")
-
-
 def test_a_line_torn_by_a_crash_is_skipped_and_reported(tmp_path: Path) -> None:
     with Journal(tmp_path, "gw0") as journal:
         journal.record(KEY, REPLY)
@@ -111,16 +102,6 @@ def test_a_file_that_vanished_is_an_error_with_its_name(tmp_path: Path) -> None:
     (tmp_path / "main.jsonl").unlink()
     with pytest.raises(HarnessError, match=r"main\.jsonl"):
         journal.find(KEY)
-
-
-def test_memory_holds_positions_not_bodies(tmp_path: Path) -> None:
-    journal = Journal(tmp_path)
-    for step in range(50):
-        journal.record(KEY._replace(step=step), Reply("x" * 10_000))
-    journal.close()
-    opened = Journal(tmp_path)
-    assert "x" * 100 not in repr(opened.__dict__)
-    assert opened.find(KEY._replace(step=49)) == Reply("x" * 10_000)
 
 
 def test_a_conversation_of_requests_has_the_digests_of_its_single_requests() -> None:

@@ -21,7 +21,6 @@ from pytest_bfcl.runs.lines import (
     parse_object,
     plain,
     read_json_lines,
-    shallow,
     staged,
     whole_lines,
     write_atomically,
@@ -98,19 +97,6 @@ def test_a_full_disk_says_so() -> None:
     appender = LineAppender(Path("/dev/full"))
     with pytest.raises(HarnessError, match=r"the disk is full: cannot write to /dev/full .*--bfcl-out"):
         appender.append({"n": 1})
-
-
-def test_reading_reports_every_kind_of_damage(tmp_path: Path) -> None:
-    path = tmp_path / "r.jsonl"
-    deep = b"[" * 100_000 + b"]" * 100_000
-    path.write_bytes(b'\xef\xbb\xbf{"n":1}\r\n\n[1]\n\xff\xfe\n{"v":' + deep + b'}\n{"n":2}')
-    damaged: list[DamagedLine] = []
-    assert [line.value for line in read_json_lines(path, damaged.append)] == [{"n": 1}, {"n": 2}]
-    assert [(d.line, d.why) for d in damaged] == [
-        (3, "not a JSON object"),
-        (4, "not UTF-8"),
-        (5, "nested too deeply"),
-    ]
 
 
 def test_atomic_writing_leaves_nothing_behind(tmp_path: Path) -> None:
@@ -236,14 +222,6 @@ def test_why_a_line_is_no_object(raw: bytes, why: str) -> None:
     with pytest.raises(ValueError) if why else nullcontext() as caught:
         parse_object(raw)
     assert why == (str(caught.value) if caught else "")
-
-
-@pytest.mark.parametrize(("value", "limit", "flat"), [
-    (1, 0, True), ([], 0, False), ([], 1, True), ([[1]], 1, False), ({"a": {"b": []}}, 3, True),
-    ({"a": {"b": []}}, 2, False),
-])  # fmt: skip
-def test_how_deep_a_value_is(value: object, limit: int, flat: bool) -> None:
-    assert shallow([value], limit) is flat
 
 
 @pytest.mark.parametrize("existing", [False, True])

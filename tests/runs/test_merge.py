@@ -10,8 +10,7 @@ from pytest_bfcl.cli import main
 from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.runs.directory import RunDirectory
 from pytest_bfcl.runs.journal import Journal, ReplyKey, Requests
-from pytest_bfcl.runs.lines import DamagedLine
-from pytest_bfcl.runs.merge import find_runs, merge_runs
+from pytest_bfcl.runs.merge import merge_runs
 from pytest_bfcl.runs.result_line import EntryKey
 from pytest_bfcl.runs.results import error_record
 from pytest_bfcl.transcript import Reply
@@ -34,16 +33,6 @@ def error(entry_id: str) -> dict[str, Any]:
 
 def outcomes(run: RunDirectory) -> dict[str, str]:
     return {record["id"]: record["outcome"] for record in run.records()}
-
-
-def test_shards_become_one_run(tmp_path: Path) -> None:
-    a = shard(tmp_path / "a", [single("simple_python_1")], selection={"shard": "1/2"}, started_at="2026-01-02")
-    b = shard(tmp_path / "b", [single("simple_python_2")], selection={"shard": "2/2"}, started_at="2026-01-01")
-    merged = merge_runs([a, b], tmp_path / "out")
-    assert outcomes(merged) == {"simple_python_1": "passed", "simple_python_2": "passed"}
-    assert merged.fingerprint.selection == {}  # the whole, as if it had been run in one part
-    assert merged.fingerprint.started_at == "2026-01-01"
-    assert merged.fingerprint.state == "finished"
 
 
 def test_where_runs_overlap_verdicts_beat_errors_and_the_last_verdict_wins(tmp_path: Path) -> None:
@@ -118,13 +107,6 @@ def test_parts_that_do_not_fit_are_refused_as_a_whole(
     assert not (tmp_path / "out").exists()
 
 
-def test_the_order_in_which_a_part_was_asked_for_does_not_matter(tmp_path: Path) -> None:
-    a = shard(tmp_path / "a", [single("simple_python_1")], selection=HALF | {"shard": "1/2"})
-    turned = {name: value[::-1] if isinstance(value, list) else value for name, value in HALF.items()}
-    b = shard(tmp_path / "b", [single("simple_python_2")], selection=turned)
-    assert merge_runs([a, b], tmp_path / "out").fingerprint.state == "finished"
-
-
 @pytest.mark.parametrize(
     ("parts", "told"),
     [
@@ -154,24 +136,3 @@ def test_there_must_be_something_to_merge(tmp_path: Path) -> None:
         merge_runs([a], a)
     with pytest.raises(UsageError, match="nothing to merge"):
         merge_runs([], tmp_path / "out")
-
-
-def test_damaged_lines_are_reported(tmp_path: Path) -> None:
-    a = shard(tmp_path / "a", [single("simple_python_1")])
-    with open(a / "results.jsonl", "ab") as file:
-        file.write(b"torn")
-    damaged: list[DamagedLine] = []
-    merged = merge_runs([a], tmp_path / "out", damaged.append)
-    assert outcomes(merged) == {"simple_python_1": "passed"}
-    assert [d.line for d in damaged] == [2]
-
-
-def test_a_folder_of_runs_names_them_all(tmp_path: Path) -> None:
-    a, b = shard(tmp_path / "runs" / "a", []), shard(tmp_path / "runs" / "b", [])
-    assert list(find_runs([tmp_path / "runs"])) == [a, b]
-    assert list(find_runs([b])) == [b]
-    (tmp_path / "empty").mkdir()
-    with pytest.raises(UsageError, match="holds none"):
-        list(find_runs([tmp_path / "empty"]))
-    with pytest.raises(UsageError, match="no run at"):
-        list(find_runs([tmp_path / "absent"]))

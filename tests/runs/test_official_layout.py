@@ -20,25 +20,6 @@ from pytest_bfcl.scoring.measurements import is_score_folder, open_measurement, 
 from pytest_bfcl.transcript import OtherReading
 
 
-def test_model_folders_and_modes_are_found_from_any_root(tmp_path: Path) -> None:
-    def put(model: str, group: str, category: str, result: Any) -> None:
-        file = tmp_path / "result" / model / group / f"BFCL_v4_{category}_result.json"
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(json.dumps({"id": f"{category}_0", "result": result}) + "\n")
-
-    put("a_native", "non_live", "simple_python", [{"f": "{}"}])
-    put("a_native", "live", "live_simple", "no call")
-    put("b_text", "agentic", "web_search_base", [["final"]])
-    put("c-FC", "agentic/memory/kv", "memory_kv", [["final"]])
-    for root in (tmp_path, tmp_path / "result"):
-        assert {name for name, _, _ in result_files(root)} == {"a_native", "b_text", "c-FC"}
-    assert {name for name, _, _ in result_files(tmp_path / "result" / "c-FC")} == {"c-FC"}
-    modes = {(line["model"], line["mode"], line["underscore_names"]) for line in import_official(tmp_path)}
-    assert modes == {("a_native", "fc", True), ("b_text", "prompt", False), ("c-FC", "fc", True)}
-    forced = import_official(tmp_path, mode="prompt", underscore_names=True)
-    assert {(line["mode"], line["underscore_names"]) for line in forced} == {("prompt", True)}
-
-
 @pytest.mark.parametrize(
     ("file", "line", "entry_id", "category"),
     [
@@ -70,16 +51,6 @@ def test_earlier_releases_have_their_names_mapped(
     (read,) = read_replay_lines(path)
     assert read["id"] == entry_id
     assert damaged == []
-
-
-def test_numbers_of_live_entries_are_no_ids(tmp_path: Path) -> None:
-    """Live ids hold more than a position: such lines are told, not guessed."""
-    path = tmp_path / "m" / "gorilla_openfunctions_v1_test_live_simple_result.json"
-    path.parent.mkdir()
-    path.write_text(json.dumps({"idx": 3, "result": "x"}) + "\n")
-    damaged: list[Any] = []
-    assert list(import_official(path, on_damaged=damaged.append)) == []
-    assert len(damaged) == 1
 
 
 def test_lines_as_they_are_read() -> None:
@@ -159,24 +130,3 @@ def test_only_so_many_files_and_folders_are_looked_at(tmp_path: Path, monkeypatc
     for read in (result_files, read_scores, open_measurement, is_score_folder):
         with pytest.raises(UsageError, match="holds more than 10 files: name the folder"):
             read(tmp_path)
-
-
-TABLE = [json.loads(line) for line in (Path(__file__).parent / "stored_shapes.jsonl").read_text().splitlines()]
-"""What the reference's handlers store (``scripts/stored_shapes.py``)."""
-STORED = [each for each in TABLE if "raises" not in each]
-FOUND = {"find_order": {"number": 12, "express": True}}
-MADE = {
-    "call": [FOUND], "call and text": [FOUND], "no arguments": [{"list_orders": {}}],
-    "several": [FOUND, {"find_order": {"number": 13, "express": False}}],
-}  # fmt: skip
-SAID = {"text": {"I look it up."}, "empty": {None, "", "(words of the handler)"},
-        "refusal": {None, "", "I cannot help with that.", "(words of the handler)"}}  # fmt: skip
-
-
-def test_every_handler_that_ran_is_in_the_table() -> None:
-    handlers = {name for each in TABLE for name in each["handlers"]}
-    assert len(handlers) >= 45
-    assert {name for each in TABLE if "raises" in each for name in each["handlers"]} == {
-        "ClaudeHandler",
-        "DMCitoHandler",
-    }

@@ -10,7 +10,7 @@ import pytest
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.runs.lines import DamagedLine, IncompleteError, LeftOut
 from pytest_bfcl.runs.paths import below, is_below, refuse_links_out, write_below, write_here
-from pytest_bfcl.runs.snapshots import damaged_snapshots, folder_name, snapshots_of
+from pytest_bfcl.runs.snapshots import damaged_snapshots, snapshots_of
 
 
 def test_links_that_lead_out(tmp_path: Path) -> None:
@@ -70,14 +70,6 @@ def test_gaps_are_listed_so_far(count: int, listed: str) -> None:
     error = IncompleteError(map(str, range(count)), allow="--anyway")
     assert error.message.startswith(f"the results are not complete: {listed}\n(run the entries again")
     assert error.message.endswith("with --anyway)")
-
-
-@pytest.mark.parametrize(("model", "name"), [
-    ("openai:a/b@fc", "openai_a_b@fc"), ("..", "model"), ("", "model"), ("a.b", "a.b"), (".a.", "a"),
-    ("é-=+_", "é-=+_"),
-])  # fmt: skip
-def test_names_of_folders(model: str, name: str) -> None:
-    assert folder_name(model) == name
 
 
 def test_memories_of_repeats_and_damaged_ones(tmp_path: Path) -> None:

@@ -11,8 +11,6 @@ import pytest
 from pytest_bfcl.cli import main
 from pytest_bfcl.extensions.training.rewards import reward
 from pytest_bfcl.rescoring import open_data, score_lines
-from pytest_bfcl.runs.readings import Readings, documented_names
-from pytest_bfcl.runs.wire_names import called_names
 from pytest_bfcl.session.evaluation import run
 from tests.runs.test_folder_families import ENTRY, folder
 
@@ -37,11 +35,6 @@ def valid(found: list[dict[str, Any]], **how: Any) -> list[bool]:
 def test_a_stored_message_needs_nothing_said(name: str) -> None:
     assert valid(lines(name)) == [True]
     assert reward(ENTRY, lines(name)[0]["output"]) == 1.0
-
-
-def test_a_native_call_where_none_was_due_is_one() -> None:
-    (line,) = lines(DOTS)
-    assert valid([{**line, "id": "irrelevance_1", "category": "irrelevance"}]) == [False]
 
 
 def test_the_verb_tells_once_what_it_found_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -117,45 +110,5 @@ def test_both_scores_where_calls_contradict_the_table(
     assert again.summary["models"][name]["remarks"] == summary["remarks"]
 
 
-def test_nothing_is_told_where_table_and_calls_agree(own_data: Any, tmp_path: Path) -> None:
-    path = folder(tmp_path, "gpt-4o-2024-11-20-FC", [{UNDER: '{"what": "tea"}'}])
-    result = run(own_data, f"replay:{path}")
-    assert "other_reading" not in result.records[0]
-    assert "remarks" not in next(iter(result.summary["models"].values()))
-
-
 def call(name: str, **more: Any) -> dict[str, Any]:
     return {"id": "simple_python_0", "output": [{"name": name, "arguments": "{}"}], **more}
-
-
-def test_what_was_learnt_ahead_holds_for_all_lines_of_a_model() -> None:
-    ahead = [call(UNDER, model="a"), call(UNDER, model="a"), call(DOTS, model="a"), call("other", model="b"),
-    {"id": "broken"},
-             call(DOTS, model="c", mode="fc", underscore_names=True),
-             call(DOTS, model="d", underscore_names=True)]  # fmt: skip
-    readings = Readings()
-    readings.learn(ahead, lambda line: [DOTS])
-    lines = [call(DOTS, model="a"), *(call(name, model="b") for name in (DOTS, UNDER, "other"))]
-    found = [readings.transcript(line, lambda: [DOTS]).underscore_names for line in lines]
-    assert found == [True, False, True, False]  # of b only what went by is known; a tie leaves each to its own proof
-    assert readings.sentence_of("a") == (
-        "mode fc (native calls prove it); names with underscores (2 of the called ones prove it, 1 with dots)"
-    )
-    assert readings.sentence_of("c") == readings.sentence_of("nobody") == ""
-    assert readings.sentence_of("d") == "mode fc (native calls prove it)"
-    assert [each.partition(":")[0] for each in readings.sentences()] == ["a", "b", "d"]
-
-
-def test_names_of_documents() -> None:
-    assert documented_names({"function": [{"name": "a"}, {}, "x"]}) == ["a", ""]
-    assert documented_names({"function": None}) == documented_names(object()) == []
-
-
-OFFERED = {"a_0": ["tea.brew", "pour"], "a_1": ["tea_cup"], "a_2": ["kettle.boil"]}
-
-
-def test_deep_lists_are_read_without_recursion() -> None:
-    deep: Any = [{"a.b": "{}"}]
-    for _ in range(100_000):
-        deep = [deep]
-    assert list(called_names(deep)) == ["a.b"]

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_bfcl.failures import UsageError, Verdict
 from pytest_bfcl.runs.directory import RunDirectory
-from pytest_bfcl.runs.lines import DamagedLine, json_line
+from pytest_bfcl.runs.lines import json_line
 from pytest_bfcl.runs.replay_lines import (
     read_replay_lines,
     transcript_from_line,
@@ -35,19 +35,6 @@ def test_native_calls_prove_the_mode(output: Any) -> None:
     nested = {"id": "multi_turn_base_1", "output": [["Hello."], [output, "Done."]]}
     assert transcript_from_line(nested).mode == "fc"
     assert transcript_from_line({**line, "mode": "prompt"}).mode == "prompt"  # what a line says counts
-
-
-TEXT = {"id": "simple_python_1", "category": "simple_python", "output": "[f(a=1)]"}
-
-
-def test_native_calls_come_in_two_spellings() -> None:
-    line = {"id": "live_simple_1-2-0", "mode": "fc", "underscore_names": True}
-    long = transcript_from_line(line | {"output": [{"name": "a_b", "arguments": "{bad"}]})
-    short = transcript_from_line(line | {"output": [{"a_b": "{bad"}]})
-    assert long.category == "live_simple"
-    assert long.first_reply.tool_calls == short.first_reply.tool_calls == (ToolCall("a_b", "{bad"),)
-    assert transcript_from_line(line | {"output": []}).first_reply == Reply("")
-    assert transcript_from_line(line | {"output": None}).first_reply == Reply(None)
 
 
 def test_a_result_line_replays_what_was_recorded() -> None:
@@ -100,47 +87,6 @@ def test_every_kind_of_source_is_read(tmp_path: Path) -> None:
         assert [line["id"] for line in read_replay_lines(tmp_path / name)] == [f"simple_python_{n}" for n in range(3)]
 
 
-def test_damage_is_loud_unless_someone_listens(tmp_path: Path) -> None:
-    path = tmp_path / "a.jsonl"
-    path.write_bytes(json_line(single()) + b"oops\n" + json_line(single("simple_python_2")))
-    with pytest.raises(UsageError, match=r"a\.jsonl:2: not JSON"):
-        list(read_replay_lines(path))
-    damaged: list[DamagedLine] = []
-    assert len(list(read_replay_lines(path, damaged.append))) == 2
-    assert damaged[0].line == 2
-
-
-def test_missing_sources_are_usage_errors(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="cannot read"):
-        list(read_replay_lines(tmp_path / "none.jsonl"))
-    with pytest.raises(UsageError, match="holds neither"):
-        list(read_replay_lines(tmp_path))
-
-
-GOLDEN = [
-    "ast_fuzz.jsonl.gz",
-    "sql_outputs.jsonl.gz",
-    "exec_outputs.jsonl.gz",
-    "multi_turn_mutations.jsonl",
-    "real_outputs",
-]
-
-
-@pytest.mark.golden
-@pytest.mark.parametrize("name", GOLDEN)
-def test_recorded_outputs_are_replay_lines(golden_dir: Path, name: str) -> None:
-    path = golden_dir / name
-    count = 0
-    for file in sorted(path.glob("*.jsonl.gz")) if path.is_dir() else [path]:
-        for line in read_replay_lines(file):
-            again = line_of(transcript_from_line(line))
-            field = "trajectory" if "trajectory" in line else "output"
-            # An empty list and an empty text decode alike and are stored alike.
-            assert again[field] == (line[field] if line[field] != [] or field == "trajectory" else "")
-            count += 1
-    assert count >= 1200
-
-
 STORED: dict[str, Any] = {"id": "multi_turn_base_1", "mode": "fc", "output": [["a", "b"], ["c"]]}
 
 
@@ -166,14 +112,3 @@ def test_what_outputs_come_to(line: dict[str, Any], texts: list[Any], error: str
     assert [step.reply.text for step in transcript.steps] == texts
     assert transcript.inference_error == error
     assert not transcript.decoded
-
-
-def test_official_files_are_read_in_the_spelling_asked_for(tmp_path: Path) -> None:
-    file = tmp_path / "some-model-FC" / "BFCL_v4_simple_python_result.json"
-    file.parent.mkdir()
-    file.write_text(json.dumps({"id": "simple_python_1", "result": [{"f": "{}"}]}) + "\n")
-    found = {
-        names: next(iter(read_replay_lines(file, names=names)))["underscore_names"]
-        for names in ("auto", "dots", "underscores")
-    }
-    assert found == {"auto": True, "dots": False, "underscores": True}

@@ -7,17 +7,14 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.checkers import reasons
-from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.failures import AdapterError, Verdict
 from pytest_bfcl.runs.lines import DamagedLine, json_line
-from pytest_bfcl.runs.result_line import EntryKey
 from pytest_bfcl.runs.results import (
     ResultsFile,
     StoredResults,
     conversation_fields,
     error_record,
     read_results,
-    record_key,
     result_record,
     skipped_record,
 )
@@ -83,12 +80,6 @@ def test_damage_is_reported_with_its_line_and_older_lines_stand_in(tmp_path: Pat
     damaged: list[DamagedLine] = []
     assert [r["id"] for r in read_results(path, damaged.append)] == ["simple_python_1"]
     assert sorted(d.line for d in damaged) == [2, 3, 4, 5, 6]
-
-
-def test_lines_in_other_key_orders_and_spacings_are_read(tmp_path: Path) -> None:
-    record = dict(reversed(single("simple_python_1").items()))
-    path = write(tmp_path / "r.jsonl", (json.dumps(record, indent=None) + "\n").encode(), json_line(single()))
-    assert [r["id"] for r in read_results(path)] == ["simple_python_1"]
 
 
 def test_keys_with_escapes_are_the_same_key(tmp_path: Path) -> None:
@@ -169,29 +160,6 @@ def test_lines_of_errors_keep_what_was_said() -> None:
     assert (bare["repeat"], bare["extra"], bare["rules"], bare["output"]) == (1, {}, "official", None)
     skipped = skipped_record("simple_python_1", "simple_python", SPEC, "fc", "why", repeat=2, rules="corrected")
     assert (skipped["repeat"], skipped["corrected_outcome"], skipped["reason"]) == (2, "skipped", None)
-
-
-@pytest.mark.parametrize(
-    ("category", "fields", "extra"),
-    [
-        ("web_search_base", {"num_hops": None}, {}), ("web_search_no_snippet", {"num_hops": 0}, {"hops": 0}),
-        ("web_search_base", {"num_hops": 3}, {"hops": 3}),
-        ("simple_python", {"num_hops": 3}, {}), ("multi_turn_base", {"involved_classes": ["A"]}, {"classes": ["A"]}),
-        ("memory_kv", {"involved_classes": ["A"]}, {}),
-    ],
-)  # fmt: skip
-def test_what_breakdowns_need(category: str, fields: dict[str, Any], extra: dict[str, Any]) -> None:
-    entry = Entry(id=f"{category}_1", category=category, question=[[]], **fields)
-    line = result_record(entry, made(extra={"x": 1}), Verdict.passed(), Verdict.passed(), extra={"y": 2}, cost_usd=0.25)
-    assert line["extra"] == {**extra, "x": 1, "y": 2}
-    assert (line["cost_usd"], line["corrected_reason"], line["tag"], line["detail"]) == (0.25, None, None, {})
-    assert "official_outcome" not in line
-
-
-def test_keys_of_lines_that_lack_fields() -> None:
-    assert record_key({"id": "a"}) == EntryKey("", "prompt", "a", 1)  # type: ignore[typeddict-item]
-    assert record_key({"id": "a", "model": None, "mode": None, "repeat": 0}) == EntryKey("", "prompt", "a", 1)  # type: ignore
-    assert record_key({"id": "a", "model": "m", "mode": "fc", "repeat": 3}) == EntryKey("m", "fc", "a", 3)  # type: ignore
 
 
 def test_stored_results_are_a_sequence(tmp_path: Path) -> None:

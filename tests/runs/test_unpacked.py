@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pytest
 
-from pytest_bfcl.confined import zips
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.runs import unpacked as unpacking
 from pytest_bfcl.runs.unpacked import is_packed, unpacked
@@ -108,15 +107,6 @@ def test_bounds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(unpacking, "MOST_FILES", 1)
     with pytest.raises(UsageError, match="more than 1 result"):
         found(path)
-
-
-def test_a_tar_that_unpacks_without_end_is_listed_no_further(tmp_path: Path) -> None:
-    info = tarfile.TarInfo("large_result.json")
-    info.size = zips.MOST_UNPACKED + 1
-    with tarfile.open(tmp_path / "a.tar", "w") as packed:
-        packed.fileobj.write(info.tobuf())  # type: ignore[union-attr]
-    with pytest.raises(UsageError, match="more than 2 GB unpacked"):
-        found(tmp_path / "a.tar")
 
 
 @pytest.fixture

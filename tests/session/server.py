@@ -4,8 +4,7 @@
 its answer has been handed over, so a test can tell what was asked, how often, and what was in flight. ``POST /config``
 sets ``delay`` (seconds) and replaces the ``faults``: a list of objects with
 
-- ``kind``: 500, 429, 401, 402, reset, truncate, empty, hang, notjson, slow, overflow, filtered,
-  silent, or one of `ANSWERS`
+- ``kind``: a status (500, 429, 401 …), reset, truncate, empty, hang, notjson or slow
 - ``ids``: a regular expression that entry ids must match (default: all)
 - ``first``: only the first so many requests for the same query fail (default: all of them)
 - ``share``: only this share of the requests fails, the same ones whenever the same is asked
@@ -30,32 +29,6 @@ from aiohttp import web
 from pytest_bfcl.models.oracle import answer
 from pytest_bfcl.session.evaluation import open_data
 from pytest_bfcl.transcript import Reply, ToolCall
-
-
-def _error(status: int, message: str, **more: str) -> tuple[int, Any]:
-    return status, {"error": {"message": message, **more}}
-
-
-ANSWERS: dict[str, tuple[int, Any]] = {
-    # kind → status and body (text is HTML), as servers and gateways really word them
-    "quota_words": _error(429, "You exceeded your current quota, please check your plan and billing details."),
-    "payment_words": _error(429, "Rate limit reached. You can increase it by adding a payment method."),
-    "suspended": _error(403, "Your account was suspended for a violation of our usage policies."),
-    "forbidden_page": (403, "<html><title>403 Forbidden</title></html>"),
-    "not_found": _error(404, "The model `m` does not exist"),
-    "not_found_page": (404, "<html>Not Found</html>"),
-    "bad": _error(400, "Unknown field 'colour'"),
-    "bad_gateway_page": (502, "<html>502 Bad Gateway</html>"),
-    "error_in_200": (200, {"error": {"message": "upstream is overloaded", "code": 503}}),
-    "overflow_openai": _error(400, "This model's maximum context length is 8192 tokens. However, your messages "
-                              "resulted in 9000 tokens.", code="context_length_exceeded"),
-    "overflow_vllm": _error(400, "The decoder prompt (length 9000) is longer than the maximum model length of 8192."),
-    "overflow_tgi": _error(422, "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 8192. Given: "
-                           "9000 `inputs` tokens and 100 `max_new_tokens`"),
-    "overflow_groq": _error(400, "Please reduce the length of the messages or completion."),
-    "overflow_tensorrt": _error(400, "Prompt length (9000) exceeds maximum input length (8192)."),
-    "overflow_llamacpp": _error(400, "the request exceeds the available context size, try increasing it"),
-}  # fmt: skip
 
 
 class Server:
@@ -124,21 +97,6 @@ class Server:
             headers = {"Retry-After": str(fault["seconds"])} if "seconds" in fault else {}
             message = {"error": {"message": f"fault {kind}", "type": "fault"}}
             return web.json_response(message, status=int(kind), headers=headers)
-        if kind in ANSWERS:
-            status, body_of_fault = ANSWERS[kind]
-            if isinstance(body_of_fault, str):
-                return web.Response(text=body_of_fault, status=status, content_type="text/html")
-            return web.json_response(body_of_fault, status=status)
-        if kind == "overflow":
-            message = {"message": "This model's maximum context length is 9 tokens.", "code": "context_length_exceeded"}
-            return web.json_response({"error": message}, status=400)
-        if kind in ("filtered", "silent"):
-            choice = {"index": 0, "message": {"role": "assistant", "content": None}, "finish_reason": "stop"}
-            choice["finish_reason"] = "content_filter" if kind == "filtered" else "stop"
-            return web.json_response({"id": "x", "object": "chat.completion", "choices": [choice]})
-        if kind == "picky" and "temperature" in body:
-            message = {"error": {"message": "Unsupported parameter: temperature", "param": "temperature"}}
-            return web.json_response(message, status=400)
         if kind == "notjson":
             return web.Response(text="<html>busy</html>", content_type="text/html")
         text = json.dumps(self.completion(body, place, empty=kind == "empty")).encode()

@@ -12,93 +12,20 @@ from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.dataset.opening import open_dataset
 from pytest_bfcl.failures import AdapterError, HarnessError
 from pytest_bfcl.models import parse_spec
-from pytest_bfcl.runs.directory import RunDirectory
-from pytest_bfcl.runs.fingerprint import ModelFingerprint
-from pytest_bfcl.session import closing
 from pytest_bfcl.session.closing import (
-    RunInterrupted,
-    RunResult,
-    got_an_answer,
-    handed_over,
     measurement_of,
-    settled_models,
-    sizes_by_category,
-    with_facts,
 )
 from pytest_bfcl.session.contender import Contender, UsersModelTrouble
-from pytest_bfcl.session.evaluation import open_data
-from pytest_bfcl.session.outside import Outside, Store
+from pytest_bfcl.session.outside import Store
 from pytest_bfcl.session.trial import Trial
 from pytest_bfcl.settings import Settings
 from tests.runs.samples import fingerprint, single
-
-FC, PROMPT = ModelFingerprint("a:m@fc", "fc"), ModelFingerprint("a:m@prompt", "prompt")
-
-
-@pytest.mark.parametrize(
-    ("models", "asked", "mode", "settled", "notes"),
-    [
-        ([FC], [("a:m@prompt", "prompt")], "auto", ["a:m@prompt"],
-        ["mode auto came to prompt: results are a:m@prompt"]),
-        ([FC], [("a:m@fc", "fc")], "auto", ["a:m@fc"], []), ([FC], [("a:m@prompt", "prompt")], "fc", ["a:m@fc"], []),
-        ([FC], [("b:m@prompt", "prompt")], "auto", ["a:m@fc"], []), ([FC], [], "auto", ["a:m@fc"], []),
-        ([FC, PROMPT], [("a:m@fc", "fc"), ("a:m@prompt", "prompt")], "auto", ["a:m@fc", "a:m@prompt"], []),
-    ],
-)  # fmt: skip
-def test_modes_that_auto_came_to(models: Any, asked: Any, mode: Any, settled: list[str], notes: list[str]) -> None:
-    found, told = settled_models(models, asked, Settings(mode=mode))
-    assert ([model.model for model in found], told) == (settled, notes)
-
-
-def test_scored_entries_are_counted_by_category() -> None:
-    entries = [("a", "simple_python"), ("b", "simple_python"), ("c", "live_simple"), ("d", "memory_kv_prereq"),
-               ("a~shuffled", "simple_python")]  # fmt: skip
-    assert sizes_by_category(entries, ()) == {"simple_python": 3, "live_simple": 1}
-    from pytest_bfcl.dataset.transforms import is_transformed
-
-    plain = [entry for entry, _ in entries if not is_transformed(entry, ("shuffled",))]
-    assert sum(sizes_by_category(entries, ("shuffled",)).values()) == len(plain) - 1
-
-
-@pytest.mark.parametrize(("price", "seconds", "cost"), [(None, 3600.0, None), (2.0, 1800.0, 1.0), (0.0, 10.0, 0.0)])
-def test_what_the_machine_cost(price: float | None, seconds: float, cost: float | None) -> None:
-    summary: Any = with_facts({}, {}, Settings(gpu_hour_usd=price), seconds)  # type: ignore[typeddict-item]
-    assert summary == ({} if cost is None else {"machine_cost_usd": cost})
-
-
-@pytest.mark.parametrize(("cost", "latency", "each"), [(None, 1.8, 1.0), (0.5, 1.8, None), (None, None, None)])
-def test_a_thousand_requests_of_a_machine_cost_their_latency(cost: object, latency: object, each: object) -> None:
-    model = {"cost_usd": cost, "latency": {"mean": latency}}
-    summary: Any = with_facts({"models": {"m": model}}, {}, Settings(gpu_hour_usd=2.0), 10.0)  # type: ignore[typeddict-item, dict-item]
-    assert summary["models"]["m"].get("cost_per_1000_usd") == each
-
-
-def test_lines_are_handed_over_whole_or_as_they_are_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(closing, "HELD_RECORDS", 2)
-    with RunDirectory.create(tmp_path / "run", fingerprint()) as run:
-        for number, kind in ((1, list), (2, list), (3, object)):
-            run.append(single(f"simple_python_{number}"))
-            found = handed_over(run)
-            assert len(found) == number
-            assert isinstance(found, list) is (kind is list)
 
 
 def test_what_gates_compare_leaves_transformed_entries_out() -> None:
     lines = [single("simple_python_1"), single("simple_python_2")]
     measured = measurement_of(None, lines, fingerprint(), ())
     assert [each["id"] for each in measured.lines(["simple_python_2"])] == ["simple_python_2"]
-
-
-@pytest.mark.parametrize(
-    ("line", "answered"),
-    [
-        ({"outcome": "skipped"}, True),
-        ({"outcome": "passed"}, True),
-        ({"outcome": "error", "reason": "adapter:timeout"}, False),
-    ],
-)
-def test_whether_anything_came_back(line: Any, answered: bool) -> None:
-    assert got_an_answer({"output": None, "reason": None, "tag": None, **line}) is answered
 
 
 def fixture_trouble(text: str = "the model fixture raised ValueError: line 3", kind: str = "fixture") -> AdapterError:
@@ -121,29 +48,6 @@ def test_a_users_model_that_always_fails_alike(answered: bool, needed: int) -> N
     )
     trouble.failed(fixture_trouble())
     assert str(needed) in trouble.reason
-
-
-def test_other_failures_and_answers_begin_the_count_anew() -> None:
-    trouble = UsersModelTrouble()
-    for each in [fixture_trouble()] * 4 + [fixture_trouble("another")] + [fixture_trouble()] * 4:
-        trouble.failed(each)
-    assert trouble.reason is None
-    trouble.answered()
-    for _ in range(24):
-        trouble.failed(fixture_trouble())
-    assert trouble.reason is None
-
-
-def test_counts_of_a_result() -> None:
-    lines = [single("simple_python_1"), single("simple_python_2", valid=False),
-    {**single("simple_python_3"), "outcome": "error"},
-             {**single("memory_kv_prereq_1"), "category": "memory_kv_prereq"},
-             {**single("live_simple_1"), "category": "live_simple"}]  # fmt: skip
-    result = RunResult(lines, {}, fingerprint())  # type: ignore[arg-type]
-    assert result.counts == {"simple_python": (1, 2), "live_simple": (1, 1)}
-    assert repr(result) == "<RunResult 5 records>"
-    assert repr(RunResult([], {}, fingerprint(), Path("x"))) == "<RunResult 0 records in x>"  # type: ignore[arg-type]
-    assert RunInterrupted(result).result is result
 
 
 def test_what_a_process_keeps(tmp_path: Path) -> None:
@@ -211,23 +115,3 @@ def test_trials_of_references_and_of_entries() -> None:
     )
     assert str(given.key) == "memory_kv_0-a-0"
     assert given.key_of("other")[1:3] == ("oracle:", 2)
-
-
-def test_what_conversations_reach_is_opened_once_and_anew_after_the_end() -> None:
-    data, other = open_data("bundled"), open_data("bundled")
-    outside = Outside(Settings(), Store())
-    web, plain = (data.load(data.index(name)[0]) for name in ("web_search_base", "simple_python"))
-    search, services = outside.search(web, data), outside.services(data)
-    assert outside.search(plain, data) is None
-    assert (outside.search(web, data), outside.services(data)) == (search, services)
-    assert outside.services(other) is not services
-    outside.close()
-    assert outside.search(web, data) is not search
-    assert outside.services(data) is not services
-    outside.close()
-    given = object()
-    lent = Outside(Settings(search="serpapi"), Store(), given)
-    contender = Contender.of_spec(parse_spec("oracle:@fc"), Settings())
-    assert lent.search(web, data) is given
-    assert lent.skip_reason("web_search_base", data, contender) is None
-    lent.close()

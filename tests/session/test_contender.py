@@ -9,7 +9,7 @@ import pytest
 
 from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.models import parse_spec
-from pytest_bfcl.session.contender import Contender, check_contenders, is_stored, variant_label, wanted_mode
+from pytest_bfcl.session.contender import Contender, is_stored, wanted_mode
 from pytest_bfcl.settings import Price, Settings
 from pytest_bfcl.transcript import Reply
 
@@ -106,17 +106,6 @@ def test_requests_wait_at_a_gate_only_where_their_number_is_found_out() -> None:
     assert gate.stop_reason() == "the run is ending"
 
 
-def test_price_and_budget_of_a_spec() -> None:
-    settings = Settings(base_url=KEPT.base_url, budget_usd=3.0)
-    shared = of("openai:a", settings, price=Price(1.0, 2.0), budget_share=3)
-    assert (shared.price, shared.budget.limit_usd) == (Price(1.0, 2.0), 1.0)
-    listed = of("openai:gpt-4o-2024-11-20", Settings())
-    assert listed.price is not None
-    assert listed.budget.limit_usd is None
-    assert of("openai:nobody-knows-it").price is None
-    assert Contender.of_adapter(Own("named freely"), Settings(price=Price(5.0, 6.0))).price == Price(5.0, 6.0)
-
-
 def test_a_lent_model_is_asked_under_the_contenders_price_and_closed_by_its_owner() -> None:
     contender = of("fixture:mine", Settings(price=Price(1.0, 1.0)))
     model, brief = Own("mine:lent"), Own("mine:brief")
@@ -170,22 +159,6 @@ def test_a_key_that_is_missing_is_refused_with_what_to_do(monkeypatch: pytest.Mo
     monkeypatch.setenv("OPENAI_API_KEY", "k")
     of("openai:gpt-4o", Settings()).check_key()
     Contender.of_adapter(Own(), KEPT).check_key()
-
-
-def test_contenders_that_could_not_be_told_apart_or_paid_are_refused() -> None:
-    both = [of("openai:a@fc"), of("openai:a@prompt")]
-    check_contenders(both, Settings())
-    with pytest.raises(UsageError, match="one model in results"):
-        check_contenders([of("openai:a@fc"), of("openai:a")], Settings())
-    with pytest.raises(UsageError, match="needs a price"):
-        check_contenders(both, Settings(budget_usd=1.0))
-    check_contenders([*both, of("openai:gpt-4o-2024-11-20", Settings())], Settings(budget_usd=1.0))
-
-
-def test_what_tells_trials_of_an_entry_apart() -> None:
-    contender = of("openai:a")
-    assert variant_label(contender, 1, several=False) is None
-    assert [variant_label(contender, repeat, several=True) for repeat in (1, 2)] == ["openai:a", "openai:a-r2"]
 
 
 def test_stored_models_are_known_by_what_they_hand_out(tmp_path) -> None:

@@ -47,17 +47,6 @@ def test_a_dead_server_ends_the_run_with_one_message(bench: Bench, session) -> N
     assert len(bench.records()) < 10
 
 
-@pytest.mark.parametrize(("status", "words"), [(401, "refused the key"), (402, "quota")])
-def test_a_refused_key_ends_the_run_at_once(bench: Bench, session, status: int, words: str) -> None:
-    server = bench.serve({"kind": status, "seconds": 1})  # a quota is asked about again after the pause it asks for
-    result = session(*QUICK)
-    assert result.ret == pytest.ExitCode.INTERRUPTED
-    result.stdout.fnmatch_lines([f"stopped: *{words}*"])
-    # What is in flight at the first refusal; a quota is believed when it is said again, three times.
-    assert len(server.lines()) <= (16 + 2 if status == 401 else 3 * 16)
-    assert bench.numbers()["overall"]["value"] is None
-
-
 def test_a_server_that_dies_midway_keeps_what_was_answered(bench: Bench, session) -> None:
     server = bench.serve({"kind": "reset", "ids": r"simple_python_(1\d|2\d)$|multiple|irrelevance|probe"})
     result = session(*QUICK, "--bfcl-retries=0", "--bfcl-concurrency=4")

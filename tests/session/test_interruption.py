@@ -1,95 +1,18 @@
-"""Runs that end before their time: Ctrl-C, kill -9, a full disk, -x; and what is left of them."""
+"""Runs that end before their time: kill -9, a full disk, -x; and what is left of them."""
 
 from __future__ import annotations
 
 import os
 import random
 import shutil
-import signal
 import subprocess
-import sys
 import time
 
 import pytest
 
-from tests.patience import patience
-
-from .conftest import Bench, Server, environment
+from .conftest import Bench
 
 ALL = 40
-
-
-def wait_for(server: Server, requests: int) -> None:
-    """Until so many requests were answered."""
-    for _ in range(600):
-        if len(server.lines("answered")) >= requests:
-            return
-        time.sleep(0.05)
-    raise AssertionError("the run does not get going")
-
-
-@pytest.mark.slow
-def test_one_ctrl_c_is_enough(bench: Bench) -> None:
-    server = bench.serve({"kind": "slow", "seconds": 60, "ids": "simple_python_2|multiple"})
-    process = bench.start("--bfcl-concurrency=8", "-v")
-    wait_for(server, 6)
-    time.sleep(0.3)
-    pressed = time.monotonic()
-    process.send_signal(signal.SIGINT)
-    text, _ = process.communicate(timeout=30)
-    assert time.monotonic() - pressed < patience(5)  # xdist would wait ten seconds, and the suite runs on every core
-    assert process.returncode == pytest.ExitCode.INTERRUPTED
-    assert "KeyboardInterrupt" in text
-    assert "results are kept" in text
-    assert "the same command with --bfcl-out " in text
-    assert "Traceback" not in text
-    assert "was never retrieved" not in text
-    assert "destroyed but it is pending" not in text
-    records = bench.records()
-    assert set(records) >= {"simple_python_0", "simple_python_1"}
-    assert {record["outcome"] for record in records.values()} == {"passed"}
-    server.faults()
-    server.forget()
-    code, text = bench.finish("--bfcl-concurrency=8", "-q")
-    assert code == 0
-    assert f"{ALL - len(records)} passed" in text
-    assert not {line["id"] for line in server.lines()} & set(records)
-
-
-@pytest.mark.slow
-def test_a_signal_before_anything_was_answered(bench: Bench) -> None:
-    server = bench.serve({"kind": "slow", "seconds": 60, "ids": "."})
-    process = bench.start("--bfcl-concurrency=8", "-q", "-n", "2")
-    for _ in range(600):
-        if server.lines("asked"):
-            break
-        time.sleep(0.05)
-    process.send_signal(signal.SIGINT)
-    text, _ = process.communicate(timeout=30)
-    assert process.returncode == pytest.ExitCode.INTERRUPTED, text
-    assert bench.summary()["fingerprint"]["state"] == "stopped:interrupted"
-
-
-@pytest.mark.slow
-def test_ctrl_c_in_the_middle_of_a_conversation(bench: Bench) -> None:
-    (bench.path / "conftest.py").write_text(
-        "import asyncio, signal, pytest\n"
-        "from pytest_bfcl.models.oracle import answer\n"
-        "@pytest.fixture(scope='session')\n"
-        "def model():\n"
-        "    async def generate(request):\n"
-        "        await asyncio.sleep(0.01)\n"
-        "        if request.entry.id == 'simple_python_20':\n"
-        "            signal.raise_signal(signal.SIGINT)\n"
-        "        return answer(request.entry, 'fc')\n"
-        "    return generate\n"
-    )
-    code, text = bench.finish("-q", "--bfcl-concurrency=4")
-    assert code == pytest.ExitCode.INTERRUPTED, text
-    assert "Traceback" not in text
-    assert "never retrieved" not in text
-    assert bench.summary()["fingerprint"]["state"] == "stopped:interrupted"
-    assert bench.records()  # how many were reported by then is a matter of the machine
 
 
 def kill_and_continue(bench: Bench, moments: int, seed: int, *more: str) -> None:
@@ -133,11 +56,6 @@ def kill_and_continue(bench: Bench, moments: int, seed: int, *more: str) -> None
 
 
 @pytest.mark.slow
-def test_killed_runs_go_on_where_they_were(bench: Bench) -> None:
-    kill_and_continue(bench.with_conversations(4), 3, 1)
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2, 6))
 @pytest.mark.parametrize(
     "more",
@@ -155,55 +73,9 @@ def test_killed_at_many_moments(bench: Bench, more: tuple[str, ...], seed: int) 
     kill_and_continue(bench, 5, seed, *more)
 
 
-def test_damaged_lines_are_named_and_their_entries_run_again(bench: Bench, session) -> None:
-    server = bench.serve()
-    session("-q").assert_outcomes(passed=ALL)
-    results = bench.path / "run" / "results.jsonl"
-    lines = results.read_bytes().splitlines(keepends=True)
-    lines[3] = lines[3][:40] + b"\n"  # torn, then written on
-    lines[-1] = lines[-1][: len(lines[-1]) // 2]
-    results.write_bytes(b"".join(lines))
-    (journal,) = (bench.path / "run" / "journal").iterdir()
-    replies = journal.read_bytes().splitlines(keepends=True)
-    journal.write_bytes(b"".join(line for line in replies if b'"simple_python_3"' not in line) + b'{"model": "openai')
-    server.forget()
-    result = session("-q")
-    result.assert_outcomes(passed=2, deselected=ALL - 2)
-    for line in (4, 40):
-        result.stdout.fnmatch_lines([f"bfcl: damaged line: *results.jsonl:{line}: not JSON*its entry runs again"])
-    assert [line["id"] for line in server.lines()] == ["simple_python_3"]  # the other reply was in the journal
-    assert len(bench.verdicts()) == ALL
-
-
-FULL = (
-    "import resource, signal, sys; signal.signal(signal.SIGXFSZ, signal.SIG_IGN); "
-    "resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, {size})); "
-    "import pytest; sys.exit(pytest.console_main())"
-)
-
-
-@pytest.mark.slow
-def test_a_file_that_cannot_grow_stops_the_run(bench: Bench) -> None:
-    bench.serve()
-    command = [sys.executable, "-c", FULL.format(size=24_000), *bench.arguments("-q")]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=bench.path, env=environment(), timeout=60)
-    assert done.returncode == pytest.ExitCode.INTERRUPTED, done.stdout + done.stderr
-    assert "INTERNALERROR" not in done.stdout
-    assert "cannot write to" in done.stdout
-    reported = done.stdout.splitlines()[0].count(".")
-    records = bench.records()
-    assert 0 < reported <= len(records) + 1
-    assert {record["outcome"] for record in records.values()} <= {"passed", "error"}
-    code, text = bench.finish("-q")
-    assert code == 0, text
-    assert {outcome for outcome, _ in bench.verdicts().values()} == {"passed"}
-    assert len(bench.verdicts()) == ALL
-
-
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="mounting a small disk needs root")
-@pytest.mark.parametrize(
-    "verb", [pytest.param(False, id="plugin"), pytest.param(True, id="verb", marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("verb", [False, True], ids=["plugin", "verb"])
 def test_a_full_disk_says_so_and_keeps_what_was_reported(bench: Bench, verb: bool) -> None:
     bench.serve()
     disk = bench.path / "disk"

@@ -44,39 +44,6 @@ def test_a_server_that_refuses_and_a_run_that_goes_on_with_a_fixed_number(bench:
     assert not {line["id"] for line in server.lines()} & {f"simple_python_{number}" for number in range(20)}
 
 
-def test_a_budget_stops_what_still_waits_for_its_turn(bench: Bench) -> None:
-    """All 40 conversations are held, a few requests are let through: the others must not be paid for."""
-    bench.serve({"kind": 429, "first": 1}, delay=0.02)
-    priced = ("-q", "--tb=no", "--bfcl-price=1000,2000", "--bfcl-budget=0.5")  # 0.12 USD a request
-    code, text = bench.finish("--bfcl-concurrency=auto:4", *priced)
-    assert code == 2, text
-    assert "budget of 0.5 USD reached" in text
-    assert len(bench.journal()) <= 5 + 3, text
-    assert not [line for line in bench.records().values() if line["outcome"] == "error"]
-    code, text = bench.finish("--bfcl-concurrency=auto", *priced[:2])
-    assert code == 0, text
-    assert {line["outcome"] for line in bench.records().values()} == {"passed"}
-
-
-def test_an_endpoint_that_is_down_stops_the_run_within_the_bound(bench: Bench) -> None:
-    server = bench.serve({"kind": 500})
-    code, text = bench.finish("--bfcl-concurrency=auto", "-q", "--tb=no")
-    assert code == 2, text
-    assert len(server.lines()) <= 40 * 6
-    server.faults()
-    code, text = bench.finish("--bfcl-concurrency=auto", "-q", "--tb=no")
-    assert code == 0, text
-
-
-def test_every_model_finds_its_own_number(bench: Bench) -> None:
-    bench.serve({"kind": 429, "first": 1, "ids": "multiple_"}, delay=0.02)
-    code, text = bench.finish("--model", "openai:other@prompt", "--bfcl-concurrency=auto:8", "-q", "--tb=no")
-    assert code in (0, 1), text
-    for name in ("openai:mock@fc", "openai:other@prompt"):
-        assert f"{name}: --bfcl-concurrency auto came to " in text
-    assert not [line for line in bench.records().values() if line["outcome"] == "error"]
-
-
 SECONDS = 20
 
 

@@ -120,11 +120,6 @@ def test_the_mode_that_auto_came_to_is_written_down(tmp_path: Path) -> None:
     assert fixed.notes == []
 
 
-def test_what_is_said_of_models_is_in_the_summary() -> None:
-    run = Run(Data(BUNDLED), [], Settings(), EarlierParts(), gates=Gates(GateOptions()), model_info={"name": "x"})
-    assert (run.model_info, run_at(None).model_info, run_at(None).infos) == ({"name": "x"}, {}, {})
-
-
 def test_money_and_skips_are_counted() -> None:
     run = run_at(None, settings=Settings(budget_usd=1.0))
     run.take(line(IDS[0], cost_usd=0.6))

@@ -18,7 +18,6 @@ from pytest_bfcl.endpoints.breaker import Breaker
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.models import Request
 from pytest_bfcl.session.contender import Contender
-from pytest_bfcl.session.estimate import MOST_REASONS, skip_lines
 from pytest_bfcl.session.evaluation import open_data, run, score_lines
 from pytest_bfcl.session.outside import Store
 from pytest_bfcl.session.runner import Runner
@@ -139,20 +138,6 @@ def test_a_broken_off_conversation_keeps_its_replies_and_is_never_judged(
     assert scored == {"id": entry["id"], "error": "line 1: adapter:server ended the conversation: send it again"}
     assert main(["score", str(tmp_path / "run"), "--data", str(tmp_path / "bench"), "-o", str(tmp_path / "v")]) == 1
     assert "adapter:server" in capsys.readouterr().err
-
-
-def test_an_error_tells_how_far_it_got_after_pickling() -> None:
-    error = AdapterError("server", "gone")
-    assert error.transcript is None
-    assert pickle.loads(pickle.dumps(error)).transcript is None
-
-
-def test_few_reasons_are_listed_and_the_others_counted() -> None:
-    lines = list(skip_lines({f"why {n}": 10 - n for n in range(MOST_REASONS + 2)}))
-    assert lines[0] == "10 entries skipped: why 0"
-    assert len(lines) == MOST_REASONS + 1
-    assert lines[-1].endswith("more skipped for 2 other reasons (-rs lists them)")
-    assert len(list(skip_lines({f"why {n}": 1 for n in range(MOST_REASONS)}))) == MOST_REASONS
 
 
 class Refused(Answering):

@@ -10,18 +10,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from pytest_bfcl.failures import UsageError
-from pytest_bfcl.models import parse_spec
 from pytest_bfcl.session.serving import (
     FoundServer,
     find_servers,
     get,
-    name_models,
-    named_specs,
-    only_model,
-    suggested_parser,
 )
-from pytest_bfcl.settings import Settings
 
 
 class Answering(BaseHTTPRequestHandler):
@@ -65,53 +58,6 @@ def test_a_server_is_found_with_its_models(server: ThreadingHTTPServer) -> None:
 def test_anything_else_on_a_port_is_no_server(server: ThreadingHTTPServer, body: bytes) -> None:
     server.body = body  # type: ignore[attr-defined]
     assert find_servers({server.server_address[1]: "vLLM"}) == []
-
-
-def test_one_model_is_used_and_several_are_listed() -> None:
-    one = FoundServer("http://127.0.0.1:8000/v1", "vLLM", ("a-small",))
-    two = FoundServer("http://127.0.0.1:8080/v1", "llama.cpp", ("a-small-chat", "b"))
-    assert only_model([one]) == (one, "a-small")
-    assert only_model([one, two], "b") == (two, "b")
-    assert only_model([one, two], "a-small") == (one, "a-small")
-    with pytest.raises(UsageError, match=r"found several models.*auto:NAME"):
-        only_model([one, two])
-    with pytest.raises(UsageError, match="found no server on this machine"):
-        only_model([])
-    with pytest.raises(UsageError, match="no model like 'zzz'"):
-        only_model([one], "zzz")
-
-
-@pytest.mark.parametrize(
-    ("engine", "model", "parser"),
-    [
-        ("vllm", "Qwen/Qwen3-8B", "hermes"),
-        ("sglang", "Qwen/Qwen3-8B", "qwen25"),
-        ("vllm", "Qwen/Qwen3-Coder-30B-A3B-Instruct", "qwen3_coder"),
-        ("vllm", "/models/Llama-3.1-8B-Instruct/", "llama3_json"),
-        ("vllm", "meta-llama/Llama-4-Scout-17B-16E-Instruct", "llama4_pythonic"),
-        ("vllm", "mistralai/Ministral-8B-Instruct-2410", "mistral"),
-        ("vllm", "openai/gpt-oss-120b", "openai"),
-        ("vllm", "Salesforce/Llama-xLAM-2-8b-fc-r", "xlam"),
-        ("vllm", "ibm-granite/granite-3.2-8b-instruct", "granite"),
-        ("sglang", "zai-org/GLM-4.6", "glm45"),
-        ("llamacpp", "Qwen/Qwen3-8B", None),
-        ("vllm", "my-own-model", None),
-    ],
-)
-def test_parsers_are_suggested_by_name(engine: str, model: str, parser: str | None) -> None:
-    assert suggested_parser(engine, model) == parser
-
-
-def test_auto_takes_the_variables_that_name_a_server(
-    server: ThreadingHTTPServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    server.body = _models("Qwen/Qwen3-8B")  # type: ignore[attr-defined]
-    url = f"http://127.0.0.1:{server.server_address[1]}/v1"
-    for variable, provider in (("SGLANG_BASE_URL", "sglang"), ("OPENAI_BASE_URL", "openai")):
-        with monkeypatch.context() as patch:
-            patch.setenv(variable, f"{url}/")
-            (found,) = named_specs([parse_spec("auto:qwen")], ports={})
-        assert (found.spec.text, found.base_url) == (f"{provider}:Qwen/Qwen3-8B", url)
 
 
 class Misbehaving(BaseHTTPRequestHandler):
@@ -161,8 +107,3 @@ def test_a_question_is_bounded_and_stays_with_its_server(
 )
 def test_an_address_that_cannot_be_asked_gives_no_answer(url: str) -> None:
     assert get(url, timeout_s=0.5, most_bytes=10) is None
-
-
-def test_nobody_is_asked_for_a_name_where_the_engine_is_to_be_started() -> None:
-    starting = Settings(serve="", base_url="http://127.0.0.1:9/v1")
-    assert name_models(["vllm:"], starting) == (["vllm:"], starting)

@@ -86,28 +86,6 @@ def test_shards_merge_to_the_summary_of_one_process(bench: Bench, whole: str, ca
     assert {line["id"] for line in bench.server.lines()} == {"simple_python_4", "simple_python_17"}
 
 
-@pytest.mark.slow  # tests/plugin/test_distribution.py has a worker that dies
-def test_a_dead_worker_costs_one_entry_and_repeats_only_what_it_held(bench: Bench) -> None:
-    server = bench.serve()
-    (bench.path / "conftest.py").write_text(
-        "import os\n"
-        "def pytest_runtest_call(item):\n"
-        "    if item.name == 'simple_python_6' and not os.path.exists('died'):\n"
-        "        open('died', 'w').close()\n"
-        "        os._exit(9)\n"
-    )
-    code, text = bench.finish(*OPTIONS, "-n2")
-    assert code == 1, text
-    verdicts = bench.verdicts()
-    assert len(verdicts) == ALL
-    errors = {name: reason for name, (outcome, reason) in verdicts.items() if outcome == "error"}
-    assert errors == {"simple_python_6": "harness:worker_crash"}
-    assert sum(server.asked().values()) - ALL <= 8  # what was in flight; the others were in its journal
-    code, text = bench.finish(*OPTIONS, "-n2")
-    assert code == 0, text
-    assert bench.verdicts()["simple_python_6"] == ("passed", None)
-
-
 @pytest.mark.slow
 def test_x_stops_the_other_workers(bench: Bench) -> None:
     bench.serve({"kind": 400, "ids": "simple_python_0$"}, delay=0.1)
@@ -124,15 +102,6 @@ def test_a_lost_endpoint_stops_all_workers_with_one_message(bench: Bench) -> Non
     assert text.count("stopped:") == 1
     assert "refused the key" in text
     assert len(server.lines()) <= 16
-
-
-@pytest.mark.parametrize("workers", WORKERS)
-def test_what_an_endpoint_refuses_is_said_once(bench: Bench, session, workers: tuple[str, ...]) -> None:
-    bench.serve({"kind": "picky"})
-    result = session("--bfcl-categories=simple_python", *workers)
-    lines = [line for line in result.outlines if "refuses temperature=0.001" in line]
-    assert len(lines) == 1
-    assert {outcome for outcome, _ in bench.verdicts().values()} == {"passed"}
 
 
 @pytest.mark.parametrize("workers", WORKERS)
