@@ -128,8 +128,3 @@ More.</desc>
 )
 def test_json(documents: list[Any]) -> None:
     assert documents_text(documents) == json.dumps(documents, indent=4)
-
-
-def test_the_dialect_of_a_document_is_not_shown() -> None:
-    native = {"name": "f", "dialect": "json-schema", "parameters": {"type": "object"}}
-    assert documents_text([native]) == json.dumps([{"name": "f", "parameters": {"type": "object"}}], indent=4)

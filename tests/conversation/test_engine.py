@@ -17,7 +17,7 @@ from pytest_bfcl.runs.journal import Journal
 from pytest_bfcl.runs.result_line import EntryKey
 from pytest_bfcl.runs.transcripts import Transcripts
 from pytest_bfcl.simulators import CallExecutor
-from pytest_bfcl.transcript import Call, Reply, ToolCall, Transcript
+from pytest_bfcl.transcript import Call, Reply, ToolCall
 
 from .worlds import DOCS, SETTINGS, TEXTS, Listed, calls, shelf_entry, user
 
@@ -94,13 +94,6 @@ def test_prompted_results_are_one_user_message_with_a_python_repr():
     )
     assert results[0] == '{"count": 2}'
     assert results[1].startswith("Error during execution: ")
-
-
-def test_reasoning_is_kept_and_never_sent_back():
-    model = Listed(calls(("list_books", "{}"), reasoning="secret thought"), Reply(text="ok", reasoning="more"))
-    transcript = hold(shelf_entry(("a", "b")), model)
-    assert "secret" not in repr([request.messages for request in model.requests])
-    assert [step.reply.reasoning for step in transcript.turns[0].steps] == ["secret thought", "more"]
 
 
 def test_a_turn_makes_at_most_21_queries_and_executes_them_all():
@@ -225,19 +218,6 @@ def test_the_journal_has_the_whole_conversation(tmp_path, mode, broken):
     assert [whole.count(f'"{word}"'.encode()) for word in ("first", "second", "third")] == [1, 1, 1]
 
 
-def test_recorded_transcripts_are_taken_as_they_are():
-    model = Listed()
-    stored = Transcript("multi_turn_base_900", "multi_turn_base", decoded=True)
-    model.transcript_for = lambda entry, repeat: stored
-    assert hold(shelf_entry(), model) is stored
-
-
-def test_unknown_classes_are_our_trouble():
-    entry = shelf_entry().model_copy(update={"involved_classes": ["NoSuchClass"]})
-    with pytest.raises(HarnessError, match="NoSuchClass"):
-        hold(entry, Listed())
-
-
 def test_hostile_calls_execute_nothing():
     attempts = ["__import__('os').system('true')", "().__class__", "list_books.__globals__", "open('/etc/passwd')"]
     for attempt in attempts:
@@ -310,12 +290,6 @@ def test_a_reply_that_calls_too_much_ends_the_conversation():
     for count, quits in ((module.CALLS_A_STEP, False), (module.CALLS_A_STEP + 1, True)):
         transcript = hold(shelf_entry(), Listed(calls(*[("list_books", "{}")] * count)))
         assert (len(transcript.steps[0].results), transcript.forced_quit) == (module.CALLS_A_STEP, quits)
-
-
-def test_an_empty_text_among_calls_is_no_call(monkeypatch):
-    dialogue = opened(shelf_entry())
-    monkeypatch.setattr(dialogue, "_texts", lambda reply: [""])
-    assert told(dialogue, Reply("x")).calls == []
 
 
 @pytest.mark.parametrize("mode", ["fc", "prompt"])
@@ -399,14 +373,3 @@ def test_errors_bring_what_was_answered():
             hold(shelf_entry(), Listed(*replies))
         broken = caught.value.transcript
         assert (broken and (len(broken.steps), broken.incomplete)) == (steps and (steps, True))
-
-
-def test_trouble_in_a_journal_is_asked_again():
-    """A journal that holds it was made by hand, or by other code."""
-    for reply, asked in ((Reply("x", finish_reason="abort"), 1), (Reply("x", finish_reason="stop"), 0)):
-        journal, model = Book(), Listed("better")
-        hold(area_entry(), Listed(), journal=journal)
-        (key,) = journal.replies
-        journal.replies[key] = reply
-        hold(area_entry(), model, journal=journal)
-        assert len(model.requests) == asked

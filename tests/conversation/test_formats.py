@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 
-from pytest_bfcl.conversation.dialogue import Dialogue
 from pytest_bfcl.conversation.engine import converse
-from pytest_bfcl.conversation.formats import Speech, _thinking
+from pytest_bfcl.conversation.formats import Speech
 from pytest_bfcl.settings import Settings
 from pytest_bfcl.transcript import Reply, ToolCall
 from tests.conversation.worlds import TEXTS, Listed, shelf_entry
@@ -61,11 +60,6 @@ def test_texts_stay_texts_in_prompting() -> None:
     assert model.requests[1].messages[-2] == {"role": "assistant", "content": text}
 
 
-def test_without_a_decoder_texts_are_refusals() -> None:
-    transcript = held(Listed(f"<tool_call>\n{ADD}\n</tool_call>"))
-    assert (transcript.turns[0].steps[0].calls, transcript.decoder) == (None, None)
-
-
 @pytest.mark.parametrize(("mode", "system"), [("fc", True), ("prompt", True), ("prompt", False)])
 def test_a_family_is_asked_by_the_prompting_loop_whatever_its_label(mode: Any, system: bool) -> None:
     model = Listed(f"<tool_call>\n{ADD}\n</tool_call>", "Done.", "Done.", mode=mode)
@@ -83,20 +77,6 @@ def test_a_family_is_asked_by_the_prompting_loop_whatever_its_label(mode: Any, s
     assert (later[-3]["said"], later[-3]["id"]) == ("Done.", "call00002")
     assert [message["role"] for message in later[-2:]] == ["later", "user"]
     assert [len(request.functions) for request in model.requests] == [2, 2, 2]
-
-
-def test_names_of_a_family_that_writes_those_of_the_wire() -> None:
-    for underscores, names in ((True, {"add_book": "add_book", "list_books": "list_books"}), (False, None)):
-        model = Listed()
-        model.family, model.underscore_names = Family(), underscores  # type: ignore[attr-defined]
-        assert Dialogue(shelf_entry(), model, Settings(), TEXTS)._names() == names
-
-
-def test_a_native_family_in_fc_gets_tools() -> None:
-    model = Listed("Done.")
-    model.family = Family(native=True, decoder="mistral-json")  # type: ignore[attr-defined]
-    held(model)
-    assert [message["role"] for message in model.requests[0].messages] == ["opening", "user"]
 
 
 FAMILY, NATIVE = Family(thinking="r1"), Family(native=True)
@@ -121,21 +101,6 @@ def test_what_is_particular_about_replies(family: Any, mode: Any, settings: Any,
     found = Speech.of(model, Settings(**settings))  # type: ignore[arg-type]
     assert found == speech
     assert found.plain is (family is FAMILY)
-
-
-@pytest.mark.parametrize(
-    ("name", "mode", "decoder", "thinking"),
-    [
-        ("some", "fc", None, "served"), ("some", "fc", "kimi", "served"), ("some", "fc", "handler:hermes", "think"),
-        ("Qwen/Qwen3-8B", "fc", None, "think"), ("Qwen/Qwen3-8B", "prompt", None, "think"),
-        ("Qwen/Qwen3-8B", "prompt", "kimi", "served"), ("deepseek-ai/DeepSeek-R1", "prompt", "handler:hermes", "r1"),
-        ("deepseek-ai/DeepSeek-R1", "fc", None, "served"),
-    ],
-)  # fmt: skip
-def test_thoughts_are_treated_as_by_the_familys_handler_else_by_the_format(
-    name: str, mode: str, decoder: str | None, thinking: str
-) -> None:
-    assert _thinking(name, mode, decoder) == thinking
 
 
 def test_calls_left_in_texts_go_back_as_calls() -> None:

@@ -7,18 +7,16 @@ from typing import Any
 
 import pytest
 
-from pytest_bfcl.conversation.budget import Budget, conversation_cost, reply_cost
+from pytest_bfcl.conversation.budget import Budget, reply_cost
 from pytest_bfcl.conversation.history import (
     NOT_RUN,
     assistant_message,
-    result_messages,
-    results_text,
     with_answered_calls,
     with_thoughts,
 )
 from pytest_bfcl.models.chat import dialect_of
 from pytest_bfcl.settings import Price
-from pytest_bfcl.transcript import Reply, Step, ToolCall, Transcript, Turn, wire_name
+from pytest_bfcl.transcript import Reply, ToolCall
 
 CALLS = (ToolCall("f", "{}", "a"), ToolCall("g", "[]"))
 
@@ -59,13 +57,6 @@ def test_thoughts_go_back_where_the_server_gets_them(
     assert with_thoughts(message, raw, read, model, policy) == expected
 
 
-def test_results() -> None:
-    message = {"tool_calls": [{"id": "a"}, {"id": "b"}]}
-    assert result_messages(message, ["1"]) == [{"role": "tool", "tool_call_id": "a", "content": "1"}]
-    assert result_messages({"tool_calls": None}, ["1"]) == result_messages({}, ["1"]) == []
-    assert results_text(["f()", "g()"], ["1"]) == "[{'role': 'tool', 'name': 'f()', 'content': '1'}]"
-
-
 def test_calls_without_a_result_get_one() -> None:
     call = {"role": "assistant", "tool_calls": [{"id": "a"}, {"id": "b"}]}
     told = [{"role": "tool", "tool_call_id": each, "content": NOT_RUN} for each in "ab"]
@@ -94,13 +85,6 @@ def test_replies_of_what_is_stored(output: Any, said: Reply | None) -> None:
         assert Reply.from_output(output) == said
 
 
-def test_what_is_stored_and_shown_of_replies() -> None:
-    assert Reply("t", CALLS).output == [{"name": "f", "arguments": "{}"}, {"name": "g", "arguments": "[]"}]
-    assert (Reply(None).output, repr(Reply(None))) == (None, "Reply('')")
-    assert (Reply("t").output, repr(Reply("t")), repr(Reply("t", CALLS))) == ("t", "Reply('t')", "Reply(2 calls)")
-    assert (wire_name("a.b c-d_"), wire_name("x" * 65)) == ("a_b_c-d_", "x" * 64)
-
-
 PRICE = Price(input=2.0, output=10.0)
 
 
@@ -114,19 +98,6 @@ PRICE = Price(input=2.0, output=10.0)
 )  # fmt: skip
 def test_cost_of_a_reply(tokens, price, cost):
     assert reply_cost(Reply(text="", input_tokens=tokens[0], output_tokens=tokens[1]), price) == cost
-
-
-def test_cost_of_a_conversation():
-    steps = [Step(Reply(input_tokens=1000, output_tokens=100)), Step(Reply(output_tokens=50)), Step(Reply())]
-    transcript = Transcript("x_0", "simple_python", turns=[Turn(steps=steps[:1]), Turn(steps=steps[1:])])
-    assert conversation_cost(transcript, PRICE) == 0.0035  # nobody knows what the last one took
-    assert conversation_cost(transcript, Price(output=10.0)) == 0.0005
-    assert conversation_cost(transcript, None) is None
-    transcript.turns[0].steps = [Step(Reply(input_tokens=1000))]
-    assert conversation_cost(transcript, Price(input=2.0)) == 0.002
-    transcript.turns = [Turn(steps=[Step(Reply(input_tokens=0))])]
-    assert [conversation_cost(transcript, price) for price in (PRICE, Price())] == [0.0, None]
-    assert conversation_cost(Transcript("x_0", "simple_python"), PRICE) is None
 
 
 @pytest.mark.parametrize(

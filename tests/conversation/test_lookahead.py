@@ -75,15 +75,6 @@ def held_in(work, plan, seconds=0.0, failing=None, **options):
     return asyncio.run(main()), held
 
 
-def test_planned_before_a_loop_runs():
-    held = Held()
-    ahead = LookAhead(held, concurrency=0)
-    ahead.plan(jobs(5))
-    assert held.started == []
-    assert asyncio.run(take_all(ahead, range(5))) == list("01234")
-    assert held.most == 1
-
-
 @pytest.mark.parametrize(
     ("window", "taken", "waiting", "started"),
     [(10, [0], 10, range(11)), (10, [], 10, range(10)), (1, [], 2, range(2)), (None, [], 32, range(32)),
@@ -102,14 +93,6 @@ def test_the_window_bounds_what_waits_for_its_item(window, taken, waiting, start
 
     found, held = held_in(work, jobs(100), window=window)
     assert (found, sorted(held.started)) == (waiting, list(started))
-
-
-def test_one_slow_conversation_does_not_hold_up_the_others():
-    async def work(ahead):
-        await ahead.transcript(0)
-        return ahead.waiting
-
-    assert held_in(work, [Job(0, 0.05), *(Job(n, 0) for n in range(1, 64))], concurrency=4)[0] == 63
 
 
 def chain(*keys, **fields):
@@ -153,15 +136,6 @@ def test_a_link_that_was_taken_is_awaited_by_nobody():
         return await take_all(ahead, ["q"])
 
     assert held_in(work, [Job("w"), Job("v", None, ("w",))])[0] == ["q"]
-
-
-def test_a_failure_concerns_its_own_item_only():
-    async def work(ahead):
-        found = await asyncio.gather(*map(ahead.transcript, range(6)), return_exceptions=True)
-        return [getattr(each, "entry_id", each) for each in found]
-
-    error = AdapterError("timeout", "no answer")
-    assert held_in(work, jobs(6), failing={"3": error})[0] == ["0", "1", "2", error, "4", "5"]
 
 
 WENT_ON = "continue the run: what was answered is not asked again"
@@ -231,16 +205,6 @@ def test_who_no_longer_waits_for_a_transcript_takes_none():
 
     found, held = held_in(work, jobs(1), 0.01)
     assert (found, held.started) == (["0"], [0])
-
-
-def test_a_transcript_is_forgotten_once_taken():
-    async def work(ahead):
-        await ahead.transcript(0)
-        await settled()
-        gc.collect()
-        return sum(thing.entry_id == "0" for thing in gc.get_objects() if type(thing) is Transcript)
-
-    assert held_in(work, jobs(3))[0] == 0
 
 
 def test_jobs_that_wait_for_each_other_are_asked_for_in_vain():

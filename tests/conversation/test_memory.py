@@ -74,14 +74,6 @@ def test_a_question_that_depends_on_nothing_starts_empty():
         hold(question(), Listed("green"), HeldSnapshots())
 
 
-def test_questions_leave_nothing_behind():
-    snapshots = HeldSnapshots()
-    hold(write_stage(0), Listed(store("tea", "green"), "noted"), snapshots)
-    before = snapshots.load("kv", "student")
-    hold(question(), Listed(store("tea_2", "black"), "green"), snapshots)
-    assert snapshots.load("kv", "student") == before
-
-
 def test_the_first_write_stage_starts_empty_even_beside_an_old_snapshot():
     snapshots = HeldSnapshots()
     hold(write_stage(0), Listed(store("old", "old"), "noted"), snapshots)
@@ -100,9 +92,3 @@ def test_a_forced_quit_still_saves_and_a_failure_does_not():
     with pytest.raises(AdapterError):
         hold(write_stage(1), Listed(store("town", "Bern"), AdapterError("timeout", "no answer")), snapshots)
     assert snapshots.load("kv", "student")["core_memory"] == {"tea": "green"}
-
-
-def test_the_prompt_shows_the_memory_as_it_was_at_the_start():
-    model = Listed(store("tea", "green"), "noted", "noted")
-    hold(write_stage(0, turns=2), model, HeldSnapshots())
-    assert model.requests[-1].messages[0] == model.requests[0].messages[0]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.runs.journal import Journal
 from pytest_bfcl.runs.result_line import EntryKey
 from pytest_bfcl.runs.transcripts import Transcripts
-from pytest_bfcl.transcript import Reply, ToolCall, Transcript
+from pytest_bfcl.transcript import Reply, Transcript
 from tests.conversation.test_engine import Book, area_entry
 from tests.conversation.worlds import DOCS, SETTINGS, TEXTS, shelf_entry
 
@@ -236,21 +235,6 @@ def test_a_call_that_fails_is_told_to_all_of_its_step() -> None:
     assert told == ["gone", "gone"]
 
 
-def test_calls_that_could_not_be_read_say_why() -> None:
-    told: list[str] = []
-
-    async def play(game: PlayedConversation) -> None:
-        game.begin_turn()
-        game._made = 0
-        broken = ToolCall("add_book", "{", "x")
-        told.extend(await game._step([broken, broken]))
-        told.append(await game.call("list_books", {}))
-        game.end_turn(Reply("x"))
-
-    transcript = hold(shelf_entry(), play)
-    assert told == [str(transcript.steps[0].error)] * 2 + [OVER]
-
-
 @pytest.mark.parametrize("fails", [False, True])
 def test_a_call_that_nobody_awaits_any_more_holds_up_no_other(fails: bool) -> None:
     told: list[Any] = []
@@ -282,27 +266,6 @@ def test_a_call_that_nobody_awaits_any_more_holds_up_no_other(fails: bool) -> No
 
     hold(shelf_entry(), play)
     assert [str(each) for each in told] == (["gone", "gone", "[]"] if fails else ["found", "found", "['late']"])
-
-
-def test_an_agent_has_a_room_while_it_plays() -> None:
-    entered: list[str] = []
-
-    async def play(game: PlayedConversation) -> None:
-        entered.append("played")
-        game.begin_turn()
-        game.end_turn(Reply("x"))
-
-    agent = Agent(play)
-
-    @asynccontextmanager
-    async def room() -> Any:
-        entered.append("in")
-        yield
-        entered.append("out")
-
-    agent.room = room  # type: ignore[attr-defined]
-    asyncio.run(converse(area_entry(), agent, settings=SETTINGS, texts=TEXTS))  # type: ignore[arg-type]
-    assert entered == ["in", "played", "out"]
 
 
 async def shelving(game: PlayedConversation) -> None:

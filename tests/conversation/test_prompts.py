@@ -50,27 +50,12 @@ def test_the_system_prompt_stands_in_front_of_one_there_already():
     assert messages[0]["content"] == "Be brief."
 
 
-def test_native_mode_sends_the_question_as_it_is():
-    assert prompts.first_messages(entry(), [DOCUMENT], TEXTS, mode="fc") == entry().question[0]
-
-
 @pytest.mark.parametrize("tagged", [True, False])
 @pytest.mark.parametrize("return_format", ["python", "json", "verbose_xml", "concise_xml"])
 def test_return_formats_and_tag(return_format, tagged):
     text = prompts.system_prompt(entry(return_format=return_format, tool_call_tag=tagged), [DOCUMENT], TEXTS)
     assert TEXTS.output_formats[return_format] in text
     assert ("<TOOLCALL>" in text) == tagged
-
-
-@pytest.mark.parametrize("language", ["java", "javascript"])
-def test_java_and_javascript_are_asked_for_in_the_default_format(language):
-    text = prompts.system_prompt(entry(return_format=language, language=language), [DOCUMENT], TEXTS)
-    assert TEXTS.output_formats["python"] in text
-
-
-def test_styles_and_templates_differ():
-    variants = [{}, {"prompt_format": "markdown"}, {"prompt_style": "experimental"}, {"doc_format": "xml"}]
-    assert len({prompts.system_prompt(entry(**variant), [DOCUMENT], TEXTS) for variant in variants}) == 4
 
 
 def test_format_sensitivity_carries_the_hint_twice():

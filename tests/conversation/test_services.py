@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,7 +9,7 @@ import pytest
 
 from pytest_bfcl.conversation import services as module
 from pytest_bfcl.conversation.journal import HeldSnapshots
-from pytest_bfcl.conversation.services import Services, is_executed, searches, skip_reason
+from pytest_bfcl.conversation.services import Services, skip_reason
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.session.evaluation import open_data
 from pytest_bfcl.settings import Settings
@@ -62,15 +61,6 @@ def test_what_extras_bring(data: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "no simulator is called 'MemoryAPI_vector'" in str(skip_reason("memory_vector", data, Settings(), ["fc"]))
 
 
-def test_recordings_lie_beside_each_other(data: Any, tmp_path: Path) -> None:
-    (tmp_path / "rest").mkdir()
-    assert skip_reason("rest", data, Settings(rest="replay"), ["fc"], tmp_path / "web") != skip_reason(
-        "rest", data, Settings(rest="replay"), ["fc"]
-    )
-    assert searches(["WebSearchAPI"])
-    assert not searches(["MathAPI"])
-
-
 def test_memories_in_memory() -> None:
     held, content = HeldSnapshots(), {"a": [1]}
     held.save("kv", "s", "first", content)
@@ -83,15 +73,6 @@ def test_memories_in_memory() -> None:
     assert held.load("kv", "s", "first") == {"a": [1]}
     assert held.load("kv", "s", "other") == {"a": [1, 2]}
     assert held.load("vector", "s") is None
-
-
-@pytest.mark.parametrize(("category", "tables", "executed"), [
-    ("exec_simple", None, True), ("rest", None, True), ("sql", None, False), ("sql", {}, True),
-    ("simple_python", None, False), ("multi_turn_base", {}, False),
-])  # fmt: skip
-def test_which_entries_are_carried_out_at_the_end(category: str, tables: Any, executed: bool) -> None:
-    known = Entry(id=f"{category}_0", category=category, question=[]).model_copy(update={"tables": tables})
-    assert is_executed(known) is executed
 
 
 def test_services_of_a_group_are_opened_once_and_closed(monkeypatch: pytest.MonkeyPatch) -> None:

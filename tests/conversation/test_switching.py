@@ -106,23 +106,6 @@ def test_without_a_choice_of_mode_refusals_are_errors() -> None:
     assert run_all(Talk("a", REFUSED), prompting=False)[0] == [REFUSED]
 
 
-def test_shared_connections_are_not_closed_by_a_switch() -> None:
-    native: Any = Endpoint()
-    native.connections_shared = True
-    modes, _, prompted, _ = run_all(Talk("a", REFUSED), native=native)
-    assert (modes, native.closed, prompted.closed) == (["prompt"], 0, 0)
-
-
-@pytest.mark.parametrize(("mode", "prompting"), [("prompt", True), ("fc", False)])
-def test_what_is_settled_from_the_start(mode: str, prompting: bool) -> None:
-    async def hold(model: Any) -> Any:
-        return model
-
-    model: Any = Endpoint(mode)
-    switch = ModeSwitch(model, (lambda: pytest.fail("no switch")) if prompting else None)
-    assert asyncio.run(switch.converse(hold)) is model  # nobody has to be told of its answer
-
-
 def test_a_watched_model_is_what_it_was() -> None:
     async def hold(model: Any) -> Any:
         await model.aclose()

@@ -52,18 +52,6 @@ def test_a_conversation_that_runs_away_is_told_so(monkeypatch, at_once: bool, li
     assert shown == ["12345"] * run + [TOO_MUCH] * (6 - run)
 
 
-@pytest.mark.parametrize(
-    ("simulators", "elsewhere"),
-    [({}, False), ({"Shelf": object()}, False), ({"A": Slow()}, True), ({world.WEB: object()}, True)],
-)
-def test_calls_that_may_take_seconds_run_in_a_thread(simulators, elsewhere: bool) -> None:
-    executor = Five()
-    opened = World(shelf_entry(), simulators, executor)
-    assert asyncio.run(opened.execute("f()")) == "12345"
-    assert opened.execute_now("f()") == "12345"
-    assert [each is not threading.current_thread() for each in executor.threads] == [elsewhere, False]
-
-
 def test_a_call_in_a_thread_holds_up_neither_the_loop_nor_its_end() -> None:
     class Hanging:
         def execute(self, text: str) -> str:

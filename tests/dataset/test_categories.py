@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import pytest
 
-from pytest_bfcl.dataset.categories import CATEGORIES, category_of, present_id
-from pytest_bfcl.dataset.opening import open_dataset
+from pytest_bfcl.dataset.categories import category_of, present_id
 
 
 @pytest.mark.parametrize(
@@ -31,16 +27,6 @@ from pytest_bfcl.dataset.opening import open_dataset
 )
 def test_the_longest_category_an_id_begins_with(entry_id: str, category: str) -> None:
     assert category_of(entry_id) == category
-
-
-def test_own_entries_are_judged_by_it(tmp_path: Path) -> None:
-    entry = {"question": "Hello?", "function": [{"name": "f", "description": "d", "parameters": {"type": "dict"}}]}
-    ids = ("irrelevance_ace_0", "irrelevance_ace_1", "wholly_mine_0")
-    path = tmp_path / "own.jsonl"
-    path.write_text("".join(json.dumps({"id": each, **entry}) + "\n" for each in ids))
-    opened = open_dataset(path)
-    found = {ref.id: name for name in CATEGORIES for ref in opened.index(name)}
-    assert found == dict(zip(ids, ("irrelevance", "irrelevance", "simple_python"), strict=True))
 
 
 @pytest.mark.parametrize(

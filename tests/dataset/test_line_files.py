@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import os
 import pickle
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -25,13 +24,6 @@ def files(tmp_path: Path) -> list[tuple[Path, int, int]]:
         path.write_bytes(b"".join(b'{"id": "%d-%d"}\n' % (number, line) for line in range(50)))
         spans += [(path, *span) for span in line_spans(path)]
     return spans
-
-
-def test_threads_read_what_one_reads(files: list[tuple[Path, int, int]]) -> None:
-    lines = LineFiles()
-    mixed = sorted(files, key=lambda span: (span[1] * 7) % 13)
-    with ThreadPoolExecutor(8) as pool:
-        assert list(pool.map(lambda span: lines.read(*span), mixed)) == [read_line(*span) for span in mixed]
 
 
 def test_few_files_stay_open_and_none_is_left_behind(files: list[tuple[Path, int, int]]) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.dataset.expansion import with_hints
-from pytest_bfcl.dataset.index import DataProblem, scan
+from pytest_bfcl.dataset.index import scan
 from pytest_bfcl.dataset.loading import DataSet
 from pytest_bfcl.dataset.opening import open_dataset, open_files
 from pytest_bfcl.failures import HarnessError, UsageError
@@ -166,13 +166,6 @@ def test_byte_order_marks_crlf_and_unusual_ids(tmp_path: Path) -> None:
     ids = [ref.id for ref in dataset.index("simple_python")]
     assert ids == ["ä é", 'quo"te', "last key", "x::y"]
     assert [dataset.entry(name).id for name in ids] == ids
-
-
-def test_lone_surrogates_and_huge_numbers_are_json_too(tmp_path: Path) -> None:
-    text = line("odd").replace("Light", "\\ud800").replace("[true", f"[{'9' * 400}, true")
-    dataset = opened(write(tmp_path / "own.jsonl", text))
-    assert dataset.problems("simple_python") == []
-    assert dataset.entry("odd").question[0][0]["content"].startswith("\ud800")
 
 
 def test_hostile_nesting_is_one_broken_line(tmp_path: Path) -> None:
@@ -357,10 +350,6 @@ def test_auto_prefers_the_fetched_set(tmp_path: Path, monkeypatch: pytest.Monkey
     ] * 2
 
 
-def test_auto_is_official_where_fetched(official: DataSet) -> None:
-    assert open_dataset("auto").sha256 == official.sha256
-
-
 def test_the_digest_depends_on_content_and_names(tmp_path: Path) -> None:
     first = opened(bundled_folder(tmp_path / "a")).sha256
     assert opened(bundled_folder(tmp_path / "b")).sha256 == first
@@ -374,18 +363,6 @@ def test_the_digest_depends_on_content_and_names(tmp_path: Path) -> None:
     assert one.sha256_here() is None
     (tmp_path / "b" / "simple_python.jsonl").rename(tmp_path / "b" / "multiple.jsonl")
     assert opened(tmp_path / "b").sha256 != first
-
-
-def test_problems_read_as_file_line_id() -> None:
-    problem = DataProblem(Path("a.jsonl"), 3, "is odd", "x_1")
-    assert str(problem) == "a.jsonl:3: x_1: is odd"
-    assert str(DataProblem(Path("a.jsonl"), 0, "is empty")) == "a.jsonl: is empty"
-
-
-def test_turns_are_told_from_the_bytes() -> None:
-    data = open_dataset("bundled", documents=lambda name: [])
-    for ref in data.index("multi_turn_base"):
-        assert data.turns(ref) == len(data.load(ref).question)
 
 
 HINTS = Texts.own().hints
@@ -430,8 +407,3 @@ def test_python_documents_get_a_sentence(twice: bool) -> None:
     original = document(p={"type": "array", "items": {"type": "integer"}, "description": "Numbers."})
     (result,) = with_hints([original], "python", Texts.own(), twice=twice)
     assert result == {**original, "description": "Does it." + (1 + twice) * HINTS["python.function"]}
-
-
-def test_documents_without_descriptions_or_parameters() -> None:
-    (result,) = with_hints([{"name": "f"}], "java", Texts.own())
-    assert result == {"name": "f", "description": HINTS["java.function"], "parameters": {"properties": {}}}

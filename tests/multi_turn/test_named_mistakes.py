@@ -162,9 +162,3 @@ def test_the_histogram_of_the_summary_is_exact(finished: RunResult) -> None:
     assert model["reasons"] == wanted
     assert model["failure_counts"] == {"WRONG_ANSWER": 10, "MALFORMED_OUTPUT": 2}
     assert model["corrected_rules"] == {"C16": 1, "C17": 2}
-
-
-def test_a_forced_end_keeps_what_was_called(finished: RunResult) -> None:
-    record = dict(zip(CASES, finished.records, strict=True))["no end in the second turn"]
-    assert [len(turn) for turn in record["output"]] == [2, 21]
-    assert record["detail"]["called"] == "2 turns"

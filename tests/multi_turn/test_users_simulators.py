@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -137,27 +136,6 @@ def test_mistakes_are_found_and_tools_are_described(kitchen: Project) -> None:
     held = records["multi_turn_miss_func_0"]
     assert held["tool_results"] == [[['{"litres": 1.75}'], []], [[]], [['{"boiled": 1}'], ['{"litres": 1.75}'], []]]
     assert held["extra"]["quiet_turns"] == 1
-
-
-def test_documents_come_from_the_class(kitchen: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(str(kitchen.path))
-    from pytest_bfcl.session.evaluation import open_data
-    from pytest_bfcl.simulators import register_simulator, registry
-
-    monkeypatch.setattr(registry, "_registered", {})
-    sys.modules.pop("kettle", None)
-    import kettle  # type: ignore[import-not-found]
-
-    register_simulator(kettle.Kettle, "MyApi")
-    data = open_data(str(kitchen.path / "kitchen.jsonl"))
-    entry = data.entry("multi_turn_miss_func_0")
-    assert [document["name"] for document in entry.function] == ["fill", "look"]
-    assert [document["name"] for document in entry.missed_function[2]] == ["boil"]
-    (fill,) = [document for document in entry.function if document["name"] == "fill"]
-    assert fill["description"] == "Remote control of a kettle. Fill water into the kettle."
-    assert fill["parameters"]["required"] == ["litres"]
-    assert fill["response"]["properties"] == {"litres": {"type": "float", "description": "Litres in the kettle now."}}
-    sys.modules.pop("kettle", None)
 
 
 def test_an_unknown_class_is_an_error_of_that_entry_that_says_what_to_do(project: Project) -> None:  # noqa: F811

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import pytest
@@ -14,26 +13,6 @@ from .conftest import WEATHER, Project, question, write_lines
 
 def ids(result: pytest.RunResult) -> list[str]:
     return [line for line in result.outlines if "::" in line and " " not in line]
-
-
-def test_virtual_ids_whatever_the_directory(project: Project) -> None:
-    expected = ids(project.run("--collect-only", "-q", out=None))
-    assert expected[0] == "bfcl/simple_python.jsonl::simple_python_0"
-    assert len(expected) == 11
-    below = project.path / "some" / "folder"
-    below.mkdir(parents=True)
-    os.chdir(below)
-    data = str(project.path / "bench")
-    script = f"scripted:{project.path}/script.json"
-    assert ids(project.run("--collect-only", "-q", data=data, model=script, out=None)) == expected
-    project.run("-v", "-k", "simple_python_0", data=data, model=script).stdout.fnmatch_lines([f"{expected[0]} PASSED*"])
-    assert not (project.path / "run").exists()
-    assert not (below / "reports").exists()
-
-
-def test_default_data_replaces_testpaths_and_the_working_directory(project: Project) -> None:
-    project.pytester.makepyfile("def test_one(): pass")
-    project.run().assert_outcomes(passed=11)
 
 
 @pytest.mark.parametrize(
@@ -59,31 +38,6 @@ def test_named_files_keep_their_own_path(project: Project) -> None:
     result = project.run(str(own), "-v", data=None)
     result.stdout.fnmatch_lines(["mine/cases.jsonl::weather PASSED*", "mine/cases.jsonl::multiple_7 PASSED*"])
     assert {record["category"] for record in project.records()} == {"simple_python", "multiple"}
-
-
-def test_several_models_and_repeats(project: Project) -> None:
-    result = project.run("--model", "oracle:@prompt", "--bfcl-repeat", "2", "-m", "multiple", "-v")
-    result.assert_outcomes(passed=8)
-    result.stdout.fnmatch_lines([
-        "bfcl/multiple.jsonl::multiple_0?oracle:@prompt? PASSED*",
-        "bfcl/multiple.jsonl::multiple_0?oracle:@prompt-r2? PASSED*",
-        "bfcl/multiple.jsonl::multiple_0?scripted:script.json? PASSED*",
-    ])  # fmt: skip
-    keys = {(record["model"], record["mode"], record["id"], record["repeat"]) for record in project.records()}
-    assert len(keys) == 8
-    assert len(ids(project.run("--co", "-q", "--model", "oracle:@prompt", "-m", "prompt", out=None))) == 11
-    pasted = "bfcl/multiple.jsonl::multiple_0[oracle:@prompt-r2]"
-    again = project.run("--co", "-q", "--model", "oracle:@prompt", "--bfcl-repeat", "2", pasted, out=None)
-    assert ids(again) == [pasted]
-
-
-def test_a_broken_line_is_one_error_and_the_others_run(project: Project) -> None:
-    lines = [question("simple_python_0"), '{"id": "simple_python_1", "question": [', question("simple_python_2")]
-    write_lines(project.path / "bench" / "simple_python.jsonl", lines)
-    result = project.run("-m", "simple_python")
-    result.assert_outcomes(passed=2, errors=1)
-    result.stdout.fnmatch_lines(["*simple_python.jsonl:2: not JSON*"])
-    assert result.ret == pytest.ExitCode.TESTS_FAILED
 
 
 BROKEN: dict[str, tuple[dict[str, Any], str]] = {
@@ -134,23 +88,6 @@ def test_last_failed_also_beside_an_ordinary_failure(project: Project) -> None:
     first.assert_outcomes(passed=5, failed=3)
     order = [line for line in first.outlines if " PASSED" in line or " FAILED" in line]
     assert [" FAILED" in line for line in order] == [True] * 3 + [False] * 5
-
-
-def test_conftest_fixtures_and_hooks_apply(project: Project) -> None:
-    below = project.path / "sub"
-    below.mkdir()
-    (below / "conftest.py").write_text(
-        "import pytest\n"
-        "def pytest_itemcollected(item):\n    item.add_marker(pytest.mark.usefixtures('noted'))\n"
-        "@pytest.fixture(autouse=True)\ndef noted(request):\n    print('noted', request.node.name)\n"
-        "@pytest.fixture(scope='session')\ndef model():\n"
-        "    return lambda messages, tools: [{'name': 'get_weather', 'arguments': '{\"city\": \"Oslo\"}'}]\n"
-    )
-    os.chdir(below)
-    data = str(project.path / "bench")
-    result = project.run("-m", "multiple", "-s", data=data, model=f"scripted:{project.path}/script.json")
-    result.assert_outcomes(passed=2)
-    result.stdout.fnmatch_lines(["*noted multiple_0*"])
 
 
 @pytest.mark.parametrize("without", ["cacheprovider", "xdist", "asyncio", "html", "terminal"])

@@ -14,6 +14,7 @@ import pytest
 
 from pytest_bfcl.plugin.distribution import Distribution, WorkerEnd
 from pytest_bfcl.plugin.session import Notices
+from tests.distributed import WORKERS
 from tests.patience import patience
 
 from .conftest import Project, question, write_lines
@@ -43,26 +44,6 @@ def test_every_entry_once_with_settings_from_the_controller(project: Project) ->
     assert journals == ["gw0.jsonl", "gw1.jsonl"]
     result.stdout.fnmatch_lines(["ADAPTER_ERROR: adapter:server", "simple_python *42/44*95.5 %*"])
     project.run("-m", "simple_python", "--bfcl-retries=0").assert_outcomes(errors=1)
-
-
-@pytest.mark.slow
-def test_a_crashed_worker_costs_one_entry(project: Project) -> None:
-    project.pytester.makeconftest(
-        """
-        import os, pytest
-        def pytest_runtest_call(item):
-            if item.name == "simple_python_2" and not os.path.exists("crashed"):
-                open("crashed", "w").close()
-                os._exit(9)
-        """
-    )
-    result = project.run("-m", "simple_python", "--dist=load", "--tx=2*popen", "-p", "no:asyncio")
-    by_id = {record["id"]: record for record in project.records()}
-    crashed = by_id["simple_python_2"]
-    assert (crashed["tag"], crashed["reason"]) == ("HARNESS_ERROR", "harness:worker_crash")
-    assert sorted(record["outcome"] for record in by_id.values()) == ["error", "passed", "passed", "passed"]
-    assert result.ret == 1
-    project.run("-m", "simple_python").assert_outcomes(passed=1)
 
 
 @pytest.mark.slow
@@ -110,24 +91,20 @@ def command(folder: Path, *more: str) -> list[str]:
     return [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-p", "no:asyncio", "own.jsonl", *more]
 
 
-@pytest.mark.parametrize("more", [(), pytest.param(("-n1",), marks=pytest.mark.slow)])
-def test_errors_alike_are_told_once(tmp_path: Path, more: tuple[str, ...]) -> None:
-    script: dict[str, object] = {
-        f"irrelevance_{number}": {"error": "bad_request", "message": f"no such field in irrelevance_{number}"}
+@pytest.mark.parametrize("workers", WORKERS)
+def test_errors_alike_are_told_once(project: Project, workers: tuple[str, ...]) -> None:
+    write_lines(project.path / "own.jsonl", [question(f"simple_python_{number}") for number in range(12)])
+    project.script |= {
+        f"simple_python_{number}": {"error": "bad_request", "message": f"no such field in simple_python_{number}"}
         for number in range(1, 11)
     }
-    script |= {"irrelevance_0": "Hello", "irrelevance_11": {"error": "bad_request", "message": "quite another"}}
-    tmp_path.joinpath("script.json").write_text(json.dumps(script), encoding="utf-8")
-    asked = command(
-        tmp_path, "--model", "scripted:script.json", "--bfcl-out", "run", "-q", "--bfcl-concurrency=1", *more
-    )
-    done = subprocess.run(asked, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert done.stdout.count("no such field") == 1, done.stdout
-    assert done.stdout.count("10 entries ended with this error: this one, ") == 1
-    assert done.stdout.count("quite another") == 1
-    assert "11 errors" in done.stdout
-    lines = tmp_path.joinpath("run", "results.jsonl").read_text(encoding="utf-8").splitlines()
-    assert len(lines) == 12
+    project.script["simple_python_11"] = {"error": "bad_request", "message": "quite another"}
+    result = project.run("own.jsonl", "-q", "--bfcl-concurrency=1", *workers, data=None)
+    result.assert_outcomes(passed=1, errors=11)
+    said = result.stdout.str()
+    for words in ("no such field", "10 entries ended with this error: this one, ", "quite another"):
+        assert said.count(words) == 1, said
+    assert len(project.records()) == 12
 
 
 @pytest.mark.parametrize(

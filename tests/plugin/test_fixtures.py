@@ -123,13 +123,6 @@ def test_a_fixture_may_wrap_the_one_it_overrides(project: Project) -> None:
     assert {record["model"] for record in project.records()} == {"scripted:script.json@fc"}
 
 
-def test_the_short_names_stand_for_ours(project: Project) -> None:
-    project.pytester.makepyfile(
-        test_m="def test_m(model, bfcl_model): assert model is bfcl_model and model.spec == 'scripted:script.json@fc'"
-    )
-    project.run("test_m.py").assert_outcomes(passed=1)
-
-
 def test_entries_have_their_transcript_as_a_fixture(project: Project) -> None:
     project.pytester.makeconftest(
         """
@@ -224,22 +217,6 @@ def test_a_fixture_that_replaces_the_named_model_is_said(project: Project) -> No
         "bfcl/multiple.jsonl *",
         f"{said}; --model scripted:script.json only names it in the results",
     ])  # fmt: skip
-
-
-def test_a_broken_function_of_the_users_is_named(project: Project) -> None:
-    project.pytester.makeconftest(
-        """
-        import pytest
-        @pytest.fixture(scope="session")
-        def model():
-            def answer(messages, tools):
-                raise KeyError("weights")
-            return answer
-        """
-    )
-    result = project.run("-m", "multiple", model="fixture:mine")
-    result.assert_outcomes(errors=2)
-    assert project.records()[0]["detail"]["advice"].startswith("fix conftest.py:")
 
 
 @pytest.fixture

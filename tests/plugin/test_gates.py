@@ -26,36 +26,6 @@ def last_lines(result: pytest.RunResult, count: int) -> list[str]:
     return result.outlines[-count:]
 
 
-@BOTH_WAYS
-def test_a_finished_run_is_judged_again_without_asking(project: Project, workers: tuple[str, ...]) -> None:
-    project.fail("simple_python_0")
-    project.run(*ONE)
-    (project.path / "run" / "summary.json").unlink()  # killed after the last reply
-    result = project.run(*ONE, "--bfcl-fail-under", "simple_python=75", *workers)
-    result.assert_outcomes(deselected=None)
-    assert result.ret == 0
-    result.stdout.fnmatch_lines(["gate met: simple_python is 75.00 %, at least 75 % asked for: met by 0.00 points *"])
-    assert (project.path / "run" / "summary.json").exists()
-    assert project.run(*ONE, "--bfcl-fail-under", "simple_python=76", *workers).ret == 1
-    assert len(project.records()) == 4
-
-
-@BOTH_WAYS
-def test_a_failure_that_is_not_expected_is_news(project: Project, workers: tuple[str, ...]) -> None:
-    project.fail("simple_python_0", "simple_python_3")
-    known(project, "simple_python_0", "simple_python_1")
-    result = project.run(*ONE, "--bfcl-expected", "known.json", *workers)
-    result.assert_outcomes(passed=1, xfailed=1, xpassed=1, failed=1)
-    assert result.ret == 1
-    assert last_lines(result, 3) == [
-        "gate MISSED: 1 failure that is not expected, 1 that are; 1 expected ones passed "
-        "(--bfcl-write-expected rewrites the file)"
-        " [n = 4, a part: 36.4 % of the full set, smallest loss it can see: 25.00 points]",
-        "    simple_python_3: value_error:string",
-        "gates: FAILED by expected",
-    ]
-
-
 def test_the_file_is_written_and_kept_up(project: Project) -> None:
     project.fail("simple_python_0", "multiple_1")
     result = project.run("--bfcl-write-expected", "ci/known.json", out="one")
@@ -111,39 +81,13 @@ def test_a_regression_is_told_with_its_entries_last(baseline: Project, workers: 
     assert len(checks["baseline:non_live"]["entries"]) == 12
 
 
-def test_what_the_baseline_has_must_not_be_skipped(project: Project) -> None:
-    assert project.run(out="good").ret == 0
-    project.pytester.makeconftest(
-        """
-        import pytest
-        def pytest_collection_modifyitems(items):
-            for item in items:
-                if item.name.startswith("live_simple"):
-                    item.add_marker(pytest.mark.skip(reason="not here"))
-        """
-    )
-    result = project.run("--bfcl-baseline", "good", out="one")
-    assert result.ret == 1
-    result.stdout.fnmatch_lines(["gate MISSED: skipped here, judged in the baseline: live_simple*"])
-    assert project.run("--bfcl-baseline", "good", "--bfcl-allow-missing", out="two").ret == 0
-    assert project.run("-m", "non_live", "--bfcl-baseline", "good", out="three").ret == 0  # not asked for at all
-
-
 def test_a_refused_continuation_leaves_the_run_as_it_was(project: Project) -> None:
     project.run(*ONE)
     before = (project.path / "run" / "run.json").read_bytes()
-    for workers in ((), ("-n2",)):
-        result = project.run("-m", "simple_python or irrelevance", "--bfcl-fail-under", "overall=1", *workers)
-        assert result.ret == pytest.ExitCode.USAGE_ERROR
-        assert (project.path / "run" / "run.json").read_bytes() == before
-    assert project.run("-m", "simple_python or irrelevance").ret == 0
-
-
-def test_guessed_data_is_refused_for_virtual_arguments_too(project: Project) -> None:
-    result = project.run("bfcl/simple_python.jsonl", "--bfcl-fail-under", "simple_python=1", data=None)
+    result = project.run("-m", "simple_python or irrelevance", "--bfcl-fail-under", "overall=1", "-n2")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    own = project.run("bench/simple_python.jsonl", "--bfcl-fail-under", "simple_python=1", data=None, out="own")
-    assert own.ret == 0
+    assert (project.path / "run" / "run.json").read_bytes() == before
+    assert project.run("-m", "simple_python or irrelevance").ret == 0
 
 
 @BOTH_WAYS

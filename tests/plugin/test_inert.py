@@ -13,14 +13,6 @@ from .conftest import Project
 HEAVY = ("pydantic", "httpx", "litellm", "numpy", "scipy", "rich", "jinja2", "asyncio", "pytest_bfcl.dataset")
 
 
-def test_an_ordinary_session_sees_nothing(project: Project) -> None:
-    project.pytester.makepyfile("def test_one(): pass")
-    result = project.run("-v", "--strict-markers", model=None, data=None, out=None)
-    result.assert_outcomes(passed=1)
-    assert not [line for line in result.outlines if line.startswith("bfcl")]
-    assert not (project.path / "reports").exists()
-
-
 def test_nothing_heavy_is_imported() -> None:
     code = (
         "import sys, pytest_bfcl.plugin\n"
@@ -168,8 +160,3 @@ def test_markers_lists_ours_without_a_model(pytester: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(
         ["@pytest.mark.live: *the group live", "@pytest.mark.simple_java: *", "@pytest.mark.wire: *"]
     )
-
-
-def test_their_names_stay_free_without_a_model(pytester: pytest.Pytester) -> None:
-    config = pytester.parseconfigure("--strict-markers")
-    assert not [line for line in config.getini("markers") if line.startswith(("live:", "wire:"))]

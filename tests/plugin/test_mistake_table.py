@@ -12,6 +12,7 @@ import pytest
 from pytest_bfcl.cli import main
 from pytest_bfcl.run_options import GROUPS, OPTIONS, of_run
 from pytest_bfcl.run_options.refusals import missing_hint, written_here
+from tests.distributed import WORKERS
 
 from .conftest import Project
 
@@ -105,14 +106,6 @@ def test_without_a_model_only_names_of_the_benchmark_are_explained(argument: str
     assert missing_hint(argument, active=False) is None
 
 
-def test_there_are_as_many_mistakes_as_were_found() -> None:
-    """174 were found in one day, 116 in another; a row is one of them, or one like them."""
-    from tests.cli.test_mistakes import NO_RUNS, TABLE
-
-    tables = {line for line, _ in ROWS}, BROKEN_FILES * 2, TABLE, PATHS, WORDS
-    assert sum(map(len, tables)) + NO_RUNS >= 290
-
-
 @pytest.mark.parametrize(("line", "said"), ROWS)
 def test_a_mistake_on_the_command_line(
     folder: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], line: str, said: str
@@ -124,15 +117,6 @@ def test_a_mistake_on_the_command_line(
     assert any(said in each for each in told), told
     assert len(told) <= 5, told
     assert not any("Traceback" in each or "INTERNALERROR" in each for each in told), told
-
-
-@pytest.mark.parametrize("model", ["gpt-4o", "nobody:x"])
-def test_an_unknown_provider_is_refused_before_anything_is_collected(
-    folder: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], model: str
-) -> None:
-    code, told = session(folder, ["-vv", "--model", model, "--bfcl-data=bundled"], monkeypatch, capsys)
-    assert code == pytest.ExitCode.USAGE_ERROR
-    assert not any("collect" in each for each in told), told
 
 
 @pytest.mark.parametrize("door", ["pytest", "run"])
@@ -160,13 +144,15 @@ def test_what_contradicts_itself_is_refused_at_both_doors(
     assert len(told) <= 5, told
 
 
-def test_the_command_lines_model_counts_before_the_ini_files_and_the_run_says_so_once(project: Project) -> None:
+@pytest.mark.parametrize("workers", WORKERS)
+def test_the_command_lines_model_counts_before_the_ini_files_and_the_run_says_so_once(
+    project: Project, workers: tuple[str, ...]
+) -> None:
     project.pytester.makeini("[pytest]\nbfcl_model = oracle:\nasyncio_default_fixture_loop_scope = session\n")
-    for workers in ((), ("-n1",)):
-        result = project.run("-m", "multiple", *workers, out=f"run{len(workers)}")
-        told = [line for line in result.outlines if "is used, not the ini file's" in line]
-        assert told == ["bfcl: --model scripted:script.json is used, not the ini file's oracle:"]
-        assert all(line["model"].startswith("scripted:") for line in project.records(f"run{len(workers)}"))
+    result = project.run("-m", "multiple", *workers)
+    told = [line for line in result.outlines if "is used, not the ini file's" in line]
+    assert told == ["bfcl: --model scripted:script.json is used, not the ini file's oracle:"]
+    assert all(line["model"].startswith("scripted:") for line in project.records())
 
 
 TWELVE = {

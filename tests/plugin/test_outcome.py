@@ -6,8 +6,6 @@ import json
 
 import pytest
 
-from pytest_bfcl.models.callable import fixture_error
-
 from .conftest import Project, call
 
 
@@ -34,18 +32,6 @@ def test_a_mistake_of_the_model_is_a_failure_with_one_tag(project: Project) -> N
     assert model["categories"]["simple_python"]["accuracy"] == 0.75
     assert json.loads((project.path / "run" / "run.json").read_text())["state"] == "finished"
     assert (project.path / "run" / "journal" / "main.jsonl").exists()
-
-
-def test_provider_trouble_is_an_error_without_traceback(project: Project) -> None:
-    project.script["simple_python_1"] = {"error": "server", "message": "upstream broke", "status": 503}
-    result = project.run("-m", "simple_python", "--bfcl-retries", "0")
-    result.assert_outcomes(passed=3, errors=1)
-    result.stdout.fnmatch_lines(["ADAPTER_ERROR: adapter:server", "*upstream broke*"])
-    assert "pytest_bfcl/" not in result.stdout.str()
-    (record,) = [record for record in project.records() if record["outcome"] == "error"]
-    assert (record["id"], record["tag"]) == ("simple_python_1", "ADAPTER_ERROR")
-    (model,) = project.summary()["models"].values()
-    assert model["categories"]["simple_python"]["accuracy"] == 1.0
 
 
 def test_a_refused_key_stops_the_run_with_one_message(project: Project) -> None:
@@ -81,16 +67,6 @@ def test_prices_from_the_model_info_file(project: Project) -> None:
     assert [record["cost_usd"] for record in project.records()] == [4.0, 4.0]
     result.stdout.fnmatch_lines(["*cost 8.0000 USD*", "machine: * USD"])
     assert project.summary()["model_info"]["scripted:script.json@fc"]["name"] == "Script"
-
-
-def test_a_users_error_has_file_and_line() -> None:
-    try:
-        raise KeyError("contents")
-    except KeyError as error:
-        trouble = fixture_error(error)
-    assert trouble is not None
-    assert "the model fixture raised KeyError: 'contents' (" in trouble.message
-    assert "test_outcome.py:88, in test_a_users_error_has_file_and_line" in trouble.advice
 
 
 def test_assertions_hide_our_frames(pytester: pytest.Pytester) -> None:

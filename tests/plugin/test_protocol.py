@@ -143,22 +143,3 @@ def test_where_others_take_part_it_is_pytests(
     assert result.ret == 0
     assert len(project.records()) == 2
     assert own_way == []
-
-
-def test_only_the_entries_of_a_folder_with_fixtures_go_pytests_way(project: Project, own_way: list[str]) -> None:
-    folder = project.path / "inner"
-    folder.mkdir()
-    (folder / "conftest.py").write_text("import pytest\n" + STAND_ASIDE["a fixture of every test"][0])
-    (project.path / "bench" / "multiple.jsonl").rename(folder / "multiple.jsonl")
-    result = project.run("bench/simple_python.jsonl", "inner/multiple.jsonl", "--bfcl-report=none", data=None)
-    result.assert_outcomes(passed=6)
-    assert own_way == [f"simple_python_{number}" for number in (1, 2, 3)]
-
-
-def test_a_skipped_entry_is_pytests(project: Project, own_way: list[str]) -> None:
-    project.pytester.makeconftest(
-        "import pytest\ndef pytest_collection_modifyitems(items): items[2].add_marker(pytest.mark.skip('not now'))\n"
-    )
-    project.run("-m", "simple_python", "--bfcl-report=none").assert_outcomes(passed=3, skipped=1, deselected=7)
-    assert own_way == ["simple_python_1", "simple_python_3"]
-    assert [each["outcome"] for each in project.records()] == ["passed", "passed", "skipped", "passed"]

@@ -32,17 +32,6 @@ def test_all_files_are_run_and_hashed(files: Project) -> None:
     result.stdout.fnmatch_lines(["bfcl: * on a+b (*"])
 
 
-@pytest.mark.parametrize("changed", ["a.jsonl", "b.jsonl"])
-def test_a_run_is_not_continued_with_a_changed_file(files: Project, changed: str) -> None:
-    files.run("a.jsonl", "b.jsonl", data=None)
-    path = files.path / changed
-    path.write_text(path.read_text().replace("Oslo", "Bergen"))
-    result = files.run("a.jsonl", "b.jsonl", data=None)
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*cannot continue*", f"*data file {changed}: * → *"])
-    assert files.run("a.jsonl", data=None).ret == pytest.ExitCode.USAGE_ERROR
-
-
 def test_one_id_in_a_file_and_in_the_chosen_set_is_refused_too(files: Project) -> None:
     write_lines(files.path / "b.jsonl", [question("simple_python_0")])
     result = files.run("bfcl/simple_python.jsonl", "b.jsonl")
@@ -90,17 +79,6 @@ def replayed(project: Project) -> Project:
         lines.append({"id": f"simple_python_{number}", "mode": "prompt", "output": f"[get_weather(city='{city}')]"})
     write_lines(project.path / "stored.jsonl", lines)
     return project
-
-
-def test_name_and_mode_are_those_of_the_lines(replayed: Project) -> None:
-    result = replayed.run("-m", "simple_python", model="replay:stored.jsonl")
-    result.assert_outcomes(passed=3, failed=1)
-    (model,) = json.loads((replayed.path / "run" / "run.json").read_text())["models"]
-    assert (model["model"], model["mode"]) == ("replay:stored@prompt", "prompt")
-    assert {(record["model"], record["mode"]) for record in replayed.records()} == {("replay:stored@prompt", "prompt")}
-    again = replayed.run("-m", "simple_python", model="replay:stored.jsonl")
-    assert again.ret == pytest.ExitCode.TESTS_FAILED
-    assert len(replayed.records()) == 4
 
 
 def test_expected_failures_are_found_again(replayed: Project) -> None:

@@ -9,9 +9,8 @@ import pytest
 
 from pytest_bfcl.cli import main
 from pytest_bfcl.selection.splits import Split
-from tests.distributed import WORKERS
 
-from .conftest import WEATHER, Project, call, question, write_lines
+from .conftest import WEATHER, Project, question, write_lines
 
 
 def entry(entry_id: str, number: int) -> dict[str, Any]:
@@ -38,32 +37,12 @@ def ids(project: Project, out: str) -> list[str]:
     return sorted(record["id"] for record in project.records(out))
 
 
-@pytest.mark.parametrize("workers", WORKERS)
-def test_a_part_is_run_and_named(halves: tuple[Project, Split], workers: tuple[str, ...]) -> None:
-    project, split = halves
-    found = {}
-    for text, part in (("half.json", "test"), ("half.json:train", "train")):
-        result = project.run("--bfcl-split", text, *workers, model="oracle:", out=part)
-        assert result.ret == 0
-        found[part] = ids(project, part)
-        assert found[part] == sorted(split.ids(part))  # type: ignore[arg-type]
-        facts = project.summary(part)["fingerprint"]
-        assert facts["conditions"]["split"] == {
-            "name": "half.json", "sha256": split.sha256, "part": part, "entries": len(found[part]),
-        }  # fmt: skip
-        assert f"{part} part of half.json ({split.sha256[:8]})" in facts["short"]
-        assert "trained_on" not in json.dumps(project.records(part))
-    assert sorted(found["test"] + found["train"]) == sorted(
-        [*(f"simple_python_{n}" for n in range(14)), *(f"live_simple_{n}-{n}-0" for n in range(6))]
-    )
-
-
 def test_trained_entries_are_marked_everywhere(
     halves: tuple[Project, Split], capsys: pytest.CaptureFixture[str]
 ) -> None:
     project, split = halves
     trained = len(split.ids("train"))
-    result = project.run("--bfcl-split", "trained-on=half.json", "-n2", model="oracle:", out="seen")
+    result = project.run("--bfcl-split", "trained-on=half.json", model="oracle:", out="seen")
     result.stdout.fnmatch_lines([
         f"overall: not claimed, the model was trained on {trained} of these 20 entries",
         f"*trained on {trained} entries of half.json ({split.sha256[:8]})*",
@@ -116,23 +95,6 @@ def test_mistakes_are_said(halves: tuple[Project, Split]) -> None:
         result.stderr.fnmatch_lines(["*half.json was made of bench *not of other*"])
     result = project.run("--bfcl-split", "half.json", f"bfcl/simple_python.jsonl::{test}", model="oracle:", out="one")
     assert ids(project, "one") == [test]
-
-
-@pytest.mark.parametrize("workers", WORKERS)
-def test_the_drop_is_shown(project: Project, workers: tuple[str, ...]) -> None:
-    project.script["simple_python_1~upper-case"] = call("Rome")
-    project.script["simple_python_2~upper-case"] = call("Rome")
-    names = ("--bfcl-transform=upper-case", "--bfcl-transform=short-descriptions")
-    result = project.run("-m", "simple_python", *names, *workers)
-    result.assert_outcomes(passed=10, failed=2, **({} if workers else {"deselected": 7 * 3}))
-    (model,) = project.summary()["models"].values()
-    assert (model["categories"]["simple_python"]["total"], model["categories"]["simple_python"]["accuracy"]) == (4, 1.0)
-    cell = model["robustness"]["upper-case"]
-    assert (cell["pairs"], cell["accuracy"], cell["transformed"], cell["regressed"]) == (4, 1.0, 0.5, 2)
-    low, high = cell["interval95"]
-    assert low < cell["difference"] == -0.5 < high
-    result.stdout.fnmatch_lines(["upper-case: 100.0 % -> 50.0 % over 4 entries, -50.0 points*"])
-    assert "rephrased" in (project.path / "run" / "index.html").read_text()
 
 
 def test_one_transformed_entry_by_its_id_sample_and_rescoring(

@@ -17,7 +17,6 @@ from pytest_bfcl.reporting.markdown import annotation_lines
 from pytest_bfcl.session.earlier import EarlierParts
 from pytest_bfcl.session.run import Run
 from pytest_bfcl.settings import Settings
-from tests.distributed import WORKERS
 
 from .conftest import Project, question, write_lines
 
@@ -51,11 +50,6 @@ def test_the_guess_of_the_data_is_said_even_when_quiet(project: Project, monkeyp
     result.stdout.fnmatch_lines(["bfcl: the official data is not here*not BFCL scores"])
 
 
-def test_a_file_named_alone_is_what_the_run_is_about(project: Project) -> None:
-    result = project.run("bench/multiple.jsonl", data=None)
-    result.stdout.fnmatch_lines(["bfcl: scripted:script.json on multiple (*"])
-
-
 def test_a_set_that_is_typed_and_not_used_is_said(project: Project) -> None:
     write_lines(project.path / "own.jsonl", [question("simple_python_7")])
     used = project.run("own.jsonl", "bfcl/multiple.jsonl", data="bench", out="used")
@@ -64,7 +58,7 @@ def test_a_set_that_is_typed_and_not_used_is_said(project: Project) -> None:
     result.stdout.fnmatch_lines(["bfcl: --bfcl-data bench is not used, as only your own files were named"])
 
 
-@pytest.mark.parametrize("more", [("--bfcl-dry-run",), (), ("-n1",)])
+@pytest.mark.parametrize("more", [("--bfcl-dry-run",), (), pytest.param(("-n1",), marks=pytest.mark.slow)])
 def test_what_will_be_skipped_is_said_before_the_first_entry_by_every_door(
     project: Project, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, more: tuple[str, ...]
 ) -> None:
@@ -129,18 +123,6 @@ def test_long_lines_go_on_below_their_value_on_a_terminal_only() -> None:
     ]
 
 
-@pytest.mark.parametrize("workers", WORKERS)
-def test_what_a_run_will_cost_is_told_before_the_first_request(project: Project, workers: tuple[str, ...]) -> None:
-    words = ("-m", "multiple", "--bfcl-price", "1000,2000", *workers)
-    result = project.run(*words)
-    lines = [line for line in result.outlines if "estimated: " in line or line.startswith("bfcl/")]
-    assert lines[0].startswith("bfcl: estimated: 2 entries with scripted:script.json, about 2 requests, ")
-    assert lines[0].endswith(" USD")
-    assert sum("estimated" in line for line in lines) == 1
-    assert "estimated" not in project.run(*words).stdout.str(), "nothing is left to ask"
-    assert "estimated" not in project.run("-m", "multiple", out="free").stdout.str()
-
-
 def test_the_ten_worst_regressions_are_warnings_and_texts_cannot_leave_their_line() -> None:
     entries = [f"simple_python_{number} passed -> WRONG_ANSWER\n::error::50 %" for number in range(30)]
     missed = {"name": "baseline:live,x", "model": "m", "ok": False, "why": "live: -4.00 points", "entries": entries}
@@ -164,6 +146,3 @@ def test_a_job_of_github_is_told(pytester: pytest.Pytester, monkeypatch: pytest.
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     result = pytester.runpytest_inprocess(*LEXICAL, "a", "--bfcl-fail-under", "simple_python=99.9")
     result.stdout.re_match_lines([r"^::error title=gate simple_python=99\.9 missed::simple_python is "])
-    monkeypatch.delenv("GITHUB_ACTIONS")
-    result = pytester.runpytest_inprocess(*LEXICAL, "b", "--bfcl-fail-under", "simple_python=99.9")
-    result.stdout.no_fnmatch_line("::*")

@@ -105,12 +105,3 @@ def test_a_models_wrong_settings_are_named(table):
     with pytest.raises(UsageError, match="info: openai:m") as caught:
         settings_by_model({"models": {"openai:m": table}}, "info")
     assert SECRET not in str(caught.value)
-
-
-def test_anthropics_address_and_key(monkeypatch):
-    monkeypatch.setenv("ANTHROPIC_BASE_URL", "https://proxy.example")
-    monkeypatch.setenv("ANTHROPIC_API_KEY", " sk-ant-0123456789\n")
-    model = create_model("anthropic:m", Settings())
-    assert model.server.address("messages") == "https://proxy.example/v1/messages"
-    assert any("white space" in note for note in model.notes)
-    assert "sk-ant" not in " ".join(model.notes)

@@ -71,10 +71,6 @@ def test_a_project_has_a_table(text: str, found: dict[str, object] | str, tmp_pa
         assert read_project(tmp_path) == wanted
 
 
-def test_a_folder_without_a_project_has_none(tmp_path: Path) -> None:
-    assert read_project(tmp_path) == {}
-
-
 def test_unknown_names_and_files() -> None:
     with pytest.raises(UsageError, match=r"did you mean.*leaderboard"):
         read_profile("leaderbord")

@@ -52,8 +52,3 @@ def test_prices(text: str, value: list[float]) -> None:
 def test_a_price_names_input_and_output(text: str) -> None:
     with pytest.raises(ValueError, match="OUT"):
         kinds.price(text)
-
-
-def test_a_temperature_may_be_left_to_the_provider() -> None:
-    assert kinds.temperature("none") is None
-    assert kinds.temperature("0") == 0.0

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_bfcl.dataset.opening import open_dataset, open_files
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.selection.node_ids import mentioned, stripes, virtual_argument
+from pytest_bfcl.selection.node_ids import stripes
 from pytest_bfcl.selection.selection import JointData, Selection, categories_to_run, entries_to_run, read_ids
 from tests.dataset.test_loading import CLASS_DOCUMENTS, bundled_folder, line
 
@@ -27,21 +27,10 @@ def select(folder: Path, text: str) -> list[str]:
     return [ref.id for ref in read_ids(path, dataset)]
 
 
-def test_one_id_a_line(folder: Path) -> None:
-    text = "# a comment\nsimple_python_1\n\n  live_simple_0-0-0  \nsimple_python_1\n"
-    assert select(folder, text) == ["simple_python_1", "live_simple_0-0-0"]
-
-
 def test_the_shape_of_the_benchmark(folder: Path) -> None:
     selection = {"live_simple": ["live_simple_0-0-0"], "simple_python": ["simple_python_1", "simple_python_0"],
                  "multi_turn_composite": []}  # fmt: skip
     assert select(folder, json.dumps(selection)) == ["simple_python_1", "simple_python_0", "live_simple_0-0-0"]
-
-
-def test_a_memory_question_brings_its_write_stage(folder: Path) -> None:
-    assert select(folder, "simple_python_0\nmemory_kv_0-home-0") == [
-        "memory_kv_prereq_0-home-0", "memory_kv_prereq_1-home-1", "simple_python_0", "memory_kv_0-home-0",
-    ]  # fmt: skip
 
 
 def test_a_write_stage_brings_the_earlier_ones(folder: Path) -> None:
@@ -73,11 +62,6 @@ def test_format_sensitivity_ids(folder: Path) -> None:
 def test_mistakes(folder: Path, text: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         select(folder, text)
-
-
-def test_a_missing_file(folder: Path) -> None:
-    with pytest.raises(UsageError, match="cannot read the ids"):
-        read_ids(folder / "absent.txt", open_dataset(folder))
 
 
 @pytest.mark.parametrize(
@@ -141,12 +125,6 @@ def test_broken_entries_are_told_whatever_the_sample_is(tmp_path: Path) -> None:
     assert len(found) == 3
 
 
-def test_facts_say_what_was_asked_for_and_nothing_else() -> None:
-    assert Selection().facts() == {}
-    asked = Selection(categories=("live",), ids=["a_1"], sample=3, shard=(1, 2))
-    assert asked.facts() == {"categories": ["live"], "ids": ["a_1"], "sample": 3, "shard": "1/2"}
-
-
 def test_a_set_and_files_beside_it_are_one(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "own.jsonl").write_text(line("mine_0") + "\n")
     data, files = open_dataset(folder), open_dataset(tmp_path / "own.jsonl")
@@ -177,9 +155,3 @@ def test_stripes_deal_everything_once_and_keep_scenarios_whole() -> None:
     assert sorted(map(len, units)) == [4, 8]
     assert units[0] == sorted(units[0])
     assert stripes(nodeids, 3) == dealt
-
-
-def test_mark_expressions_and_arguments() -> None:
-    assert mentioned("not format_sensitivity and (live or sql)") == ["live", "sql"]
-    assert virtual_argument("../x/bfcl/live_simple.jsonl::a[b:c]") == ("live_simple", "a[b:c]")
-    assert virtual_argument("bfcl/live_simple.json") is None
