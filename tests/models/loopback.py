@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
-from contextlib import asynccontextmanager
+import threading
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, TypeVar
 
 from aiohttp import web
@@ -32,6 +34,41 @@ async def serving(handler: Handler) -> AsyncIterator[str]:
         yield f"http://127.0.0.1:{port}/v1"
     finally:
         await runner.cleanup()
+
+
+@contextmanager
+def in_thread(handler: Handler) -> Iterator[str]:
+    """The same in a thread with a loop of its own, for callers that run theirs."""
+    loop, stop = asyncio.new_event_loop(), asyncio.Event()
+    begun, address = threading.Event(), list[str]()
+
+    async def work() -> None:
+        async with serving(handler) as url:
+            address.append(url)
+            begun.set()
+            await stop.wait()
+
+    thread = threading.Thread(target=loop.run_until_complete, args=(work(),), daemon=True)
+    thread.start()
+    assert begun.wait(20)
+    try:
+        yield address[0]
+    finally:
+        loop.call_soon_threadsafe(stop.set)
+        thread.join(20)
+        loop.close()
+
+
+@contextmanager
+def threaded(handler: type[BaseHTTPRequestHandler]) -> Iterator[str]:
+    """The address (no path) of a plain server of the standard library; its requests are not logged."""
+    handler.log_message = lambda *_: None  # type: ignore[method-assign]
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}"
+        finally:
+            server.shutdown()
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:

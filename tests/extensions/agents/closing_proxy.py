@@ -11,12 +11,13 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-import threading
 import urllib.request
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
+
+from tests.models.loopback import threaded
 
 FINAL = "final_answer"
 TASK = "New task:\n"
@@ -107,17 +108,8 @@ def proxy(upstream: str, asks: Any, answers: Any) -> Iterator[str]:
             self.end_headers()
             self.wfile.write(found)
 
-        def log_message(self, *args: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-    finally:
-        server.shutdown()
-        server.server_close()
+    with threaded(Handler) as address:
+        yield address
 
 
 def closing_proxy(upstream: str) -> AbstractContextManager[str]:

@@ -18,7 +18,7 @@ from pytest_bfcl.runs.replay_lines import read_replay_lines
 from pytest_bfcl.scoring.summary import summarise
 from pytest_bfcl.session.evaluation import run
 from tests.scoring.golden import CASES, Golden
-from tests.scoring.samples import line, lines, saved
+from tests.scoring.samples import lines, saved
 
 Table = list[dict[str, str]]
 
@@ -170,22 +170,6 @@ def test_several_runs_and_modes_are_rows_of_their_own(tmp_path: Path, capsys: py
     assert rows["openai:tiny@prompt"]["Non-Live Overall Acc"] == "N/A"
     assert main(["export", str(first), "-o", str(tmp_path / "no"), "--as", "tiny"]) == 2
     assert "say which model" in capsys.readouterr().err
-
-
-def test_errors_and_missing_categories_in_both_arithmetics(tmp_path: Path) -> None:
-    records = [
-        *lines({"parallel": (3, 4)}),
-        line("parallel_9", "parallel", "error"),
-        line("irrelevance_1", "irrelevance", "error"),
-    ]
-    path = saved(tmp_path / "run", records)
-    cells = {}
-    for name, more in (("ours", []), ("theirs", ["--official"])):
-        assert main(["export", str(path), "-o", str(tmp_path / name), "--layout", "csv", *more]) == 0
-        (cells[name],) = table((tmp_path / name / "data_non_live.csv").read_text())
-    assert (cells["ours"]["Parallel AST"], cells["theirs"]["Parallel AST"]) == ("75.00%", "60.00%")
-    assert (cells["ours"]["Irrelevance Detection"], cells["theirs"]["Irrelevance Detection"]) == ("N/A", "100.00%")
-    assert (cells["ours"]["Non-Live Overall Acc"], cells["theirs"]["Non-Live Overall Acc"]) == ("N/A", "15.00%")
 
 
 def test_what_was_written_is_replayed_with_the_same_verdicts(tmp_path: Path) -> None:

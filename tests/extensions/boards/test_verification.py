@@ -71,28 +71,28 @@ FAULTS: dict[str, Harm] = {
 
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_planted_fault_is_found_by_its_own_measure(fault: str) -> None:
-    reference = _served(1500, random.Random(1))
-    found = verify(_served(1500, random.Random(2), FAULTS[fault]), [reference])
+    reference, faulty = (_served(1000, random.Random(seed), harm) for seed, harm in ((1, None), (2, FAULTS[fault])))
+    found = verify(faulty, [reference])
     assert found.verdict == "other"
     assert [row.measure.name for row in found.others] == [fault]
     assert found.sentence.startswith("differs from the reference: ")
     # Seen from the faulty side the good one is better; what is merely otherwise stays a difference.
-    turned = verify(reference, [_served(1500, random.Random(2), FAULTS[fault])])
+    turned = verify(reference, [faulty])
     assert [row.measure.name for row in turned.others] == ([fault] if fault in ("called", "finish:length") else [])
 
 
 @pytest.mark.parametrize(
     ("calls", "text"),
-    [("tool_use", "end_turn"), ("completed", "completed"), ("STOP", "STOP"), ("TOOL_CALL", "COMPLETE")],
+    [("tool_use", "end_turn"), ("completed", "completed")],
 )
 def test_another_api_has_other_words_for_the_same_endings(calls: str, text: str) -> None:
-    reference = _served(1500, random.Random(1))
+    reference = _served(1000, random.Random(1))
 
     def other(cut: float) -> Run:
         def end(found: Conduct, dice: random.Random) -> dict[str, Any]:
             return {"finish": frozenset(["MAX_TOKENS" if dice.random() < cut else calls if found.called else text])}
 
-        return _served(1500, random.Random(2), end)
+        return _served(1000, random.Random(2), end)
 
     assert verify(other(0), [reference]).verdict != "other"
     assert "finish:length" in [row.measure.name for row in verify(other(0.1), [reference]).others]

@@ -198,15 +198,6 @@ def test_judging_on_ray_equals_judging_here(
     assert sum(text.count("\n") for text in here.values()) == len(lines) + 1 + len(lines[::3])
 
 
-def test_a_damaged_file_is_said_without_rays_words(nodes: Nodes, tmp_path: Path) -> None:
-    (tmp_path / "a.jsonl.gz").write_bytes(b"\x1f\x8b\x08\x00 cut off")
-    done = verb("score", str(tmp_path / "a.jsonl.gz"), "--data", "bundled", "-o", str(tmp_path / "out"),
-                "--ray", nodes.address)  # fmt: skip
-    assert done.returncode == 2
-    assert "a.jsonl.gz is damaged or unreadable" in done.stderr
-    assert len(done.stderr.splitlines()) <= 3, done.stderr
-
-
 def test_another_release_of_ray_is_named(nodes: Nodes, tmp_path: Path) -> None:
     """What Ray itself compares when it connects."""
     done = verb("run", "--model", "oracle:@fc", "--data", "bundled", "--categories", "simple_java",
@@ -257,20 +248,6 @@ def test_a_signal_keeps_what_was_answered(
 
 OTHER = """import importlib.metadata as found; told = found.version
 found.version = lambda name: '9.9' if name == 'pytest-bfcl' else told(name)"""
-
-
-@pytest.mark.parametrize("words", [
-    ("run", "--model", "oracle:@fc", "--data", "bundled", "--categories", "simple_java"),
-    ("score", "LINES", "--data", "bundled"),
-])  # fmt: skip
-def test_a_driver_of_another_version_is_named(words: tuple[str, ...], nodes: Nodes, tmp_path: Path) -> None:
-    """Nothing is asked or judged by nodes that have another version of this package."""
-    (tmp_path / "lines.jsonl").write_text('{"id": "simple_java_0", "output": "none", "mode": "prompt"}\n')
-    given = [str(tmp_path / "lines.jsonl") if word == "LINES" else word for word in words]
-    done = verb(*given, "-o", str(tmp_path / "out"), "--ray", nodes.address, before=f"exec({OTHER!r})")
-    assert done.returncode == 2, done.stdout
-    assert "the driver 9.9" in done.stderr
-    assert len(done.stderr.splitlines()) <= 5, done.stderr
 
 
 def test_a_cluster_started_for_the_run(place: Bench, alone: Path) -> None:

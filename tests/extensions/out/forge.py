@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
+
+from tests.models.loopback import threaded
 
 TOKEN = "ghs-not-to-be-shown"
 
@@ -82,16 +83,5 @@ def serving(forge: Forge) -> Iterator[Forge]:
 
         do_GET = do_POST = do_PATCH = do_PUT = _any
 
-        def log_message(self, *_: Any) -> None: ...
-
-    servers = [ThreadingHTTPServer(("127.0.0.1", 0), Handler) for _ in range(2)]
-    threads = [threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True) for server in servers]
-    for thread in threads:
-        thread.start()
-    forge.address, forge.stored_elsewhere = (f"http://127.0.0.1:{server.server_address[1]}" for server in servers)
-    try:
+    with threaded(Handler) as forge.address, threaded(Handler) as forge.stored_elsewhere:
         yield forge
-    finally:
-        for server in servers:
-            server.shutdown()
-            server.server_close()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import gzip
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
+
+from tests.models.loopback import threaded
 
 
 class Receiver:
@@ -43,13 +44,5 @@ def receiving(status: int = 200) -> Iterator[Receiver]:
             self.send_header("Content-Length", "0")
             self.end_headers()
 
-        def log_message(self, *_: Any) -> None: ...
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-    receiver.address = f"http://127.0.0.1:{server.server_address[1]}"
-    try:
+    with threaded(Handler) as receiver.address:
         yield receiver
-    finally:
-        server.shutdown()
-        server.server_close()

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import pytest
 from aiohttp import web
 
 from pytest_bfcl.cli import main
-from tests.models.loopback import Handler, completion, serving, tool_call
+from tests.models.loopback import Handler, completion, tool_call
+from tests.models.loopback import in_thread as server
 
 
 def test_a_healthy_installation(capsys):
@@ -36,29 +34,6 @@ def test_what_is_wrong_is_said(capsys, monkeypatch, arguments, word, code):
     shown = capsys.readouterr()
     assert ("PROBLEM" in shown.out) is (code == 1)
     assert word in shown.out + shown.err
-
-
-@contextmanager
-def server(handler: Handler) -> Iterator[str]:
-    """A real server in a thread of its own: the verb runs its own loop."""
-    begun, address, loop = threading.Event(), [], asyncio.new_event_loop()
-    stop = asyncio.Event()
-
-    async def serve() -> None:
-        async with serving(handler) as url:
-            address.append(url)
-            begun.set()
-            await stop.wait()
-
-    thread = threading.Thread(target=loop.run_until_complete, args=(serve(),))
-    thread.start()
-    assert begun.wait(20)
-    try:
-        yield address[0]
-    finally:
-        loop.call_soon_threadsafe(stop.set)
-        thread.join(20)
-        loop.close()
 
 
 HERMES = '<tool_call>\n{"name": "%s", "arguments": {}}\n</tool_call>'

@@ -9,10 +9,8 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
-from http.server import ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -20,7 +18,6 @@ import pytest
 from pytest_bfcl.cli import main
 from tests.distributed import WORKERS
 from tests.extensions.serving.processes import alive
-from tests.session.test_serving import Answering, _models
 
 STUB = Path(__file__).with_name("stub_engine.py")
 
@@ -223,18 +220,3 @@ def test_a_running_server_names_its_model(project: Path, running: str, spec: str
     lines = len(_lines(project))
     assert _verb(project, "--model", spec, "--base-url", running, "--mode", "fc").returncode == 0
     assert len(_lines(project)) == lines  # the same model: the plugin's run is finished
-
-
-@pytest.mark.slow
-def test_several_models_are_listed(project: Path) -> None:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Answering)
-    server.body = _models("first", "second")  # type: ignore[attr-defined]
-    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-    try:
-        url = f"http://127.0.0.1:{server.server_address[1]}/v1"
-        done = _pytest(project, "--model", "vllm:", "--bfcl-base-url", url)
-    finally:
-        server.shutdown()
-        server.server_close()
-    assert done.returncode == 4
-    assert "found several models" in done.stderr + done.stdout

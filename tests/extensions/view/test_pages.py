@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from html import unescape
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from urllib.parse import unquote, urljoin, urlsplit
 
@@ -29,6 +29,7 @@ from pytest_bfcl.scoring.measurements import open_measurement
 from pytest_bfcl.session.evaluation import open_data, run
 from pytest_bfcl.settings import Settings
 from tests.extensions.view.samples import MODELS, TOKEN, Looking, Tags, append, client, dated, records, runs_of
+from tests.models.loopback import threaded
 from tests.reporting.samples import record, stored_run
 
 ENTRY = "run/night-1/entries/simple_python_3.html"
@@ -41,8 +42,8 @@ PAGES = (
 
 
 @contextmanager
-def saying_no(delay_s: float = 0.0) -> Iterator[int]:
-    """An endpoint that answers every request with words, after a while; its port."""
+def saying_no(delay_s: float = 0.0) -> Iterator[str]:
+    """The address of an endpoint that answers every request with words, after a while."""
     reply = {"choices": [{"message": {"role": "assistant", "content": "No, thank you."}, "finish_reason": "stop"}]}
 
     class Handler(BaseHTTPRequestHandler):
@@ -56,16 +57,8 @@ def saying_no(delay_s: float = 0.0) -> Iterator[int]:
             self.end_headers()
             self.wfile.write(body)
 
-        def log_message(self, *_: object) -> None:
-            """Quiet."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield server.server_port
-    finally:
-        server.shutdown()
-        server.server_close()
+    with threaded(Handler) as address:
+        yield address
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -201,8 +194,8 @@ def test_files_replaced_while_somebody_looks(tmp_path: Path) -> None:
 
 def test_a_model_over_http_gives_a_command_without_its_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-very-secret-key-of-mine")
-    with saying_no() as port:
-        monkeypatch.setenv("OPENAI_BASE_URL", f"http://user:word@127.0.0.1:{port}/v1")
+    with saying_no() as address:
+        monkeypatch.setenv("OPENAI_BASE_URL", address.replace("//", "//user:word@") + "/v1")
         out, settings = tmp_path / "runs" / "http", Settings(concurrency=2)
         run(open_data("bundled"), "openai:mock", categories=["simple_java"], out=out, settings=settings)
     looking = client(runs_of(tmp_path / "runs", tmp_path / "cache"))
@@ -212,7 +205,7 @@ def test_a_model_over_http_gives_a_command_without_its_key(tmp_path: Path, monke
     assert "user:word" not in text
     assert "curl -sS" in text
     assert "$OPENAI_API_KEY" in text
-    assert f"http://127.0.0.1:{port}/v1/chat/completions" in text
+    assert f"{address}/v1/chat/completions" in text
     assert "No, thank you." in text
 
 
@@ -296,9 +289,9 @@ def test_a_run_that_asks_a_server_is_watched(tmp_path: Path, monkeypatch: pytest
     """In this process, against a server that takes its time; the page is looked at meanwhile."""
     data, looking = open_data("bundled"), client(runs_of(tmp_path, tmp_path / "cache"))
     planned = len(data.index("simple_java")) + len(data.index("simple_javascript"))
-    with saying_no(delay_s=0.02) as port:
+    with saying_no(delay_s=0.02) as address:
         monkeypatch.setenv("OPENAI_API_KEY", "none")
-        monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{port}/v1")
+        monkeypatch.setenv("OPENAI_BASE_URL", f"{address}/v1")
         told = {"categories": ["simple_java", "simple_javascript"], "out": tmp_path / "now"}
         settings = Settings(concurrency=2)
         asking = threading.Thread(target=run, args=(data, "openai:mock"), kwargs=told | {"settings": settings})

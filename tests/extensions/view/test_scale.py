@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import re
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -15,8 +10,6 @@ from benchmarks.viewing import make_runs, measured
 from pytest_bfcl.extensions.view.runs import open_runs
 from pytest_bfcl.extensions.view.site import write_site
 from pytest_bfcl.extensions.view.store import Store
-from tests.extensions.view.samples import client, runs_of
-from tests.multi_turn.servers import mock_server
 
 pytestmark = pytest.mark.slow
 
@@ -54,26 +47,3 @@ def test_a_site_of_five_large_runs_is_small(tmp_path: Path) -> None:
             shown = tab.evaluate("performance.getEntriesByType('navigation')[0].domComplete")
             assert shown < 1000, (address, shown)
         browser.close()
-
-
-def test_a_run_against_a_server_is_watched(official_dir: Path, tmp_path: Path) -> None:
-    looking = client(runs_of(tmp_path, tmp_path / "cache"))
-    with mock_server(official_dir, "--delay-ms", "300") as url:
-        words = [
-            sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--model", "openai:mock@fc",
-            "--bfcl-data=official", "--bfcl-categories=simple_python,multiple", f"--bfcl-base-url={url}/v1",
-            "--bfcl-concurrency=16", "--bfcl-out=now", "--bfcl-report=none",
-        ]  # fmt: skip
-        running = subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.DEVNULL, env=dict(os.environ))
-        seen = []
-        while running.poll() is None:
-            if (tmp_path / "now" / "run.json").is_file():
-                text = looking.get("run/now/live.html")
-                seen.append(tuple(map(int, re.findall(r'id="done">([\d,]+)</b><span>of ([\d,]+)', text)[0])))
-            time.sleep(0.5)
-    assert running.returncode in (0, 1)
-    assert {planned for _, planned in seen} == {600}
-    done = [count for count, _ in seen]
-    assert done == sorted(done)
-    assert len(set(done)) > 3
-    assert "600" in looking.get("run/now/live.html")

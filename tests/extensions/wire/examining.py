@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-import threading
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
@@ -21,7 +20,8 @@ from pytest_bfcl.extensions.wire.row import Api
 from pytest_bfcl.models.endpoint import Endpoint
 from pytest_bfcl.settings import Settings
 from tests.extensions.wire.reference import Direct, Reference
-from tests.models.loopback import serving
+from tests.models.loopback import Handler
+from tests.models.loopback import in_thread as http
 
 import_module("hypothesis.strategies")  # once: sessions in this process would forget it and import it anew
 
@@ -76,9 +76,6 @@ def states(outcomes: dict[str, Outcome], state: str) -> set[str]:
     return {name for name, outcome in outcomes.items() if outcome.state == state}
 
 
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
-
-
 def handler(server: Reference) -> Handler:
     """Gives every request to the reference; a client that leaves closes the stream it was reading."""
 
@@ -98,30 +95,6 @@ def handler(server: Reference) -> Handler:
         return response
 
     return handle
-
-
-@contextmanager
-def http(handle: Handler) -> Iterator[str]:
-    """Base URL of a server in a thread of its own."""
-    loop = asyncio.new_event_loop()
-    started: list[str] = []
-    ready, stop = threading.Event(), asyncio.Event()
-
-    async def work() -> None:
-        async with serving(handle) as url:
-            started.append(url)
-            ready.set()
-            await stop.wait()
-
-    thread = threading.Thread(target=loop.run_until_complete, args=(work(),), daemon=True)
-    thread.start()
-    assert ready.wait(10)
-    try:
-        yield started[0]
-    finally:
-        loop.call_soon_threadsafe(stop.set)
-        thread.join(10)
-        loop.close()
 
 
 @contextmanager

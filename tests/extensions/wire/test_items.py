@@ -97,23 +97,6 @@ def test_a_continued_run_asks_only_what_is_open(pytester: pytest.Pytester, broke
     assert len(before) == 10
 
 
-@pytest.mark.slow
-def test_several_models_and_workers(pytester: pytest.Pytester, broken: str) -> None:
-    result = pytester.runpytest_subprocess(
-        "--model", "openai:x", "--model", "openai:y", "--bfcl-base-url", broken, "--bfcl-data=bundled",
-        "-m", "wire", "-k", "delta_ or calls_", "-n", "2", "--bfcl-out", "out",
-    )  # fmt: skip
-    result.assert_outcomes(passed=18, failed=2)
-    result.stdout.fnmatch_lines_random(
-        [
-            "FAILED bfcl/wire.jsonl::delta_id?openai:x? - WIRE_FAULT wire:delta_id",
-            "FAILED bfcl/wire.jsonl::delta_id?openai:y? - WIRE_FAULT wire:delta_id",
-            "*the server, not the model: openai:y@fc over chat*",
-        ]
-    )
-    assert len(lines(pytester)) == 20
-
-
 def test_beside_entries_and_ordinary_tests(pytester: pytest.Pytester, broken: str) -> None:
     """Scores come from entries alone; each has its own table, and a fault fails the session whatever the gate says."""
     pytester.makepyfile("import pytest\n@pytest.mark.wire\ndef test_own(): pass")
