@@ -19,7 +19,7 @@ from pytest_bfcl.judging.said import whole
 if TYPE_CHECKING:
     from pytest_bfcl.conversation.journal import Snapshots
     from pytest_bfcl.conversation.services import Services
-    from pytest_bfcl.dataset.entry import Entry, FunctionDoc
+    from pytest_bfcl.dataset.entry import Entry
     from pytest_bfcl.fetching.texts import Texts
     from pytest_bfcl.formats.thinking import Think
     from pytest_bfcl.json_types import Fields, Parsed
@@ -118,21 +118,13 @@ class Episode(Conversation):
         if said.failure is not None:
             raise UnknownEnding(said.reply.finish_reason)
         turn = self.user_turn
-        observations = self.reply(said)
-        earned = self._newly_earned() if self.done or self.user_turn > turn else 0.0
-        return StepResult(observations, self.done, earned, self.user_turn)
-
-    def _newly_earned(self) -> float:
-        """The reward of the ended turns that was not given yet."""
-        before, self._earned = self._earned, self.reward if self.done else self._so_far()
-        return self._earned - before
-
-    def _so_far(self) -> float:
-        """The graded reward if the model stopped here."""
-        if not self.partial or self.entry.row.checker != "state":
-            return 0.0
-        ended = replace(self.transcript, turns=self.transcript.turns[: self.user_turn])
-        return self._grades_of(ended, valid=False).score
+        observations, before = self.reply(said), self._earned
+        if self.done:
+            self._earned = self.reward
+        elif self.partial and self.user_turn > turn and self.entry.row.checker == "state":
+            ended = replace(self.transcript, turns=self.transcript.turns[: self.user_turn])
+            self._earned = self._grades_of(ended, valid=False).score  # as if the model stopped here
+        return StepResult(observations, self.done, self._earned - before, self.user_turn)
 
     # -- looking -------------------------------------------------------------------------------------------------
 
@@ -140,11 +132,6 @@ class Episode(Conversation):
     def entry(self) -> Entry:
         """The entry that is played."""
         return self.task.entry
-
-    @property
-    def functions(self) -> list[FunctionDoc]:
-        """The function documents of `tools`, in the benchmark's types; empty in prompting mode."""
-        return list(self._dialogue.functions) if self.mode == "fc" else []
 
     @property
     def user_turn(self) -> int:
@@ -188,14 +175,12 @@ class Episode(Conversation):
         if not self.done:
             raise UsageError(f"the episode of {self.entry.id} has not ended, so it has no grade yet")
         if self._grades is None:
-            self._grades = self._graded()
+            valid = self.verdict == 1.0
+            if self.entry.row.checker == "state":
+                self._grades = self._grades_of(self.transcript, valid=valid)
+            else:
+                self._grades = Grades(1.0 if valid else self._judged(partial=True))
         return self._grades
-
-    def _graded(self) -> Grades:
-        valid = self.verdict == 1.0
-        if self.entry.row.checker == "state":
-            return self._grades_of(self.transcript, valid=valid)
-        return Grades(1.0 if valid else self._judged(partial=True))
 
     def _grades_of(self, transcript: Transcript, *, valid: bool) -> Grades:
         return grades_of(self.entry, transcript, valid=valid, call_cost=self.call_cost)

@@ -66,27 +66,19 @@ def rows_of(file: Path) -> Iterator[Row]:
 
 
 def _values(file: Path) -> Iterator[Any]:
-    ending = file.suffix.lower()
+    read = {".jsonl": _lines, ".json": _whole}.get(file.suffix.lower(), _table)
     try:
-        if ending == ".jsonl":
-            yield from _lines(file)
-        elif ending == ".json":
-            yield from _whole(file)
-        else:
-            yield from _table(file)
+        yield from read(file)
     except OSError as error:
         raise UsageError(f"cannot read {file}: {error.strerror or error}") from None
 
 
 def _lines(file: Path) -> Iterator[Any]:
     with file.open("rb") as lines:
-        number = 0
-        while line := lines.readline(_LONGEST_LINE):
-            number += 1
-            if not line.strip():
-                continue
+        for number, line in enumerate(iter(lambda: lines.readline(_LONGEST_LINE), b""), 1):
             try:
-                yield json.loads(line)
+                if line.strip():
+                    yield json.loads(line)
             except (ValueError, RecursionError):
                 raise UsageError(f"{file}:{number} is no JSON: every line of training data is one object") from None
 
@@ -136,12 +128,10 @@ def _collect(value: Any, row: Row, depth: int) -> None:
         if len(value) < _LONGEST_LINE:
             for inner in values_in(value):
                 _collect(inner, row, depth + 1)
-    elif isinstance(value, Mapping):
-        row.objects.append(value)
-        for each in value.values():
-            _collect(each, row, depth + 1)
-    elif isinstance(value, list | tuple):
-        for each in value:
+    elif isinstance(value, Mapping | list | tuple):
+        if isinstance(value, Mapping):
+            row.objects.append(value)
+        for each in value.values() if isinstance(value, Mapping) else value:
             _collect(each, row, depth + 1)
 
 

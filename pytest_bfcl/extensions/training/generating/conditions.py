@@ -8,9 +8,8 @@ arguments alone (sums, unit conversions), the words name the required one of two
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from random import Random
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 from pytest_bfcl.extensions.training.generating.draft import STRANGE, Draft, Step
 from pytest_bfcl.extensions.training.generating.language import LANGUAGE, capital, clean, spoken, value_text
@@ -31,26 +30,25 @@ APART = 4
 """Least distance of a measure from its limit, in percent."""
 
 
-@dataclass(frozen=True, slots=True)
-class Condition:
-    """A condition in one world. ``first``: the calls before it is known; ``act`` and ``other``: the branches."""
+class Condition(NamedTuple):
+    """A condition in one world. ``due``: its expected calls there; ``told``: the entry's record of it, with the calls
+    before it is known (``first``) and the branches (``act``, ``other``)."""
 
-    kind: ConditionKind
-    holds: bool
     request: str
-    first: tuple[str, ...]
-    act: tuple[str, ...]
-    other: tuple[str, ...]
+    due: list[str]
+    told: Parsed
 
-    @property
-    def due(self) -> list[str]:
-        """All expected calls in this world."""
-        return [*self.first, *(self.act if self.holds else self.other)]
 
-    def told(self, turn: int) -> Parsed:
-        """The entry's record of it."""
-        return {"turn": turn, "kind": self.kind, "holds": self.holds, "first": list(self.first), "act": list(self.act),
-                "other": list(self.other)}  # fmt: skip
+def _settled(
+    draft: Draft, kind: ConditionKind, holds: bool, request: str, looks: Sequence[Step], act: Step,
+    other: Step | None = None,
+) -> Condition:  # fmt: skip
+    """The condition after its calls were made in this world."""
+    branch = act if holds else other
+    due = [*looks, *([] if branch is None else [branch])]
+    draft.settle(due)
+    told = {"first": [each.call for each in looks], "act": [act.call], "other": [] if other is None else [other.call]}
+    return Condition(request, [each.call for each in due], {"kind": kind, "holds": holds, **told})
 
 
 def conditioned(draft: Draft, kind: ConditionKind, holds: bool) -> Condition | None:
@@ -92,8 +90,7 @@ def _if_fails(draft: Draft, domain: Domain, move: Move, holds: bool) -> Conditio
         fits = draft.edited(domain, fails, attempt.arguments, None, holds)
         if fits and (draft.looked(attempt) is None) is holds:
             words = _said(draft.rng, "if_fails", first=attempt, other=other)
-            draft.settle([attempt, other] if holds else [attempt])
-            return Condition("if_fails", holds, words, (attempt.call,), (other.call,), ())
+            return _settled(draft, "if_fails", holds, words, [attempt], other)
     return None
 
 
@@ -118,8 +115,7 @@ def _if_less(draft: Draft, domain: Domain, move: Move, holds: bool) -> Condition
     if found is None or (found < limit) is not holds or found == limit:
         return None
     words = _said(draft.rng, "if_less", first=look, act=act, other=other, noun=measure.noun, limit=value_text(limit))
-    draft.settle([look, act if holds else other])
-    return Condition("if_less", holds, words, (look.call,), (act.call,), (other.call,))
+    return _settled(draft, "if_less", holds, words, [look], act, other)
 
 
 def _unless(draft: Draft, domain: Domain, move: Move, holds: bool) -> Condition | None:
@@ -138,8 +134,7 @@ def _unless(draft: Draft, domain: Domain, move: Move, holds: bool) -> Condition 
         if result is not None and state.holds(look.arguments, result, value) is not holds:
             says = spoken(draft.rng, state.says).format(value=value)
             words = _said(draft.rng, "unless", first=look, state=says, act=act)
-            draft.settle([look, act] if holds else [look])
-            return Condition("unless", holds, words, (look.call,), (act.call,), ())
+            return _settled(draft, "unless", holds, words, [look], act)
     return None
 
 
@@ -174,8 +169,7 @@ def _whichever(draft: Draft, domain: Domain, move: Move, holds: bool) -> Conditi
     acts[0].phrases[parameter] = phrase
     sense = LOWER if lower else HIGHER
     words = _said(draft.rng, "whichever", first=one, second=two, act=acts[0], noun=measure.noun, sense=sense)
-    draft.settle([one, two, acts[0 if holds else 1]])
-    return Condition("whichever", holds, words, (one.call, two.call), (acts[0].call,), (acts[1].call,))
+    return _settled(draft, "whichever", holds, words, [one, two], *acts)
 
 
 _MAKERS = {"if_fails": _if_fails, "if_less": _if_less, "unless": _unless, "whichever": _whichever}

@@ -31,40 +31,39 @@ _MEANS = ("turns", "calls", "dependencies", "depth", "tools", "difficulty")
 
 @dataclass(slots=True)
 class Tally:
-    """The results for one kind."""
+    """The results for one kind: how many positions, and sums over them."""
 
     proved: int = 0
-    attempts: int = 0
     refused: Counter[str] = field(default_factory=Counter)
-    sums: Counter[str] = field(default_factory=Counter)
-    cheap: Counter[str] = field(default_factory=Counter)
+    facts: Counter[str] = field(default_factory=Counter)
+    passed: Counter[str] = field(default_factory=Counter)
+    """Passes of cheap policies; those that were tried have one, if only of 0."""
     tried: Counter[str] = field(default_factory=Counter)
-    twins: int = 0
-    alike: int = 0
+    twins: Counter[bool] = field(default_factory=Counter)
+    """Twins by whether their words are the same."""
 
     def add(self, told: Parsed) -> None:
         """One position, in the journal's form."""
         self.proved += 1
         self.refused.update(told["refused"])
-        self.attempts += 1 + sum(told["refused"].values())
-        self.sums.update(told["facts"])
-        self.cheap.update({name: int(passed) for name, passed in told["cheap"].items()})
-        self.tried.update(list(told["cheap"]))
-        self.twins += told["twins"] is not None
-        self.alike += told["twins"] is True
+        self.facts.update(told["facts"])
+        self.passed.update(told["cheap"])
+        self.tried.update(told["cheap"].keys())
+        self.twins.update([told["twins"]] if told["twins"] is not None else [])
 
     def told(self) -> Parsed:
         """For the manifest."""
         found: Parsed = {
-            "proved": self.proved, "attempts": self.attempts, "refused": dict(sorted(self.refused.items())),
-            "means": {name: round(self.sums[name] / self.proved, 2) for name in _MEANS},
+            "proved": self.proved, "attempts": self.proved + self.refused.total(),
+            "refused": dict(sorted(self.refused.items())),
+            "means": {name: round(self.facts[name] / self.proved, 2) for name in _MEANS},
         }  # fmt: skip
         if self.tried:
             found["policies"] = {"honest": {"passes": self.proved, "of": self.proved}} | {
-                name: {"passes": self.cheap[name], "of": count} for name, count in sorted(self.tried.items())
+                name: {"passes": int(self.passed[name]), "of": count} for name, count in sorted(self.tried.items())
             }
         if self.twins:
-            found["twins"] = {"tasks": self.twins, "same words": self.alike}
+            found["twins"] = {"tasks": self.twins.total(), "same words": self.twins[True]}
         return found
 
 
@@ -151,7 +150,10 @@ class Folder:
         with (self.path / CURRICULUM).open("w", encoding="utf-8") as order:
             for level in sorted({level for level, _ in self._levels()}):
                 order.writelines(f"{entry_id}\n" for found, entry_id in self._levels() if found == level)
-        digests = {name: _digest(self.path / name) for name in sorted(self._ends)}
+        digests = {}
+        for name in sorted(self._ends):
+            with (self.path / name).open("rb") as file:
+                digests[name] = hashlib.file_digest(file, "sha256").hexdigest()
         manifest = {**told, "kinds": kinds, "tasks": self.done, "files": digests}
         (self.path / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
         (self.path / JOURNAL).unlink()
@@ -168,11 +170,6 @@ class Folder:
     def close(self) -> None:
         """Close all files."""
         self._open.close()
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def table(found: dict[str, Parsed]) -> list[str]:

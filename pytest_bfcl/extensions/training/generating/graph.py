@@ -93,12 +93,13 @@ def _conditional(draft: Draft, plan: Plan, kind: Any, holds: bool) -> bool:
     found = conditioned(draft, kind, holds)
     if found is None:
         return False
-    called = [call.partition("(")[0] for call in (*found.first, *found.act, *found.other)]
+    calls = (call for part in ("first", "act", "other") for call in found.told[part])
+    called = [call.partition("(")[0] for call in calls]
     owners = [name for name in draft.active if {*draft.simulators[name].tools_by_name()} & {*called}]
     # Reasons for either branch: those of the one that is due would tell which it is.
     moves = [move for name in owners for move in DOMAINS[name].moves if move.tool in called]
     _say(draft, plan, draft.with_facts(found.request, owners), moves)
-    plan.conditions.append(found.told(len(plan.truth)))
+    plan.conditions.append({"turn": len(plan.truth), **found.told})
     plan.truth.append(found.due)
     return True
 
