@@ -19,9 +19,10 @@ from pytest_bfcl.extensions.training.content import sayings_of, turns_of
 from pytest_bfcl.extensions.training.generating.moves import GivenCall
 from pytest_bfcl.extensions.training.generating.policies import played, solved, spoken
 from pytest_bfcl.extensions.training.generating.reach import Heard, parts
-from pytest_bfcl.extensions.training.generating.rivals import Turn, carried_out
+from pytest_bfcl.extensions.training.generating.rivals import Turn, carried_out, state_of
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.simulators import CallExecutor, CallRefused, split_call
+from pytest_bfcl.json_types import Fields
+from pytest_bfcl.simulators import CallRefused, split_call
 
 if TYPE_CHECKING:
     from pytest_bfcl.extensions.training.contamination import Benchmark
@@ -88,7 +89,8 @@ def _reachable(entry: Entry, truth: Sequence[Sequence[str]]) -> Facts:
     documents = {str(document["name"]): document for document in entry.all_functions}
     arrival = {str(doc["name"]): turn for turn, docs in entry.missed_function.items() for doc in docs}
     depths: list[int] = []
-    dependencies, attempts = 0, _attempts(entry)
+    dependencies = 0
+    attempts = {str(call) for each in _told(entry) if each["kind"] == "if_fails" for call in each["first"]}
     for turn, calls in enumerate(truth):
         for message in entry.question[turn] if turn < len(entry.question) else ():
             heard.say(str(message.get("content") or ""))
@@ -110,32 +112,24 @@ def _reachable(entry: Entry, truth: Sequence[Sequence[str]]) -> Facts:
                 raise Unproved("call fails", f"{text} → {result}"[:300])
             heard.result(len(depths), result)
             depths.append(below + 1)
-        _still_missing(entry, truth, turn, heard)
+        if not calls and entry.category == "multi_turn_miss_param" and turn + 1 < len(truth):
+            due = map(_parsed, truth[turn + 1])
+            if not any(_lacks(call, documents[call.tool]["parameters"], heard) for call in due):
+                raise Unproved("nothing is missing", f"turn {turn} could be done at once")
     turns = sum(bool(messages) for messages in entry.question)
     return Facts(turns, len(depths), dependencies, max(depths), len(entry.all_functions))
 
 
-def _still_missing(entry: Entry, truth: Sequence[Sequence[str]], turn: int, heard: Heard) -> None:
-    """In a turn that waits for a value, that value must be unknown."""
-    if truth[turn] or entry.category != "multi_turn_miss_param" or turn + 1 >= len(truth):
-        return
-    documents = {str(document["name"]): document for document in entry.all_functions}
-    for text in truth[turn + 1]:
-        call = _parsed(text)
-        parameters = documents[call.tool]["parameters"]
-        for name in parameters.get("required") or ():
-            if name in call.arguments and heard.source(call.arguments[name], parameters["properties"][name]) is None:
-                return
-    raise Unproved("nothing is missing", f"turn {turn} could be done at once")
+def _lacks(call: GivenCall, parameters: Fields, heard: Heard) -> bool:
+    """Whether a required value of a call is still unknown."""
+    return any(
+        name in call.arguments and heard.source(call.arguments[name], parameters["properties"][name]) is None
+        for name in parameters.get("required") or ()
+    )
 
 
 def _told(entry: Entry) -> list[Any]:
     return list(((entry.model_extra or {}).get("generated") or {}).get("conditions") or ())
-
-
-def _attempts(entry: Entry) -> set[str]:
-    """Expected calls that fail, because the request asks to try them."""
-    return {str(call) for each in _told(entry) if each["kind"] == "if_fails" for call in each["first"]}
 
 
 def _conditions(entry: Entry, truth: Sequence[Sequence[str]]) -> None:
@@ -152,15 +146,11 @@ def _conditions(entry: Entry, truth: Sequence[Sequence[str]]) -> None:
         executor = executor_of(entry)
         for calls in truth[:turn]:
             executor.execute_all(calls)
-        before = _states(executor)
+        before = copy.deepcopy(state_of(executor.simulators))
         if is_error(executor.execute(attempt)) is not each["holds"]:
             raise Unproved("wrong branch", f"{attempt} {'works' if each['holds'] else 'fails'}")
-        if each["holds"] and _states(executor) != before:
+        if each["holds"] and state_of(executor.simulators) != before:
             raise Unproved("attempt harms", attempt)
-
-
-def _states(executor: CallExecutor) -> dict[str, Any]:
-    return {name: copy.deepcopy(simulator.public_state()) for name, simulator in executor.simulators.items()}
 
 
 def _unique(entry: Entry, truth: Sequence[Sequence[str]]) -> None:

@@ -80,7 +80,7 @@ class Turn:
         ended, self._results = self._world.after(self._calls)
         self._writes = [self._writing(call.tool) and not is_error(result)
                         for call, result in zip(self._calls, self._results, strict=True)]  # fmt: skip
-        self._state = _state(ended)
+        self._state = state_of(ended)
 
     def _writing(self, tool: str) -> bool:
         owner = self._owner.get(tool)
@@ -116,7 +116,7 @@ class Turn:
 
     def _is_rival(self, simulators: Mapping[str, Simulator], results: list[str], rest: Sequence[GivenCall]) -> bool:
         ended, more = World(simulators).after(rest) if rest else (simulators, [])
-        return bool(missing_results(self._results, [*results, *more])) and _state(ended) == self._state
+        return bool(missing_results(self._results, [*results, *more])) and state_of(ended) == self._state
 
     def _other_reading(self) -> str | None:
         """A reading call with the same result as an expected reading call, in other words."""
@@ -140,7 +140,7 @@ class Turn:
             if is_error(result):
                 continue
             if wrote:
-                if _state(ended) == self._state:
+                if state_of(ended) == self._state:
                     return str(other)
             elif any(leaves(result) == leaves(due) != [] for due in self._results):
                 return str(other)
@@ -183,7 +183,8 @@ def _workable(
             yield call, there, result
 
 
-def _state(simulators: Mapping[str, Simulator]) -> dict[str, Any]:
+def state_of(simulators: Mapping[str, Simulator]) -> dict[str, Any]:
+    """The public state of each simulator; references, not copies."""
     return {name: simulator.public_state() for name, simulator in simulators.items()}
 
 
