@@ -118,13 +118,18 @@ class Episode(Conversation):
         if said.failure is not None:
             raise UnknownEnding(said.reply.finish_reason)
         turn = self.user_turn
-        observations, before = self.reply(said), self._earned
+        observations = self.reply(said)
+        return StepResult(observations, self.done, self._newly_earned(turn), self.user_turn)
+
+    def _newly_earned(self, turn: int) -> float:
+        """The reward of the turns that have ended since this one began."""
+        before = self._earned
         if self.done:
             self._earned = self.reward
         elif self.partial and self.user_turn > turn and self.entry.row.checker == "state":
             ended = replace(self.transcript, turns=self.transcript.turns[: self.user_turn])
             self._earned = self._grades_of(ended, valid=False).score  # as if the model stopped here
-        return StepResult(observations, self.done, self._earned - before, self.user_turn)
+        return self._earned - before
 
     # -- looking -------------------------------------------------------------------------------------------------
 
