@@ -53,7 +53,7 @@ def run(
     return {line["id"]: (line["outcome"], line["reason"]) for line in lines}
 
 
-@pytest.mark.parametrize("how", [PLUGIN, VERB], ids=["pytest", "verb"])
+@pytest.mark.parametrize("how", [PLUGIN, pytest.param(VERB, marks=pytest.mark.slow)], ids=["pytest", "verb"])
 def test_model_decoder_checker_and_reporter_take_part_in_a_run(
     tmp_path: Path, installed: Path, how: tuple[str, ...]
 ) -> None:

@@ -118,7 +118,17 @@ def test_the_table_is_that_of_the_project_file() -> None:
     assert not names & heavy
 
 
-OF_USERS = {"bfcl_eval", "openai", "openenv", "sentence_transformers", "skyrl_gym", "trl", "verifiers", "verl"}
+OF_USERS = {
+    "bfcl_eval",
+    "fastapi",
+    "openai",
+    "openenv",
+    "sentence_transformers",
+    "skyrl_gym",
+    "trl",
+    "verifiers",
+    "verl",
+}
 """Modules of packages that users bring: what they import only where the user's own library is at work."""
 PARTS = {
     "_pytest": "pytest", "annotated_types": "pydantic", "execnet": "pytest-xdist", "markupsafe": "jinja2",

@@ -63,6 +63,7 @@ def test_the_bundled_data_runs_as_elsewhere(tmp_path: Path) -> None:
     assert len(outcomes[0]) > 80
 
 
+@pytest.mark.slow
 def test_what_needs_posix_says_so(tmp_path: Path) -> None:
     """Engines are started on Linux and macOS only."""
     plugin = ["-p", "tests.without_posix", "-p", "no:cacheprovider"]

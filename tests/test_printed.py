@@ -93,25 +93,20 @@ PLUGIN = ("pytest", "-rA", "--bfcl-data=bundled", "--bfcl-sample=1", "--bfcl-rep
 VERB = ("pytest_bfcl", "run", "--data=bundled", "--sample=1", "--out=run", "--")
 
 
+WHILE_ASKED = f"{{% if messages[0].content != 'Hello.' %}}{{{{ {RAISES} }}}}{{% endif %}}"
+"""It is harmless when the template is tried."""
+
+
 @pytest.mark.parametrize(
-    ("words", "template", "told"),
+    ("words", "template"),
     [
-        (PLUGIN, f"{{{{ {RAISES} }}}}", r"\x1b[31mred\n::error::seen ##\x5berror]too"),
-        pytest.param(
-            VERB, f"{{{{ {RAISES} }}}}", r"\x1b[31mred\n::error::seen ##\x5berror]too", marks=pytest.mark.slow
-        ),
-        (PLUGIN, f"{{% if messages[0].content != 'Hello.' %}}{{{{ {RAISES} }}}}{{% endif %}}", r"\x1b[31mred\n::error"),
-        pytest.param(
-            VERB,
-            f"{{% if messages[0].content != 'Hello.' %}}{{{{ {RAISES} }}}}{{% endif %}}",
-            "errors",
-            marks=pytest.mark.slow,
-        ),
+        (PLUGIN, f"{{{{ {RAISES} }}}}"),
+        pytest.param(VERB, f"{{{{ {RAISES} }}}}", marks=pytest.mark.slow),
+        pytest.param(PLUGIN, WHILE_ASKED, marks=pytest.mark.slow),
+        pytest.param(VERB, WHILE_ASKED, marks=pytest.mark.slow),
     ],
 )
-def test_what_a_template_says_reaches_no_terminal_raw(
-    tmp_path: Path, words: tuple[str, ...], template: str, told: str
-) -> None:
+def test_what_a_template_says_reaches_no_terminal_raw(tmp_path: Path, words: tuple[str, ...], template: str) -> None:
     (tmp_path / "own.jinja").write_text(template)
     *words_before, prefix = words
     options = ("model=openai:m", "base-url=http://127.0.0.1:9/v1", "template=own.jinja", "decoder=hermes",
@@ -123,7 +118,7 @@ def test_what_a_template_says_reaches_no_terminal_raw(
     )  # fmt: skip
     shown = done.stdout + done.stderr
     assert done.returncode, shown
-    assert told in shown
+    assert r"[31mred\n::error::seen ##\x5berror]too" in shown
     assert "Traceback" not in shown
     assert "INTERNALERROR" not in shown
     assert harmless(shown), shown

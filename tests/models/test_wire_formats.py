@@ -134,7 +134,7 @@ def test_what_is_sent_to_chat() -> None:
     plain = [*messages[:4], {"role": "user", "content": "c"}]
     assert joined.body(asked, tools=True) == Chat().body(asked, tools=False) == {"messages": plain}
     assert Chat(store=False).body(asked, tools=True)["store"] is False
-    assert Chat(replace(GENERIC, folded=True)).style == "folded"
+    assert (Chat().style, Chat(replace(GENERIC, folded=True)).style) == ("openai", "folded")
     assert Chat.streaming == {"stream": True, "stream_options": {"include_usage": True}}
 
 
