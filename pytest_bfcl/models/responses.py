@@ -89,7 +89,7 @@ class Responses(Api):
 
     def __init__(self, model: str, reasoning: str = "reference") -> None:
         self.reasons = _REASONS.search(model) is not None
-        self.carries = self.reasons or _DOES_NOT_REASON.search(model) is None
+        self.carries = _DOES_NOT_REASON.search(model) is None
         self.reasoning = reasoning
 
     def body(self, request: Request, *, tools: bool) -> Parsed:

@@ -388,3 +388,29 @@ def test_closing_ends_an_examination() -> None:
             await waits
 
     run(main())
+
+
+def test_many_limits_share_one_timer_and_leave_nothing():
+    async def work():
+        watch = Stopwatch(5, tick_s=0.01)
+
+        async def one():
+            async with watch.limit():
+                await asyncio.sleep(0.05)
+
+        await asyncio.gather(*(one() for _ in range(200)))
+        await asyncio.sleep(0.05)
+        assert watch._timer is None
+        assert not watch._scopes
+
+    run(work())
+
+
+def test_the_policy_and_limits_of_a_runs_settings():
+    asking = Caller(Settings(retries=7, retry_limit_s=8.0, request_limit_s=9.0), "here")
+    assert asking.policy == RetryPolicy(7, 8.0, 0.5, 60.0)
+    assert (asking.stopwatch.limit_s, asking.stopwatch.tick_s, asking.gate) == (9.0, 0.9, None)
+    assert Stopwatch(600).tick_s == 1.0
+    assert Stopwatch(0.05).tick_s == 0.01
+    paced = Caller(Settings(concurrency=256, paced=True), "here").gate
+    assert (paced.pace.most, paced.pace.limit) == (256, 32)

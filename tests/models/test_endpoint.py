@@ -79,6 +79,23 @@ def test_connections(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (first.closed, asyncio.run(server.aclose())) == (True, None)
 
 
+def test_a_session_whose_loop_is_gone_is_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def work() -> bool:
+        server = made()
+        session = server.connected()
+        connector: Any = session.connector
+
+        async def close() -> None:
+            raise RuntimeError("Event loop is closed")
+
+        monkeypatch.setattr(session, "close", close)
+        await server.aclose()
+        await connector.close()
+        return session.closed
+
+    assert asyncio.run(work())
+
+
 def test_white_space_around_a_key_is_noted() -> None:
     assert made(key=SECRET).notes == []
     (note,) = made(key=f"{SECRET} ").notes

@@ -55,10 +55,8 @@ def test_mixed_modes_need_a_suffix(tmp_path):
 
 
 def test_the_last_of_a_repeated_id_counts_with_a_warning(tmp_path):
-    lines = [
-        {"id": "simple_python_0", "category": "simple_python", "mode": "prompt", "output": text} for text in ("a", "b")
-    ]
-    with pytest.warns(UserWarning, match="1 repeated"):
+    lines = [{"id": "simple_python_0", "category": "simple_python", "mode": "prompt", "output": text} for text in "acb"]
+    with pytest.warns(UserWarning, match="2 repeated"):
         model = replay(tmp_path, *lines)
     assert model.transcript_for(entry()).first_reply.text == "b"
 
