@@ -142,11 +142,7 @@ FOR_DEVELOPERS = ("browser", "dev", "docs", "release")
 def imports_of(source: str) -> set[str]:
     """The top modules that a text imports anywhere, relative imports and the standard library left out."""
     found: set[str] = set()
-    statements: list[ast.AST] = [ast.parse(source)]
-    for node in statements:  # it grows; no import is inside an expression
-        for block in ("body", "orelse", "finalbody", "handlers", "cases"):
-            inside = getattr(node, block, ())
-            statements += inside if isinstance(inside, list) else ()
+    for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             found |= {alias.name.partition(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:

@@ -12,8 +12,8 @@ import pytest
 
 from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.models import Model, as_model
-from pytest_bfcl.transcript import Reply, ToolCall
-from tests.models.loopback import CLOCK, WEATHER, completion, request, run, tool_call
+from pytest_bfcl.transcript import Reply
+from tests.models.loopback import CLOCK, WEATHER, request, run
 
 
 def ask(obj, *functions, **options):
@@ -58,27 +58,6 @@ def with_default(messages, temperature=0.0):
 )
 def test_signatures(function, text):
     assert ask(function).text == text
-
-
-@pytest.mark.parametrize(
-    "result",
-    [
-        [{"name": "clock", "arguments": {"zone": "UTC"}}],
-        [{"clock": {"zone": "UTC"}}],
-        [{"clock": '{"zone": "UTC"}'}],
-        [ToolCall("clock", '{"zone": "UTC"}')],
-        [("clock", {"zone": "UTC"})],
-        [tool_call("clock", {"zone": "UTC"})],
-        {"name": "clock", "arguments": {"zone": "UTC"}},
-        {"content": None, "tool_calls": [tool_call("clock", {"zone": "UTC"})]},
-        completion({"content": None, "tool_calls": [tool_call("clock", {"zone": "UTC"})]}),
-        SimpleNamespace(model_dump=lambda: completion({"tool_calls": [tool_call("clock", {"zone": "UTC"})]})),
-        Reply(tool_calls=(ToolCall("clock", '{"zone": "UTC"}'),)),
-    ],
-)
-def test_results(result):
-    reply = ask(lambda request: result)
-    assert [(c.name, c.arguments) for c in reply.tool_calls] == [("clock", '{"zone": "UTC"}')]
 
 
 def test_objects():
