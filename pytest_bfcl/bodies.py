@@ -89,10 +89,11 @@ def chat_trouble(body: Fields, choice: Fields, message: Fields | None) -> Troubl
     """The problem of a chat completion, or (without ``message``) of a text completion."""
     message = message or {}
     calls = [each for each in _listed(message.get("tool_calls")) if isinstance(each, Mapping)]
-    error = _first(*(place_trouble(each) for each in (body, choice, message)), *map(_item_trouble, calls))
-    if choice.keys() <= _USUAL and message.keys() <= _USUAL:  # as of nearly every reply
+    error = _first(place_trouble(body), place_trouble(choice), place_trouble(message), *map(_item_trouble, calls))
+    if _USUAL.issuperset(choice) and _USUAL.issuperset(message):  # as of nearly every reply
         error = error or _role_trouble(message)
-        return _of_kinds(error, list(_kinds(_listed(message.get("content")))), _CHAT_PARTS)
+        content = message.get("content")
+        return _of_kinds(error, list(_kinds(content)) if isinstance(content, list) else [], _CHAT_PARTS)
     details = choice.get("finish_details")
     for native in (choice.get("native_finish_reason"), details.get("type") if isinstance(details, Mapping) else None):
         if error is None and (_BROKEN.search(_word(native)) or _word(native) in _UNFINISHED):
@@ -114,9 +115,16 @@ def lasting_trouble(event: Fields, choice: Fields) -> str | None:
 
 def has_thoughts(message: Fields) -> bool:
     """Whether a chat message has thoughts in any field or part, in any shape."""
-    kinds = _kinds(_listed(message.get("content")))
-    named = (name for name, value in message.items() if value and isinstance(name, str))
-    return any(_THOUGHT_NAME.search(each) for each in (*named, *kinds))
+    content = message.get("content")
+    kinds = _kinds(content) if isinstance(content, list) else ()
+    named = [name for name, value in message.items() if value and isinstance(name, str)]
+    told = "\n".join((*named, *kinds))
+    return _has_thought(told) if len(told) <= _LONGEST_WORD else _THOUGHT_NAME.search(told) is not None
+
+
+@lru_cache(maxsize=1024)
+def _has_thought(names: str) -> bool:
+    return _THOUGHT_NAME.search(names) is not None
 
 
 def blocks_trouble(body: Fields) -> Trouble:
@@ -176,7 +184,7 @@ def place_trouble(place: Fields, *, codes: bool = True, status: bool = True, las
     """
     if "error" in (_word(place.get("object")), _word(place.get("type"))):
         return "error"
-    if place.keys() <= _USUAL:  # of nearly every body
+    if _USUAL.issuperset(place):  # of nearly every body
         return None
     found: dict[str, str] = {}
     for name, value in place.items():
@@ -284,4 +292,12 @@ def _kinds(parts: Iterable[object], *, texts: bool = True) -> Iterator[str]:
 
 
 def _word(value: object) -> str:
-    return value.strip().lower().replace("-", "_").replace(" ", "_") if isinstance(value, str) else ""
+    return _normal(value[:_LONGEST_WORD]) if isinstance(value, str) else ""
+
+
+_LONGEST_WORD = 1000
+
+
+@lru_cache(maxsize=1024)
+def _normal(word: str) -> str:
+    return word.strip().lower().replace("-", "_").replace(" ", "_")

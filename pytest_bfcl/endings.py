@@ -196,7 +196,7 @@ def ended(
     problem = _problem(reply, kind, reasoned=reasoned)
     if problem == TROUBLE:
         raise UnknownEnding(word, reply=reply)
-    return replace(reply, finish_reason=word[:WORD_LIMIT] if isinstance(word, str) else None, problem=problem)
+    return reply.ended(word[:WORD_LIMIT] if isinstance(word, str) else None, problem)
 
 
 def heavier(first: object, later: object, api: str) -> object:
@@ -244,6 +244,8 @@ def first_choice(body: object) -> Fields | None:
     choices = body.get("choices") if isinstance(body, Mapping) else None
     if not isinstance(choices, list) or not choices:
         return None
+    if len(choices) == 1:
+        return choices[0] if isinstance(choices[0], Mapping) else None
     numbered = (each for each in choices if isinstance(each, Mapping) and _is_zero(each.get("index")))
     return next(numbered, choices[0] if isinstance(choices[0], Mapping) else None)
 

@@ -56,8 +56,10 @@ def served_by(body: object) -> Served | None:
     """Model, fingerprint and id in a body."""
     if not isinstance(body, Mapping):
         return None
-    told = (body.get(name) for name in ("model", "system_fingerprint", "id"))
-    kept = [value[:_NAME_LIMIT] if isinstance(value, str) and value else None for value in told]
+    kept = [
+        value[:_NAME_LIMIT] if isinstance(value := body.get(name), str) and value else None
+        for name in ("model", "system_fingerprint", "id")
+    ]
     return Served(*kept) if any(kept) else None
 
 

@@ -10,7 +10,7 @@ import os
 import socket
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit, urlunsplit
@@ -18,7 +18,7 @@ from urllib.parse import quote, urlsplit, urlunsplit
 from pytest_bfcl.answers.figures import REPLY_LIMIT
 from pytest_bfcl.endpoints.faults import EndpointUnreachable
 from pytest_bfcl.failures import AdapterError, UsageError
-from pytest_bfcl.json_types import Parsed
+from pytest_bfcl.json_types import Parsed, sealed
 from pytest_bfcl.models.base import Joiner
 from pytest_bfcl.models.streams import EventReader
 from pytest_bfcl.redaction import discreet, public_url, redact, secrets_of, url_secrets
@@ -38,7 +38,7 @@ _KEEPALIVE_S = 4.0  # under the 5 s after which common servers close idle connec
 _EVENTS = (b"data:", b"event:", b": ")
 
 
-@dataclass(frozen=True, slots=True)
+@sealed(frozen=True, slots=True)
 class Answer:
     """An answer. ``whole``: a joined stream; otherwise ``text`` is the body as sent."""
 
@@ -385,9 +385,12 @@ def _text_of(data: bytes, response: aiohttp.ClientResponse) -> str:
 
 
 async def _bounded(response: aiohttp.ClientResponse) -> bytes:
-    data = bytearray()
-    async for chunk in response.content.iter_any():
-        data += chunk
-        if len(data) > BODY_LIMIT:
-            raise AdapterError(AdapterTrouble.MALFORMED_BODY, f"the answer is longer than {BODY_LIMIT} bytes")
-    return bytes(data)
+    stream = response.content
+    pieces = [await stream.readany()]
+    size = len(pieces[0])
+    while size <= BODY_LIMIT and not stream.at_eof():
+        pieces.append(await stream.readany())
+        size += len(pieces[-1])
+    if size > BODY_LIMIT:
+        raise AdapterError(AdapterTrouble.MALFORMED_BODY, f"the answer is longer than {BODY_LIMIT} bytes")
+    return b"".join(pieces)

@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.endings import UNFINISHED, UnknownEnding
@@ -96,10 +97,12 @@ class OpenAIModel:
         """Send once, with retries; see `Caller.call` for its errors."""
         import aiohttp  # noqa: F401 - here, or the first reply's latency would include it
 
-        return await whole_reply(self._reply_of, request, self.api.remember, self.settings.step_limit)
-
-    async def _reply_of(self, request: Request) -> Reply:
-        return await self.calls.call(lambda: self._attempt(request))
+        return await whole_reply(
+            lambda each: self.calls.call(partial(self._attempt, each)),
+            request,
+            self.api.remember,
+            self.settings.step_limit,
+        )
 
     def remember(self, reply: Reply, message: Message) -> Message:
         """The assistant's message for the conversation, with the parts that the provider needs back."""

@@ -27,8 +27,8 @@ from pytest_bfcl.failures import (
 from pytest_bfcl.plugin import pytest_internals
 from pytest_bfcl.plugin.failure_repr import FailureRepr
 from pytest_bfcl.plugin.nodes import BrokenLine, EntryItem
-from pytest_bfcl.runs.lines import json_line
 from pytest_bfcl.runs.result_line import ResultLine
+from pytest_bfcl.runs.results import written
 from pytest_bfcl.scoring.expectations import Expectations, key_of
 from pytest_bfcl.troubles import AdapterTrouble, HarnessTrouble
 
@@ -196,7 +196,7 @@ class Outcomes:
     def decided(self, item: EntryItem, report: pytest.TestReport) -> pytest.TestReport:
         """The report that decides an item, with its record."""
         record = item.stash[RECORD]
-        report.bfcl = json_line(record)[:-1].decode()  # type: ignore[attr-defined]
+        report.bfcl = written(record)[:-1].decode()  # type: ignore[attr-defined]
         self._fresh = record
         return report
 
@@ -207,7 +207,7 @@ class Outcomes:
         """Put the records of an entry that cannot be used on the report of its collection error."""
         report = yield
         if isinstance(collector, BrokenLine) and report.failed:
-            report.bfcl = [json_line(self._broken(trial))[:-1].decode() for trial in collector.trials]  # type: ignore[attr-defined]
+            report.bfcl = [written(self._broken(trial))[:-1].decode() for trial in collector.trials]  # type: ignore[attr-defined]
         return report
 
     def _broken(self, trial: Trial) -> ResultLine:

@@ -14,7 +14,15 @@ from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.failures import Verdict
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.runs.fields import problem_of, shape_problem
-from pytest_bfcl.runs.lines import DamagedLine, OnDamaged, open_regular, parse_object, whole_lines
+from pytest_bfcl.runs.lines import (
+    DamagedLine,
+    OnDamaged,
+    json_line,
+    json_line_of_parsed,
+    open_regular,
+    parse_object,
+    whole_lines,
+)
 from pytest_bfcl.runs.result_line import Conversation, EntryKey, Key, ReplayLine, ResultLine, VerdictFields
 from pytest_bfcl.transcript import Arguments, Call, Mode, Step, Transcript
 
@@ -199,6 +207,15 @@ def _stored_calls(step: Step) -> list[str | dict[str, Arguments]] | None:
     if step.calls is None:
         return None
     return [{call.name: call.arguments} if isinstance(call, Call) else call for call in step.calls]
+
+
+def written(record: ResultLine) -> bytes:
+    """A record as its line of the file.
+
+    Native calls were parsed from JSON, so a quicker writer serves; Python texts hold other values, too.
+    """
+    parsed = record["mode"] == "fc" and record.get("decoder") is None and record["reason"] is None
+    return json_line_of_parsed(record) if parsed else json_line(record)
 
 
 def record_key(record: ResultLine | ReplayLine) -> EntryKey:

@@ -274,7 +274,7 @@ _ANNOTATIONS = frozenset(("type", "description", "default", "title", "format", "
 def surely_fits(parameters: Fields, arguments: Fields) -> bool:
     """Whether arguments are certainly valid under a document's parameters as `compile_tools` sends them.
 
-    It knows types, enumerations of texts and what is required, which most calls need; ``False`` says nothing, and a
+    It knows types, elements, enumerations and what is required, which most calls need; ``False`` says nothing, and a
     validator has to decide.
     """
     properties, required = parameters.get("properties") or {}, parameters.get("required") or []
@@ -286,28 +286,36 @@ def surely_fits(parameters: Fields, arguments: Fields) -> bool:
     for name, value in arguments.items():
         schema: Any = properties.get(name)
         word = schema.get("type") if type(schema) is dict else None
-        kind = JSON_TYPES.get(word) if type(word) is str else None
-        if kind is None:
-            return False
-        if kind == "object":
-            if type(value) is not dict or ("properties" in schema and not surely_fits(schema, value)):
-                return False
-            if "properties" not in schema and not _ANNOTATIONS.issuperset(schema):
-                return False
-            continue
-        told = schema.keys() - _ANNOTATIONS
-        if kind == "array":
-            items = schema.get("items", {"type": "string"})
-            word = items.get("type") if type(items) is dict and _ANNOTATIONS.issuperset(items) else None
-            kinds = _SCALARS.get(JSON_TYPES.get(word, "")) if type(word) is str else None
-            if kinds is None or type(value) is not list or not kinds.issuperset(map(type, value)) or told - {"items"}:
-                return False
-            continue
-        if type(value) not in _SCALARS[kind] or told - {"enum"}:
-            return False
-        if told and (kind != "string" or type(schema["enum"]) is not list or value not in schema["enum"]):
+        kinds = _SCALARS.get(JSON_TYPES.get(word, "")) if type(word) is str else None
+        if kinds is not None and type(value) in kinds and _ANNOTATIONS.issuperset(schema):
+            continue  # as most
+        if not _surely_fits_one(schema, value):
             return False
     return True
+
+
+def _surely_fits_one(schema: Any, value: object) -> bool:
+    word = schema.get("type") if type(schema) is dict else None
+    kind = JSON_TYPES.get(word) if type(word) is str else None
+    if kind is None:
+        return False
+    told = schema.keys() - _ANNOTATIONS
+    if kind == "object":
+        if type(value) is not dict:
+            return False
+        return surely_fits(schema, value) if "properties" in schema else not told
+    if kind == "array":
+        if type(value) is not list or told - {"items"}:
+            return False
+        items = {"each": schema.get("items", {"type": "string"})}
+        for each in value:  # noqa: SIM110 - a generator costs more than the loop
+            if not surely_fits({"properties": items}, {"each": each}):
+                return False
+        return True
+    if type(value) not in _SCALARS[kind] or told - {"enum"} or (told and type(schema["enum"]) is not list):
+        return False
+    # As JSON, 1 is not true; nobody asks here whether it is 1.0.
+    return not told or value in [each for each in schema["enum"] if type(each) is type(value)]
 
 
 _OBJECT = _ANNOTATIONS | {"properties", "required"}

@@ -6,7 +6,7 @@ import runpy
 from pathlib import Path
 
 BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "calls.py"
-MOST = {"run": (149, 28), "plugin": (208, 42)}
+MOST = {"run": (150, 28), "plugin": (208, 42)}
 """Calls of ours and changes of room for one more single-turn entry. Whoever makes the way shorter lowers them. In
 the plugin some turns of the event loop more or less are the clock's: items that follow quickly share one."""
 

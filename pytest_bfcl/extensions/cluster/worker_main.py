@@ -26,7 +26,7 @@ from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.models import parse_spec
 from pytest_bfcl.rescoring import open_data
 from pytest_bfcl.runs.fingerprint import plugin_version
-from pytest_bfcl.runs.lines import json_line
+from pytest_bfcl.runs.results import written
 from pytest_bfcl.session.contender import Contender
 from pytest_bfcl.session.runner import Runner
 from pytest_bfcl.session.trial import Trial
@@ -129,7 +129,7 @@ class WorkerMain:
 
     def _tell(self, number: int, trial: Trial, record: ResultLine) -> None:
         self._store.send_recordings()
-        self._outbox.put(Lined(number, json_line(record), record["outcome"], record["mode"]))
+        self._outbox.put(Lined(number, written(record), record["outcome"], record["mode"]))
         self._store.journal.forget(trial.entry_id, trial.repeat, record["model"])
         if record["outcome"] == "error" and (reason := self._runner.stop_reason()):
             self._trouble(reason)
