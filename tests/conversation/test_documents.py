@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,96 +25,14 @@ DOCUMENT: dict[str, Any] = {
 }  # fmt: skip
 
 
-def test_python() -> None:
-    assert (
-        documents_text([DOCUMENT, {"name": "g"}], "python")
-        == """\
-# Function: x.f
-    \"\"\"
-    Does.
-More.
-
-    Args:
-        a (int, default=3): A.
-        b (list[str]): B. Enum values: ['x', 'y'].
-        c (dict): C.
-            d (dict):\x20
-                e (str):\x20
-        f (dict[str, float], default=[1, 2]):\x20
-        g (tuple):\x20
-        h (Long):\x20
-        i (dict):\x20
-        j (list[str]):\x20
-        k (array):\x20
-        m (str):\x20
-    \"\"\"
+@pytest.mark.parametrize(("layout", "documents"), [("python", [DOCUMENT, {"name": "g"}]), ("xml", [DOCUMENT])])
+def test_layouts_of_prompts(layout: Any, documents: list[Any]) -> None:
+    """Every line and space as the reference writes them: `documents/`."""
+    shown = Path(__file__).with_name("documents") / f"{layout}.txt"
+    assert documents_text(documents, layout) == shown.read_bytes().decode()
 
 
-
-\n
-# Function: g
-    \"\"\"
-    \n
-    \"\"\"
-
-
-
-"""
-    )
-
-
-def test_xml() -> None:
-    assert (
-        documents_text([DOCUMENT], "xml")
-        == """\
-<function name="x.f">
-  <desc>Does.
-More.</desc>
-  <params>
-    <param name="a" type="integer" required="true" default="3">
-      <desc>A.</desc>
-    </param>
-    <param name="b" type="array[string]" required="false">
-      <desc>B. Enum values: ['x', 'y'].</desc>
-    </param>
-    <param name="c" type="dict" required="true">
-      <desc>C.</desc>
-      <params>
-        <param name="d" type="object" required="true">
-          <desc></desc>
-          <params>
-            <param name="e" type="string" required="true">
-              <desc></desc>
-            </param>
-          </params>
-        </param>
-      </params>
-    </param>
-    <param name="f" type="dict[float]" required="false" default="[1 2]">
-      <desc></desc>
-    </param>
-    <param name="g" type="tuple" required="false">
-      <desc></desc>
-    </param>
-    <param name="h" type="Long" required="false">
-      <desc></desc>
-    </param>
-    <param name="i" type="object" required="false">
-      <desc></desc>
-    </param>
-    <param name="j" type="array" required="false">
-      <desc></desc>
-    </param>
-    <param name="k" type="array" required="false">
-      <desc></desc>
-    </param>
-    <param name="m" type="string" required="false">
-      <desc></desc>
-    </param>
-  </params>
-</function>
-"""
-    )
+def test_documents_without_parameters() -> None:
     assert documents_text([{"name": "g"}, {"name": "h"}], "xml").count("<params>\n  </params>") == 2
 
 

@@ -17,7 +17,7 @@ from pytest_bfcl.runs.journal import Journal
 from pytest_bfcl.runs.result_line import EntryKey
 from pytest_bfcl.runs.transcripts import Transcripts
 from pytest_bfcl.simulators import CallExecutor
-from pytest_bfcl.transcript import Call, Reply, ToolCall
+from pytest_bfcl.transcript import Reply, ToolCall
 
 from .worlds import DOCS, SETTINGS, TEXTS, Listed, calls, shelf_entry, user
 
@@ -39,20 +39,6 @@ def area_entry(**fields):
     }
     fields = {"id": "simple_python_900", "category": "simple_python", "question": [user("area?")]} | fields
     return Entry(function=[document], **fields)
-
-
-def test_single_turn_native():
-    model = Listed(calls(("geometry_area", '{"a": 3}'), input_tokens=10, latency_s=0.5))
-    transcript = hold(area_entry(), model)
-    (request,) = model.requests
-    assert request.messages == user("area?")
-    assert request.functions[0]["description"].startswith("Area of a rectangle.")
-    assert request.functions[0]["description"].endswith(TEXTS.hints["python.function"])
-    assert request.parameters == {"temperature": 0.001}
-    assert transcript.steps[0].calls == [Call("geometry_area", {"a": 3})]
-    assert transcript.functions == list(request.functions)
-    assert transcript.started_at.endswith("Z")
-    assert transcript.duration_s >= 0
 
 
 def test_a_users_system_prompt_takes_the_documents():
@@ -153,16 +139,6 @@ def test_held_out_functions_arrive_native():
     assert transcript.steps[1].results == ['{"count": 2}']
 
 
-def test_held_out_functions_arrive_in_prompting():
-    model = Listed("no such function", "[add_book(title='Emma')]", "done", mode="prompt")
-    hold(shelf_entry(("put Emma there", ""), missed={1: ["add_book"]}), model)
-    first, second, _ = model.requests
-    assert "add_book" not in first.messages[0]["content"]
-    assert second.messages[0] == first.messages[0]
-    assert second.messages[-1]["role"] == "user"
-    assert str([DOCS["add_book"]]) in second.messages[-1]["content"]
-
-
 class Book:
     """A journal in memory."""
 
@@ -184,17 +160,6 @@ def test_the_journal_answers_what_was_asked_before():
     assert hold(shelf_entry(("a", "b")), again, journal=journal).messages == whole.messages
     assert again.requests == []
     assert [(key.turn, key.step) for key in journal.replies] == [(0, 0), (0, 1), (1, 0)]
-
-
-def test_a_broken_off_conversation_goes_on_in_the_middle():
-    journal = Book()
-    broken = Listed(calls(("add_book", '{"title": "Emma"}')), AdapterError("timeout", "no answer"))
-    with pytest.raises(AdapterError):
-        hold(shelf_entry(), broken, journal=journal)
-    rest = Listed("done")
-    transcript = hold(shelf_entry(), rest, journal=journal)
-    assert len(rest.requests) == 1
-    assert [step.results for step in transcript.steps] == [['{"count": 2}'], []]
 
 
 @pytest.mark.parametrize("mode", ["fc", "prompt"])

@@ -74,15 +74,6 @@ def test_a_question_that_depends_on_nothing_starts_empty():
         hold(question(), Listed("green"), HeldSnapshots())
 
 
-def test_the_first_write_stage_starts_empty_even_beside_an_old_snapshot():
-    snapshots = HeldSnapshots()
-    hold(write_stage(0), Listed(store("old", "old"), "noted"), snapshots)
-    model = Listed("nothing to note")
-    hold(write_stage(0), model, snapshots)
-    assert TEXTS.memory_empty["kv"] in model.requests[0].messages[0]["content"]
-    assert snapshots.load("kv", "student")["core_memory"] == {}
-
-
 def test_a_forced_quit_still_saves_and_a_failure_does_not():
     snapshots = HeldSnapshots()
     forever = Listed(*[calls(("core_memory_list_keys", "{}")) for _ in range(30)])

@@ -94,20 +94,6 @@ def test_turns_steps_and_messages_of_a_conversation() -> None:
     assert (transcript.model, transcript.mode, transcript.underscore_names) == ("agent:test@fc", "fc", True)
 
 
-def test_held_out_functions_are_offered_with_their_turn() -> None:
-    tools: list[list[str]] = []
-
-    async def play(game: PlayedConversation) -> None:
-        while (messages := game.begin_turn()) is not None:
-            tools.append([tool["function"]["name"] for tool in game.tools])
-            game.end_turn(Reply(messages[-1]["content"]))
-
-    transcript = hold(shelf_entry(("a", ""), missed={1: ["add_book"]}), play)
-    assert tools == [["list_books"], ["list_books", "add_book"]]
-    assert transcript.turns[1].messages == [{"role": "user", "content": TEXTS.additional_functions_fc}]
-    assert [text for turn in shape(transcript) for _, text, _ in turn] == ["a", TEXTS.additional_functions_fc]
-
-
 def test_calls_that_are_compared_are_one_step() -> None:
     heard: list[Reply] = []
 

@@ -46,16 +46,6 @@ def test_a_file_that_is_gone_is_an_error_and_a_short_one_gives_what_there_is(tmp
         LineFiles().read(tmp_path / "nothing", 0, 1)
 
 
-def test_lines_in_order_are_read_ahead_and_any_order_gives_the_same(tmp_path: Path) -> None:
-    path = tmp_path / "many.jsonl"
-    long = b'{"text": "%s"}\n' % (b"x" * (LineFiles.AHEAD + 5))
-    path.write_bytes(b"".join(b'{"id": "%d", "text": "%s"}\n' % (n, b"y" * (n % 3000)) for n in range(400)) + long)
-    spans = [(path, *span) for span in line_spans(path)]
-    spans += spans[::-1] + spans[:200:7] + spans[100:160] + spans[:2] * 2 + [(path, spans[-1][1], 3)]
-    lines = LineFiles()
-    assert [lines.read(*span) for span in spans] == [read_line(*span) for span in spans]
-
-
 def test_a_file_that_was_cut_gives_what_there_is_to_lines_in_order(tmp_path: Path) -> None:
     path = tmp_path / "cut.jsonl"
     path.write_bytes(b"0123456789\n" * 3)

@@ -89,12 +89,3 @@ def test_the_oracle_passes_every_entry(mode: str) -> None:
     failed = [(record["id"], record["reason"]) for record in finished.records if record["outcome"] != "passed"]
     assert (failed, len(finished.records)) == ([], len(EVERY))
     assert not [record["id"] for record in finished.records if record["corrected_outcome"] != "passed"]
-
-
-def test_a_model_that_does_nothing_fails_every_entry() -> None:
-    async def idle(messages: Any) -> str:
-        return "I would rather not."
-
-    finished = run(BUNDLED, idle, categories=list(map(name_of, CATEGORIES)), settings=Settings())
-    assert {record["reason"] for record in finished.records} == {"multi_turn:empty_turn_model_response"}
-    assert len(finished.records) == len(EVERY)

@@ -57,12 +57,6 @@ def test_a_pasted_id_without_a_model_says_what_is_missing(project: Project) -> N
     result.stderr.fnmatch_lines(["*--model is missing*"])
 
 
-def test_other_peoples_jsonl_are_left_alone(project: Project) -> None:
-    project.pytester.makepyfile("def test_one(): pass")
-    result = project.run(".", "-v", data=None, out=None)
-    result.assert_outcomes(passed=1)
-
-
 def test_another_plugin_may_own_the_short_option(project: Project) -> None:
     project.pytester.makepyfile(
         foreign="""
@@ -142,17 +136,6 @@ def test_a_run_opens_with_nobodys_warnings(project: Project) -> None:
     result = project.run("-q", subprocess=True)
     result.assert_outcomes(passed=11)
     assert "Warning" not in result.stderr.str() + result.stdout.str()
-
-
-@pytest.mark.parametrize(
-    ("spec", "said"),
-    [("nobody:x", "unknown provider 'nobody'"), ("agent:nowhere.at_all:f", "there is no module 'nowhere'")],
-)
-def test_a_model_nobody_offers_is_refused_before_workers_ask(project: Project, spec: str, said: str) -> None:
-    result = project.run("-n2", model=spec)
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    assert said in result.stderr.str()
-    assert not (project.path / "run" / "results.jsonl").exists()
 
 
 def test_markers_lists_ours_without_a_model(pytester: pytest.Pytester) -> None:

@@ -34,15 +34,6 @@ def test_a_mistake_of_the_model_is_a_failure_with_one_tag(project: Project) -> N
     assert (project.path / "run" / "journal" / "main.jsonl").exists()
 
 
-def test_a_refused_key_stops_the_run_with_one_message(project: Project) -> None:
-    project.script["*"] = {"error": "auth", "message": "bad key", "status": 401}
-    result = project.run("-m", "simple_python", "--bfcl-retries", "0")
-    assert result.ret == pytest.ExitCode.INTERRUPTED
-    result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["stopped: *bad key*"])
-    assert json.loads((project.path / "run" / "run.json").read_text())["state"].startswith("stopped:")
-
-
 def test_own_hooks(project: Project) -> None:
     project.pytester.makeconftest(
         """

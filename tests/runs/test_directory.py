@@ -16,7 +16,6 @@ from pytest_bfcl.runs.directory import (
 )
 from pytest_bfcl.runs.fingerprint import ModelFingerprint
 from pytest_bfcl.runs.lines import DamagedLine
-from pytest_bfcl.runs.results import error_record
 from pytest_bfcl.scoring.summary import summarise
 from tests.runs.samples import SPEC, fingerprint, single
 
@@ -41,22 +40,6 @@ def test_a_run_is_written_and_read_back(tmp_path: Path) -> None:
     assert is_run(path)
     with pytest.raises(HarnessError, match="reading only"):
         read.append(single())
-
-
-def test_naming_an_existing_run_continues_it(tmp_path: Path) -> None:
-    path = tmp_path / "run"
-    with RunDirectory.start(path, fingerprint(started_at="2026-01-01T00:00:00Z")) as run:
-        assert not run.continued
-        run.append(single("simple_python_1"))
-        run.append(error_record("simple_python_2", "simple_python", SPEC, "fc", HarnessError("data", "x").verdict))
-        run.state("stopped:budget")
-    with RunDirectory.start(path, fingerprint(selection={"categories": ["live"]})) as run:
-        assert run.continued
-        assert run.fingerprint.state == "running"
-        assert run.fingerprint.started_at == "2026-01-01T00:00:00Z"
-        assert run.fingerprint.selection == {"categories": ["simple_python", "live"]}
-        run.append(single("simple_python_2"))
-    assert [line["outcome"] for line in RunDirectory.open(path).records()] == ["passed", "passed"]
 
 
 def test_folders_with_other_content_are_left_alone(tmp_path: Path) -> None:

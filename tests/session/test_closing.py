@@ -10,12 +10,12 @@ import pytest
 
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.dataset.opening import open_dataset
-from pytest_bfcl.failures import AdapterError, HarnessError
+from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.models import parse_spec
 from pytest_bfcl.session.closing import (
     measurement_of,
 )
-from pytest_bfcl.session.contender import Contender, UsersModelTrouble
+from pytest_bfcl.session.contender import Contender
 from pytest_bfcl.session.outside import Store
 from pytest_bfcl.session.trial import Trial
 from pytest_bfcl.settings import Settings
@@ -26,28 +26,6 @@ def test_what_gates_compare_leaves_transformed_entries_out() -> None:
     lines = [single("simple_python_1"), single("simple_python_2")]
     measured = measurement_of(None, lines, fingerprint(), ())
     assert [each["id"] for each in measured.lines(["simple_python_2"])] == ["simple_python_2"]
-
-
-def fixture_trouble(text: str = "the model fixture raised ValueError: line 3", kind: str = "fixture") -> AdapterError:
-    return AdapterError(kind, text)
-
-
-@pytest.mark.parametrize(("answered", "needed"), [(False, 5), (True, 25)])
-def test_a_users_model_that_always_fails_alike(answered: bool, needed: int) -> None:
-    trouble = UsersModelTrouble()
-    if answered:
-        trouble.answered()
-    for number in range(needed - 1):
-        trouble.failed(fixture_trouble(f"the model fixture raised ValueError: line {number}"))
-        trouble.failed(fixture_trouble(kind="timeout"))
-    assert trouble.reason is None
-    trouble.failed(fixture_trouble())
-    assert (
-        trouble.reason
-        == f"the model fixture raised ValueError: line 3; {needed} entries in a row ended with this error"
-    )
-    trouble.failed(fixture_trouble())
-    assert str(needed) in trouble.reason
 
 
 def test_what_a_process_keeps(tmp_path: Path) -> None:

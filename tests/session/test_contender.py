@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 
 import pytest
 
@@ -132,15 +131,6 @@ def test_a_lent_model_is_asked_under_the_contenders_price_and_closed_by_its_owne
     assert not given.has_adapter
 
 
-def test_what_adapters_learnt_is_told_once() -> None:
-    own = Own()
-    contender = Contender.of_adapter(own, KEPT)
-    assert contender.model is own
-    own.notes += ["a parameter was left out"]
-    assert contender.take_notes() == ["a parameter was left out"]
-    assert contender.take_notes() == []
-
-
 def test_how_texts_are_read_is_told_once_it_is_asked() -> None:
     contender = of("vllm:Qwen/Qwen3-8B", Settings(base_url=KEPT.base_url, decoder="hermes"))
     assert contender.take_notes() == []
@@ -169,10 +159,3 @@ def test_stored_models_are_known_by_what_they_hand_out(tmp_path) -> None:
     assert is_stored(stored)
     assert Contender.of_adapter(stored, KEPT).stored
     assert not Contender.of_adapter(Own(), KEPT).stored
-
-
-def test_a_stored_model_has_the_name_of_its_lines_before_it_is_asked(tmp_path: Path) -> None:
-    stored = Own()
-    named = Contender.of_spec(parse_spec(f"replay:{tmp_path}"), KEPT, make=lambda mode: stored)
-    assert named.identity == (stored.spec, stored.mode)
-    assert not named.has_adapter or named.model is stored

@@ -105,15 +105,3 @@ def test_every_event_is_valid_by_the_schema(events: list[dict[str, Any]]) -> Non
         assert not judge.is_valid(broken)
     line = next(each for each in events if each["event"] == "line")
     assert not judge.is_valid({**line, "line": {"id": 3}})
-
-
-def test_a_sink_of_lines_gets_lines_and_the_summary(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    kept: list[Any] = []
-    sink = SimpleNamespace(take=kept.append, close=kept.append)
-    point = SimpleNamespace(name="mine", load=lambda: lambda run: sink, value="m:mine", dist=None)
-    monkeypatch.setattr(entry_points, "offered", lambda kind: {"mine": point} if kind == "sinks" else {})
-    result = run(
-        "bundled", "oracle:", categories=["simple_java"], settings=Settings(sinks=("mine",)), out=tmp_path / "r"
-    )
-    assert [each["id"] for each in kept[:-1]] == [each["id"] for each in result.records]
-    assert kept[-1]["models"].keys() == result.summary["models"].keys()
