@@ -10,7 +10,8 @@ import pytest
 
 from pytest_bfcl import run
 from pytest_bfcl.runs.result_line import result_line_schema
-from pytest_bfcl.runs.summary_types import problem_of_run
+from pytest_bfcl.runs.summary_types import problem_of_run, problem_of_summary
+from pytest_bfcl.scoring.summary import summarise
 from pytest_bfcl.settings import Settings
 from tests.runs.samples import fingerprint
 
@@ -61,3 +62,19 @@ def test_what_was_measured_must_be_said(name: str) -> None:
     facts: Any = fingerprint().to_dict()
     del facts[name]
     assert problem_of_run(facts) == f"{name} is missing"
+
+
+@pytest.mark.parametrize(
+    ("interval", "fits"),
+    [
+        ([0.1, 0.9], True), (None, True), ([0.1], False), ([0.1, 0.5, 0.9], False), ([0.1, 1.1], False),
+        ([-0.1, 0.9], False),
+    ],
+)  # fmt: skip
+def test_an_interval_is_two_shares(lines: list[dict[str, Any]], interval: list[float] | None, fits: bool) -> None:
+    summary: Any = summarise(lines[:3], fingerprint=fingerprint().to_dict())  # type: ignore[arg-type]
+    assert problem_of_summary(summary) is None
+    for model in summary["models"].values():
+        for found in model["categories"].values():
+            found["interval95"] = interval
+    assert (problem_of_summary(summary) is None) is fits

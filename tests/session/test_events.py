@@ -20,6 +20,7 @@ from pytest_bfcl.session.runner import _ToldJournal
 from pytest_bfcl.session.sinks import event_schema
 from pytest_bfcl.settings import Settings
 from pytest_bfcl.transcript import Reply
+from tests.session.test_run import IDS, filled, line, run_at
 
 
 class Reader:
@@ -94,6 +95,16 @@ def test_lines_come_before_replies_where_a_sink_is_behind(monkeypatch: pytest.Mo
     told.answered({"event": "answered"})  # type: ignore[typeddict-item]
     kinds = [each["event"] for each in reader.events]
     assert (kinds[:2], kinds[-2:], 0 < kinds.count("answered") < 8) == (["opened", "planned"], ["line", "closed"], True)
+
+
+def test_a_line_without_a_reply_opens_the_sinks_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stored replies are asked of nobody, so no event of a reply comes first."""
+    reader = Reader()
+    point = SimpleNamespace(name="mine", load=lambda: lambda run: reader, value="m:mine", dist=None)
+    monkeypatch.setattr(entry_points, "offered", lambda kind: {"mine": point} if kind == "sinks" else {})
+    run = run_at(None, settings=Settings(sinks=("mine",)))
+    filled(run, *map(line, IDS))
+    assert [each["event"] for each in reader.events] == ["opened", "planned", *["line"] * len(IDS), "closed"]
 
 
 def test_every_event_is_valid_by_the_schema(events: list[dict[str, Any]]) -> None:

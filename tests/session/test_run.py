@@ -171,6 +171,17 @@ def test_the_summary_is_ready_with_the_last_line(tmp_path: Path, monkeypatch: py
     assert twice.summary["models"][MODEL]["categories"]["simple_python"]["passed"] == 4
 
 
+@pytest.mark.parametrize(("planned", "entries"), [(IDS, 4), (IDS[:1], 2), ([], 2)])
+def test_entries_that_nobody_planned_are_counted_too(planned: list[str], entries: int) -> None:
+    run = run_at(None)
+    run.plan(((name, "simple_python") for name in planned), len(planned))
+    run.open()
+    for name in IDS[:2]:
+        run.take(line(name))
+    run.end(None)
+    assert run.close()["models"][MODEL]["categories"]["simple_python"]["planned"] == entries
+
+
 def test_lines_that_cannot_be_used_do_not_stop_a_run(tmp_path: Path) -> None:
     """Nothing was sent for them, so no endpoint failed: the exit code is that of errors."""
     unusable = {**line(IDS[0]), "outcome": "error", "tag": "HARNESS_ERROR", "reason": "harness:data"}

@@ -1,14 +1,19 @@
-"""Agents that failed after others passed are played once more, alone, so often and no more."""
+"""Entries are proved once until something changes; agents that failed after others passed are played once more."""
 
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pytest_bfcl.dataset.entry import Entry
+from pytest_bfcl.failures import HarnessError
+from pytest_bfcl.fetching.texts import Texts
 from pytest_bfcl.session import proof
-from pytest_bfcl.session.proof import ALONE, MOST, PlayedAlone
+from pytest_bfcl.session.proof import ALONE, MOST, PlayedAlone, Proofs
+from pytest_bfcl.settings import Settings
 from pytest_bfcl.transcript import PLAYED_BEFORE, Transcript
 
 
@@ -78,3 +83,37 @@ def test_what_came_of_it_is_kept_and_only_a_difference_is_said(plays: Any, again
     notes, _ = plays(ended(True), failed, again=again)
     assert failed.extra[ALONE] == ("passed" if again else "failed")
     assert [note.startswith("a failed after 3 other entries") for note in notes] == [True] * again
+
+
+def test_an_entry_is_proved_again_only_after_a_change(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PYTEST_BFCL_CACHE", str(tmp_path))
+    played: list[str] = []
+
+    async def weakness(entry: Entry, *more: Any) -> str | None:
+        played.append(entry.id)
+        return "it is weak" if entry.possible_answer is None else None
+
+    monkeypatch.setattr(proof, "weakness_of", weakness)
+    notes: list[str] = []
+
+    def prove(**changes: Any) -> None:
+        proofs = Proofs(Settings(), notes.append)
+        entry = Entry(id="recorded_0", category="recorded", question=[], possible_answer=[["f()"]]).model_copy(
+            update=changes
+        )
+
+        async def twice() -> None:
+            for _ in range(2):
+                await proofs.require(entry, Texts.own())
+
+        asyncio.run(twice())
+
+    prove()
+    prove()
+    assert (len(played), notes) == (1, [])
+    prove(possible_answer=[["g()"]])
+    assert (len(played), notes) == (2, ["recorded_0 is proved again: changed the entry"])
+    for _ in range(2):  # what failed is no proof
+        with pytest.raises(HarnessError, match="recorded_0: it is weak"):
+            prove(possible_answer=None)
+    assert len(played) == 4
