@@ -1,4 +1,4 @@
-"""A small session under each of twenty well-known plugins: the same results as without, and no crash of theirs."""
+"""Beside other plugins and public projects' conftests: our entries and their suite are green together."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ import json
 import os
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
+
+from tests.plugin.conftest import Project
 
 from .conftest import call, question, write_lines
 
@@ -108,3 +111,22 @@ def test_a_failure_has_the_parts_of_pytests_own_from_workers_too(tmp_path: Path)
         seen = [line for line in done.stdout.splitlines() if line.startswith("SEEN")]
         assert len(seen) == 2, done.stdout + done.stderr
         assert "own.jsonl 2 WRONG_ANSWER value_error:string 1 True" in seen[0]
+
+
+THEIRS = """
+import pytest
+
+@pytest.mark.theirs
+def test_theirs(request): assert not request.config.getoption("bfcl_nothing", None)
+"""
+
+CONFTESTS = tomllib.loads(Path(__file__).with_name("hosts.toml").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("conftest", CONFTESTS.values(), ids=CONFTESTS)
+def test_a_hosts_suite_and_our_entries_are_green_together(project: Project, conftest: str) -> None:
+    (project.path / "conftest.py").write_text("import pytest\n" + conftest)
+    (project.path / "test_theirs.py").write_text(THEIRS)
+    together = project.run("test_theirs.py", "bench/multiple.jsonl", data=None)
+    together.assert_outcomes(passed=3)
+    assert together.ret == 0

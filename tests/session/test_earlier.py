@@ -1,22 +1,29 @@
-"""What earlier parts of a run settled: which trials, which write stages, which lines of the journal."""
+"""What earlier parts of a run settled, and what the rest would ask and cost."""
 
 from __future__ import annotations
 
+import json
 import pickle
 from dataclasses import replace
+from fnmatch import fnmatch
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from pytest_bfcl.dataset.loading import DataSet
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.models import parse_spec
 from pytest_bfcl.runs.directory import RunDirectory
 from pytest_bfcl.runs.fingerprint import ModelFingerprint
+from pytest_bfcl.scoring.aggregate import OVERALL, categories_in
 from pytest_bfcl.session.contender import Contender
 from pytest_bfcl.session.earlier import DoneKey, EarlierParts
+from pytest_bfcl.session.estimate import LOOKED_AT, REPLY_TOKENS, cost_lines, estimate_lines, estimates, skips_ahead
 from pytest_bfcl.session.evaluation import open_data
-from pytest_bfcl.session.trial import Trial
-from pytest_bfcl.settings import Settings
+from pytest_bfcl.session.trial import Trial, expected_requests
+from pytest_bfcl.settings import Price, Settings
+from tests.plugin.conftest import WEATHER, question, write_lines
 from tests.runs.samples import fingerprint
 from tests.scoring.samples import line
 
@@ -120,3 +127,106 @@ def test_damage_is_told_and_another_measurement_refused(tmp_path: Path) -> None:
     EarlierParts().refuse_other(now, path)
     with pytest.raises(UsageError, match="it measured something else"):
         found.refuse_other(replace(now, dataset_sha256="cd" * 32), path)
+
+
+PRICED = Settings(price=Price(1.0, 10.0))
+
+
+def trials(data: DataSet, category: str, settings: Settings = PRICED, spec: str = "openai:a") -> list[Trial]:
+    contender = Contender.of_spec(parse_spec(spec), settings)
+    return [Trial.of(ref, contender, data) for ref in data.index(category)]
+
+
+def size(entry: dict) -> float:
+    return len(json.dumps([entry["question"][:1], entry["function"]])) / 4
+
+
+def test_single_turns_are_a_request_each(tmp_path: Path) -> None:
+    entries = [question(f"simple_python_{n}", "O" * (20 * n + 1)) for n in range(3)]
+    write_lines(tmp_path / "simple_python.jsonl", [*entries, "{broken", question("simple_python_9", "")])
+    (found,) = estimates(trials(open_data(tmp_path), "simple_python"))
+    count = found.entries
+    mean = sum(map(size, [*entries, question("simple_python_9", "")])) / 4
+    assert (found.model, found.calls, found.output_tokens) == ("openai:a", count, REPLY_TOKENS * count)
+    assert found.input_tokens == pytest.approx(count * mean)
+    assert found.usd == pytest.approx((round(found.input_tokens) + 10 * round(found.output_tokens)) / 1e6)
+
+
+def test_later_requests_of_a_conversation_carry_what_was_said() -> None:
+    data = open_data("bundled")
+    asked = trials(data, "multi_turn_base")
+    (found,) = estimates(asked)
+    requests = expected_requests("multi_turn_base")
+    assert found.calls == requests * len(asked)
+    assert found.output_tokens == found.calls * REPLY_TOKENS
+    looked = [each.load() for each in asked[:: max(1, len(asked) // LOOKED_AT)]]
+    mean = sum(len(json.dumps([each.question[:1], each.function])) / 4 for each in looked) / len(looked)
+    assert found.input_tokens == pytest.approx(found.calls * (mean + (requests - 1) * REPLY_TOKENS))
+
+
+def test_of_many_entries_some_are_looked_at(tmp_path: Path) -> None:
+    """Every second one of forty: those in between may be of any size."""
+    entries = [question(f"simple_python_{n}", "x" * (4000 if n % 2 else 1)) for n in range(2 * LOOKED_AT)]
+    write_lines(tmp_path / "simple_python.jsonl", entries)
+    (found,) = estimates(trials(open_data(tmp_path), "simple_python"))
+    assert found.input_tokens == pytest.approx(2 * LOOKED_AT * size(entries[0]))
+    assert WEATHER["name"] in json.dumps(entries[0]["function"])
+
+
+def test_models_are_told_apart_and_money_where_it_is_known(tmp_path: Path) -> None:
+    write_lines(tmp_path / "simple_python.jsonl", [question("simple_python_0")])
+    write_lines(tmp_path / "multiple.jsonl", [question("multiple_0"), question("multiple_1")])
+    data = open_data(tmp_path)
+    asked = [*trials(data, "simple_python"), *trials(data, "multiple"), *trials(data, "multiple", Settings(), "vllm:b")]
+    assert [(each.model, each.entries, each.usd is None) for each in estimates(asked)] == [
+        ("openai:a", 3, False),
+        ("vllm:b", 2, True),
+    ]
+    shown = list(estimate_lines(asked))
+    assert shown[0].endswith(" out, about 0.00 USD; nothing was sent")
+    assert shown[1].endswith(" out, no price known (--bfcl-price IN,OUT); nothing was sent")
+    (costs,) = cost_lines(asked)
+    assert costs.startswith("estimated: 3 entries with openai:a, about 3 requests, ")
+    assert not list(cost_lines(trials(data, "multiple", Settings(price=Price(0.0, 0.0)))))
+
+
+def test_precision_tells_entries_of_each_category() -> None:
+    data = open_data("bundled")
+    asked = trials(data, "simple_python")
+    lines = list(estimate_lines([*asked, *asked], 5.0))  # repeats of an entry count once
+    assert lines[1] == "dry run: for ±5 points (95 %) of what all entries of a category would give:"
+    assert f" of {len(asked)} entries; " in lines[2]
+    needed = int(lines[2].split(": ")[2].split()[0])
+    assert 0 < needed <= len(asked)
+    assert len(list(estimate_lines(asked))) == 1
+    assert list(estimate_lines([], 5.0)) == []
+
+
+NEEDED = list(categories_in(OVERALL))
+OFF = "Overall will not be claimed"
+LACKING = {"web_search_base": "set KEY", "web_search_no_snippet": "set KEY", "memory_vector": "install it"}
+
+
+@pytest.mark.parametrize(
+    ("name", "categories", "lacking", "part", "told"),
+    [
+        ("official", NEEDED * 2, {}, False, []),
+        (
+            "official", NEEDED * 2, LACKING, False,
+            [f"2 entries will be skipped and {OFF} (memory_vector): install it",
+             f"4 entries will be skipped and {OFF} (web_search_base, web_search_no_snippet): set KEY"],
+        ),
+        ("official", ["simple_java"], {}, False, [f"{OFF}, 1 of its 21 categories are selected: *"]),
+        ("official", ["simple_java"], {}, True, []),
+        ("bundled", NEEDED, {}, False, []),  # the summary says it
+        ("own", ["memory_vector"], LACKING, False, ["1 entry will be skipped (memory_vector): install it"]),
+        ("official", [], {}, False, []),
+    ],
+)  # fmt: skip
+def test_what_is_said_before_the_first_request(
+    name: str, categories: list[str], lacking: dict[str, str], part: bool, told: list[str]
+) -> None:
+    data = SimpleNamespace(name=name, official=name == "official")
+    found = sorted(skips_ahead(categories, lacking.get, data, part=part))  # type: ignore[arg-type]
+    assert len(found) == len(told)
+    assert all(fnmatch(line, wanted) for line, wanted in zip(found, told, strict=True)), found
