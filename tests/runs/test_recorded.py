@@ -129,6 +129,12 @@ class OwnData:
     file_digests = {"a.jsonl": "c"}
 
 
+def test_only_own_entries_have_own_simulators(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pytest_bfcl.simulators.source_digests", lambda *names: {"S": "1"})
+    found = [Fingerprint.of(data, [(SPEC, "fc")], Settings(), {}).conditions for data in (DATA, OwnData)]
+    assert [each.get("own_simulators") or {} for each in found] == [{}, {"S": "1"}]
+
+
 def test_fingerprints() -> None:
     def rows() -> Iterator[Any]:
         for settings, data in product(SETTINGS, (DATA, OwnData)):

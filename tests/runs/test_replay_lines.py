@@ -87,6 +87,16 @@ def test_every_kind_of_source_is_read(tmp_path: Path) -> None:
         assert [line["id"] for line in read_replay_lines(tmp_path / name)] == [f"simple_python_{n}" for n in range(3)]
 
 
+def test_official_files_are_read_in_the_spelling_asked_for(tmp_path: Path) -> None:
+    file = tmp_path / "some-model-FC" / "BFCL_v4_simple_python_result.json"
+    file.parent.mkdir()
+    file.write_text(json.dumps({"id": "simple_python_1", "result": [{"f": "{}"}]}) + "\n")
+    for names, underscores in (("auto", True), ("dots", False), ("underscores", True)):
+        for source in (file, file.parent):
+            (line,) = read_replay_lines(source, names=names)  # type: ignore[arg-type]
+            assert line["underscore_names"] is underscores
+
+
 STORED: dict[str, Any] = {"id": "multi_turn_base_1", "mode": "fc", "output": [["a", "b"], ["c"]]}
 
 

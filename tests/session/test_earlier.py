@@ -219,6 +219,7 @@ LACKING = {"web_search_base": "set KEY", "web_search_no_snippet": "set KEY", "me
         ("official", ["simple_java"], {}, False, [f"{OFF}, 1 of its 21 categories are selected: *"]),
         ("official", ["simple_java"], {}, True, []),
         ("bundled", NEEDED, {}, False, []),  # the summary says it
+        ("official", [*NEEDED, "rest"], {"rest": "no key"}, False, ["1 entry will be skipped (rest): no key"]),
         ("own", ["memory_vector"], LACKING, False, ["1 entry will be skipped (memory_vector): install it"]),
         ("official", [], {}, False, []),
     ],

@@ -104,6 +104,17 @@ def test_a_lost_results_file_costs_no_request(tmp_path):
     assert again.asked == []
 
 
+def test_entries_of_this_part_are_planned_and_those_of_earlier_ones(tmp_path):
+    def planned(data, **selection):
+        summary = run(data, "oracle:@fc", settings=SETTINGS, **selection).summary
+        return summary["models"]["oracle:@fc"]["categories"]["simple_python"]["planned"]
+
+    for shard in ("1/3", "2/3"):
+        assert planned(entries(), shard=shard) == 2
+    for count, name in enumerate(("simple_python_0", "simple_python_1"), 1):
+        assert planned("bundled", out=tmp_path / "run", ids=[name]) == count
+
+
 def test_progress_and_categories():
     told = []
     result = run(entries(), good, settings=SETTINGS, categories=["live"], progress=told.append)

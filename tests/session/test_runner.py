@@ -215,6 +215,15 @@ def test_what_cannot_be_judged_is_told_in_every_part_and_the_rest_once(tmp_path:
     assert len(parts[0]) == len(parts[1]) == 3
 
 
+def test_of_given_entries_those_of_the_split_are_run() -> None:
+    bundled = open_data("bundled")
+    split = {"name": "half", "sha256": "e" * 64, "part": "test", "ids": ["simple_python_1"],
+             "data": {"name": "bundled", "version": "", "sha256": bundled.sha256}}  # fmt: skip
+    given = [bundled.entry(f"simple_python_{number}") for number in range(3)]
+    asked = run(given, ["oracle:"], settings=Settings(split=split))
+    assert [line["id"] for line in asked.records] == ["simple_python_1"]
+
+
 def test_of_given_entries_those_named_are_run(data: DataSet) -> None:
     given = [data.load(ref) for ref in data.index("simple_python")]
     asked = run(given, [Answering()], ids=["simple_python_1", "simple_python_4"])

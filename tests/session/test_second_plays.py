@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.dataset.entry import Entry
+from pytest_bfcl.dataset.served_entry import ServedTool, ServerFacts
 from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.fetching.texts import Texts
 from pytest_bfcl.session import proof
@@ -96,8 +97,8 @@ def test_an_entry_is_proved_again_only_after_a_change(monkeypatch: pytest.Monkey
     monkeypatch.setattr(proof, "weakness_of", weakness)
     notes: list[str] = []
 
-    def prove(**changes: Any) -> None:
-        proofs = Proofs(Settings(), notes.append)
+    def prove(proofs: Proofs | None = None, **changes: Any) -> None:
+        proofs = proofs or Proofs(Settings(), notes.append)
         entry = Entry(id="recorded_0", category="recorded", question=[], possible_answer=[["f()"]]).model_copy(
             update=changes
         )
@@ -117,3 +118,22 @@ def test_an_entry_is_proved_again_only_after_a_change(monkeypatch: pytest.Monkey
         with pytest.raises(HarnessError, match="recorded_0: it is weak"):
             prove(possible_answer=None)
     assert len(played) == 4
+    tool = ServedTool("buy", {}, "0a")
+    asked: list[str] = []
+
+    async def facts(entry: Entry, settings: Settings) -> ServerFacts:
+        asked.append(entry.id)
+        if len(asked) == 1:
+            raise HarnessError("mcp", "it does not start")
+        return ServerFacts("shop 1", (tool,))
+
+    monkeypatch.setattr(proof, "facts_of_server", facts)
+    proofs = Proofs(Settings(mcp={"shop": "run"}), notes.append)
+    with pytest.raises(HarnessError, match="does not start"):
+        prove(proofs, id="mcp_0", mcp="shop")
+    for name in ("mcp_1", "mcp_2"):
+        prove(proofs, id=name, mcp="shop")
+    assert asked == ["mcp_0", "mcp_1"], "what failed is asked again, what a server told is not"
+    before = ServerFacts("shop 1", ()).summary()
+    with pytest.raises(HarnessError, match=r"MCP server 'shop' has changed since this run began: tools \("):
+        prove(Proofs(Settings(mcp={"shop": "run"}), notes.append, {"shop": before}), id="mcp_3", mcp="shop")
