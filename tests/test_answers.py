@@ -5,11 +5,10 @@ The entry is one in which no call is right, so whatever passes for an answer wit
 
 from __future__ import annotations
 
-import copy
 import gzip
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -25,7 +24,6 @@ from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.extensions.boards.served_runs import conducts_of
 from pytest_bfcl.extensions.own.log_entries import entries_of_log
 from pytest_bfcl.extensions.training.episode import Episode
-from pytest_bfcl.extensions.training.training_rows import calls_in, rows_of
 from pytest_bfcl.failures import AdapterError, Failure, HarnessError, UsageError
 from pytest_bfcl.formats.thinking import TAGS
 from pytest_bfcl.judge import Task
@@ -261,61 +259,6 @@ def test_every_door_says_the_same(door: str) -> None:
     odd = {n: (said, expected, text) for ((n, text), said), (*_, expected) in zip(found.items(), cases, strict=True)
            if said not in allowed(door, n, expected)}  # fmt: skip
     assert odd == {}
-
-
-WHOLE = {"name": "f", "arguments": '{"x": "1"}'}
-CALLS: dict[str, Callable[[str], Any]] = {
-    "chat": lambda word: chat(None, word, message={"tool_calls": [{"id": "c", "type": "function", "function": WHOLE}]}),
-    "chat text": lambda word: chat('<tool_call>{"name": "f", "arguments": {"x": "1"}}</tool_call>', word),
-    "anthropic": lambda word: blocks({"type": "tool_use", "id": "t", "name": "f", "input": {"x": "1"}}, stop=word),
-    "responses": lambda word: items({"type": "function_call", "call_id": "c", **WHOLE}, status=word),
-    "gemini": lambda word: gemini({"functionCall": {"name": "f", "args": {"x": "1"}}}, finish=word),
-}
-
-
-@pytest.mark.parametrize("word", ["stop", "tool_calls", "length", "banana"])
-@pytest.mark.parametrize("api", CALLS)
-def test_contamination_asks_for_calls_alone(api: str, word: str, tmp_path: Path) -> None:
-    """A training row holds a benchmark's call however its reply ended: the readers are the house's."""
-    (tmp_path / "rows.jsonl").write_text(json.dumps({"response": CALLS[api](word), "other": chat("No.", word)}))
-    (row,) = rows_of(tmp_path / "rows.jsonl")
-    assert {(call.name, *call.arguments.items()) for call in calls_in(row, {"f"})} == {("f", ("x", "1"))}
-
-
-FIELDS: list[tuple[str, Any]] = [
-    ("error", {"message": "x"}), ("errors", ["x"]), ("status", "failed"), ("status", "incomplete"),
-    ("state", "aborted"),
-    ("success", False), ("code", "overloaded"), ("code", 503), ("timed_out", True), ("interrupted", True),
-    ("native_finish_reason", "error"), ("finish_reason", "abort"), ("finish_reason", "length"), ("role", "tool"),
-    ("refusal", "no"), ("audio", {"id": "a"}), ("base_resp", {"status_code": 1000}), ("message", "x"), ("x_odd", {}),
-    ("content_filter_results", {"hate": {"filtered": True}}), ("error_code", 5), ("is_error", True),
-]  # fmt: skip
-
-
-def mutations() -> Iterator[tuple[str, Any]]:
-    """A normal body of each API with one more field in one more place."""
-    for name, value in FIELDS:
-        for api, body, paths in (
-            ("chat", chat(), ((), ("choices", 0), ("choices", 0, "message"))),
-            ("chat", chat(None, "tool_calls", message={"tool_calls": [CALL]}), ((), ("choices", 0, "message"))),
-            ("completions", {"choices": [{"text": "No.", "finish_reason": "stop"}]}, ((), ("choices", 0))),
-            ("anthropic", blocks(TEXT), ((), ("content", 0))),
-            ("responses", items(said()), ((), ("output", 0))),
-        ):
-            for path in paths:
-                changed = copy.deepcopy(body)
-                place = changed
-                for key in path:
-                    place = place[key]
-                if path[-1:] != (0,) or name != "message":
-                    place[name] = value
-                yield api, changed
-
-
-def test_streamed_equals_unstreamed() -> None:
-    found = {json.dumps([api, body]): (at("live", api, body), at("streamed", api, body)) for api, body in mutations()}
-    assert {text: both for text, both in found.items() if both[0] != both[1]} == {}
-    assert len(found) > 150
 
 
 def piece(finish: Any = None, choice: Any = (), delta: Any = (), **chunk: Any) -> Any:
@@ -573,35 +516,3 @@ def test_messages_of_libraries_are_read_by_the_reader_of_their_api(door: str) ->
     assert {output: both for output, both in found.items() if both[0] != both[1]} == {}
     if door not in ("score", "replay"):
         assert all(at(door, "chat", recorded.objects(output)) == expected for output, expected in LIBRARIES)
-
-
-LOST_BY_THE_CLIENT = re.compile(
-    "(?i)ok|failed|exception|err|header|done|finish_details|"
-    "native_finish_reason|errors|error|base_resp|status|success|code|object|timed_out|truncated|state|content_filter_results"
-)
-"""Fields of late events beside the message: the client joins what its types have, and drops these."""
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:Pydantic")
-def test_streams_are_joined_as_the_official_client_joins_them() -> None:
-    """Where they differ, the client has lost what speaks against the reply; of a good reply nothing is lost."""
-    state: Any = pytest.importorskip("openai.lib.streaming.chat").ChatCompletionStreamState
-    chunk: Any = pytest.importorskip("openai.types.chat").ChatCompletionChunk
-    equal = 0
-    for api, body, expected in CASES:
-        if (
-            api != "chat"
-            or not (body.get("choices") and "message" in body["choices"][0])
-            or '"custom"' in json.dumps(body)
-        ):
-            continue
-        joiner = state()
-        for event in events_of(api, body):
-            event["choices"] = [{**each, "index": 0} for each in event["choices"]]
-            joiner.handle_chunk(chunk.construct(**{"id": "c", "created": 1, "model": "m", **event}))
-        found = at("fixture", api, joiner.current_completion_snapshot)
-        beside = {**body, "choices": [{k: v for k, v in body["choices"][0].items() if k != "message"}]}
-        assert found == expected or (found == "right" and LOST_BY_THE_CLIENT.search(json.dumps(beside))), body
-        equal += found == expected
-    assert equal > 30

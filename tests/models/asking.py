@@ -57,6 +57,3 @@ def failing(times, fault, then=None):
 
     handler.state = state
     return handler
-
-
-# ------------------------------------------------------------------ what is sent

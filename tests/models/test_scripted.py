@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -11,6 +12,7 @@ from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.models import ToolsRefused, create_model, stop_reason
 from pytest_bfcl.models.base import Request
 from pytest_bfcl.settings import Settings
+from pytest_bfcl.transcript import Reply, ToolCall
 from tests.models.loopback import run
 
 
@@ -26,35 +28,37 @@ def ask(model, entry_id="simple_python_0", turn=0, step=0, repeat=1):
     return run(model.generate(Request(entry, [], turn=turn, step=step, repeat=repeat)))
 
 
-def test_replies_of_every_shape(tmp_path):
-    model = scripted(tmp_path, {
-        "a_1": "text",
-        "a_2": [{"f": {"x": 1}}],
-        "a_3": [{"name": "f", "arguments": "{broken"}, {"name": "g", "arguments": {}}],
-        "a_4": {"text": "cut", "problem": "length", "input_tokens": 5},
-        "a_5": {"tool_calls": [{"f": "{}"}], "reasoning": "why"},
-        "a_6": [],
-        "a_7#2": "second",
-        "*": "anyone",
-    })  # fmt: skip
-    assert ask(model, "a_1").text == "text"
-    assert ask(model, "a_2").output == [{"name": "f", "arguments": '{"x": 1}'}]
-    assert ask(model, "a_3").output[0]["arguments"] == "{broken"
-    assert (ask(model, "a_4").problem, ask(model, "a_4").input_tokens) == ("length", 5)
-    assert (ask(model, "a_5").tool_calls[0].name, ask(model, "a_5").reasoning) == ("f", "why")
-    assert ask(model, "a_6").text == ""
-    assert (ask(model, "a_7").text, ask(model, "a_7", repeat=2).text) == ("anyone", "second")
+SCRIPT = {
+    "a_1": "text", "a_2": [{"f": {"x": 1}}], "a_3": [{"name": "f", "arguments": "{broken"}],
+    "a_4": {"text": "cut", "problem": "length", "input_tokens": 5},
+    "a_5": {"tool_calls": [{"f": "{}"}], "reasoning": "why"},
+    "a_6": [], "a_7#2": "second", "*": "anyone", "a_8": None, "a_9": {"text": "x", "finish_reason": "length"},
+    "m_0": [[[{"ls": {}}], "there you are"], "one step", [[{"f": {}}, {"g": {}}]]],
+}  # fmt: skip
+DONE = Reply("Done.", finish_reason="stop")
 
 
-def test_turns_and_steps(tmp_path):
-    script = [[[{"ls": {}}], "there you are"], "one step", [[{"f": {}}, {"g": {}}]]]
-    model = scripted(tmp_path, {"m_0": script})
-    assert ask(model, "m_0", 0, 0).tool_calls[0].name == "ls"
-    assert ask(model, "m_0", 0, 1).text == "there you are"
-    assert ask(model, "m_0", 0, 2).text == "Done."
-    assert ask(model, "m_0", 1, 0).text == "one step"
-    assert [c.name for c in ask(model, "m_0", 2, 0).tool_calls] == ["f", "g"]
-    assert ask(model, "m_0", 3, 0).text == "Done."
+def calling(*calls, **more):
+    return Reply(tool_calls=tuple(ToolCall(*call) for call in calls), **{"finish_reason": "tool_calls"} | more)
+
+
+@pytest.mark.parametrize(
+    ("entry_id", "place", "said"),
+    [
+        ("a_1", {}, Reply("text", finish_reason="stop")), ("a_2", {}, calling(("f", '{"x": 1}'))),
+        ("a_3", {}, calling(("f", "{broken"))), ("a_4", {}, Reply("cut", problem="length", input_tokens=5)),
+        ("a_5", {}, calling(("f", "{}"), finish_reason=None, reasoning="why")),
+        ("a_6", {}, Reply("", finish_reason="stop")), ("a_7", {}, Reply("anyone", finish_reason="stop")),
+        ("a_7", {"repeat": 2}, Reply("second", finish_reason="stop")), ("a_8", {}, Reply(finish_reason="stop")),
+        ("a_9", {}, Reply("x", finish_reason="length")), ("a_1", {"step": 1}, DONE), ("a_1", {"turn": 1}, DONE),
+        ("m_0", {}, calling(("ls", "{}"))), ("m_0", {"step": 1}, Reply("there you are", finish_reason="stop")),
+        ("m_0", {"step": 2}, DONE), ("m_0", {"turn": 1}, Reply("one step", finish_reason="stop")),
+        ("m_0", {"turn": 2}, calling(("f", "{}"), ("g", "{}"))), ("m_0", {"turn": 3}, DONE),
+    ],
+)  # fmt: skip
+def test_replies_of_every_shape_and_place(tmp_path, entry_id, place, said):
+    reply = ask(scripted(tmp_path, SCRIPT), entry_id, **place)
+    assert replace(reply, latency_s=None) == said
 
 
 def test_faults_pass_or_last(tmp_path):
