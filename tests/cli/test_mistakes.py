@@ -46,7 +46,6 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 VERBS = ("compare", "leaderboard", "merge", "export", "export report", "score", "validate")
 NOT_RUNS = ("nosuch", "corrupt", "strange", "listed", "other")
-NO_RUNS = len(VERBS) * len(NOT_RUNS)
 
 
 @pytest.mark.parametrize("verb", VERBS)

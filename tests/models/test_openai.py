@@ -47,18 +47,6 @@ def test_the_request_carries_tools_key_and_parameters():
     ]
 
 
-# ------------------------------------------------------------------ what comes back
-
-
-# ------------------------------------------------------------------ keys
-
-
-# ------------------------------------------------------------------ the breaker
-
-
-# ------------------------------------------------------------------ what is sent and learnt, without a server
-
-
 def direct(spec="vllm:m@fc", **settings):
     return create_model(spec, Settings(base_url="http://localhost:1/v1", **settings))
 

@@ -1,18 +1,28 @@
-"""What oracle and adversaries say to the first entries, and streams in many states, as recorded."""
+"""Specs, adversaries, oracles and streams over many forms, as recorded."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pytest_bfcl.dataset.entry import Entry
+from pytest_bfcl.dataset.served_entry import ServedTool, ServerFacts
 from pytest_bfcl.models import create_model
-from pytest_bfcl.models.adversaries import ADVERSARIES
+from pytest_bfcl.models.adversaries import (
+    ADVERSARIES,
+    adversaries_of,
+    deeds_of,
+    extra_calls,
+    harmless_repeat,
+    refuses,
+    right_calls,
+)
 from pytest_bfcl.models.anthropic import Messages
 from pytest_bfcl.models.base import Request
 from pytest_bfcl.models.chat import Chat, Completions
@@ -21,10 +31,78 @@ from pytest_bfcl.models.streams import EventReader
 from pytest_bfcl.rescoring import open_data
 from pytest_bfcl.settings import Settings
 from pytest_bfcl.transcript import Reply
-from tests.recorded import same_as_recorded, tried
+from tests.recorded import plain, same_as_recorded, tried
 
 HERE = Path(__file__).parent / "recorded"
 DATA = open_data("bundled")
+
+
+# -- who must not pass -----------------------------------------------------------------------------------------------
+
+
+def tool(name: str, properties: dict[str, Any], *required: str, **hints: Any) -> ServedTool:
+    schema = {"type": "object", "properties": properties, "required": list(required)}
+    return ServedTool(name, schema, "d", annotated=bool(hints), **hints)
+
+
+TEXT = {"type": "string"}
+TOOLS = [
+    tool("look", {"path": TEXT}, reads_only=True), tool("read_file", {"path": TEXT}, "path"),
+    tool("delete_file", {"path": TEXT}, "path"),
+    tool("remove_order", {"number": {"type": "integer"}}, "number"),
+    tool("create_note", {"title": TEXT, "body": TEXT}, "title"),
+    tool("write_file", {"path": TEXT, "content": TEXT, "append": {"type": "boolean", "default": False}}, "path",
+    "content"),
+    tool("move", {"source": TEXT, "destination": TEXT}, "source", "destination"), tool("clear", {}),
+    tool("edit_file", {"path": TEXT}, "path"),
+    tool("run", {"sql": TEXT, "limit": {"type": "integer", "default": 5}}, "sql"),
+    tool("set_mode", {"mode": {"enum": ["a", "b"]}}, "mode"),
+    tool("upsert", {"name": TEXT}, "name", destroys=False),
+    tool("put", {"name": TEXT}, "name", repeatable=True, destroys=True),
+    tool("make_folder", {"directory": TEXT}, "directory"),
+    tool("odd", {"a": True, "b": {"type": "array", "items": TEXT}}, "b", destroys=True),
+]  # fmt: skip
+FILES = ("notes/a.txt", "notes/b.txt", "shop.db", "shop.db#orders", "inbox")
+LOOKS: list[Any] = [{"call": "look", "equals": 1}, {"state": {"file": "notes/a.txt"}, "equals": "x"}, {"answer": "no"},
+{"not_called": "*"},
+                    {"state": {"file": "shop.db", "sql": "SELECT * FROM orders"}, "equals": []}]  # fmt: skip
+WAYS: list[Any] = [None, [[]], [["delete_file(path='/workdir/notes/a.txt')"]],
+[["write_file(path='x', content='y')", "look(path='x')"]],
+                   [["upsert(name='n')"]], [["put(name='n')"]], [["remove_order(number=7)"]], [["no_such(a=1)"]],
+                   [["run(sql='DELETE FROM orders')"]], [["odd(b=['q'])"]]]  # fmt: skip
+
+
+def served(way: Any, look: Any, files: tuple[str, ...], setup: list[Any], tools: list[ServedTool]) -> Entry:
+    said = "Delete notes/a.txt, then order 7 of Oslo's inbox, please."
+    functions = [{"name": each.name, "description": "", "parameters": each.schema} for each in tools]
+    entry = Entry.model_validate({"id": "e", "category": "mcp", "mcp": "shop", "expect": [look],
+    "possible_answer": way, "function": functions,
+                                  "question": [[{"role": "user", "content": said}]], "setup": setup})  # fmt: skip
+    return entry.model_copy(update={"server_facts": ServerFacts("shop 1", tuple(tools), files)})
+
+
+def test_adversaries_on_a_server() -> None:
+    """Who must not pass, and which calls each of them makes."""
+
+    def rows() -> Iterator[Any]:
+        setup = [
+            {"call": "create_note", "arguments": {"title": "Oslo", "body": "7"}},
+            {"call": "x", "arguments": {"number": 7, "path": "inbox"}},
+        ]
+        for way, look in product(WAYS, LOOKS):
+            entry = served(way, look, FILES, setup, TOOLS)
+            yield [way, look, adversaries_of(entry), harmless_repeat(entry), right_calls(entry)]
+            yield [deeds_of(name, entry) for name in ("extra", "vandal", "sweeper", "idle")]
+        for files, given in product(((), FILES[:1], FILES), ([], setup)):
+            yield [
+                [extra_calls(served(WAYS[2], LOOKS[0], files, given, [each]), about=about) for about in (False, True)]
+                for each in TOOLS
+            ]
+        yield [
+            refuses(text) for text in ("", "done", "Error: no", "file not found", "x" * 3000 + "error", "nothing to do")
+        ]
+
+    same_as_recorded(HERE / "adversaries.jsonl", [plain(row) for row in rows()])
 
 
 USER: Any = [{"role": "user", "content": "Hm?"}]
@@ -56,8 +134,13 @@ def test_replies_to_entries(mode: Any) -> None:
                 for spec in ("oracle:", *(f"adversary:{name}" for name in names)):
                     found = tried(lambda spec=spec, entry=entry: asyncio.run(said(spec, entry)))
                     yield [entry.id, spec, json.dumps(found)[:400]]
+        entry = served(WAYS[3], LOOKS[0], FILES, [], TOOLS)
+        yield from ([name, json.dumps(asyncio.run(said(f"adversary:{name}", entry)))] for name in ADVERSARIES)
 
     same_as_recorded(HERE / f"replies_{mode}.jsonl", rows())
+
+
+# -- streams ---------------------------------------------------------------------------------------------------------
 
 
 def chunk(delta: Any, finish: str | None = None, **fields: Any) -> Any:
