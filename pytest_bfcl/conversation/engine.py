@@ -20,6 +20,7 @@ from pytest_bfcl.conversation.services import CARRIED_OUT, NO_SERVERS, Services,
 from pytest_bfcl.endings import TROUBLE, problem_of
 from pytest_bfcl.failures import AdapterError, BenchmarkError, HarnessError
 from pytest_bfcl.models.callable import fixture_error, read_result
+from pytest_bfcl.runs.journal import ReplyKey, Requests
 from pytest_bfcl.transcript import Reply, Transcript
 from pytest_bfcl.troubles import AdapterTrouble, HarnessTrouble
 
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry
     from pytest_bfcl.fetching.texts import Texts
     from pytest_bfcl.models.base import Model, Request
-    from pytest_bfcl.runs.journal import Requests
     from pytest_bfcl.settings import Settings
 
 
@@ -131,8 +131,6 @@ def _broken_off(transcript: Transcript | None) -> Transcript | None:
 
 async def _ask_through(dialogue: Dialogue, journal: Journal | None, on_reply: Callable[[Reply], None] | None) -> None:
     """All steps of an open conversation: send, execute the calls, repeat until it has ended."""
-    from pytest_bfcl.runs.journal import Requests
-
     requests = None if journal is None else Requests(dialogue.transcript.started_at)
     executed = dialogue.entry.row.multi_step
     while not dialogue.ended:
@@ -156,8 +154,6 @@ async def _next_reply(
     request = dialogue.request()
     if journal is None or requests is None:
         return await _live(dialogue, request, on_reply)
-    from pytest_bfcl.runs.journal import ReplyKey
-
     digest = requests.digest(request.messages, request.functions, request.parameters)
     turn, step, model = request.turn, request.step, dialogue.model
     key = ReplyKey(model.spec, model.mode, request.entry.id, request.repeat, turn, step, digest)

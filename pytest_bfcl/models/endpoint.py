@@ -10,7 +10,7 @@ import os
 import socket
 import time
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit, urlunsplit
@@ -18,7 +18,7 @@ from urllib.parse import quote, urlsplit, urlunsplit
 from pytest_bfcl.answers.figures import REPLY_LIMIT
 from pytest_bfcl.endpoints.faults import EndpointUnreachable
 from pytest_bfcl.failures import AdapterError, UsageError
-from pytest_bfcl.json_types import Parsed, sealed
+from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.models.base import Joiner
 from pytest_bfcl.models.streams import EventReader
 from pytest_bfcl.redaction import discreet, public_url, redact, secrets_of, url_secrets
@@ -38,7 +38,7 @@ _KEEPALIVE_S = 4.0  # under the 5 s after which common servers close idle connec
 _EVENTS = (b"data:", b"event:", b": ")
 
 
-@sealed(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Answer:
     """An answer. ``whole``: a joined stream; otherwise ``text`` is the body as sent."""
 

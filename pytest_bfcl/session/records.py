@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from pytest_bfcl.checkers.json_calls import call_form
+from pytest_bfcl.checkers.judge import judge, judge_both
 from pytest_bfcl.conversation.budget import conversation_cost
 from pytest_bfcl.dataset.served_entry import portable_name
+from pytest_bfcl.explaining.facts import facts_of
+from pytest_bfcl.runs import results
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,16 +38,11 @@ def judged_record(
 
     ``model`` is used if the transcript names none; ``rules`` selects the headline outcome; ``price`` gives the cost.
     """
-    from pytest_bfcl.checkers.json_calls import call_form
-    from pytest_bfcl.checkers.judge import judge, judge_both
-    from pytest_bfcl.explaining.facts import facts_of
-    from pytest_bfcl.runs.results import result_record
-
     if model is not None and not transcript.model:
         transcript.model = model.spec
     judgement = judge_both(entry, transcript, simulators=simulators)
     official, corrected = judgement.official, judgement.corrected
-    record = result_record(
+    record = results.result_record(
         entry,
         transcript,
         official,
@@ -89,8 +88,6 @@ def _verified_outcome(
     """
     if official.outcome not in ("passed", "failed"):
         return None
-    from pytest_bfcl.checkers import judge
-
     if entry.verified == "excluded":
         return "excluded"
     outcome: str = judge(entry.verified, transcript, simulators=simulators).outcome
@@ -99,12 +96,10 @@ def _verified_outcome(
 
 def errored_record(trial: Trial, error: BenchmarkError, *, rules: str, worker: str | None = None) -> ResultLine:
     """The line of a trial that ended in an error, with the unfinished conversation."""
-    from pytest_bfcl.runs.results import error_record
-
     model, mode = trial.contender.identity
     transcript = error.transcript
     cost = conversation_cost(transcript, trial.contender.price) if transcript is not None else None
-    return error_record(
+    return results.error_record(
         trial.entry_id, trial.category, model, mode, error.verdict,
         repeat=trial.repeat, rules=rules, transcript=transcript, cost_usd=cost, worker=worker,
     )  # fmt: skip
@@ -112,7 +107,5 @@ def errored_record(trial: Trial, error: BenchmarkError, *, rules: str, worker: s
 
 def skipped_record(trial: Trial, why: str, *, rules: str) -> ResultLine:
     """The line of a trial that was skipped, or cannot be judged here."""
-    from pytest_bfcl.runs import results
-
     model, mode = trial.contender.identity
     return results.skipped_record(trial.entry_id, trial.category, model, mode, why, repeat=trial.repeat, rules=rules)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.failures import BenchmarkError, HarnessError
-from pytest_bfcl.json_types import sealed
 from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class TrialKey(NamedTuple):
         return self.entry_id
 
 
-@sealed(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Trial:
     """One entry, one contender, one repeat (from 1).
 
