@@ -48,27 +48,13 @@ def shouted(text: str) -> str:
     return text.upper().replace(".", " !! ").replace(",", " – ")
 
 
-def embedded(text: str) -> str:
-    return f"### Instruction: {text} ### Response: certainly"
-
-
-def one_word_other(text: str) -> str:
-    parts = text.split()
-    return " ".join([*parts[:-1], "tomorrow"])
-
-
-def most_of_it(text: str) -> str:
-    parts = text.split()
-    return " ".join(parts[: max(12, 5 * len(parts) // 6)])
-
-
 def rows_with(value: Any, tmp_path: Path) -> list[Row]:
     file = tmp_path / "train.jsonl"
     file.write_text(json.dumps(value) + "\n")
     return list(rows_of(file))
 
 
-COLUMNS: dict[str, Callable[[str], Any]] = {
+EXACT: dict[str, Callable[[str], Any]] = {
     "text": lambda text: {"text": text},
     "messages": lambda text: {
         "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": text}]
@@ -76,19 +62,27 @@ COLUMNS: dict[str, Callable[[str], Any]] = {
     "conversations": lambda text: {"conversations": [{"from": "human", "value": text}]},
     "JSON in a column": lambda text: {"row": json.dumps({"question": [[{"role": "user", "content": text}]]})},
     "a list": lambda text: ["x", [text]],
+    "shouted": shouted,
+    "embedded": lambda text: f"### Instruction: {text} ### Response: certainly",
+    "zero width": "\u200b".join,
+    "look-alikes": lambda text: text.replace("o", "\u043e").replace("e", "\u0435"),
+    "HTML": lambda text: html.escape(text).replace(" ", "&nbsp;"),
+    "soft hyphens": lambda text: text.replace(" ", "\u00a0\u00ad"),
+    "decomposed": lambda text: unicodedata.normalize("NFD", text).upper(),
+}
+ALIKE: dict[str, Callable[[str], Any]] = {
+    "one other word": lambda text: " ".join([*text.split()[:-1], "tomorrow"]),
+    "most of it": lambda text: " ".join(text.split()[: max(12, 5 * len(text.split()) // 6)]),
 }
 
 
-@pytest.mark.parametrize("columns", COLUMNS.values(), ids=COLUMNS)
-@pytest.mark.parametrize("change", [str, shouted, embedded, one_word_other, most_of_it])
-def test_questions_are_found_whatever_they_stand_in(
-    benchmark_of_ours: Benchmark, columns: Callable[[str], Any], change: Callable[[str], str], tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("name", [*EXACT, *ALIKE])
+def test_questions_are_found_however_they_are_written(benchmark_of_ours: Benchmark, name: str, tmp_path: Path) -> None:
     missed = []
     for entry in LONG[::9]:
-        (row,) = rows_with(columns(change(said(entry))), tmp_path)
+        (row,) = rows_with((EXACT | ALIKE)[name](said(entry)), tmp_path)
         found = {each.entry_id: each for each in benchmark_of_ours.findings_in(row) if each.kind == "question"}
-        if entry.id not in found or (change in (str, shouted, embedded) and found[entry.id].how != "equal"):
+        if entry.id not in found or (name in EXACT and found[entry.id].how != "equal"):
             missed.append(entry.id)
     assert not missed
 
@@ -181,23 +175,6 @@ def test_any_acceptable_value_and_one_call_fewer(benchmark_of_ours: Benchmark, t
     assert many.id not in found_in(benchmark_of_ours, fewer[:-1], tmp_path)
 
 
-@pytest.mark.parametrize(
-    "fold",
-    [
-        lambda text: "\u200b".join(text), lambda text: text.replace("o", "\u043e").replace("e", "\u0435"),
-        lambda text: html.escape(text).replace(" ", "&nbsp;"), lambda text: text.replace(" ", "\u00a0\u00ad"),
-        lambda text: unicodedata.normalize("NFD", text).upper(),
-    ],
-    ids=["zero width", "look-alikes", "HTML", "soft hyphens", "decomposed"],
-)  # fmt: skip
-def test_questions_are_found_however_their_letters_are_coded(
-    benchmark_of_ours: Benchmark, fold: Callable[[str], str], tmp_path: Path
-) -> None:
-    for entry in LONG[::13]:
-        (row,) = rows_with({"text": fold(said(entry))}, tmp_path)
-        assert entry.id in {each.entry_id for each in benchmark_of_ours.findings_in(row)}
-
-
 def test_short_questions_are_found_inside_longer_texts(benchmark_of_ours: Benchmark, tmp_path: Path) -> None:
     short = [entry for entry in entries_of(OURS) if 5 <= len(words(said(entry))) < 8]
     assert short
@@ -214,10 +191,8 @@ def test_other_texts_and_tools_alone_are_no_contamination(benchmark_of_ours: Ben
     for number in range(300):
         text = " ".join(rng.choices(vocabulary, k=30))
         report.take(benchmark_of_ours.findings_in(Row(f"x:{number}", [text])))
-    tools = OURS.entry("simple_python_1").function
     row = Row("t:1", objects=[{"name": "get_weather", "parameters": {"properties": {"city": {}}}}])
     report.take(benchmark_of_ours.findings_in(row))
-    assert tools
     assert not report.contaminated(), list(report.lines())
 
 
