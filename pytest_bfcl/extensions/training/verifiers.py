@@ -15,7 +15,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, cast
 
-from pytest_bfcl.extensions.training.episode import Episode
 from pytest_bfcl.extensions.training.tasks import Options, Tasks, episode_of, tasks
 from pytest_bfcl.extras import naming
 from pytest_bfcl.failures import UsageError
@@ -143,26 +142,17 @@ class BfclHarness(vf.Harness[vf.HarnessConfig]):  # type: ignore[misc]
         refused = ""
         try:
             while not episode.done:
-                request = _request(ctx.model, episode)
+                request: Any = {"model": ctx.model, "messages": episode.messages}
+                request |= {"tools": episode.tools} if episode.tools else {}
                 episode.step(await client.chat.completions.create(**request))
         except openai.APIError as error:  # the trace says why: its limit of turns, or what the provider said
             refused = str(error)[:2000]
         finally:
             await client.close()
-            _leave(trace.state, episode)
+            trace.state.reward, trace.state.verdict = episode.reward, episode.verdict
+            trace.state.graded = episode.grades.score if episode.done else 0.0
+            trace.state.done = float(episode.done)
         return vf.ProgramResult(exit_code=1 if refused else 0, stdout="", stderr=refused)
-
-
-def _request(model: str, episode: Episode) -> Parsed:
-    tools = episode.tools
-    return {"model": model, "messages": episode.messages, **({"tools": tools} if tools else {})}
-
-
-def _leave(state: BfclState, episode: Episode) -> None:
-    state.reward = episode.reward
-    state.verdict = episode.verdict
-    state.graded = episode.grades.score if episode.done else 0.0
-    state.done = float(episode.done)
 
 
 def _first_words(messages: Iterable[Parsed]) -> str:

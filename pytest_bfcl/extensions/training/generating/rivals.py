@@ -91,27 +91,27 @@ class Turn:
         places = [place for place, writes in enumerate(self._writes) if writes]
         offered = list(self._candidates(writing=True)) if places else []
         for place in places:
-            before, results = self._world.after(self._calls[:place])
-            for other, there, result in _workable(before, offered):
-                if other == self._calls[place]:
-                    continue
-                rest = self._calls[place + 1 :]
-                if self._is_rival(there, [*results, result], rest):
-                    return "; ".join(map(str, [*self._calls[:place], other, *rest]))
-                if len(places) == PAIRED and place == places[0]:
-                    found = self._second_rival(there, [*results, result], places[1], offered)
-                    if found is not None:
-                        return f"{other}; {found}"
+            second = places[1] if len(places) == PAIRED and place == places[0] else None
+            found = self._replaced(self._world, [], place, offered, second)
+            if found is not None:
+                return "; ".join(map(str, found))
         return self._other_reading()
 
-    def _second_rival(
-        self, simulators: Mapping[str, Simulator], results: list[str], place: int, offered: Sequence[GivenCall]
-    ) -> str | None:
-        between = self._calls[len(results) : place]
-        before, more = World(simulators).after(between)
+    def _replaced(
+        self, world: World, results: list[str], place: int, offered: Sequence[GivenCall], second: int | None = None
+    ) -> list[GivenCall] | None:
+        """The calls after these results with another one in this place, and in a second one if it is needed."""
+        between, rest = self._calls[len(results) : place], self._calls[place + 1 :]
+        before, more = world.after(between)
         for other, there, result in _workable(before, offered):
-            if self._is_rival(there, [*results, *more, result], self._calls[place + 1 :]):
-                return "; ".join(map(str, [*between, other, *self._calls[place + 1 :]]))
+            if other == self._calls[place]:
+                continue
+            made = [*results, *more, result]
+            if self._is_rival(there, made, rest):
+                return [*between, other, *rest]
+            found = None if second is None else self._replaced(World(there), made, second, offered)
+            if found is not None:
+                return [*between, other, *found]
         return None
 
     def _is_rival(self, simulators: Mapping[str, Simulator], results: list[str], rest: Sequence[GivenCall]) -> bool:
