@@ -53,7 +53,7 @@ def test_n_is_what_was_judged_everywhere(tmp_path: Path) -> None:
     with zipfile.ZipFile(path) as log:
         assert sum(name.startswith("samples/") for name in log.namelist()) == 20  # no write stage among them
         assert json.loads(log.read("header.json"))["results"]["total_samples"] == 20
-    assert "| 20 of 22 | 2 |" in (tmp_path / "markdown" / "scores.md").read_text()
+    assert "| 20 of 22 | 2 | 1 |" in (tmp_path / "markdown" / "scores.md").read_text()
 
 
 def test_explain_divides_by_what_was_judged(tmp_path: Path, capsys: Any) -> None:

@@ -66,14 +66,18 @@ _ESCAPED = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textas
 
 
 def markdown(run: Path, folder: Path) -> list[Path]:
-    """``scores.md``."""
-    rows = [HEAD, ("---",) * len(HEAD), *(tuple(map(cell, row)) for row in _rows(Finished.open(run)))]
-    return _written(folder / "scores.md", [f"| {' | '.join(row)} |" for row in rows])
+    """``scores.md``; each note once, below the table."""
+    rows, notes = _noted(Finished.open(run))
+    table = [HEAD, ("---",) * len(HEAD), *(tuple(map(cell, row)) for row in rows)]
+    below = [f"\n{number}: {cell(note)}" for note, number in notes.items()]
+    return _written(folder / "scores.md", [*(f"| {' | '.join(row)} |" for row in table), *below])
 
 
 def latex(run: Path, folder: Path) -> list[Path]:
-    """``scores.tex``: a tabular for ``booktabs``."""
-    body = [" & ".join(map(escaped, row)) + r" \\" for row in (HEAD, *_rows(Finished.open(run)))]
+    """``scores.tex``: a tabular for ``booktabs``; each note once, in its last rows."""
+    rows, notes = _noted(Finished.open(run))
+    body = [" & ".join(map(escaped, row)) + r" \\" for row in (HEAD, *rows)]
+    below = rf"\multicolumn{{{len(HEAD)}}}{{p{{\linewidth}}}}{{\footnotesize %s: %s}} \\"
     lines = [
         r"\begin{tabular}{llrlrrl}",
         r"\toprule",
@@ -81,6 +85,7 @@ def latex(run: Path, folder: Path) -> list[Path]:
         r"\midrule",
         *body[1:],
         r"\bottomrule",
+        *(below % (number, escaped(note)) for note, number in notes.items()),
         r"\end{tabular}",
     ]
     return _written(folder / "scores.tex", lines)
@@ -89,6 +94,16 @@ def latex(run: Path, folder: Path) -> list[Path]:
 def escaped(text: str) -> str:
     """A text that LaTeX prints unchanged."""
     return _SPECIAL.sub(lambda found: _ESCAPED.get(found.group(), "\\" + found.group()), " ".join(text.split()))
+
+
+def _noted(finished: Finished) -> tuple[list[tuple[str, ...]], dict[str, str]]:
+    """The rows with the numbers of their notes, and the number of each note."""
+    notes: dict[str, str] = {}
+    rows = []
+    for *row, told in _rows(finished):
+        numbers = [notes.setdefault(note, str(len(notes) + 1)) for note in told.split("; ") if note]
+        rows.append((*row, ", ".join(sorted(numbers, key=int))))
+    return rows, notes
 
 
 def _rows(finished: Finished) -> Iterator[tuple[str, ...]]:
