@@ -327,6 +327,7 @@ STREAMS: list[tuple[str, bytes, str]] = [
     ("anthropic", BEGUN + BLOCK + anthropic_event("content_block_delta", index=0, delta="x") + ENDED, "right"),
     ("anthropic", BEGUN + BLOCK + anthropic_event("content_block_delta", index=0, delta=CITED) + ENDED, "right"),
     ("anthropic", BEGUN + BLOCK + ENDED + anthropic_event("message_delta", delta={"stop_reason": None}), "right"),
+    ("anthropic", BEGUN + BLOCK + anthropic_event("message_delta", delta="x") + ENDED, "right"),
     ("responses", WHOLE_RESPONSE + b"event: error\ndata: {}\n\n", "error"),
     ("responses", sse({"type": "response.output_item.done", "item": said(status="failed")}) + WHOLE_RESPONSE, "error"),
 ]

@@ -16,7 +16,7 @@ from aiohttp import web
 from pytest_bfcl.checkers import judge
 from pytest_bfcl.conversation.engine import converse
 from pytest_bfcl.dataset.entry import Entry
-from pytest_bfcl.endings import ENDINGS, UnknownEnding, ending_of, normal_form
+from pytest_bfcl.endings import ENDINGS, UnknownEnding, ended, ending_of, is_marked, normal_form
 from pytest_bfcl.endpoints.retrying import RetryPolicy
 from pytest_bfcl.extensions.boards.official_files import official_valid
 from pytest_bfcl.failures import AdapterError, Verdict
@@ -266,6 +266,19 @@ def test_thoughts_alone_pass_nothing_and_beside_an_answer_they_do_not_matter(
     assert outcome(api, streamed, kind, NORMAL[api], **beside) == NOTHING_SAID
     assert outcome(api, streamed, kind, "tool_use" if (api, kind) == ("anthropic", "call") else NORMAL[api],
                    **RIGHT[kind], **beside) == PASS  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("place", "marked"),
+    [({"content_filter_results": {"hate": {"filtered": True}}}, True), ({"other": {"filtered": True}}, False),
+     ({"content_filters": [{"a": [{"blocked": True}]}]}, True), ({"content_filters": {"filtered": "yes"}}, False),
+     ({"content_filters": [[[[{"blocked": True}]]]]}, True), ({"content_filters": [[[[[{"blocked": True}]]]]]}, False),
+     ({"content_filters": "blocked"}, False), ("content_filters", False)],
+)  # fmt: skip
+def test_marks_of_a_filter(place: Any, marked: bool) -> None:
+    assert is_marked(None, place) is marked
+    if marked:
+        assert ended(Reply("x"), None, "chat", filtered=True) == Reply("x", problem="content_filter")
 
 
 def test_the_first_choice_is_the_one_with_index_0() -> None:

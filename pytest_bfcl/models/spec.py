@@ -40,9 +40,6 @@ class ModelSpec:
         """The same model in the given mode."""
         return replace(self, mode=mode)
 
-    def __str__(self) -> str:
-        return self.text
-
 
 _OTHER_WORDS: Mapping[str, Mode] = {
     **dict.fromkeys(("native", "tool", "tools", "function", "functions", "function_calling", "function-calling"), "fc"),

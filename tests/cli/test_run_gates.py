@@ -39,6 +39,8 @@ GATES: list[tuple[str, int]] = [
     ("--expected corrected.json", 2),
     ("--expected null.json", 2),
     ("--verify good", 2),
+    ("--fail-under simple_python=101", 2),
+    ("--noninferior 1", 2),
     ("--write-expected bench", 2),
     ("--categories live", 2),
 ]
