@@ -124,15 +124,3 @@ def test_score_folders_are_compared_with_the_data_at_hand(tmp_path: Path, capsys
     file.write_text("".join(kept.splitlines(keepends=True)[:-1]))  # a failed entry is gone, and would have passed
     assert main(["compare", str(out / "score"), run, "--data", "bundled"]) == 2
     assert "it is not known which of them passed" in capsys.readouterr().err
-
-
-def test_what_holds_no_verdicts_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["compare", str(tmp_path), str(tmp_path)]) == 2
-    assert "neither a run directory" in capsys.readouterr().err
-    assert main(["compare", str(tmp_path / "absent"), str(tmp_path)]) == 2
-    assert "does not exist" in capsys.readouterr().err
-    folder = tmp_path / "result" / "m" / "non_live"
-    folder.mkdir(parents=True)
-    (folder / "BFCL_v4_parallel_result.json").write_text("{}\n")
-    assert main(["compare", str(tmp_path), str(tmp_path)]) == 2
-    assert "answers without verdicts" in capsys.readouterr().err

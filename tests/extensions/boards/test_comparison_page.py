@@ -25,23 +25,17 @@ Wrong = Mapping[str, tuple[int, ...]]
 """Entry id → repeats in which it is answered wrong."""
 
 
-def play(out: Path, data: DataSet, wrong: Wrong, *, mode: str = "fc", repeat: int = 1, name: str = "cinema") -> Path:
+def play(out: Path, data: DataSet, wrong: Wrong, *, repeat: int = 1) -> Path:
     """A run of a model that is wrong exactly there."""
     asked: dict[str, int] = {}
 
     class Model:
-        spec = f"fixture:{name}@{mode}"
-        underscore_names = True
-
-        def __init__(self) -> None:
-            self.mode = mode
+        spec, mode, underscore_names = "fixture:cinema@fc", "fc", True
 
         async def generate(self, request: Request) -> Reply:
             entry_id = request.entry.id
             asked[entry_id] = number = asked.get(entry_id, 0) + 1
-            if number in wrong.get(entry_id, ()):
-                return WRONG if mode == "fc" else Reply("I cannot.")
-            return booking(**RIGHT) if mode == "fc" else Reply('[cinema.book(film="Heat", seats=2, row="back")]')
+            return WRONG if number in wrong.get(entry_id, ()) else booking(**RIGHT)
 
         async def aclose(self) -> None:
             pass

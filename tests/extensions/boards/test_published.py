@@ -115,6 +115,7 @@ def test_only_columns_that_were_run_whole_are_compared(tmp_path: Path) -> None:
     assert compared(board, "mine", {"simple_python": tally(0.5, 400)}) is None
 
 
+@pytest.mark.slow
 def test_the_promised_five_percent(tmp_path: Path) -> None:
     drawn, outside, times = random.Random(3), 0, 400
     size = CATEGORIES["multi_turn_base"].official_size

@@ -8,7 +8,7 @@ import pytest
 
 from pytest_bfcl.checkers import judge
 from pytest_bfcl.dataset.entry import Entry
-from pytest_bfcl.extensions.retired.verdicts import same_value, wrong_result
+from pytest_bfcl.extensions.retired.verdicts import wrong_result
 from pytest_bfcl.extensions.sql.outcome import Outcome
 from pytest_bfcl.transcript import Reply, Step, Transcript, Turn
 
@@ -23,6 +23,7 @@ CHECKER = "executable_checker:"
         (True, 1, "exact_match", "wrong_result"),
         ([1, [2.0]], [1.0, [2]], "exact_match", None),
         ([1, 2], [2, 1], "exact_match", "wrong_result"),
+        ([0], [False], "exact_match", "wrong_result"),  # truth values are no numbers
         ({"a": 1}, {"a": 1, "b": 2}, "exact_match", "wrong_result"),
         (119.9, 100, "real_time_match", None),
         (80, 100, "real_time_match", None),
@@ -46,10 +47,6 @@ def test_comparison(value: Any, expected: Any, kind: str, reason: str | None) ->
     assert (wrong.reason.name if wrong else None) == (CHECKER + reason if reason else None)
 
 
-def test_truth_values_are_no_numbers() -> None:
-    assert not same_value([0], [False])
-
-
 def entry(category: str, answers: list[str], kinds: list[str] | None = None) -> Entry:
     extra: dict[str, Any] = {"execution_result_type": kinds} if kinds else {}
     document = {"name": "f", "description": "", "parameters": {"type": "dict", "properties": {}, "required": []}}
@@ -66,28 +63,23 @@ def transcript(category: str, text: str, results: list[Any], expected: list[Any]
     return made
 
 
+EXACT, SHAPE = "exact_match", "structural_match"
+
+
 @pytest.mark.parametrize(
-    ("results", "expected", "reason"),
+    ("results", "expected", "kinds", "reason"),
     [
-        ([1, 2], [2, 1], None),
-        ([1, 1], [1, 2], "executable_checker:cannot_find_match"),  # each result once
-        ([1, 2], [1, 3], "executable_checker:cannot_find_match"),  # all or nothing
+        ([1, 2], [2, 1], None, None),
+        ([1, 1], [1, 2], None, "executable_checker:cannot_find_match"),  # each result once
+        ([1, 2], [1, 3], None, "executable_checker:cannot_find_match"),  # all or nothing
+        ([1, 2], [1, 2], [EXACT, EXACT, SHAPE], None),  # one type too many is ignored
     ],
 )
-def test_parallel_results_in_any_order(results: list[int], expected: list[int], reason: str | None) -> None:
-    judged = judge(
-        entry("exec_parallel", ["f(x=1)", "f(x=2)"]),
-        transcript("exec_parallel", "[f(x=1), f(x=2)]", results, expected),
-    )
-    assert judged.reason == reason
-
-
-def test_one_result_type_too_many_is_ignored() -> None:
-    judged = judge(
-        entry("exec_parallel_multiple", ["f(x=1)", "f(x=2)"], ["exact_match", "exact_match", "structural_match"]),
-        transcript("exec_parallel_multiple", "[f(x=1), f(x=2)]", [1, 2], [1, 2]),
-    )
-    assert judged.valid
+def test_parallel_results_in_any_order(
+    results: list[int], expected: list[int], kinds: list[str] | None, reason: str | None
+) -> None:
+    known = entry("exec_parallel", ["f(x=1)", "f(x=2)"], kinds)
+    assert judge(known, transcript("exec_parallel", "[f(x=1), f(x=2)]", results, expected)).reason == reason
 
 
 @pytest.mark.parametrize(("results", "expected"), [([], [1]), ([1, 2], [1]), ([1], None), ([1], [])])

@@ -10,23 +10,18 @@ import re
 import signal
 import subprocess
 import sys
-import tarfile
 import threading
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pytest_bfcl.cli import main
 from pytest_bfcl.extensions.view.runs import open_runs
 from pytest_bfcl.extensions.view.site import write_site
 from pytest_bfcl.extensions.view.store import Store
-from pytest_bfcl.reporting.report import write_report
-from pytest_bfcl.session.evaluation import run
 from tests.extensions.view.samples import MODELS, append, dated, records
 from tests.extensions.view.test_auth import hostile_run
 from tests.reporting.browser import find_chromium
@@ -173,44 +168,6 @@ def test_every_file_opens_from_disk(tab: Tab, site: str, page: str) -> None:
     assert tab.page.locator("main").inner_text() != ""
     tab.page.set_viewport_size({"width": 420, "height": 800})
     assert tab.page.evaluate("document.documentElement.scrollWidth") <= 420
-
-
-@pytest.mark.slow
-def test_pages_of_whole_runs_are_accessible_and_fit(
-    chromium: Any, golden_dir: Path, official_dir: Path, tmp_path: Path
-) -> None:
-    """Two recorded runs of 4,200 entries: the report, an entry, the comparison, and the same in a site."""
-    folders = []
-    for name in ("server-0.11", "server-fixed-1"):
-        with tarfile.open(golden_dir / "v4_runs" / f"{name}.tar.gz") as archive:
-            archive.extractall(tmp_path / name, filter="data")
-        model = f"replay:{tmp_path / name / 'result'}"
-        folders.append(tmp_path / "runs" / name)
-        with ThreadPoolExecutor() as thread:  # Playwright's event loop runs in this one
-            thread.submit(run, "official", model, categories=["single_turn", "multi_turn"], out=folders[-1]).result()
-        write_report(folders[-1])
-    page = tmp_path / "compared.html"
-    assert main(["compare", *map(str, folders), "--html", str(page)]) == 0
-    site = write_site(Store(open_runs([tmp_path / "runs"], tmp_path / "kept")), tmp_path / "site").parent
-    entry = next(folders[0].glob("entries/multi_turn_base_1*.html"))
-    files = [page, entry, folders[0] / "index.html"]
-    files += [site / name for name in ("index.html", "run/server-0.11/index.html", "findings.html")]
-    for scheme, width in (("light", 1400), ("dark", 1400), ("light", 420)):
-        context = chromium.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
-        tab = Tab(context.new_page())
-        for file in files:
-            tab.page.goto(file.as_uri())
-            tab.page.wait_for_load_state()
-            assert serious(tab) == [], file
-            assert tab.page.evaluate("document.documentElement.scrollWidth") <= width, file
-            cut = "[...document.querySelectorAll('.scroll')].filter(each => each.scrollWidth > each.clientWidth).length"
-            assert width < 1400 or tab.page.evaluate(cut) == 0, file
-        tab.page.goto(f"{folders[0].as_uri()}/index.html#entry=simple_python_0")
-        tab.page.wait_for_selector("#packed-entry h1")
-        assert serious(tab) == []
-        assert tab.page.evaluate("document.documentElement.scrollWidth") <= width
-        assert tab.errors == []
-        context.close()
 
 
 def test_runs_are_filtered_sorted_grouped_and_linked_to(tab: Tab, server: str) -> None:

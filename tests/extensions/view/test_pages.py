@@ -23,7 +23,6 @@ from pytest_bfcl.extensions.lab.auditing.pages import FindingPage, write_audit_p
 from pytest_bfcl.extensions.view.frame import Links
 from pytest_bfcl.extensions.view.live import LiveRun
 from pytest_bfcl.extensions.view.site import write_site
-from pytest_bfcl.runs.merge import merge_runs
 from pytest_bfcl.scoring.comparison import compare_measurements
 from pytest_bfcl.scoring.measurements import open_measurement
 from pytest_bfcl.session.evaluation import open_data, run
@@ -209,18 +208,6 @@ def test_a_model_over_http_gives_a_command_without_its_key(tmp_path: Path, monke
     assert "No, thank you." in text
 
 
-def test_leaderboard_history_and_stability_say_what_their_verbs_say(looking: Looking, folder: Path) -> None:
-    board = looking.get("leaderboard.html")
-    assert board.count("report</a>") >= 2
-    history = looking.get("history.html")
-    assert "4 runs" in history
-    for day in (1, 2, 3):
-        assert f"night-{day}, 2026-01-0{day}" in history
-    stable = looking.get("stability.html")
-    assert "Flaky:" in stable
-    assert 'href="entry/' in stable
-
-
 def test_findings_name_servers_and_entries_nobody_passes(looking: Looking, folder: Path) -> None:
     lines = [json.loads(line) for day in (1, 2, 3) for line in (folder / f"night-{day}" / "results.jsonl").open()]
     lines += [json.loads(line) for line in (folder / "both" / "results.jsonl").open()]
@@ -308,28 +295,6 @@ def test_a_run_that_asks_a_server_is_watched(tmp_path: Path, monkeypatch: pytest
     text = looking.get("run/now/live.html")
     assert f'id="done">{planned}</b>' in text
     assert "The run has ended" in text
-
-
-def test_runs_in_parts_merged_and_continued(tmp_path: Path) -> None:
-    lines = records(4)
-    for part in (1, 2):
-        run = stored_run(tmp_path / "runs" / f"part-{part}", lines[part - 1 :: 2])
-        facts = json.loads((run / "run.json").read_text())
-        facts["selection"] = {"shard": f"{part}/2"}
-        (run / "run.json").write_text(json.dumps(facts))
-    merge_runs([tmp_path / "runs" / "part-1", tmp_path / "runs" / "part-2"], tmp_path / "runs" / "whole")
-    errors = [{**line, "outcome": "error", "tag": "ADAPTER_ERROR", "reason": "adapter:timeout"} for line in lines[:5]]
-    again = stored_run(tmp_path / "runs" / "again", [*errors, *lines[5:]])
-    append(again, lines[:5])  # the run was gone on with: the last line of an entry counts
-    looking = client(runs_of(tmp_path / "runs", tmp_path / "cache"))
-    assert 'data-run="whole"' in looking.get("")
-    whole, gone_on = (looking.store.open(looking.store.runs.look()[name]) for name in ("whole", "again"))
-    outcomes = {line["id"]: line["outcome"] for line in lines}
-    for opened in (whole, gone_on):
-        assert {row.id: row.outcome for row in opened.rows.values()} == outcomes
-        looking.get(f"run/{opened.name}/index.html")
-    text = looking.get("compare/whole/again.html")
-    assert "0 improved, 0 regressed, 60 unchanged" in text
 
 
 def test_without_the_extra_the_verb_says_the_command(

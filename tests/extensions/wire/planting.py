@@ -11,7 +11,7 @@ from typing import Any
 
 from pytest_bfcl.extensions.wire.row import Api
 from tests.extensions.wire import reference
-from tests.extensions.wire.reference import Heard, Json, Message, Reference, Refusal
+from tests.extensions.wire.reference import Heard, Json, Message, Reference, Refusal, form_of
 
 Stages = dict[str, Callable[..., Any]]
 DELTA, ARGUMENTS_DONE = "response.function_call_arguments.delta", "response.function_call_arguments.done"
@@ -38,30 +38,29 @@ class Variant:
         return Reference(size=self.size, slots=self.slots, **self.options, **self.stages)
 
 
-def in_message(change: Callable[[Json], None]) -> Stages:
-    """The unstreamed message."""
-
-    def whole(body: Json, heard: Heard) -> Json:
-        for choice in body["choices"]:
-            change(choice["message"])
-        return body
-
-    return {"whole": whole}
-
-
 def in_whole(change: Callable[[Json], Any]) -> Stages:
     """The unstreamed body."""
     return {"whole": lambda body, heard: (change(body), body)[1]}
 
 
+def in_choices(change: Callable[[Json], Any]) -> Stages:
+    """Every unstreamed choice."""
+    return in_whole(lambda body: [change(choice) for choice in body["choices"]])
+
+
+def in_message(change: Callable[[Json], Any]) -> Stages:
+    """The unstreamed message."""
+    return in_choices(lambda choice: change(choice["message"]))
+
+
 def in_calls(change: Callable[[Json], None]) -> Stages:
     """Every unstreamed call."""
-    return in_message(lambda message: [change(call) for call in message.get("tool_calls", ())] and None)
+    return in_message(lambda message: [change(call) for call in message.get("tool_calls", ())])
 
 
-def in_items(change: Callable[[Json], None], kind: str = "function_call") -> Stages:
-    """Every unstreamed output item of a kind."""
-    return in_whole(lambda body: [change(item) for item in body["output"] if item["type"] == kind] and None)
+def in_items(change: Callable[[Json], Any], kind: str = "function_call") -> Stages:
+    """Every unstreamed output item of a kind, or block of Messages."""
+    return in_whole(lambda body: [change(i) for i in body.get("output") or body["content"] if i["type"] == kind])
 
 
 def in_chunks(change: Callable[[list[Json]], Iterable[Json]]) -> Stages:
@@ -69,22 +68,26 @@ def in_chunks(change: Callable[[list[Json]], Iterable[Json]]) -> Stages:
     return {"chunks": lambda events, heard: iter(list(change(list(events))))}
 
 
+def in_chunk_choices(change: Callable[[Json], Any]) -> Stages:
+    """Every choice in every chunk of a stream."""
+    return in_chunks(lambda events: [([change(choice) for choice in event["choices"]], event)[1] for event in events])
+
+
 def in_deltas(change: Callable[[Json, Json], Any]) -> Stages:
-    """Every call delta of a stream, with its chunk."""
-
-    def chunks(events: list[Json]) -> list[Json]:
-        for event in events:
-            for choice in event["choices"]:
-                for delta in choice["delta"].get("tool_calls", ()):
-                    change(delta, event)
-        return events
-
-    return in_chunks(chunks)
+    """Every call delta of a stream, with its choice."""
+    return in_chunk_choices(lambda choice: [change(delta, choice) for delta in choice["delta"].get("tool_calls", ())])
 
 
 def in_events(kind: str, change: Callable[[Json], Any]) -> Stages:
-    """Every Responses event of a kind."""
-    return in_chunks(lambda events: [(change(e), e)[1] if e["type"] == kind else e for e in events])
+    """Every named event of a kind; its copy, for the reference shares objects."""
+
+    def changed(event: Json) -> Json:
+        if event["type"] == kind:
+            event = json.loads(json.dumps(event))
+            change(event)
+        return event
+
+    return in_chunks(lambda events: map(changed, events))
 
 
 def always(heard: Heard) -> bool:
@@ -97,7 +100,7 @@ def in_speech(
     """What the model says, in both forms or in one (``form``: streamed)."""
 
     def think(heard: Heard) -> Message:
-        said = reference.think(heard)
+        said = form_of(heard.api).think(heard)
         if (form is None or heard.stream == form) and when(heard):
             change(said, heard)
         return said
@@ -150,7 +153,7 @@ def in_hearing(change: Callable[[Heard], Any]) -> Stages:
     """The request as the server understands it."""
 
     def hear(api: str, body: Any) -> Heard:
-        heard = reference.hear(api, body)
+        heard = form_of(api).hear(api, body)
         change(heard)
         return heard
 
@@ -202,7 +205,19 @@ def first_part(*roles: str) -> Stages:
 
 def cutting(**changed: Any) -> Stages:
     """The answer is cut as if the request were another."""
-    return {"cut": lambda said, heard, size: reference.cut(said, replace(heard, **changed), size)}
+    return {"cut": lambda said, heard, size: form_of(heard.api).cut(said, replace(heard, **changed), size)}
+
+
+def after_cut(change: Callable[[Message, Heard], Any], *, form: bool | None = None) -> Stages:
+    """What is left of an answer when it was cut."""
+
+    def cut(said: Message, heard: Heard, size: int) -> Message:
+        said = form_of(heard.api).cut(said, heard, size)
+        if form is None or heard.stream == form:
+            change(said, heard)
+        return said
+
+    return {"cut": cut}
 
 
 def halved(piece_of: Callable[[Json], str], with_piece: Callable[[Json, str], None]) -> Stages:
@@ -289,7 +304,7 @@ def accepting(words: str) -> Stages:
 
     def hear(api: str, body: Any) -> Heard:
         try:
-            return reference.hear(api, body)
+            return form_of(api).hear(api, body)
         except Refusal as refusal:
             if words not in refusal.message:
                 raise
@@ -408,18 +423,14 @@ def think_into_text(said: Message, heard: Heard) -> None:
         said.before, said.reasoning = f"<think>{said.reasoning}</think>{said.before}", ""
 
 
-def repair(said: Message, heard: Heard, size: int) -> Message:
-    said = reference.cut(said, heard, size)
+def repair(said: Message, heard: Heard) -> None:
     if said.finish == "length":
         said.calls = [(name, text if text.endswith("}") else text + '"}') for name, text in said.calls]
         said.finish = "calls"
-    return said
 
 
-def stop_is_length(said: Message, heard: Heard, size: int) -> Message:
-    said = reference.cut(said, heard, size)
+def stop_is_length(said: Message, heard: Heard) -> None:
     said.finish = "length" if heard.stop and not said.calls else said.finish
-    return said
 
 
 def brace_parser(arguments: str) -> str:
@@ -471,10 +482,9 @@ def literal(text: str) -> Any:
         return int(text) if text.isdigit() else text
 
 
-def refinish(body: Json, old: str, new: str) -> None:
-    for choice in body["choices"]:
-        if choice["finish_reason"] == old:
-            choice["finish_reason"] = new
+def refinish(old: str, new: str) -> Stages:
+    """Another word for the end of an unstreamed answer."""
+    return in_choices(lambda choice: choice.update(finish_reason=new) if choice["finish_reason"] == old else None)
 
 
 def without(kind: str, which: int | None = None) -> Stages:
@@ -485,17 +495,13 @@ def without(kind: str, which: int | None = None) -> Stages:
             kept = [event for event in events if event["type"] != kind]
         else:
             kept = drop(events, lambda event: event["type"] == kind, which)
-        return [{**event, "sequence_number": number} for number, event in enumerate(kept)]
+        return [event | {"sequence_number": n} if "sequence_number" in event else event for n, event in enumerate(kept)]
 
     return in_chunks(change)
 
 
 def in_end(change: Callable[[Json], Any]) -> Stages:
-    def apply(event: Json) -> None:
-        event["response"] = json.loads(json.dumps(event["response"]))
-        change(event["response"])
-
-    return in_events(COMPLETED, apply)
+    return in_events(COMPLETED, lambda event: change(event["response"]))
 
 
 ITEMS = changing("fc_")
@@ -580,15 +586,6 @@ def has_text(event: Json) -> bool:
 
 def has_calls(event: Json) -> bool:
     return any(each["delta"].get("tool_calls") for each in event["choices"])
-
-
-def moved(events: list[Json], name: str) -> list[Json]:
-    """Streamed reasoning stands in another field."""
-    for event in events:
-        for each in event["choices"]:
-            if "reasoning_content" in each["delta"]:
-                each["delta"][name] = each["delta"].pop("reasoning_content")
-    return events
 
 
 def second_talks(heard: Heard) -> Message:

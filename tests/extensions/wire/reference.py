@@ -471,6 +471,17 @@ class Form:
     refuse: Stage = refused
 
 
+def form_of(api: str) -> Form:
+    """How the reference speaks an API."""
+    from tests.extensions.wire.other_apis import FORMS
+
+    own = {
+        "chat": Form(hear, chat_whole, chat_chunks, end="data: [DONE]\n\n"),
+        "responses": Form(hear, response_whole, response_events, named=True),
+    }
+    return (own | FORMS)[api]
+
+
 PATHS = {
     "/responses": "responses",
     "/messages": "anthropic",
@@ -511,15 +522,6 @@ class Reference:
     def stage(self, name: str, given: Stage) -> Stage:
         return self.stages.get(name, given)
 
-    def form(self, api: str) -> Form:
-        from tests.extensions.wire.other_apis import FORMS
-
-        own = {
-            "chat": Form(hear, chat_whole, chat_chunks, end="data: [DONE]\n\n"),
-            "responses": Form(hear, response_whole, response_events, named=True),
-        }
-        return (own | FORMS)[api]
-
     def new_id(self) -> str:
         return self.stage("new_id", lambda server, n: f"call_{n:08x}{n * 7919 % 65521:04x}")(self, next(self._ids))
 
@@ -532,14 +534,14 @@ class Reference:
         try:
             heard, saids = await self._said(api, content)
         except Refusal as refusal:
-            return self._json(*self.stage("refuse", self.form(api).refuse)(refusal))
+            return self._json(*self.stage("refuse", form_of(api).refuse)(refusal))
         except (LookupError, TypeError, AttributeError, ValueError) as error:  # as servers do that check nothing
             return self._json(500, {"error": {"message": f"internal error: {error!r}"}})
         if heard.stream:
             return Incoming(200, self.stream_type, self._stream(saids, heard))
         async with self.slots:
             await asyncio.sleep(0)
-        whole = self.form(api).whole(saids, heard)
+        whole = form_of(api).whole(saids, heard)
         return self._json(200, self.stage("whole", lambda body, heard: body)(whole, heard))
 
     async def _said(self, api: str, content: bytes) -> tuple[Heard, list[Message]]:
@@ -548,17 +550,17 @@ class Reference:
         except ValueError as error:
             raise Refusal(f"the body is no JSON: {error}") from None
         body = self._continued(self.stage("body", lambda body: body)(body))
-        heard = self.stage("hear", self.form(api).hear)(api, body)
+        heard = self.stage("hear", form_of(api).hear)(api, body)
         saids = []
         for _ in range(heard.n):
-            said = self.stage("think", self.form(api).think)(heard)
+            said = self.stage("think", form_of(api).think)(heard)
             self.flying.append(said)
             try:
                 await asyncio.sleep(0)
                 said = self.stage("fly", lambda server, said: said)(self, said)
             finally:  # also when the client has left meanwhile
                 self.flying.pop(0)
-            said = self.stage("cut", self.form(api).cut)(said, heard, self.size)
+            said = self.stage("cut", form_of(api).cut)(said, heard, self.size)
             said.ids = [self.new_id() for _ in range(len(said.calls) + 1)]
             saids.append(said)
         if api == "responses":
@@ -581,7 +583,7 @@ class Reference:
         return Incoming(status, self.stage("kind", lambda: "application/json")(), once())
 
     async def _stream(self, saids: list[Message], heard: Heard) -> AsyncGenerator[bytes, None]:
-        form = self.form(heard.api)
+        form = form_of(heard.api)
         made = form.events(saids, heard, self.size)
         events = self.stage("chunks", lambda events, heard: events)(made, heard)
         encode = self.stage("encode", lambda event, text: text)

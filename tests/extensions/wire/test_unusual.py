@@ -14,6 +14,7 @@ from tests.extensions.wire.planting import (
     Stages,
     calls_in,
     encoded,
+    in_chunk_choices,
     in_chunks,
     in_deltas,
     in_finish,
@@ -43,13 +44,6 @@ def whole_calls(events: list[Json]) -> Iterator[Json]:
     yield from events
 
 
-def roles(events: list[Json]) -> list[Json]:
-    for event in events:
-        for choice in event["choices"]:
-            choice["delta"]["role"] = "assistant"
-    return events
-
-
 def indented(said: Message, heard: Heard) -> None:
     said.calls = [(name, json.dumps(json.loads(text), indent=1)) for name, text in said.calls]
 
@@ -57,13 +51,6 @@ def indented(said: Message, heard: Heard) -> None:
 def reasons(message: Json) -> None:
     if "reasoning_content" in message:
         message["reasoning"] = message["reasoning_content"]
-
-
-def reasoning_twice(events: list[Json]) -> list[Json]:
-    for event in events:
-        for choice in event["choices"]:
-            reasons(choice["delta"])
-    return events
 
 
 def without_text(message: Json) -> None:
@@ -89,11 +76,14 @@ UNUSUAL: dict[str, Stages] = {
     "a dated model": in_whole(lambda body: body.update(model=f"{body['model']}-2026-01-01")),
     "a model with its owner": in_whole(lambda body: body.update(model=f"owner/{body['model']}")),
     "details of usage": in_whole(lambda body: body["usage"].update(prompt_tokens_details={"cached_tokens": 3})),
-    "the role in every chunk": in_chunks(roles),
+    "the role in every chunk": in_chunk_choices(lambda choice: choice["delta"].update(role="assistant")),
     "calls in one delta": in_chunks(whole_calls),
     "comments and carriage returns": encoded(lambda event, text: ": ping\r\n\r\n" + text.replace("\n", "\r\n")),
     "arguments on several lines": in_speech(indented),
-    "reasoning in both fields": {**in_message(reasons), **in_chunks(reasoning_twice)},
+    "reasoning in both fields": {
+        **in_message(reasons),
+        **in_chunk_choices(lambda choice: reasons(choice["delta"])),
+    },
     "finish reason stop where a function is named": {
         **in_finish("stop", form=False, when=lambda heard: heard.choice.startswith("=")),
         **in_finish("stop", form=True, when=lambda heard: heard.choice.startswith("=")),
