@@ -3,9 +3,7 @@
 `LISTED`: its schemas; ``--many`` adds 300 tools of odd names, ``--floods`` says a great deal before each answer.
 """
 
-import base64
 import json
-import os
 import sys
 from typing import Any
 
@@ -21,7 +19,6 @@ LISTED: dict[str, dict[str, Any]] = {
     },
     "store_tree": {"$defs": {"node": NODE}, "properties": {"root": {"$ref": "#/$defs/node"}}, "type": "object"},
     "learn": {"type": "object"},
-    "tell_environment": {"type": "object"},
     "show": {"type": "object", "properties": {}},
 }
 LATER = {"fly": {"type": "object", "properties": {"height": {"type": "number", "exclusiveMinimum": 0}}}}
@@ -44,12 +41,6 @@ def called(name: str, arguments: Any) -> dict[str, Any]:
     if name == "learn":
         known.update(LATER)
         say(method="notifications/tools/list_changed")
-    if name == "tell_environment":
-        key = os.environ.get("SHOP_KEY", "")
-        print(f"dying with {key}", file=sys.stderr, flush=True)
-        if arguments.get("die"):
-            sys.exit(3)
-        return {"content": [{"type": "text", "text": f"{key} {base64.b64encode(key.encode()).decode()} {sys.argv}"}]}
     if name == "show":
         image = {"type": "image", "data": "AAAA", "mimeType": "image/png"}
         inside = {"type": "resource", "resource": {"uri": "odd://calls", "text": "as a resource"}}

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import io
-import sys
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -172,26 +170,3 @@ def test_the_first_of_many_errors_is_told() -> None:
     inner = ExceptionGroup("two", [ExceptionGroup("one", [KeyError()]), ValueError("y")])
     assert said_by(inner) == "KeyError"
     assert said_by(ValueError("x" * 400 + "\nmore")) == "x" * 300
-
-
-ODD = Path(__file__).with_name("odd.py")
-SHOP_KEY = "shop-key-0123456789"
-
-
-def test_what_a_server_was_started_with_is_not_in_its_results_or_last_words() -> None:
-    """A tool that prints its environment, and one that dies over it."""
-    command = f"SHOP_KEY={SHOP_KEY} {sys.executable} {ODD} --token flag-token-987654321"
-
-    async def told() -> tuple[str, str]:
-        async with mcp_session.mcp_session("own_1", "shop", command, 20) as made:
-            shown = text_of(await made.call("tell_environment", {}))
-            with pytest.raises(HarnessError) as caught:
-                await made.call("tell_environment", {"die": True})
-            return shown, str(caught.value)
-
-    shown, trouble = asyncio.run(told())
-    assert shown.count("[hidden]") == 3
-    assert "dying with [hidden]" in trouble
-    for text_ in (shown, trouble):
-        assert SHOP_KEY not in text_
-        assert "flag-token" not in text_

@@ -77,7 +77,7 @@ def test_what_each_does(data: Any) -> None:
     assert made["lower-case"].question[0][0]["content"] == "Be Kind.", "only the user's words"
 
 
-@pytest.mark.parametrize("mode", ["fc", "prompt"])
+@pytest.mark.parametrize("mode", ["fc", pytest.param("prompt", marks=pytest.mark.slow)])
 def test_the_oracle_passes_under_every_one(mode: str) -> None:
     """Every bundled entry whose kind a transform applies to; a few of the long conversations."""
     settings = Settings(transforms=TRANSFORMS)
