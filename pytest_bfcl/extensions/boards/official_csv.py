@@ -224,16 +224,12 @@ def table_rows(name: str, models: Sequence[ModelRow], *, official: bool) -> list
     """Header and rows of a file; ties keep the order of ``models``. Only the reference ranks models without a score."""
     columns, sort = TABLES[name]
     sorted_by = {id(row): None if row.unclaimed and not official else sort(row, official) for row in models}
-    ranked = sorted(models, key=lambda row: _descending(sorted_by[id(row)]))
+    ranked = sorted(models, key=lambda row: (sorted_by[id(row)] is None, -(sorted_by[id(row)] or 0.0)))
     rows = [["Rank", *columns]]
     for rank, row in enumerate(ranked, 1):
         place = str(rank) if official or sorted_by[id(row)] is not None else NOT_AVAILABLE
         rows.append([place, *(cell(row, official) for cell in columns.values())])
     return rows
-
-
-def _descending(value: float | None) -> tuple[bool, float]:
-    return (value is None, -(value or 0.0))
 
 
 def csv_texts(models: Sequence[ModelRow], *, official: bool = False) -> dict[str, str]:
@@ -275,13 +271,8 @@ def rounded_percentile(value: float | None) -> float | None:
     return None if value is None else round(value * 100) / 100
 
 
-def with_zeros(scores: Mapping[str, CategoryScore], sizes: Mapping[str, int] | None = None) -> dict[str, CategoryScore]:
-    """The reference's reading: a missing category counts as 0 with its full size."""
-    sizes = sizes or {name: row.official_size for name, row in CATEGORIES.items()}
-    return {name: scores.get(name) or CategoryScore(0.0, sizes[name]) for name in GROUPS["all_scoring"]}
-
-
-def official_value(term: Term, scores: Mapping[str, CategoryScore], sizes: Mapping[str, int] | None = None) -> float:
-    """The formula with the reference's arithmetic; missing categories count as zero."""
-    found = formulas.value(term, with_zeros(scores, sizes))
+def official_value(term: Term, scores: Mapping[str, CategoryScore]) -> float:
+    """The formula with the reference's arithmetic: a missing category counts as 0 with its full size."""
+    zeros = {name: CategoryScore(0.0, CATEGORIES[name].official_size) for name in GROUPS["all_scoring"]}
+    found = formulas.value(term, {name: scores.get(name) or zero for name, zero in zeros.items()})
     return 0.0 if found is None else found

@@ -45,6 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the table and write the requested files."""
+    from pytest_bfcl.cli import write_file
     from pytest_bfcl.extensions.boards.stability import repeat_notes, smoke_set, stability
 
     if args.smoke_out is not None and args.smoke is None:
@@ -56,10 +57,16 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("no entry was judged in every run")
     smoke = smoke_set(found, args.smoke, args.seed) if args.smoke is not None else None
     print_stability(found, smoke)
-    _write(args.never, _never(found, runs, args))
-    _write(args.smoke_out, "".join(f"{entry_id}\n" for entry_id in smoke.ids) if smoke else "")
-    _write(args.html, stability_html(found, smoke))
-    _write(args.json, _json(found))
+    texts = {
+        args.never: _never(found, runs, args),
+        args.smoke_out: "".join(f"{entry_id}\n" for entry_id in smoke.ids) if smoke else "",
+        args.html: render(TEMPLATE, TEMPLATES, **stability_values(found, smoke)),
+        args.json: json.dumps(found.to_dict(), indent=1) + "\n",
+    }
+    for path, text in texts.items():
+        if path is not None:
+            write_file(path, text)
+            say(f"written: {path}")
     return 0
 
 
@@ -101,18 +108,6 @@ def _never(found: Stability, runs: list[_Run], args: argparse.Namespace) -> str:
     return json.dumps(content, indent=1) + "\n"
 
 
-def _json(found: Stability) -> str:
-    return json.dumps(found.to_dict(), indent=1) + "\n"
-
-
-def _write(path: Path | None, text: str) -> None:
-    from pytest_bfcl.cli import write_file
-
-    if path is not None:
-        write_file(path, text)
-        say(f"written: {path}")
-
-
 TEMPLATE = "stability.html.jinja"
 HEAD = ("category", "entries", "always", "flaky", "never", "accuracy", "flip rate", "95 % interval", "noise floor")
 
@@ -152,11 +147,6 @@ def print_stability(found: Stability, smoke: SmokeSet | None = None) -> None:
         printer.line(f"left out: {found.left_out} entries that some run did not judge")
     if smoke is not None:
         printer.line(smoke_text(smoke))
-
-
-def stability_html(found: Stability, smoke: SmokeSet | None = None) -> str:
-    """A self-contained page: the table, and the entries that flip or never pass."""
-    return render(TEMPLATE, TEMPLATES, **stability_values(found, smoke))
 
 
 def stability_values(

@@ -75,17 +75,16 @@ def run(args: argparse.Namespace) -> int:
     if not found:
         providers = [Provider(side_of(each.label, each.run)) for each in served]
     content = [each.to_dict() for each in providers] if args.table else found[0].to_dict()
-    if args.html is not None:  # files first: a reader like `head` may end the printing
-        write_file(args.html, verification_html(found, providers))
-    if args.json is not None:
-        write_file(args.json, json.dumps(content, indent=1) + "\n")
+    texts = {args.html: verification_html(found, providers), args.json: json.dumps(content, indent=1) + "\n"}
+    written = [path for path in texts if path is not None]
+    for path in written:  # first: a reader like `head` may end the printing
+        write_file(path, texts[path])
     if args.table:
         print_table(providers)
     else:
         print_verification(found[0])
-    for path in (args.html, args.json):
-        if path is not None:
-            say(f"written: {path}")
+    for path in written:
+        say(f"written: {path}")
     return 0 if args.table or not found else EXIT_CODES[found[0].verdict]
 
 
