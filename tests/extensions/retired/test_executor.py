@@ -75,6 +75,10 @@ def test_limits_hold(executor: Executor, name: str, arguments: dict) -> None:
     assert executor.call("digit_sum", {"number": 123}) == Outcome(6)  # the next call finds a worker in order
 
 
+def test_only_functions_of_the_table_are_called(executor: Executor) -> None:
+    assert {executor.call(name, {}).kind for name in NAMES} == {"unknown_function"}
+
+
 @pytest.mark.parametrize("text", FORMULAS)
 def test_formulas_reach_nothing(executor: Executor, text: str) -> None:
     assert not executor.call("estimate_derivative", {"function": text, "x": 1}).ok

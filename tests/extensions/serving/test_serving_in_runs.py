@@ -175,22 +175,6 @@ def test_nothing_is_started_for_a_dry_run_or_a_listing(project: Path) -> None:
         assert not (project / "run/engines").exists()
 
 
-@pytest.mark.slow
-def test_killing_the_run_ends_its_engine(project: Path) -> None:
-    pids = project / "pids"
-    arguments = ["--model", "vllm:m@fc", "--bfcl-serve", f"--bfcl-serve-args=--worker-file {pids} --load-s 30"]
-    run = subprocess.Popen(_command(*arguments), cwd=project, env=_environment(project), stdout=subprocess.DEVNULL)
-    deadline = time.monotonic() + 60
-    while not (pids.exists() and pids.read_text().count(" ")) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    run.send_signal(signal.SIGKILL)
-    run.wait()
-    engine = [int(pid) for pid in pids.read_text().split()]
-    while any(map(alive, engine)) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not any(map(alive, engine))
-
-
 @pytest.fixture
 def running() -> Iterator[str]:
     """The base URL of a server that runs already and serves one model; it answers every question with a text."""
