@@ -83,8 +83,9 @@ def test_a_planted_fault_is_found_by_its_own_measure(fault: str) -> None:
 
 @pytest.mark.parametrize(
     ("calls", "text"),
-    [("tool_use", "end_turn"), ("completed", "completed")],
-)
+    [("tool_use", "end_turn"), ("completed", "completed"),
+     *(pytest.param(*words, marks=pytest.mark.slow) for words in (("STOP", "STOP"), ("TOOL_CALL", "COMPLETE")))],
+)  # fmt: skip
 def test_another_api_has_other_words_for_the_same_endings(calls: str, text: str) -> None:
     reference = _served(1000, random.Random(1))
 
