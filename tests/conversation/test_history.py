@@ -10,7 +10,6 @@ import pytest
 from pytest_bfcl.conversation.budget import Budget, reply_cost
 from pytest_bfcl.conversation.history import (
     NOT_RUN,
-    assistant_message,
     with_answered_calls,
     with_thoughts,
 )
@@ -19,17 +18,6 @@ from pytest_bfcl.settings import Price
 from pytest_bfcl.transcript import Reply, ToolCall
 
 CALLS = (ToolCall("f", "{}", "a"), ToolCall("g", "[]"))
-
-
-def test_replies_as_messages() -> None:
-    assert assistant_message(object(), Reply(None), 0, 0) == {"role": "assistant", "content": None}
-    message = assistant_message(object(), Reply("t", CALLS), 2, 3)
-    assert message["tool_calls"] == [
-        {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}},
-        {"id": "call_2_3_1", "type": "function", "function": {"name": "g", "arguments": "[]"}},
-    ]
-    remembering = SimpleNamespace(remember=lambda reply, message: {**message, "kept": reply.text})
-    assert assistant_message(remembering, Reply("t"), 0, 0) == {"role": "assistant", "content": "t", "kept": "t"}
 
 
 RAW, READ = Reply("<think>x</think>a", reasoning="x"), Reply("a", reasoning="x")

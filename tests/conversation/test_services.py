@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.conversation import services as module
-from pytest_bfcl.conversation.journal import HeldSnapshots
 from pytest_bfcl.conversation.services import Services, skip_reason
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.session.evaluation import open_data
@@ -59,20 +58,6 @@ def test_what_extras_bring(data: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "its SDK" in str(skip_reason("mcp", data, Settings(mcp={"m": "x"}), ["fc"]))
     monkeypatch.setattr("pytest_bfcl.entry_points.find", lambda kind, name: None)
     assert "no simulator is called 'MemoryAPI_vector'" in str(skip_reason("memory_vector", data, Settings(), ["fc"]))
-
-
-def test_memories_in_memory() -> None:
-    held, content = HeldSnapshots(), {"a": [1]}
-    held.save("kv", "s", "first", content)
-    content["a"].append(2)
-    held.save("kv", "s", "second", content)
-    assert held.load("kv", "s") == {"a": [1, 2]}
-    first = held.load("kv", "s", "first")
-    assert first == {"a": [1]}
-    first["a"].append(3)  # type: ignore[index]
-    assert held.load("kv", "s", "first") == {"a": [1]}
-    assert held.load("kv", "s", "other") == {"a": [1, 2]}
-    assert held.load("vector", "s") is None
 
 
 def test_services_of_a_group_are_opened_once_and_closed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -343,13 +343,6 @@ def test_choices_that_name_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         open_dataset(tmp_path / "named")
 
 
-def test_auto_prefers_the_fetched_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTEST_BFCL_CACHE", str(tmp_path / "empty"))
-    assert [(open_dataset(name).name, open_dataset(name).official) for name in ("auto", "bundled")] == [
-        ("bundled", False)
-    ] * 2
-
-
 def test_the_digest_depends_on_content_and_names(tmp_path: Path) -> None:
     first = opened(bundled_folder(tmp_path / "a")).sha256
     assert opened(bundled_folder(tmp_path / "b")).sha256 == first

@@ -21,32 +21,6 @@ from .conftest import Project, question, write_lines
 
 
 @pytest.mark.slow
-def test_every_entry_once_with_settings_from_the_controller(project: Project) -> None:
-    entries = [question(f"simple_python_{number}") for number in range(45)]
-    write_lines(project.path / "bench" / "simple_python.jsonl", entries)
-    project.fail("simple_python_7", "simple_python_30")
-    project.script["simple_python_8"] = {"error": "server", "status": 500}
-    args = (
-        "-m",
-        "simple_python",
-        "-n2",
-        "--bfcl-retries=0",
-        "--bfcl-fail-under=simple_python=90",
-        "--bfcl-max-errors=5",
-    )
-    result = project.run(*args)
-    result.assert_outcomes(passed=42, failed=2, errors=1)
-    assert result.ret == 0
-    records = project.records()
-    assert len({record["id"] for record in records}) == len(records) == 45
-    assert {record["worker"] for record in records} == {"gw0", "gw1"}
-    journals = sorted(path.name for path in (project.path / "run" / "journal").iterdir())
-    assert journals == ["gw0.jsonl", "gw1.jsonl"]
-    result.stdout.fnmatch_lines(["ADAPTER_ERROR: adapter:server", "simple_python *42/44*95.5 %*"])
-    project.run("-m", "simple_python", "--bfcl-retries=0").assert_outcomes(errors=1)
-
-
-@pytest.mark.slow
 def test_a_crash_in_a_users_own_entry_has_its_category(project: Project) -> None:
     """A line may name another category than its id; the process that reports has not collected it."""
     project.pytester.makeconftest(

@@ -135,21 +135,6 @@ def test_entries_have_their_transcript_as_a_fixture(project: Project) -> None:
     project.run("-m", "multiple").assert_outcomes(passed=2)
 
 
-@pytest.mark.parametrize("scope", ["session", "function"])
-def test_a_transcript_of_the_projects_own_is_its_own_business(project: Project, scope: str) -> None:
-    project.pytester.makeconftest(
-        f"""
-        import pytest
-        @pytest.fixture(scope="{scope}")
-        def transcript():
-            return "what was said in court"
-        """
-    )
-    project.pytester.makepyfile(test_own="def test_own(transcript): assert 'court' in transcript")
-    project.run("-m", "multiple").assert_outcomes(passed=2)
-    project.run("test_own.py", out="other").assert_outcomes(passed=1)
-
-
 def test_another_plugins_fixtures_keep_their_short_names(project: Project) -> None:
     project.pytester.makepyfile(
         theirs="""

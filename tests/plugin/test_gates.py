@@ -43,22 +43,6 @@ def test_the_file_is_written_and_kept_up(project: Project) -> None:
     assert project.run("--bfcl-expected", "ci/known.json", out="three").ret == 0
 
 
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
-        ({"dataset": {"name": "other"}, "failures": []}, "*another data set*"),
-        ({"rules": "corrected", "failures": []}, "*written under corrected rules*"),
-        ([1], "*must hold*failures*"),
-        ({"failures": [{"id": "x"}]}, "*must hold*failures*"),
-    ],
-)
-def test_a_file_that_does_not_fit_is_refused(project: Project, content: object, said: str) -> None:
-    (project.path / "known.json").write_text(json.dumps(content))
-    result = project.run(*ONE, "--bfcl-expected", "known.json")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines([said])
-
-
 @pytest.fixture
 def baseline(project: Project) -> Project:
     """Thirty entries and a run in which all of them passed."""

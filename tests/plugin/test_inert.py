@@ -136,10 +136,3 @@ def test_a_run_opens_with_nobodys_warnings(project: Project) -> None:
     result = project.run("-q", subprocess=True)
     result.assert_outcomes(passed=11)
     assert "Warning" not in result.stderr.str() + result.stdout.str()
-
-
-def test_markers_lists_ours_without_a_model(pytester: pytest.Pytester) -> None:
-    result = pytester.runpytest_inprocess("--markers")
-    result.stdout.fnmatch_lines(
-        ["@pytest.mark.live: *the group live", "@pytest.mark.simple_java: *", "@pytest.mark.wire: *"]
-    )

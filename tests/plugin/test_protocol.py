@@ -67,9 +67,7 @@ def shown(result: pytest.RunResult) -> list[str]:
 
 
 COMMANDS = {
-    "plain": (),
     "stops at the third": ("--maxfail=3",),
-    "without logs": ("-p", "no:logging"),
     "all reports": ("-rA",),
     "collected only": ("--co",),
     "two models": ("--model", "oracle:"),

@@ -66,20 +66,3 @@ def test_continued_and_replayed_runs_keep_it(pytester: pytest.Pytester, folder: 
     replayed = pytester.runpytest_inprocess(*COMMON, "--model", "replay:run", "--bfcl-out", "again")
     assert replayed.ret == 0
     assert {(name, outcome) for _, name, outcome in told(folder / "again")} == set(WANTED.items())
-
-
-def test_what_never_passed_is_expected_to_fail(pytester: pytest.Pytester, folder: Path) -> None:
-    """`stability --never FILE.json` is a file that `--bfcl-expected` reads."""
-    (folder / "script.json").write_text(json.dumps({"*": "I cannot."}))
-    for name in ("one", "two"):
-        arguments = (*COMMON, "--model", "scripted:script.json", "--bfcl-out", name)
-        assert pytester.runpytest_inprocess(*arguments).ret == 1
-    assert main(["compare", "stability", "one", "two", "--never", "never.json"]) == 0
-    assert len(json.loads((folder / "never.json").read_text())["failures"]) == len(IDS)
-    expected = (*COMMON, "--model", "scripted:script.json", "--bfcl-expected", "never.json")
-    done = pytester.runpytest_inprocess(*expected, "--bfcl-out", "three")
-    assert done.ret == 0
-    done.assert_outcomes(xfailed=len(IDS))
-    verdicts = folder / "verdicts.jsonl"
-    verdicts.write_text("".join(json.dumps({"id": name, "valid": False}) + "\n" for name in IDS))
-    assert main(["compare", "stability", str(verdicts), str(verdicts), "--never", "other.json"]) == 2

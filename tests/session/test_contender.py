@@ -131,17 +131,6 @@ def test_a_lent_model_is_asked_under_the_contenders_price_and_closed_by_its_owne
     assert not given.has_adapter
 
 
-def test_how_texts_are_read_is_told_once_it_is_asked() -> None:
-    contender = of("vllm:Qwen/Qwen3-8B", Settings(base_url=KEPT.base_url, decoder="hermes"))
-    assert contender.take_notes() == []
-    assert contender.model is contender.switch.model
-    (note,) = contender.take_notes()
-    assert note.startswith("vllm:Qwen/Qwen3-8B@fc: ")
-    assert contender.take_notes() == []
-    contender.switch._switch(AdapterError("tools", "no tools"))
-    assert [each.startswith("vllm:Qwen/Qwen3-8B@prompt: ") for each in contender.take_notes()] == [True]
-
-
 def test_a_key_that_is_missing_is_refused_with_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(UsageError, match=r"openai:gpt-4o: (?s:.*)\nwhat to do: .*OPENAI_API_KEY"):
