@@ -51,12 +51,6 @@ def test_our_modules_are_imported_as_python_does() -> None:
     assert type(import_module("pytest_bfcl.session.run").__loader__).__name__ == "SourceFileLoader"
 
 
-def test_a_pasted_id_without_a_model_says_what_is_missing(project: Project) -> None:
-    result = project.run("bfcl/simple_python.jsonl::simple_python_0", model=None, data=None, out=None)
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*--model is missing*"])
-
-
 def test_another_plugin_may_own_the_short_option(project: Project) -> None:
     project.pytester.makepyfile(
         foreign="""

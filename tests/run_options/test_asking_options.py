@@ -58,27 +58,6 @@ def test_ini_twins(pytester):
     assert settings["headers"] == {"X-A": "b c"}
 
 
-@pytest.mark.parametrize(
-    ("option", "value", "said"),
-    [
-        ("--bfcl-param", "top_p", "NAME=VALUE"),
-        ("--bfcl-param", "messages=[]", "messages is the run's own to set"),
-        ("--bfcl-param", "stream=true", "--bfcl-stream"),
-        ("--bfcl-param", "extra={broken", "is not JSON"),
-        ("--bfcl-header", f"X-Key {SECRET}", "NAME: VALUE"),
-        ("--bfcl-header", f"Host: {SECRET}", "the client's own"),
-        ("--bfcl-api", "grpc", "grpc"),
-        ("--bfcl-reasoning", "some", "some"),
-    ],
-)
-def test_wrong_values_are_usage_errors_that_show_no_secret(pytester, option, value, said):
-    result = pytester.runpytest("--model", "oracle:", "--bfcl-data", "bundled", option, value)
-    assert result.ret == 4
-    text = result.stderr.str()
-    assert said in text
-    assert SECRET not in text
-
-
 INFO = {
     "models": {
         "openai:a": {"name": "A", "api": "chat", "stream": True, "parameters": {"top_p": 0.5}},

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -147,10 +148,8 @@ def test_fingerprints() -> None:
             assert again == replace(found, models=tuple(replace(each, headers=each.headers) for each in again.models))
         yield [clean_url(each) for each in (None, "", "http://a", "http://u:p@a:1/x?k=1#f", "x")]
         yield ModelFingerprint.from_dict({}).to_dict()
-        yield Fingerprint.from_dict({"started_at": "x", "state": "running"}).to_dict() | {
-            "short": "",
-            "plugin_version": "",
-        }
+        begun = Fingerprint.from_dict({"started_at": "x", "state": "running"}).to_dict()
+        yield {**begun, "short": "", "plugin_version": ""}
 
     same_as_recorded(HERE / "fingerprints.jsonl", rows())
 
@@ -226,12 +225,9 @@ def test_replay_lines() -> None:
             for mode in (None, "fc", "prompt"):
                 found = tried(transcript_from_line, line, mode)
                 yield [line, mode, shown(found) if isinstance(found, Transcript) else found]
-            entry = tried(entry_from_line, line)
-            facts = (
-                entry
-                if entry is None or isinstance(entry, str)
-                else [entry.category, entry.language, entry.return_format]
-            )
+            facts = tried(entry_from_line, line)
+            if facts is not None and not isinstance(facts, str):
+                facts = [facts.category, facts.language, facts.return_format]
             yield [facts, is_unanswered(line), is_unanswered({**line, "outcome": "error"})]
         yield [offered_names(DATA, name) for name in ("parallel_1", "multi_turn_base_0", "none_1")]
 
@@ -260,13 +256,8 @@ def test_readings(names: Any) -> None:
                 readings.learn(said[:7], lambda line: ["math.add", "sub"])
             for line in said:
                 found = tried(readings.transcript, line, lambda: ["math.add", "sub"])
-                yield [
-                    mode,
-                    decoder,
-                    learns,
-                    line["id"],
-                    found if isinstance(found, str) else [found.mode, found.underscore_names],
-                ]
+                how = found if isinstance(found, str) else [found.mode, found.underscore_names]
+                yield [mode, decoder, learns, line["id"], how]
             yield readings.sentences()
 
     same_as_recorded(HERE / f"readings_{names}.jsonl", rows())
@@ -289,32 +280,21 @@ def test_results_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def rows() -> Iterator[Any]:
         for end in ("\n", ""):
             path.write_bytes("\n".join(STORED).encode("latin-1") + end.encode())
-            for read in (
-                lambda told: read_results(path, told),
-                lambda told: StoredResults.of(path, told),
-                ResultsFile(path).records,
-            ):
+            for read in (partial(read_results, path), partial(StoredResults.of, path), ResultsFile(path).records):
                 left = LeftOut()
                 found = [(each["id"], each["outcome"]) for each in read(left)]
                 yield [found, list(left.sentences()), list(map(str, left.lines)), len(left)]
             kept = StoredResults.of(path)
-            yield [
-                len(kept),
-                kept[0]["id"],
-                kept[-1]["id"],
-                [each["id"] for each in kept[1:]],
-                tried(lambda kept=kept: kept[1]["id"]),
-            ]
+            second = tried(lambda kept=kept: kept[1]["id"])
+            yield [len(kept), kept[0]["id"], kept[-1]["id"], [each["id"] for each in kept[1:]], second]
             yield tried(lambda: [each["id"] for each in read_replay_lines(path)])
             path.rename("other.jsonl")
             left = LeftOut()
             yield [[each["id"] for each in read_replay_lines(Path("other.jsonl"), left)], list(left.sentences())]
             Path("other.jsonl").unlink()
         yield tried(lambda: list(read_replay_lines(Path("none.jsonl"))))
-        verdict = Verdict(False)
-        yield error_record(
-            "parallel_1", "parallel", SPEC, "fc", verdict, repeat=2, extra={"a": 1}, cost_usd=1.0, worker="w"
-        )
+        more: Any = {"repeat": 2, "extra": {"a": 1}, "cost_usd": 1.0, "worker": "w"}
+        yield error_record("parallel_1", "parallel", SPEC, "fc", Verdict(False), **more)
         yield skipped_record("x", "parallel", SPEC, "fc", "no key", rules="corrected")
 
     same_as_recorded(HERE / "results.jsonl", rows())
@@ -345,34 +325,17 @@ def test_directories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def rows() -> Iterator[Any]:
         half = {"selection": {"shard": "1/2", "categories": ["parallel"]}, "counted": {}}
         other = {"selection": {"shard": "2/2", "categories": ["parallel"]}, "counted": {}}
-        (
-            a_run("a", 1, 2, **half),
-            a_run("b", 3, **other),
-            a_run("again", 2, 5, **half),
-            a_run("whole", 1, 2, 3, counted={}),
-        )
-        (
-            a_run("open", 1, state="stopped:budget", **half),
-            a_run("none", **half),
-            a_run("rules", 1, rules="corrected", **half),
-        )
+        for name, numbers in (("a", (1, 2)), ("again", (2, 5)), ("none", ())):
+            a_run(name, *numbers, **half)
+        a_run("b", 3, **other)
+        a_run("whole", 1, 2, 3, counted={})
+        a_run("open", 1, state="stopped:budget", **half)
+        a_run("rules", 1, rules="corrected", **half)
         a_run("short", 1, counted={SPEC: {"parallel": 3, "multiple": 1}})
         yield from (opened(Path(name)) for name in ("a", "whole", "none", "short", "open"))
-        for parts in (
-            ["a", "b"],
-            ["a"],
-            ["a", "open"],
-            ["open", "a"],
-            ["a", "none"],
-            ["none"],
-            ["a", "again"],
-            ["again", "a"],
-            ["a", "rules"],
-            [],
-            ["out"],
-            ["a", "whole"],
-            ["short", "short"],
-        ):
+        together = ("a b", "a", "a open", "open a", "a none", "none", "a again", "again a", "a rules", "", "out",
+                    "a whole", "short short")  # fmt: skip
+        for parts in map(str.split, together):
             place = Path(f"out_{'_'.join(parts)}")
             found = tried(merge_runs, list(map(Path, parts)), place)
             yield [parts, found if isinstance(found, str) else opened(place), place.exists()]
@@ -381,19 +344,12 @@ def test_directories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             Path("broken/run.json").write_text(text)
             yield [text, tried(opened, Path("broken"))]
         for name in ("nothing", "a/run.json", "out_a_b", "."):
-            yield [
-                name,
-                tried(opened, Path(name)),
-                tried(lambda name=name: [str(each) for each in find_runs([Path(name)])]),
-            ]
+            runs = tried(lambda name=name: [str(each) for each in find_runs([Path(name)])])
+            yield [name, tried(opened, Path(name)), runs]
         Path("a/summary.json").write_text("{}")
         yield tried(lambda: RunDirectory.open(Path("a")).summary())
-        for name, prints in (
-            ("a", BASE),
-            ("a", replace(BASE, **half)),
-            ("a", replace(BASE, rules="corrected")),
-            ("new", BASE),
-        ):
+        corrected = replace(BASE, rules="corrected")
+        for name, prints in (("a", BASE), ("a", replace(BASE, **half)), ("a", corrected), ("new", BASE)):
 
             def continued(name: str = name, prints: Fingerprint = prints) -> Any:
                 with RunDirectory.start(Path(name), prints) as run:
@@ -411,10 +367,8 @@ def test_directories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
                 run.withdraw()
             yield sorted(each.name for each in Path("gone").glob("*"))
         yield tried(RunDirectory.open(Path("whole")).append, single())
-        yield [
-            same_results(Path(one), Path(two))
-            for one, two in product(("a", "b", "a/results.jsonl", "none", "x"), repeat=2)
-        ]
+        places = [*map(Path, ("a", "b", "a/results.jsonl", "none", "x"))]
+        yield [same_results(one, two) for one, two in product(places, repeat=2)]
 
     same_as_recorded(HERE / "directories.jsonl", rows())
 
@@ -422,49 +376,22 @@ def test_directories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_which_files_hold_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     a_run("run", 1)
-    for name, text in (
-        ("a.jsonl", "x"),
-        ("a.csv", "x"),
-        ("a.txt", ' {"id": 1}'),
-        ("a.zip", ""),
-        ("a.jsonl.gz", ""),
-        ("a", "x"),
-        ("a.tar", ""),
-        ("t/BFCL_v4_parallel_result.json", ""),
-        ("s/BFCL_v4_parallel_score.json", ""),
-    ):
+    files = {"a.jsonl": "x", "a.csv": "x", "a.txt": ' {"id": 1}', "a.zip": "", "a.jsonl.gz": "", "a": "x", "a.tar": ""}
+    folders = {"t/BFCL_v4_parallel_result.json": "", "s/BFCL_v4_parallel_score.json": ""}
+    for name, text in {**files, **folders}.items():
         Path(name).parent.mkdir(exist_ok=True)
         Path(name).write_text(text)
 
     def rows() -> Iterator[Any]:
-        for name in (
-            "a.jsonl",
-            "a.csv",
-            "a.txt",
-            "a.zip",
-            "a.jsonl.gz",
-            "a",
-            "a.tar",
-            "run/run.json",
-            "run/results.jsonl",
-        ):
-            yield [
-                name,
-                tried(directory.refuse_other_file, Path(name)),
-                tried(directory.refuse_overwriting, Path(name), ["a.csv", "q"]),
-            ]
+        for name in (*files, "run/run.json", "run/results.jsonl"):
+            overwritten = tried(directory.refuse_overwriting, Path(name), ["a.csv", "q"])
+            yield [name, tried(directory.refuse_other_file, Path(name)), overwritten]
         yield [directory.no_run(Path(name), "otherwise") for name in ("t", "s", "run")]
-        for one, two in product(
-            (
-                {},
-                {"shard": "1/2"},
-                {"shard": "2/2", "ids": ["a"]},
-                {"shard": ["1/3"], "last_failed": True},
-                {"last_failed": True, "ids": ["b"]},
-                {"sample": 3},
-            ),
-            repeat=2,
-        ):
+        selections: list[Parsed] = [
+            {}, {"shard": "1/2"}, {"shard": "2/2", "ids": ["a"]}, {"shard": ["1/3"], "last_failed": True},
+            {"last_failed": True, "ids": ["b"]}, {"sample": 3},
+        ]  # fmt: skip
+        for one, two in product(selections, repeat=2):
             joined = join_selections(one, two)
             yield [one, two, joined, missing_shards(joined)]
 
@@ -529,29 +456,15 @@ def test_requests() -> None:
 
     def rows() -> Iterator[Any]:
         requests = Requests("now")
-        for messages, functions in (
-            ([system, user], tools),
-            ([system, user, answer], tools),
-            ([system, user, answer, user], []),
-            ([user], tools),
-            ([user], [{"name": "f"}]),
-        ):
-            delta = requests.delta(messages, functions)
-            yield [
-                requests.digest(messages, functions, {"a": 1}),
-                delta.kept,
-                len(delta.messages),
-                [*delta.parts],
-                delta.started_at,
-            ]
+        asked = [([system, user], tools), ([system, user, answer], tools), ([system, user, answer, user], []),
+                 ([user], tools), ([user], [{"name": "f"}])]  # fmt: skip
+        for messages, functions in asked:
+            delta, digest = requests.delta(messages, functions), requests.digest(messages, functions, {"a": 1})
+            yield [digest, delta.kept, len(delta.messages), [*delta.parts], delta.started_at]
         spelled = ({}, {"a": 1}, {"a": 1.0}, {"a": True}, {"a": [1]}, {"a": {1: 2}}, {"b": None, "a": "x"})
         yield [Requests(None).digest([user], tools, each) for each in spelled]
-        odd = (
-            {"role": "user", "content": None},
-            {"role": "user", "content": ["x"]},
-            {"role": 1, "content": "x"},
-            {"x": {1, 2}},
-        )
+        user_says: list[Any] = [{"role": "user", "content": said} for said in (None, ["x"])]
+        odd = [*user_says, {"role": 1, "content": "x"}, {"x": {1, 2}}]
         yield [Requests(None).digest([each]) for each in odd]
 
     same_as_recorded(HERE / "requests.jsonl", rows())

@@ -136,37 +136,20 @@ def test_runs(stored: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
             said: list[str] = []
             settings = replace(settings, retries=0)
             dry = tried(dry_run, "bundled", model, out=folder, settings=settings, precision=5.0, **options)
-            yield [
-                name,
-                dry
-                if isinstance(dry, str)
-                else [dry.lines, dry.problems, dry.settled, [str(each) for each in dry.estimates]],
-            ]
+            if not isinstance(dry, str):
+                dry = [dry.lines, dry.problems, dry.settled, [str(each) for each in dry.estimates]]
+            yield [name, dry]
             for _ in range(1 + stored):
                 found = tried(run, "bundled", model, out=folder, settings=settings, said=said.append, **options)
                 if isinstance(found, str):
                     yield [name, found, Path(folder or "none").exists()]
                     continue
-                yield [
-                    name,
-                    found.stopped,
-                    found.notes,
-                    found.problems,
-                    found.skips,
-                    found.exit_code,
-                    found.counts,
-                    said,
-                ]
+                came_to = (found.stopped, found.notes, found.problems, found.skips, found.exit_code, found.counts)
+                yield [name, *came_to, said]
                 checks = [[each["name"], each["ok"]] for each in found.summary["gate"]["checks"]]
-                yield [
-                    name,
-                    found.fingerprint.state,
-                    found.fingerprint.planned,
-                    found.fingerprint.selection,
-                    checks,
-                    [each["cost_usd"] for each in found.summary["models"].values()],
-                    found.summary.get("machine_cost_usd", 0) > 0,
-                ]
+                facts, costs = found.fingerprint, [each["cost_usd"] for each in found.summary["models"].values()]
+                by_machine = found.summary.get("machine_cost_usd", 0) > 0
+                yield [name, facts.state, facts.planned, facts.selection, checks, costs, by_machine]
                 yield [name, [told(line) for line in found.records]]
 
     same_as_recorded(HERE / f"runs_{'stored' if stored else 'held'}.jsonl", rows())
@@ -206,33 +189,20 @@ def test_own_entries_are_proved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
             for place, change in enumerate(changes):
                 entry = {**OWN, "id": f"order_{number}-{place}", "expect": expect, **change}
                 Path("own.jsonl").write_text(json.dumps({k: v for k, v in entry.items() if v is not None}) + "\n")
-                found = tried(
-                    run,
-                    "own.jsonl",
-                    as_model(lambda request: "packed and sent", "own:x", mode="fc"),
-                    settings=Settings(),
-                )
+                model = as_model(lambda request: "packed and sent", "own:x", mode="fc")
+                found = tried(run, "own.jsonl", model, settings=Settings())
                 if isinstance(found, str):
                     yield [entry["id"], found]
                     continue
-                yield [
-                    entry["id"],
-                    found.notes,
-                    found.problems,
-                    found.exit_code,
-                    [told(line) for line in found.records],
-                ]
+                lines = [told(line) for line in found.records]
+                yield [entry["id"], found.notes, found.problems, found.exit_code, lines]
         settings = Settings(mcp={"a": "python server.py", "b": "https://host/mcp", "c": "http://localhost:1/mcp",
         "d": "run --token=abc",
                                  "e": "API_KEY=x run"})  # fmt: skip
         for name in settings.mcp:
             entry = Entry.model_validate({**OWN, "category": "mcp", "mcp": name, "expect": EXPECTED[3]})
-            yield [
-                name,
-                proof.is_spared(entry, settings),
-                list(proof.to_be_played(entry, settings)),
-                proof.is_at_risk(entry),
-            ]
+            played = list(proof.to_be_played(entry, settings))
+            yield [name, proof.is_spared(entry, settings), played, proof.is_at_risk(entry)]
         yield [proof.unearned_text(["idle", "every"]), proof.spared_text("a")]
         yield [
             proof.wrong_truth_text("r", detail, how)
@@ -274,16 +244,11 @@ def test_contenders(monkeypatch: pytest.MonkeyPatch) -> None:
             )
         both = [Contender.of(spec, settings[0], DATA, {}) for spec in ("oracle:@fc", "oracle:@prompt", "oracle:")]
         yield [tried(check_contenders, both[:2], settings[0]), tried(check_contenders, both, settings[0])]
-        yield [
-            tried(check_contenders, both[:1], settings[2]),
-            tried(check_contenders, [Contender.of("openai:m", settings[2], DATA, {})], settings[2]),
-        ]
+        unpriced, priced = both[:1], [Contender.of("openai:m", settings[2], DATA, {})]
+        yield [tried(check_contenders, each, settings[2]) for each in (unpriced, priced)]
         trouble = UsersModelTrouble()
-        errors = [
-            AdapterError(AdapterTrouble.FIXTURE, "a"),
-            AdapterError(AdapterTrouble.FIXTURE, "b"),
-            AdapterError(AdapterTrouble.SERVER, "a"),
-        ]
+        fixture, server = AdapterTrouble.FIXTURE, AdapterTrouble.SERVER
+        errors = [AdapterError(kind, said) for kind, said in ((fixture, "a"), (fixture, "b"), (server, "a"))]
         for step in (0, 0, 0, 0, 1, 2, 1, 1, 1, 1, 1, 1):
             trouble.failed(errors[step])
             yield [step, trouble.reason, trouble.calm]
@@ -296,6 +261,7 @@ def test_contenders(monkeypatch: pytest.MonkeyPatch) -> None:
     same_as_recorded(HERE / "contenders.jsonl", rows())
 
 
+ENGINES = ("VLLM", "SGLANG", "OLLAMA", "OPENAI", "LMSTUDIO", "LLAMACPP")
 SERVERS = [
     FoundServer("http://127.0.0.1:8000/v1", "vLLM", ("Qwen/Qwen3-8B", "Qwen/Qwen3-8B-FP8")),
     FoundServer("http://x/v1", "Ollama", ("a",)),
@@ -304,7 +270,7 @@ SERVERS = [
 
 def test_servers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Which model a name means among those that are served."""
-    for name in ("VLLM", "SGLANG", "OLLAMA", "OPENAI", "LMSTUDIO", "LLAMACPP"):
+    for name in ENGINES:
         monkeypatch.delenv(f"{name}_BASE_URL", raising=False)
 
     def rows() -> Iterator[Any]:
@@ -336,22 +302,11 @@ def test_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
         return FoundServer(url, usual, ("served",))
 
     monkeypatch.setattr(serving, "ask_server", answer)
-    variables = (
-        "VLLM_BASE_URL",
-        "OLLAMA_BASE_URL",
-        "OPENAI_BASE_URL",
-        "VLLM_API_KEY",
-        "SGLANG_BASE_URL",
-        "LMSTUDIO_BASE_URL",
-        "LLAMACPP_BASE_URL",
-    )
+    variables = ["VLLM_API_KEY", *(f"{name}_BASE_URL" for name in ENGINES)]
 
     def rows() -> Iterator[Any]:
-        for named in (
-            {},
-            {"VLLM_BASE_URL": "http://v:8000/v1/", "VLLM_API_KEY": " k "},
-            {"OPENAI_BASE_URL": "http://o/v1"},
-        ):
+        vllm = {"VLLM_BASE_URL": "http://v:8000/v1/", "VLLM_API_KEY": " k "}
+        for named in ({}, vllm, {"OPENAI_BASE_URL": "http://o/v1"}):
             for name in variables:
                 monkeypatch.delenv(name, raising=False)
             for name, value in named.items():
@@ -389,22 +344,12 @@ def test_estimates_and_skips() -> None:
 
     def rows() -> Iterator[Any]:
         for name in CATEGORIES:
-            trials = [
-                Trial.of(ref, each, DATA, repeat)
-                for ref in DATA.index(name)
-                for each in (contender, free)
-                for repeat in (1, 2)
-            ]
-            yield [
-                name,
-                list(cost_lines(trials)),
-                list(estimate_lines(trials, 2.0)),
-                [expected_requests(name, turns) for turns in (None, 0, 3)],
-            ]
-            yield [
-                [trial.place is None, len(trial.demands()[0]), trial.demands()[1], trial.depends_on]
-                for trial in trials[:2]
-            ]
+            asked = product(DATA.index(name), (contender, free), (1, 2))
+            trials = [Trial.of(ref, each, DATA, repeat) for ref, each, repeat in asked]
+            requests = [expected_requests(name, turns) for turns in (None, 0, 3)]
+            yield [name, list(cost_lines(trials)), list(estimate_lines(trials, 2.0)), requests]
+            demands = [(trial, *trial.demands()) for trial in trials[:2]]
+            yield [[trial.place is None, len(needs), cost, trial.depends_on] for trial, needs, cost in demands]
         entry = Trial.of(DATA.entry("multi_turn_base_0"), contender, DATA)
         yield [entry.place, entry.demands(), expected_requests("x"), str(entry.key)]
         yield [list(skip_lines(dict.fromkeys(map(str, range(number)), number))) for number in (0, 1, 10, 11, 13)]
@@ -438,18 +383,10 @@ def test_earlier_parts(tmp_path: Path) -> None:
             made.append({**single("memory_kv_prereq_0-student-0"), "model": ORACLE})  # type: ignore[typeddict-item]
             made.append({**single("memory_kv_prereq_1-student-1"), "model": ORACLE, "outcome": "error"})  # type: ignore[typeddict-item]
         parts = EarlierParts.read(tmp_path / "run")
-        yield [
-            sorted(parts.settled),
-            sorted(parts.errored),
-            parts.modes,
-            parts.twice,
-            parts.served,
-            sorted(parts.settled_ids),
-        ]
+        settled, errored, ids = map(sorted, (parts.settled, parts.errored, parts.settled_ids))
+        yield [settled, errored, parts.modes, parts.twice, parts.served, ids]
         assert EarlierParts.from_dict(json.loads(json.dumps(parts.to_dict()))).settled == parts.settled
-        yield [
-            tried(parts.refuse_other, fingerprint(**change), Path("here")) for change in ({}, {"rules": "corrected"})
-        ]
+        yield [tried(parts.refuse_other, fingerprint(**each), Path("here")) for each in ({}, {"rules": "corrected"})]
         yield [
             parts.is_settled_line({"id": f"memory_kv_{n}-student-0", "model": ORACLE, "repeat": repeat})
             for n in range(4)
@@ -479,10 +416,8 @@ def test_earlier_parts(tmp_path: Path) -> None:
             asked = {("openai:tiny@prompt", "prompt"), (ORACLE, "fc")}
             models, notes = closing.settled_models(run_of.models, asked, Settings(mode=mode))  # type: ignore[arg-type]
             yield [mode, [each.model for each in models], notes]
-        numbers: Any = {
-            "m": {"cost_usd": None, "latency": {"mean": 2.0}},
-            "n": {"cost_usd": 1.0, "latency": {"mean": None}},
-        }
+        known = {"m": (None, 2.0), "n": (1.0, None)}
+        numbers: Any = {name: {"cost_usd": usd, "latency": {"mean": mean}} for name, (usd, mean) in known.items()}
         info = {"models": {"m": {"name": "M", "headers": {"A": "b"}}}}
         yield closing.with_facts({"models": numbers}, info, Settings(gpu_hour_usd=3.0), 60.0)  # type: ignore[typeddict-item]
         yield [ModelInfo("x"), len(closing.handed_over(RunDirectory.open(tmp_path / "run")))]
