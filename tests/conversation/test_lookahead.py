@@ -235,7 +235,7 @@ def test_stopping_refuses_what_has_not_started():
         spent.append("x")
         return await asyncio.gather(*map(ahead.transcript, range(1, 7)), return_exceptions=True)
 
-    found, held = held_in(work, jobs(10), 0.001, stop_reason=lambda: "budget reached" if spent else None)
+    found, held = held_in(work, jobs(10), stop_reason=lambda: "budget reached" if spent else None)
     assert [getattr(each, "entry_id", str(each)) for each in found] == ["1", "2", "3", *["budget reached"] * 3]
     assert all(isinstance(each, RunStopped) for each in found[3:])
     assert held.started == held.ended == [0, 1, 2, 3]
