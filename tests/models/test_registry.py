@@ -71,22 +71,47 @@ def test_unknown_providers_name_what_exists():
         create_model("gpt-4", Settings())
 
 
+LOCAL, RUN = "http://localhost:8000/v1", {"base_url": "http://user/v1", "served": {"vllm:m": "http://run/v1"}}
+OF_FC = {"models": {"vllm:m@fc": {"api": "responses"}}}
+
+
 @pytest.mark.parametrize(
-    ("spec", "url"),
+    ("spec", "settings", "url", "api", "reasoning"),
     [
-        ("vllm:m", "http://localhost:8000/v1"),
-        ("sglang:m", "http://localhost:30000/v1"),
-        ("ollama:m:8b", "http://localhost:11434/v1"),
-        ("openai:m", "https://api.openai.com/v1"),
+        ("vllm:m", {}, LOCAL, "chat", "reference"), ("sglang:m", {}, "http://localhost:30000/v1", "chat", "reference"),
+        ("ollama:m:8b", {}, "http://localhost:11434/v1", "chat", "reference"),
+        ("openai:m", {}, "https://api.openai.com/v1", "responses", "reference"),
+        ("openai:m", {"base_url": "http://h:1/v1/"}, "http://h:1/v1", "chat", "reference"),
+        ("anthropic:m", {"base_url": "http://h", "reasoning": "drop"}, "http://h/v1", "anthropic", "drop"),
+        ("anthropic:m", {"base_url": "http://h/"}, "http://h/v1", "anthropic", "reference"),
+        ("anthropic:m", {"base_url": "http://h/v2/"}, "http://h/v2", "anthropic", "reference"),
+        ("vllm:m", {"base_url": "http://h"}, "http://h", "chat", "reference"),
+        ("vllm:m", {"api": "chat", "reasoning": "keep"}, LOCAL, "chat", "keep"),
+        ("vllm:m", {"api": "responses", "reasoning": "keep"}, LOCAL, "responses", "keep"),
+        # a server of the run goes before what the user says
+        *((f"vllm:m{mode}", RUN, "http://run/v1", "chat", "reference") for mode in ("", "@prompt")),
+        ("vllm:n", RUN, "http://user/v1", "chat", "reference"),
+        # settings of one model
+        ("vllm:m@fc", OF_FC, LOCAL, "responses", "reference"), ("vllm:m@prompt", OF_FC, LOCAL, "chat", "reference"),
+        ("vllm:m", OF_FC, LOCAL, "chat", "reference"),
+        ("vllm:m", {"models": {"vllm:m@prompt": {"api": "responses"}}, "mode": "prompt"}, LOCAL, "responses",
+         "reference"),
     ],
-)
-def test_base_urls(spec, url, monkeypatch):
-    for name in ("OPENAI_BASE_URL", "VLLM_BASE_URL", "SGLANG_BASE_URL", "OLLAMA_BASE_URL"):
-        monkeypatch.delenv(name, raising=False)
-    assert create_model(spec, Settings()).server.url == url
-    assert create_model(spec, Settings(base_url="http://elsewhere:1/v1/")).server.url == "http://elsewhere:1/v1"
-    monkeypatch.setenv(f"{spec.partition(':')[0].upper()}_BASE_URL", "http://from-env:2/v1")
-    assert create_model(spec, Settings()).server.url == "http://from-env:2/v1"
+)  # fmt: skip
+def test_where_and_how_a_model_is_asked(spec, settings, url, api, reasoning, monkeypatch):
+    variable = f"{spec.partition(':')[0].upper()}_BASE_URL"
+    monkeypatch.delenv(variable, raising=False)
+    model = create_model(spec, Settings(**settings))
+    assert (model.server.url, model.api.name, model.api.reasoning) == (url, api, reasoning)
+    monkeypatch.setenv(variable, "http://from-env:2/v1")
+    asked = create_model(spec, Settings(**settings)).server.url
+    assert asked == (url if "base_url" in settings else "http://from-env:2/v1")
+
+
+def test_a_decoder_nobody_can_tell():
+    with pytest.raises(UsageError, match="decoder"):
+        create_model("vllm:nobody-knows", Settings(decoder="auto"))
+    assert create_model("vllm:Qwen/Qwen3-8B", Settings(decoder="auto")).mode == "fc"
 
 
 def test_a_local_server_never_gets_the_openai_key(monkeypatch):
@@ -173,20 +198,6 @@ def test_every_local_server_is_asked_by_our_own_adapter() -> None:
     assert set(LOCAL_SERVERS) == set(DIRECT_PROVIDERS) - {"openai", "anthropic"}
 
 
-@pytest.mark.parametrize(
-    ("spec", "settings", "api", "reasoning"),
-    [
-        ("openai:m", {}, "responses", "reference"), ("openai:m", {"base_url": "http://h/v1"}, "chat", "reference"),
-        ("anthropic:m", {"reasoning": "drop"}, "anthropic", "drop"),
-        ("vllm:m", {"api": "chat", "reasoning": "keep"}, "chat", "keep"),
-        ("vllm:m", {"api": "responses", "reasoning": "keep"}, "responses", "keep"),
-    ],
-)  # fmt: skip
-def test_the_api_of_a_model(spec, settings, api, reasoning):
-    model = create_model(spec, Settings(**settings))
-    assert (model.api.name, model.api.reasoning) == (api, reasoning)
-
-
 def test_stores_keys_and_versions():
     openai, other = (create_model("openai:m", Settings(api="chat", base_url=url)) for url in (None, "http://h/v1"))
     assert (openai.api.store, other.api.store) == (False, None)
@@ -198,24 +209,6 @@ def test_stores_keys_and_versions():
         create_model("vllm:m", Settings(base_url="localhost"))
     with pytest.raises(UsageError, match="unknown API 'odd'; known: chat, responses, completions, anthropic"):
         create_model("vllm:m", Settings(api="odd"))
-
-
-@pytest.mark.parametrize(
-    ("spec", "url", "asked"),
-    [
-        ("anthropic:m", "http://h", "http://h/v1"), ("anthropic:m", "http://h/", "http://h/v1"),
-        ("anthropic:m", "http://h/v2/", "http://h/v2"), ("vllm:m", "http://h", "http://h"),
-    ],
-)  # fmt: skip
-def test_base_urls_without_a_version(spec, url, asked):
-    assert create_model(spec, Settings(base_url=url)).server.url == asked
-
-
-def test_a_server_of_the_run_goes_before_what_the_user_says():
-    settings = Settings(base_url="http://user/v1", served={"vllm:m": "http://run/v1"})
-    assert [create_model(f"vllm:{name}", settings).server.url for name in ("m", "m@prompt", "n")] == [
-        "http://run/v1", "http://run/v1", "http://user/v1"
-    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -232,20 +225,6 @@ def test_who_says_the_mode(mode, asked, settings, chosen):
         model = create_model(f"{provider}{mode}", Settings(mode=settings), mode=asked)
         assert (model.mode, model.spec) == (chosen, f"{provider}@{chosen}")
         assert provider == "adversary:idle" or model.underscore_names is (chosen == "fc")
-
-
-def test_settings_of_a_model_and_a_decoder_nobody_can_tell():
-    settings = Settings(models={"vllm:m@fc": {"api": "responses"}})
-    assert [create_model(f"vllm:m{mode}", settings).api.name for mode in ("@fc", "@prompt", "")] == [
-        "responses",
-        "chat",
-        "chat",
-    ]
-    settings = Settings(models={"vllm:m@prompt": {"api": "responses"}}, mode="prompt")
-    assert create_model(parse_spec("vllm:m"), settings).api.name == "responses"
-    with pytest.raises(UsageError, match="decoder"):
-        create_model("vllm:nobody-knows", Settings(decoder="auto"))
-    assert create_model("vllm:Qwen/Qwen3-8B", Settings(decoder="auto")).mode == "fc"
 
 
 @pytest.mark.parametrize(
