@@ -24,53 +24,50 @@ async def async_request(request):
     return f"{request.entry.id} {len(request.messages)}"
 
 
-def sync_request(req):
-    return req.entry.id
+class Later:
+    """An object that is called and awaited."""
 
-
-def two(messages, tools):
-    return f"{messages[-1]['role']} {tools[0]['function']['name']}"
-
-
-def two_other_names(history, offered):
-    return f"{history[-1]['role']} {offered[0]['function']['name']}"
-
-
-def by_name(functions, entry, *, parameters):
-    return f"{functions[0]['name']} {entry.id} {parameters}"
-
-
-def with_default(messages, temperature=0.0):
-    return f"{len(messages)} {temperature}"
+    async def __call__(self, messages, tools):
+        return "called"
 
 
 @pytest.mark.parametrize(
-    ("function", "text"),
+    ("obj", "text"),
     [
-        (async_request, "simple_python_0 1"),
-        (sync_request, "simple_python_0"),
-        (two, "user weather_lookup"),
-        (two_other_names, "user weather_lookup"),
-        (by_name, "weather.lookup simple_python_0 {}"),
-        (with_default, "1 0.0"),
-        (lambda request: None, None),
+        (async_request, "simple_python_0 1"), (lambda req: req.entry.id, "simple_python_0"),
+        (lambda messages, tools: f"{messages[-1]['role']} {tools[0]['function']['name']}", "user weather_lookup"),
+        (lambda history, offered: f"{history[-1]['role']} {offered[0]['function']['name']}", "user weather_lookup"),
+        (lambda functions, entry, *, parameters: f"{functions[0]['name']} {entry.id} {parameters}",
+         "weather.lookup simple_python_0 {}"),
+        (lambda messages, temperature=0.0: f"{len(messages)} {temperature}", "1 0.0"), (lambda request: None, None),
+        (Later(), "called"), (SimpleNamespace(generate=lambda request: "hi"), "hi"),
+        # what has a default, and any number of arguments, may be of any name
+        *((each, "x") for each in (
+            lambda request, other=1: "x", lambda request, *, other=1: "x", lambda messages, *, tools: "x",
+            lambda *, request: "x", lambda *args: "x", lambda a, b=2: "x")),
     ],
-)
-def test_signatures(function, text):
-    assert ask(function).text == text
+)  # fmt: skip
+def test_signatures(obj, text):
+    assert ask(obj).text == text
 
 
-def test_objects():
-    class Partial:
-        mode = "prompt"
+@pytest.mark.parametrize(
+    ("obj", "said"),
+    [
+        *((obj, "model fixture returned") for obj in (None, 3, "openai:gpt-4o", {}, dict)),
+        *((function, r"argument (odd|list|banana) unknown; known: request") for function in (
+            lambda a, b, c: "x", lambda entry, odd: "x", lambda messages, banana, tools: "x")),
+    ],
+)  # fmt: skip
+def test_what_cannot_answer(obj, said):
+    with pytest.raises(UsageError, match=said):
+        as_model(obj)
 
-        def generate(self, request):
-            return "hi"
 
-    model = as_model(Partial(), "fixture:mine")
+def test_names_and_modes_of_objects():
+    model = as_model(SimpleNamespace(generate=lambda request: "hi", mode="prompt"), "fixture:mine")
     assert (model.spec, model.mode, model.underscore_names) == ("fixture:mine@prompt", "prompt", False)
     assert isinstance(model, Model)
-    assert run(model.generate(request(CLOCK))).text == "hi"
 
     class Complete:
         spec, mode, underscore_names = "mine:x@fc", "fc", True
@@ -83,18 +80,6 @@ def test_objects():
 
     complete = Complete()
     assert as_model(complete) is complete
-
-    class Callable:
-        async def __call__(self, messages, tools):
-            return "called"
-
-    assert ask(Callable()).text == "called"
-
-
-@pytest.mark.parametrize("obj", [None, 3, "openai:gpt-4o", {}, dict])
-def test_what_cannot_answer(obj):
-    with pytest.raises(UsageError, match="model fixture returned"):
-        as_model(obj)
 
 
 @pytest.mark.parametrize(
@@ -223,19 +208,3 @@ def test_what_was_brought_is_closed_with_its_thread():
 
     run(main())
     assert closed == [1]
-
-
-@pytest.mark.parametrize("function", [
-    lambda request, other=1: "x", lambda request, *, other=1: "x", lambda messages, *, tools: "x",
-    lambda *, request: "x", lambda *args: "x", lambda a, b=2: "x",
-])  # fmt: skip
-def test_known_arguments_and_those_with_a_default(function):
-    assert ask(function).text == "x"
-
-
-@pytest.mark.parametrize("function", [
-    lambda a, b, c: "x", lambda entry, odd: "x", lambda messages, banana, tools: "x",
-])  # fmt: skip
-def test_unknown_arguments(function):
-    with pytest.raises(UsageError, match=r"argument (odd|list|banana) unknown; known: request"):
-        as_model(function)
