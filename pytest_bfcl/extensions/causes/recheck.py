@@ -120,6 +120,7 @@ def _of_run(measured: Fingerprint, model: ModelFingerprint, given: dict[str, obj
         ("temperature", model.parameters.get("temperature", "none")),
         ("max-tokens", model.parameters.get("max_tokens")), ("rules", f"{measured.rules}{steps}"),
         ("search", conditions.get("search")), ("simulators", conditions.get("simulators")),
+        ("repeat", conditions.get("repeat")),
     ]  # fmt: skip
     if model.template and ":" not in str(model.template):
         told.append(("template", model.template))

@@ -204,3 +204,11 @@ def test_what_of_a_file_was_judged(said: list[Any], words: list[str], told: str,
     printed = capsys.readouterr()
     assert told.format(path) in printed.err
     assert "said.jsonl: " in printed.out or "no line" in told
+
+
+def test_a_recheck_repeats_as_often_as_the_run(server: FaultyServer, ask: Ask, tmp_path: Path, capsys: Any) -> None:
+    server.bend = FAULTS["prefix"].bend
+    settings = Settings(base_url=server.url, retries=0, repeat=2)
+    run("bundled", "openai:faulty@fc", settings=settings, categories=["multiple"], out=tmp_path / "run")
+    cli.main(["explain", str(tmp_path / "run"), "--recheck", "name_prefix"])
+    assert "0 of 28 entries are right now; 28 still fail by name_prefix" in capsys.readouterr().out
