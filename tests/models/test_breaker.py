@@ -139,19 +139,6 @@ def test_steady_trouble_ends_a_run_that_went_well(status):
     assert time.monotonic() - started < patience(10)
 
 
-@pytest.mark.slow
-def test_a_rate_limit_for_everybody_is_waited_for():
-    server = Server(lambda: trouble(429, "slow down", headers={"retry-after": "1"}), down=True)
-    moment = time.monotonic()
-
-    async def handler(req):
-        server.down = time.monotonic() - moment < 0.8
-        return await server(req)
-
-    found, _ = ask_all(handler, [f"q {i}" for i in range(60)], policy=RetryPolicy(3, 20, 0.1, 1.0), concurrency=60)
-    assert kinds(found) == ["reply"] * 60
-
-
 def test_looking_for_the_right_address_does_not_hold_up_the_error():
     async def handler(req):
         if req.method == "GET":
