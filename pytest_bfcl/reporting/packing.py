@@ -16,6 +16,7 @@ from typing import Any
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.reporting.functions import described
 from pytest_bfcl.reporting.rendering import write_page
+from pytest_bfcl.tools.schemas import json_text
 
 PAGES_A_SHARD = 200
 FIRST_SHARD = "0.js"
@@ -43,7 +44,7 @@ class Shards:
         """One page: its values, and its functions with a note each; a shard holds each function once."""
         offered = []
         for document, note in functions:
-            key = json.dumps(document, default=str)
+            key = json_text(document)
             if key not in self._functions:
                 self._functions[key] = len(self._functions), described(document)
             offered.append((self._functions[key][0], note))

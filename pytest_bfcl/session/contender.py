@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pytest_bfcl.conversation.budget import Budget
 from pytest_bfcl.conversation.switching import ModeSwitch
 from pytest_bfcl.endpoints.breaker import sign_of, trouble
 from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.formats.reading import TextReading, model_name
 from pytest_bfcl.models import as_model, create_model, parse_spec, stop_reason
+from pytest_bfcl.models.prices import Budget
 from pytest_bfcl.settings import Price
 from pytest_bfcl.troubles import AdapterTrouble
 

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from pytest_bfcl.conversation.budget import reply_cost
 from pytest_bfcl.dataset.categories import is_write_stage
 from pytest_bfcl.failures import HarnessError
+from pytest_bfcl.models.prices import reply_cost
 from pytest_bfcl.plain_text import counted
 from pytest_bfcl.scoring.aggregate import OVERALL, categories_in
 from pytest_bfcl.session.trial import expected_requests

@@ -1,11 +1,12 @@
 """The storage of one process in a run, and the services that conversations reach besides the model.
 
 Services are search, workers and REST services of retired categories. The reporting process writes the result lines
-(`pytest_bfcl.runs.directory.RunDirectory`).
+(`pytest_bfcl.runs.directory.RunDirectory`). Connections get what the limit of open files (``ulimit -n``) leaves.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_bfcl.conversation.journal import HeldSnapshots
 from pytest_bfcl.conversation.services import Services, searches, skip_reason
 from pytest_bfcl.dataset.categories import CATEGORIES
-from pytest_bfcl.failures import EntrySkipped
+from pytest_bfcl.failures import EntrySkipped, UsageError
 
 if TYPE_CHECKING:
     from pytest_bfcl.conversation.journal import Journal, Snapshots
@@ -157,3 +158,46 @@ def search_behind(dataset: DataSet, entry: Entry, settings: Settings) -> object:
     from pytest_bfcl.session.outside import Store
 
     return Outside(settings, Store()).search(entry, dataset) if entry.involved_classes else None
+
+
+RESERVE = 24
+"""Files besides the connections: results, journal, pages, pipes of workers."""
+
+
+def room_for(wanted: int) -> tuple[int, str]:
+    """The number of wanted connections that fit, and a message if it is smaller.
+
+    Raises the soft limit to the hard one if needed. Raises `UsageError` if none fits.
+    """
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return wanted, ""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    taken = _open_files() + RESERVE
+    if soft == resource.RLIM_INFINITY or taken + wanted <= soft:
+        return wanted, ""
+    raised = taken + wanted if hard == resource.RLIM_INFINITY else min(hard, taken + wanted)
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (raised, hard))
+    except (OSError, ValueError):
+        raised = soft
+    room = raised - taken
+    if room >= wanted:
+        return wanted, ""
+    if room < 1:
+        raise UsageError(f"this process may open {raised} files, too few for one request: raise it, ulimit -n 1024")
+    return room, (
+        f"this process may open {raised} files: {room} requests are in flight instead of {wanted} "
+        f"(ulimit -n {taken + wanted} allows them)"
+    )
+
+
+def _open_files() -> int:
+    """Number of files that are open now."""
+    for folder in ("/proc/self/fd", "/dev/fd"):
+        try:
+            return len(os.listdir(folder))
+        except OSError:
+            continue
+    return RESERVE

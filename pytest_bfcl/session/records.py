@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Literal
 
 from pytest_bfcl.checkers.json_calls import call_form
 from pytest_bfcl.checkers.judge import judge, judge_both
-from pytest_bfcl.conversation.budget import conversation_cost
 from pytest_bfcl.dataset.served_entry import portable_name
 from pytest_bfcl.explaining.facts import facts_of
+from pytest_bfcl.models.prices import conversation_cost
 from pytest_bfcl.runs import results
 
 if TYPE_CHECKING:

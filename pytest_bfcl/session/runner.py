@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING
 from pytest_bfcl.conversation.engine import converse
 from pytest_bfcl.conversation.lookahead import LookAhead, RunStopped
 from pytest_bfcl.conversation.services import CARRIED_OUT
-from pytest_bfcl.endpoints.descriptors import room_for
 from pytest_bfcl.failures import AdapterError, BenchmarkError, EntrySkipped, HarnessError
 from pytest_bfcl.models.adversaries import AT_RISK
 from pytest_bfcl.selection.splits import is_in
 from pytest_bfcl.session.contender import Contender, is_stored
-from pytest_bfcl.session.outside import Outside, Store
+from pytest_bfcl.session.outside import Outside, Store, room_for
 from pytest_bfcl.session.proof import PlayedAlone, Proofs, is_at_risk
 from pytest_bfcl.session.records import errored_record, judged_record, skipped_record
 from pytest_bfcl.session.sinks import answered_event

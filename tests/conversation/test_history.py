@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from pytest_bfcl.conversation.budget import Budget, reply_cost
 from pytest_bfcl.conversation.history import (
     NOT_RUN,
     with_answered_calls,
     with_thoughts,
 )
 from pytest_bfcl.models.chat import dialect_of
+from pytest_bfcl.models.prices import Budget, reply_cost
 from pytest_bfcl.settings import Price
 from pytest_bfcl.transcript import Reply, ToolCall
 

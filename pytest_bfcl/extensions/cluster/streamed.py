@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_bfcl.conversation.budget import Budget, reply_cost
 from pytest_bfcl.conversation.journal import HeldSnapshots
 from pytest_bfcl.extensions.cluster.messages import Answered, Event, Memory, Recorded, Spent, pieces
 from pytest_bfcl.failures import HarnessError
+from pytest_bfcl.models.prices import Budget, reply_cost
 from pytest_bfcl.runs.journal import journal_line, read_journal_line
 from pytest_bfcl.runs.lines import parse_object
 from pytest_bfcl.session.earlier import base_of, done_key
