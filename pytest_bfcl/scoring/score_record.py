@@ -85,7 +85,7 @@ def score_records(model: Fields, fingerprint: Fields) -> Iterator[ScoreRecord]:
             yield reader.record(name, found, (name,))
     for name, found in model["groups"].items():
         if found.get("accuracy") is not None:
-            yield reader.record(name, found, _members(name), "" if found.get("complete", True) else _lack(found))
+            yield reader.record(name, found, _members(name), "" if found["complete"] else _lack(found))
     if overall.get("value") is not None:
         found = {"accuracy": overall["value"], "interval95": overall.get("interval95")}
         yield reader.record("overall", found, tuple(aggregate.categories_in(aggregate.OVERALL)))

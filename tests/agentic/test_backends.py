@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.simulators import CallExecutor, create_simulator
-from tests.simulators.test_memory_traces import Dummy
+from tests.simulators.trace_comparison import Dummy
 
 
 def make(backend: str, snapshot: Any = None) -> Any:

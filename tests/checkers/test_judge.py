@@ -10,7 +10,7 @@ import pytest
 from pytest_bfcl import entry_points
 from pytest_bfcl.checkers import judge, judge_both, rule_set
 from pytest_bfcl.failures import FailureTag, UsageError, Verdict
-from pytest_bfcl.transcript import Reply, Transcript
+from pytest_bfcl.transcript import Call, Reply, Step, Transcript, Turn
 from tests.checkers.building import entry, function, transcript
 
 SOUP = function("serve", bowls="integer")
@@ -68,6 +68,41 @@ def test_a_failed_request_is_an_error_under_both_rules(category: str) -> None:
     both = judge_both(entry([SOUP], ANSWER, category=category), record)
     for verdict in (both.official, both.corrected):
         assert (verdict.outcome, verdict.reason) == ("error", "adapter:inference_error")
+
+
+@pytest.mark.parametrize(
+    ("step", "how"),
+    [
+        (Step(Reply(text="no"), calls=[Call("serve", {"bowls": 2})]), {"decoded": True}),
+        (
+            Step(Reply(text='<tool_call>{"name": "serve", "arguments": {"bowls": 2}}</tool_call>')),
+            {"decoder": "hermes"},
+        ),
+    ],
+    ids=["stored decoded", "read by a decoder"],
+)
+def test_calls_that_no_reply_holds_plainly(step: Step, how: dict[str, Any]) -> None:
+    record = Transcript("kitchen_0", "simple_python", mode="fc", turns=[Turn(steps=[step])], **how)
+    assert judge(entry([SOUP], ANSWER), record).valid
+
+
+JAVASCRIPT = {"category": "simple_javascript", "language": "javascript", "return_format": "javascript"}
+
+
+@pytest.mark.parametrize(
+    ("schema", "answer", "output", "detail"),
+    [
+        ({"type": "array"}, [1, 2], "serve(x=[1, 2])", {}),
+        ({"type": "float"}, 1.5, "serve(x='far')", {"type": "float", "called": "far", "expected": [1.5]}),
+        ({"type": "dict"}, {"dish": [1]}, "serve(x={dish: 2})", {"called": {"dish": 2}, "expected": [{"dish": [1]}]}),
+    ],
+)  # fmt: skip
+def test_what_a_broken_value_tells(schema: dict[str, Any], answer: Any, output: str, detail: dict[str, Any]) -> None:
+    judged = entry([function("serve", x=schema)], [{"serve": {"x": [answer]}}], **JAVASCRIPT)
+    found = judge(judged, transcript(output, category="simple_javascript"))
+    assert found.valid is (not detail)
+    assert "suffix" not in str(found.detail), "that is Java's"
+    assert {name: found.detail.get(name) for name in detail} == detail
 
 
 def test_no_steps_at_all() -> None:

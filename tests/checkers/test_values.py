@@ -84,6 +84,11 @@ def test_schemas_the_reference_cannot_use_are_judged(described: dict[str, Any], 
     assert reason(described, value, answers) is None
 
 
+@pytest.mark.parametrize("schema", [7, None, ["integer"]])
+def test_a_schema_that_is_no_object_has_no_documented_type(schema: object) -> None:
+    assert parameter_type(schema) == parameter_type({})
+
+
 def test_deep_values_do_not_overflow() -> None:
     deep: Any = []
     for _ in range(5000):

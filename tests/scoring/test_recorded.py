@@ -24,7 +24,7 @@ from pytest_bfcl.scoring.expectations import Expectations, read_expected
 from pytest_bfcl.scoring.gate_scope import entries_needed, expected_half_width
 from pytest_bfcl.scoring.gates import evaluate_gates, parse_gate, unreachable
 from pytest_bfcl.scoring.gating import GateOptions, Gates, exit_code, gate_lines
-from pytest_bfcl.scoring.measurements import by_model, measurement_of_run, open_measurement
+from pytest_bfcl.scoring.measurements import by_model, is_score_folder, measurement_of_run, open_measurement
 from pytest_bfcl.scoring.noninferiority import noninferior, parse_margin, too_few
 from pytest_bfcl.scoring.score_record import headline_record, score_records
 from pytest_bfcl.scoring.statistics import Tally, cluster_of, interval, spread_of, student_point, wilson
@@ -452,6 +452,7 @@ def score_file(header: Any, *lines: Any) -> str:
     return "\n".join(json.dumps(each) for each in (header, *lines))
 
 
+PARALLEL_SCORES = "m/BFCL_v4_parallel_score.json"
 FAILED = {"id": "parallel_1", "error_type": "value_error:string", "valid": False}
 FILES: dict[str, dict[str, str]] = {
     "lines": {"results.jsonl": "\n".join(json.dumps(each) for each in PAIRS["close"][0][:4])},
@@ -467,15 +468,15 @@ FILES: dict[str, dict[str, str]] = {
         {"id": "parallel_1", "error": {"error_type": "multi_turn:inference_error"}})},
     "counted by number": {"m/gorilla_openfunctions_v1_test_parallel_function_score.json": score_file(
         {"accuracy": 1, "total_count": 13}, {"id": 2, "prompt": {"id": "parallel_function_1"}}, {"id": 3})},
-    "other size": {"m/BFCL_v4_parallel_score.json": score_file({"accuracy": 0.5, "total_count": 2}, FAILED)},
-    "other count": {"m/BFCL_v4_parallel_score.json": score_file({"accuracy": 0.5, "total_count": 13,
+    "other size": {PARALLEL_SCORES: score_file({"accuracy": 0.5, "total_count": 2}, FAILED)},
+    "other count": {PARALLEL_SCORES: score_file({"accuracy": 0.5, "total_count": 13,
     "correct_count": 1}, FAILED)},
-    "of nothing": {"m/BFCL_v4_parallel_score.json": score_file({"accuracy": 0, "total_count": 0})},
-    "no header": {"m/BFCL_v4_parallel_score.json": score_file(FAILED)},
-    "bad header": {"m/BFCL_v4_parallel_score.json": score_file({"accuracy": 2, "total_count": 13})},
-    "bad count": {"m/BFCL_v4_parallel_score.json": score_file({"accuracy": 1, "total_count": -1})},
-    "damaged": {"m/BFCL_v4_parallel_score.json": score_file({"accuracy": 1, "total_count": 13}) + "\n{"},
-    "no id": {"m/BFCL_v4_parallel_score.json": score_file({"accuracy": 1, "total_count": 13}, {})},
+    "of nothing": {PARALLEL_SCORES: score_file({"accuracy": 0, "total_count": 0})},
+    "no header": {PARALLEL_SCORES: score_file(FAILED)},
+    "bad header": {PARALLEL_SCORES: score_file({"accuracy": 2, "total_count": 13})},
+    "bad count": {PARALLEL_SCORES: score_file({"accuracy": 1, "total_count": -1})},
+    "damaged": {PARALLEL_SCORES: score_file({"accuracy": 1, "total_count": 13}) + "\n{"},
+    "no id": {PARALLEL_SCORES: score_file({"accuracy": 1, "total_count": 13}, {})},
     "other category": {"m/BFCL_v4_parallels_score.json": "{}"},
     "results": {"m/BFCL_v4_parallel_result.json": "{}"},
     "nothing": {"a.txt": "x"},
@@ -509,6 +510,10 @@ def test_what_can_be_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         transforms = {**PRINT.conditions, "transforms": {"wording": ""}, "trained_on": {"name": "s"}}
         run_in(Path(), "a run", a_run(10, trained=True)[::5] + formats(3)[:18:3], conditions=transforms)
         yield [tried(read, "a run", rules) for rules in ("official", "corrected", "verified")]
+        (tmp_path / "a run" / "m").mkdir()
+        (tmp_path / "a run" / "m" / "BFCL_v4_parallel_score.json").write_text(FILES["other size"][PARALLEL_SCORES])
+        assert not is_score_folder(tmp_path / "a run")
+        assert is_score_folder(tmp_path / "other size")
         yield tried(read, "none", "official")
 
     same_as_recorded(HERE / "measurements.jsonl", rows())

@@ -107,6 +107,7 @@ def test_paired_differences() -> None:
         found.add(str(number), number >= 20, number >= 10)
     assert (found.improved, found.regressed, found.difference) == (10, 0, 0.1)
     spread = paired_spread({"parallel": 1.0}, {"parallel": found})
+    assert paired_spread({"parallel": 1.0, "multiple": 0.5}, {"parallel": found, "multiple": PairTally()}) == spread
     assert spread.variance == pytest.approx(0.1 * 0.9 / 99, rel=0.2)
     same = PairTally()
     same.add("a", True, True)

@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
+from pytest_bfcl.dataset.categories import CATEGORIES
+from pytest_bfcl.dataset.opening import open_dataset
 from pytest_bfcl.scoring.statistics import wilson
-from pytest_bfcl.scoring.summary import summarise
+from pytest_bfcl.scoring.summary import sizes_of, summarise
 from tests.scoring.golden import Golden
 from tests.scoring.samples import OFFICIAL, SPEC, all_categories, line, lines
 
@@ -42,6 +44,11 @@ def test_the_fields_of_the_contract_are_there() -> None:
     assert set(numbers["latency"]) == {"mean", "std", "p95"}
     json.dumps(summary, allow_nan=False)
     assert summarise([])["models"] == {}
+
+
+def test_own_data_have_the_sizes_of_their_files() -> None:
+    data = open_dataset("bundled")
+    assert sizes_of(data) == {name: len(data.index(name)) for name in data.categories() if CATEGORIES[name].scored}
 
 
 OUTCOMES = ["passed"] * 3 + ["failed"] + ["error"] * 5 + ["skipped"] * 2

@@ -13,7 +13,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from pytest_bfcl.simulators import Simulator, serialise
+from pytest_bfcl.simulators import Simulator, create_simulator, serialise
+from pytest_bfcl.simulators.registry import BUILT_IN
 
 WORDING: Mapping[str, frozenset[str]] = {
     "GorillaFileSystem": frozenset({"result"}),
@@ -204,3 +205,59 @@ def _error_kind(method: str, result: Any) -> str | None:
         if method == "get_watchlist" and isinstance(result[0], str) and " " in result[0]:
             return "list_of_error_string"
     return None
+
+
+# The memory backends need a snapshot, web search needs a provider.
+CLASSES = [name for name, module in BUILT_IN.items() if module.startswith("simulators.")]
+
+
+def trace_problems(
+    golden_dir: Path, class_name: str, *, long_context: bool, texts: Mapping[str, Any] | None
+) -> list[str]:
+    """All differences of one class, each with the number of its sequence."""
+    wording = Wording()
+    problems: list[str] = []
+    compared = 0
+    for number, line in enumerate(read_traces(golden_dir / "simulator_traces.jsonl", class_name)):
+        if line["long_context"] != long_context:
+            continue
+        compared += 1
+        simulator = create_simulator(class_name, line["initial_config"], long_context=long_context, texts=texts)
+        problems += [f"sequence {number}, {text}" for text in differences(line, simulator, wording)]
+    assert compared >= 20
+    return problems
+
+
+class Dummy:
+    """A fixed direction per text; the recording's similarities were not kept."""
+
+    def encode(self, text: str) -> Any:
+        import numpy as np
+
+        return np.frombuffer(hashlib.sha256(text.encode()).digest(), dtype=np.uint8).astype(np.float32) / 2048
+
+
+def memory_problems(golden_dir: Path, backend: str) -> list[str]:
+    """All differences of one memory backend."""
+    wording = Wording()
+    problems: list[str] = []
+    lines = read_traces(golden_dir / "simulator_traces.jsonl", f"MemoryAPI_{backend}")
+    flushed = 0
+    for number, line in enumerate(lines):
+        config = line["initial_config"]
+        first = "prereq" in config["test_id"] and config["test_id"].endswith("-0")
+        stored = None if first else config["existing_final_snapshot"]
+        simulator: Any = create_simulator(line["class"], config, snapshot=stored, encoder=Dummy())
+        problems += [f"sequence {number}, {text}" for text in differences(line, simulator, wording)]
+        for path, recorded in line.get("flushed_files", {}).items():
+            flushed += 1
+            if not same_content(json.loads(json.dumps(simulator.snapshot())), recorded):
+                problems.append(f"sequence {number}: {path} differs")
+    assert (len(lines), flushed > 20) == (66, True)
+    return problems
+
+
+def same_content(content: Any, recorded: Mapping[str, Any]) -> bool:
+    if "content" in recorded:
+        return list(content) == list(recorded["content"]) and content == recorded["content"]
+    return digest(content) == (recorded["content_sha256"], recorded["content_json_len"])

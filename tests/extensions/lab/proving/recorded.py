@@ -172,9 +172,7 @@ def conversations(recorded: Recorded) -> Iterator[Part]:
 
 def simulators(recorded: Recorded) -> Iterator[Part]:
     """Recorded call sequences of the simulated systems and the memories."""
-    from tests.simulators.test_memory_traces import memory_problems
-    from tests.simulators.test_traces import CLASSES, compare
-    from tests.simulators.trace_comparison import read_traces
+    from tests.simulators.trace_comparison import CLASSES, memory_problems, read_traces, trace_problems
 
     part = Part("call sequences of simulated systems", "results and states")
     path = recorded.folder / "simulator_traces.jsonl"
@@ -183,11 +181,11 @@ def simulators(recorded: Recorded) -> Iterator[Part]:
         part.lines += sum(len(line["calls"]) for line in read_traces(path, name))
         for long_context in (False, True):
             texts = recorded.data.texts.long_context if long_context else None
-            problems = compare(recorded.folder, name, long_context=long_context, texts=texts)
+            problems = trace_problems(recorded.folder, name, long_context=long_context, texts=texts)
             found += [(name, problem) for problem in problems]
     for backend in ("kv", "vector", "rec_sum"):
         part.lines += sum(len(line["calls"]) for line in read_traces(path, f"MemoryAPI_{backend}"))
-        found += [(f"MemoryAPI_{backend}", problem) for problem in memory_problems(recorded.folder, backend)[0]]
+        found += [(f"MemoryAPI_{backend}", problem) for problem in memory_problems(recorded.folder, backend)]
     part.differences = [Difference(name, problem, "see there", UNKNOWN) for name, problem in found]
     yield part
 
@@ -196,7 +194,7 @@ def replies(recorded: Recorded) -> Iterator[Part]:
     """Raw replies in models' own formats."""
     from pytest_bfcl.extensions.formats.family import read_reply
     from pytest_bfcl.transcript import Reply
-    from tests.extensions.formats.test_own_formats_golden import differences, family, native_reply, rows
+    from tests.extensions.formats.recorded_formats import differences, family, native_reply, rows
 
     texts = Part("raw replies in models' own formats", "decoded calls in six notations")
     native = Part("native replies", "decoded calls in six notations")
@@ -226,7 +224,7 @@ def prompts(recorded: Recorded) -> Iterator[Part]:
     from pytest_bfcl.fetching.official import fetched_folder
     from pytest_bfcl.fetching.texts import FormatTexts
     from pytest_bfcl.formats.table import FORMATS
-    from tests.extensions.formats.test_golden_prompts import Conversation
+    from tests.extensions.formats.recorded_formats import Conversation
 
     part = Part("prompts of self-hosted families", "every prompt of a conversation, byte for byte")
     texts = FormatTexts.beside(fetched_folder())

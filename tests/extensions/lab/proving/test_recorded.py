@@ -10,9 +10,27 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.dataset.loading import DataSet
-from tests.extensions.lab.proving.recorded import REPOSITORY, Recorded, read, text_of, verdicts, written
+from tests.extensions.lab.proving import recorded as proof
+from tests.extensions.lab.proving.recorded import PARTS, REPOSITORY, Recorded, read, text_of, verdicts, written
 
 ROW = re.compile(r"\| [^|]+ \| [^|]*\| \**[\d,]+")
+
+
+FAST = (proof.replies, proof.simulators)
+"""Parts that run with every `make test` where the recorded data are."""
+
+
+@pytest.mark.golden
+@pytest.mark.parametrize(
+    "part", [pytest.param(each, id=each.__name__, marks=[pytest.mark.official] * (each not in FAST)) for each in PARTS]
+)
+def test_everything_recorded_is_judged_as_the_page_says(
+    golden_dir: Path, part: Any, request: pytest.FixtureRequest
+) -> None:
+    page = (REPOSITORY / "docs" / "fidelity.md").read_text(encoding="utf-8")
+    for found in part(Recorded(golden_dir, request.getfixturevalue("official"))):
+        assert found.unexplained == []
+        assert f"| {found.name} | {found.compared} | {found.lines:,} | {found.equal:,} |" in page
 
 
 @pytest.mark.golden

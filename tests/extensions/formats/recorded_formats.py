@@ -1,17 +1,19 @@
-"""Every recorded raw reply decoded as the reference did (formats spec §9), and what goes back to the model."""
+"""Recorded replies of models' own formats, and conversations of self-hosted families, read and held here."""
 
 from __future__ import annotations
 
 import gzip
+import itertools
 import json
-from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from pytest_bfcl.conversation import prompts
 from pytest_bfcl.decoding import DecodeError, WrongShape, call_texts, decode_reply
-from pytest_bfcl.extensions.formats.family import read_reply
+from pytest_bfcl.extensions.formats.family import Family
 from pytest_bfcl.formats.table import FORMATS, Format
 from pytest_bfcl.transcript import Reply, ToolCall
 
@@ -24,15 +26,6 @@ NOTATIONS = {
     "ast": ("python", False), "ast_java": ("java", False), "ast_javascript": ("javascript", False),
     "ast_json": ("json", False), "ast_vxml": ("verbose_xml", False), "ast_tag": ("python", True),
 }  # fmt: skip
-
-DIFFERENT = {
-    # A current JavaScript grammar refuses texts that an older one read as JSX or as a template call; neither has calls.
-    "ast_javascript": 24,
-    # Nexus, registered nowhere: the reference parses before it looks for the word of refusal, we after.
-    "ast_java": 1,
-    "ast": 1,
-}
-"""What of the text families' records differs, and why."""
 
 
 def family(name: str) -> Format:
@@ -84,20 +77,6 @@ def differences(record: dict[str, Any], reply: Reply, row: Format) -> list[str]:
     return found
 
 
-@pytest.mark.golden
-def test_texts_decode_as_recorded(golden_dir):
-    found: Counter[str] = Counter()
-    count = 0
-    for record in rows(golden_dir):
-        if "text" in record:
-            row = family(record["family"])
-            read = read_reply(record["text"], row)
-            count += 1
-            found.update(differences(record, Reply(text=read.answer, reasoning=read.reasoning), row))
-    assert count == 12948
-    assert found == DIFFERENT
-
-
 def native_reply(record: dict[str, Any]) -> Reply | None:
     """The record's native reply, unless there is none or its handler changes it before it is decoded."""
     said = record.get("reply")
@@ -107,23 +86,56 @@ def native_reply(record: dict[str, Any]) -> Reply | None:
     return None if said["text"] is None and not calls else Reply(text=said["text"], tool_calls=calls)
 
 
-@pytest.mark.golden
-def test_native_replies_decode_as_recorded(golden_dir):
-    """What some handlers do before decoding is an adapter's part: an empty text for none, a text lost beside ``[]``."""
-    found: Counter[str] = Counter()
-    for record in rows(golden_dir):
-        reply = native_reply(record)
-        if reply is not None and differences(record, reply, family(record["family"])):
-            found[record["family"]] += 1
-    assert found == Counter(api_gemini_fc=3)  # the empty text: no call with us
+RESULTS = ('{"ok": true, "id": 7}', "None", "Error during execution: no such room ‘attic’", "[1, 2]")
+DEFAULT = SimpleNamespace(
+    doc_format="json", prompt_style="classic", tool_call_tag=False, prompt_format="plaintext", return_format="python"
+)
 
 
-@pytest.mark.golden
-def test_what_goes_back_is_as_recorded(golden_dir):
-    wrong = Counter()
-    for record in rows(golden_dir):
-        if record["family"].startswith("oss_") and "history" in record["parse"]:
-            ours = read_reply(record["text"], family(record["family"])).messages
-            if json.dumps(ours) != json.dumps(record["parse"]["history"]):
-                wrong[record["family"]] += 1
-    assert not wrong
+class Conversation:
+    """One recorded conversation, held as the reference's prompting loop holds it."""
+
+    def __init__(self, record: dict[str, Any], family: Family, texts: Any) -> None:
+        self.record, self.family, self.texts = record, family, texts
+        self.messages: list[dict[str, Any]] = []
+        self.prompts: list[str] = []
+        self.replies = iter(record["replies"])
+        self.results = itertools.cycle(RESULTS)
+        self.called = 0
+
+    def hold(self) -> list[str]:
+        for number, turn in enumerate(self.record["entry"]["question"]):
+            self.messages += self.family.opened([*self.opening(turn, number), *self.handed_over(number)], number == 0)
+            while self.step():
+                pass
+        return self.prompts
+
+    def opening(self, turn: list[dict[str, Any]], number: int) -> list[dict[str, Any]]:
+        messages = [dict(message) for message in turn]
+        if number == 0 and self.family.format.system:
+            functions = self.record["entry"].get("function", [])
+            return prompts.with_system(messages, prompts.system_prompt(DEFAULT, functions, self.texts))
+        return messages
+
+    def handed_over(self, number: int) -> list[dict[str, Any]]:
+        held_out = (self.record["entry"].get("missed_function") or {}).get(str(number))
+        return [{"role": "user", "content": prompts.additional_functions(held_out, self.texts)}] if held_out else []
+
+    def step(self) -> bool:
+        functions = self.record["entry"].get("function", [])
+        self.prompts.append(self.family.render(self.messages, functions, len(self.prompts) + 1))
+        ids = [f"call{self.called + number:05d}" for number in range(1, 20)]
+        read = self.family.read(next(self.replies, ""), ids)
+        self.messages += read.messages
+        if self.record["conversation"].startswith("single"):
+            return False
+        decoder = self.family.format.reads
+        try:
+            calls = decoder.texts(decoder.read(read.answer))
+        except DecodeError:
+            return False
+        if not calls or calls == [""]:
+            return False
+        self.called += len(calls)
+        self.messages += self.family.results(calls, [next(self.results) for _ in calls], ids)
+        return True
