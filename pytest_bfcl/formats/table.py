@@ -204,6 +204,11 @@ def _registered_names() -> dict[str, list[str]]:
     return tomllib.loads(text)
 
 
+def registered_models(family: str) -> list[str]:
+    """The names registered under a family, in the reference's order."""
+    return list(_registered_names().get(family, ()))
+
+
 def _key(model: str) -> str:
     return model.replace("/", "_")
 

@@ -129,15 +129,9 @@ def test_exactly_right_calls_pass_the_full_check(
         assert check_call(call, document, answer, how) is None
 
 
-@pytest.mark.parametrize("rules", ONE_EACH, ids=lambda rules: " ".join(sorted(rules)) or "official")
-def test_the_plain_case_is_recognised(rules: frozenset[str]) -> None:
-    document = function(dish="string", size="integer", weight="float", hot_="boolean", with_="array<string>")
-    arguments = {"dish": "soup", "size": 2, "weight": 1, "with": ["salt", "bread"]}
-    answer = {"serve": {"dish": ["soup"], "size": [2], "weight": [1.0], "hot": ["", True], "with": [["salt", "bread"]]}}
-    assert exactly_right(Call("serve", arguments), document, answer, False)
-    assert check_call(Call("serve", arguments), document, answer, CallRules("python", False, rules, [document])) is None
-    for name, wrong in (("dish", "Soup"), ("size", 2.0), ("size", True), ("weight", 2), ("with", ["bread", "salt"])):
-        assert not exactly_right(Call("serve", arguments | {name: wrong}), document, answer, False)
+def test_a_required_argument_that_the_answer_leaves_out_is_missed() -> None:
+    document = function(dish="string", size="integer")
+    assert not exactly_right(Call("serve", {"dish": "soup"}), document, {"serve": {"dish": ["soup"]}}, False)
 
 
 @pytest.mark.parametrize("rules", ONE_EACH, ids=lambda rules: " ".join(sorted(rules)) or "official")
@@ -156,11 +150,6 @@ def test_plain_objects_are_recognised(rules: frozenset[str]) -> None:
         call = Call("serve", {"order": order})
         assert exactly_right(call, document, answer, False) is right
         assert not right or check_call(call, document, answer, CallRules("python", False, rules, [document])) is None
-
-
-def test_a_required_argument_that_the_answer_leaves_out_is_missed() -> None:
-    document = function(dish="string", size="integer")
-    assert not exactly_right(Call("serve", {"dish": "soup"}), document, {"serve": {"dish": ["soup"]}}, False)
 
 
 @pytest.mark.parametrize(

@@ -9,12 +9,11 @@ import pytest
 from pytest_bfcl.checkers import judge, judge_both
 from pytest_bfcl.checkers.json_calls import is_accepted
 from pytest_bfcl.checkers.reasons import rule_of
-from pytest_bfcl.checkers.state import MAX_DIFFERENCES, state_difference
 from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.explaining.terminal import failure_text
 from pytest_bfcl.failures import FailureTag
 from pytest_bfcl.simulators import Simulator, register_simulator, tool
-from pytest_bfcl.transcript import CALLS_A_STEP, Reply
+from pytest_bfcl.transcript import CALLS_A_STEP
 from tests.checkers.building import conversation
 
 
@@ -93,17 +92,6 @@ def test_state_difference_tells_only_what_differs() -> None:
     assert verdict.detail["difference"] == {"shelves.top[1]": {"expected": "tea", "called": "salt"}}
 
 
-def test_missing_results_name_their_calls() -> None:
-    verdict = judge(pantry([[LOOK, LOOK]]), conversation([[[LOOK]]]))
-    assert verdict.reason == "multi_turn:execution_response_mismatch"
-    assert verdict.detail["missing_calls"] == [LOOK]
-    assert verdict.detail["missing"] == ["['jam']"]
-
-
-def test_results_of_earlier_turns_count() -> None:
-    assert judge(pantry([[LOOK], [LOOK]]), conversation([[[LOOK]], [["look(shelf='none')"]]])).valid
-
-
 def test_hostile_calls_are_results_not_crashes() -> None:
     hostile = ["__import__('os').system('true')", "(" * 500, "look(", "look(shelf=open('x'))", "9**9**9", "\x00"]
     both = judge_both(pantry([[LOOK]]), conversation([[hostile, [LOOK]]]))
@@ -159,14 +147,6 @@ def test_inference_error_is_an_error() -> None:
     assert (verdict.outcome, verdict.reason) == ("error", "multi_turn:inference_error")
 
 
-def test_context_overflow_is_the_models() -> None:
-    record = conversation([[[PUT], "cut"]])
-    record.turns[0].steps[1].reply = Reply(problem="context_overflow")
-    verdict = judge(pantry([[PUT], [LOOK]]), record)
-    assert (verdict.tag, verdict.reason) == (FailureTag.MALFORMED_OUTPUT, "reply:context_overflow")
-    assert verdict.detail["underlying"] == "multi_turn:force_terminated"
-
-
 def test_broken_ground_truth_is_ours() -> None:
     entry = pantry([[LOOK]])
     entry.possible_answer = None
@@ -180,13 +160,6 @@ def test_more_calls_in_a_step_than_are_carried_out_end_the_conversation() -> Non
     both = judge_both(entry, conversation([[[LOOK] * (CALLS_A_STEP + 1)]]))
     for verdict in (both.official, both.corrected):
         assert (verdict.outcome, verdict.reason) == ("failed", "multi_turn:force_terminated")
-
-
-@pytest.mark.parametrize(("count", "more"), [(MAX_DIFFERENCES, False), (MAX_DIFFERENCES + 1, True)])
-def test_so_many_differences_are_told_and_the_rest_counted(count: int, more: bool) -> None:
-    found = state_difference({f"a{n}": 0 for n in range(count)}, {f"a{n}": 1 for n in range(count)})
-    assert ("…" in found) is more
-    assert len(found) == MAX_DIFFERENCES + more
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 from pytest_bfcl.checkers.reasons import all_reasons
 from pytest_bfcl.explaining.headlines import headline
 from pytest_bfcl.reporting import scores
-from pytest_bfcl.reporting.chat import Called, StepView, TurnView, chat, timeline
+from pytest_bfcl.reporting.chat import chat
 from pytest_bfcl.reporting.links import page_name, rerun_command
 from pytest_bfcl.reporting.markdown import write_markdown
 from pytest_bfcl.reporting.overview import notices
@@ -45,22 +45,6 @@ def test_formulas_in_words() -> None:
         "10 % non_live + 10 % live + 10 % irrelevance detection + 30 % multi_turn + 40 % agentic"
     )
     assert scores.formula_text(aggregate.OVERALL_V3) == "mean of non_live, live, multi_turn"
-
-
-def test_score_rows_have_groups_formulas_and_both_rules() -> None:
-    records = [record(f"multiple_{n}", "multiple", MODEL, "failed", corrected_outcome="passed") for n in range(2)]
-    records += [record(f"parallel_{n}", "parallel", MODEL) for n in range(2)]
-    records.append(record("parallel_9", "parallel", MODEL, "error"))
-    made = summary(*records)
-    (model,) = made["models"].values()
-    rows = {row.name: row for row in scores.score_rows(model, made["fingerprint"])}
-    assert rows["multiple"].accuracy == 0
-    assert rows["multiple"].corrected == rows["multiple"].delta == 1
-    assert (rows["parallel"].judged, rows["parallel"].errors) == (2, 1)
-    assert rows["non_live"].accuracy == 0.5
-    assert rows["non_live"].note.startswith("partial, without simple_python")
-    assert rows["Overall"].accuracy is None
-    assert "not claimed" in rows["Overall"].note
 
 
 def test_page_names() -> None:
@@ -147,17 +131,6 @@ def test_a_report_says_how_replies_were_read() -> None:
     assert told == ["openai:m@prompt: replies were read as hermes, as the family's server reads it."]
 
 
-def test_a_first_screen_has_groups_and_what_is_in_none() -> None:
-    records = [record(f"{name}_{n}", name, MODEL) for name in ("multiple", "parallel", "live_simple") for n in range(2)]
-    made = summary(*records)
-    (model,) = made["models"].values()
-    rows = scores.brief(scores.score_rows(model, made["fingerprint"]))
-    assert [row.name for row in rows] == ["Partial overall", "non_live", "live_simple"]
-    told = {name: (value, judged, members) for name, value, _, judged, members in scores.abilities(model)}
-    assert told["several calls at once"] == (1.0, 2, "parallel")
-    assert "memory" not in told
-
-
 @pytest.mark.parametrize(
     ("interval", "least", "said"),
     [((0.0, 1.0), 0, "any value"), ((-1.0, 1.0), -1, "any value"), ((0.0, 0.9), 0, "0.0 – 90.0"),
@@ -167,18 +140,6 @@ def test_an_interval_that_leaves_everything_open_is_a_word(
     interval: tuple[float, float] | None, least: float, said: str
 ) -> None:
     assert span(interval, least) == said
-
-
-def test_a_time_line_is_as_long_as_the_model_took() -> None:
-    step = StepView(1, None, None, (Called("ls()", None),), "", False)
-    failed = step._replace(number=2, calls=(Called("cd()", None, True),))
-    turns = [TurnView(1, (), (step, failed), False), TurnView(2, (), (step,), False)]
-    found = timeline({"latency_s": [[1.0, 2.0], [1.0]]}, turns)
-    assert [(each.turn, each.start, each.width, each.wrong) for each in found] == [
-        (1, 0, 250, False), (1, 250, 500, True), (2, 750, 250, False),
-    ]  # fmt: skip
-    assert {each.width for each in timeline({}, turns)} == {333.3}  # no times: all of one length
-    assert not timeline({"latency_s": 3.0}, [turns[1]])  # one reply has no line
 
 
 @pytest.fixture(scope="module")

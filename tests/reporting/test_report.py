@@ -20,7 +20,7 @@ from pytest_bfcl.reporting.report import write_report
 from pytest_bfcl.reporting.sections import Section
 from pytest_bfcl.runs.directory import RunDirectory
 from pytest_bfcl.transcript import Reply
-from tests.reporting.samples import RIGHT, booking, entry, make_run, packed_pages, record, stored_run, write_data
+from tests.reporting.samples import booking, entry, make_run, packed_pages, record, stored_run, write_data
 
 HOSTILE = (
     "</script><script>window.pwned=1</script>",
@@ -87,21 +87,6 @@ def test_a_passed_entry_is_shown_too(tmp_path: Path, data: DataSet) -> None:
     assert not (run / "entries" / "simple_python_0.html").exists()
 
 
-def test_the_list_of_entries(tmp_path: Path, data: DataSet) -> None:
-    failing = {"simple_python_1": booking(film="Heat", seats=3), "irrelevance_0": booking(**RIGHT)}
-    run = make_run(tmp_path / "run", data, failing, Reply("I cannot do that."))
-    write_report(run, entry_source=data)
-    found = listing(run)
-    rows = {found["entries"][row[0]][0]: dict(zip(found["columns"], row, strict=True)) for row in found["rows"]}
-    assert len(rows) == 6
-    assert found["outcomes"][rows["irrelevance_1"]["outcome"]] == "passed"
-    assert rows["simple_python_1"]["text"] == "The argument “seats” is 3; accepted is 2."
-    assert found["reasons"][rows["simple_python_0"]["reason"]] == "ast_decoder:decoder_failed"
-    assert rows["simple_python_0"]["text"].startswith("It answered in words instead of calling a function")
-    assert rows["irrelevance_0"]["text"].startswith("It called cinema_book(film=")
-    assert {entry[2] for entry in found["entries"]} == {"Two seats for Heat, at the back.", "Sing to me."}
-
-
 def test_pages_are_linked_in_a_chain_per_outcome(tmp_path: Path, data: DataSet) -> None:
     wrong = booking(film="Heat", seats=3)
     run = make_run(tmp_path / "run", data, {"simple_python_0": wrong, "simple_python_2": wrong})
@@ -141,15 +126,6 @@ def test_questions_come_from_the_data_set_that_was_measured_only(tmp_path: Path,
     assert "Another question" not in json.dumps(packed_pages(run))
 
 
-def test_a_run_without_summary_gets_one_for_its_report(tmp_path: Path, data: DataSet) -> None:
-    run = make_run(tmp_path / "run", data, {})
-    (run / "summary.json").unlink()
-    index = write_report(run, entry_source=data).read_text(encoding="utf-8")
-    assert "4 / 4" in text(index)
-    assert "These are not BFCL scores" in index
-    assert not (run / "summary.json").exists()
-
-
 @pytest.mark.parametrize("said", HOSTILE)
 def test_model_text_is_shown_and_not_run(tmp_path: Path, said: str) -> None:
     data = write_data(tmp_path / "bench", {"simple_python": [entry(f"simple_python_{n}") for n in range(3)]})
@@ -186,22 +162,6 @@ def test_odd_ids_make_safe_file_names(tmp_path: Path) -> None:
     assert all(re.fullmatch(r"[A-Za-z0-9._-]{1,120}\.html", name) for name in names)
     assert not (tmp_path / "etc").exists()
     assert "<b>_1" not in (run / "index.html").read_text(encoding="utf-8")
-
-
-def test_several_models_have_pages_of_their_own(tmp_path: Path) -> None:
-    models = ("openai:a@fc", "openai:a@prompt", "openai:b@fc")
-    records = [record(f"simple_python_{n}", "simple_python", model, "failed") for model in models for n in range(2)]
-    run = stored_run(tmp_path / "run", [*records, record("simple_python_0", "simple_python", models[0], repeat=2)])
-    index = write_report(run).read_text(encoding="utf-8")
-    assert len(list((run / "entries").iterdir())) == 7
-    assert len(packed_pages(run)) == 1
-    found = listing(run)
-    assert [found["models"], len(set(found["suffixes"]))] == [list(models), 3]
-    for row in found["rows"]:
-        suffix = found["suffixes"][row[1]] + (f"-r{row[2]}" if row[2] > 1 else "")
-        name = f"{found['entries'][row[0]][0]}{suffix}"
-        assert (run / "entries" / f"{name}.html").is_file() or name in packed_pages(run)
-    assert "every figure" in index
 
 
 def test_sections_of_others_stand_in_the_page_and_their_failures_are_said(

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.scoring.comparison import Comparison, compare, compare_measurements, pair_models
+from pytest_bfcl.scoring.comparison import Comparison, compare, compare_measurements
 from pytest_bfcl.scoring.measurements import by_model, open_measurement
 from tests.scoring.samples import SPEC, line, lines, saved
 
@@ -67,20 +67,6 @@ def test_runs_of_different_tests_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no model in common"):
         compare_runs(before, saved(tmp_path / "empty", []))
     assert compare_runs(before, saved(tmp_path / "rules", AFTER, rules="corrected"), "corrected")
-
-
-def test_which_models_are_set_against_each_other() -> None:
-    assert pair_models(["checkpoint-1"], ["checkpoint-2"]) == [("checkpoint-1", "checkpoint-2")]
-    assert pair_models(["a", "b"], ["c", "b", "a"]) == [("b", "b"), ("a", "a")]
-    assert pair_models([], ["a"]) == []
-
-
-def test_the_group_of_irrelevance_is_not_its_category() -> None:
-    before = list(lines({"irrelevance": (40, 40), "live_irrelevance": (40, 40)}))
-    found = pair(before, list(lines({"irrelevance": (40, 40), "live_irrelevance": (20, 40)})))
-    assert found.rows["irrelevance"].difference == 0
-    assert found.rows["irrelevance detection"].difference == -0.25
-    assert [row.name for row in found.losses()] == ["irrelevance detection"]
 
 
 def test_chance_is_ruled_out_for_all_groups_together() -> None:

@@ -139,15 +139,6 @@ def told(found: Any, gate: str, **options: Any) -> str:
     return evaluate_gates(found, [parse_gate(gate)], **options).checks[-1].why.partition(" [")[2].removesuffix("]")
 
 
-def test_a_category_with_the_name_of_a_group_is_the_category() -> None:
-    found = summary({"irrelevance": (9, 10)})
-    assert not evaluate_gates(found, [parse_gate("entries:irrelevance=90"), parse_gate("irrelevance=90")]).failed
-    assert evaluate_gates(found, [parse_gate("entries:live=1")], allow_missing=True).failed
-    half = summary({"live_simple": (9, 10)})
-    assert evaluate_gates(half, [parse_gate("entries:live=1")]).failed
-    assert not evaluate_gates(half, [parse_gate("entries:live=90")], allow_missing=True).failed
-
-
 def test_only_a_gate_on_failures_excuses_them() -> None:
     met: GateSummary = {"verdict": "passed", "checks": []}
     missed: GateSummary = {"verdict": "failed", "checks": []}

@@ -15,7 +15,8 @@ import pytest
 from pytest_bfcl.extensions.boards.stability import smoke_set, stability
 from pytest_bfcl.scoring.gate_scope import half_width
 from pytest_bfcl.scoring.measurements import Judged, Key
-from pytest_bfcl.scoring.statistics import PairTally, Tally, category_interval, interval, paired_spread
+from pytest_bfcl.scoring.statistics import PairTally, category_interval, interval, paired_spread
+from tests.scoring.worlds import beta, tally
 
 ALIKE = (0.0, 0.1, 0.2, 0.3)
 LOW, HIGH = 3.0, 7.0
@@ -39,11 +40,7 @@ SHAPES = {"memory": MEMORY, "documents": DOCUMENTS, "small documents": PAIRS, "i
 
 def rates(source: np.random.Generator, sizes: list[int], mean: float, alike: float) -> np.ndarray:
     """The pass rate of every entry: one a cluster, drawn so that its entries correlate by ``alike``."""
-    count = len(sizes)
-    if not alike:
-        return np.repeat(np.full(count, mean), sizes)
-    most = 1 / alike - 1
-    return np.repeat(source.beta(mean * most, (1 - mean) * most, count), sizes)
+    return np.repeat(beta(source, np.full(len(sizes), mean), 1 / alike - 1 if alike else None), sizes)
 
 
 def labels(shape: Shape) -> list[tuple[str, str]]:
@@ -60,10 +57,7 @@ def labels(shape: Shape) -> list[tuple[str, str]]:
 def a_category(source: np.random.Generator, shape: Shape, alike: float) -> bool:
     category, sizes = shape
     passed = source.random(sum(sizes)) < rates(source, sizes, 0.6, alike)
-    found = Tally()
-    for (cluster, entry), right in zip(labels(shape), passed, strict=True):
-        found.add(cluster, bool(right), entry)
-    low, high = category_interval(category, found) or (0, 0)
+    low, high = category_interval(category, tally(np.split(passed, np.cumsum(sizes)[:-1]))) or (0, 0)
     return not low <= 0.6 <= high
 
 

@@ -163,16 +163,6 @@ def test_texts_differ_exactly_where_they_should(
             assert (texts[one] == texts[two]) == (group == other), f"{one} and {two}: {texts[one]!r}, {texts[two]!r}"
 
 
-def test_a_second_retweet_has_a_text_of_its_own() -> None:
-    simulator = create_simulator("TwitterAPI", TWEETS)
-    assert simulator.call("retweet", {"tweet_id": 1}) != simulator.call("retweet", {"tweet_id": 1})
-
-
-def test_the_deleted_receiver_is_repeated_as_given() -> None:
-    simulator = create_simulator("MessageAPI", {"current_user": "USR001"})
-    assert json.loads(simulator.call("delete_message", {"receiver_id": "USR002"}))["receiver_id"] == "USR002"
-
-
 def test_texts_of_the_two_states_of_a_login_differ() -> None:
     simulator = create_simulator("TradingBot")
     calls = ["trading_logout()", "trading_login('a', 'b')", "trading_login('a', 'b')", "trading_logout()"]

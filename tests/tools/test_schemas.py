@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import itertools
 from typing import Any
 
@@ -41,24 +40,6 @@ DOC = {
     },
     "response": {"type": "dict", "properties": {}},
 }
-
-
-def test_types_names_and_copies():
-    before = copy.deepcopy(DOC)
-    (tool,) = compile_tools([DOC])
-    assert before == DOC
-    function = tool["function"]
-    assert (tool["type"], function["name"], function["description"]) == ("function", "shop_item_find", "Finds things.")
-    schema = function["parameters"]
-    assert schema["type"] == "object"
-    assert schema["required"] == ["count"]
-    types = {name: prop["type"] for name, prop in schema["properties"].items()}
-    assert types == {
-        "count": "integer", "weight": "number", "exact": "number", "who": "string", "flag": "string", "odd": "string",
-        "untyped": "string", "pair": "array", "grid": "array", "rows": "array", "bag": "object", "bare": "array",
-    }  # fmt: skip
-    tool["function"]["parameters"]["properties"]["bag"]["properties"]["inner"]["enum"].append(3)
-    assert before == DOC
 
 
 def test_styles():
