@@ -14,6 +14,7 @@ from pytest_bfcl.extensions.wire.outcome import read_records, record_of, trigger
 from pytest_bfcl.extensions.wire.row import APIS, CELLS, Api
 from tests.extensions.wire import reference
 from tests.extensions.wire.examining import examine, place_of, states
+from tests.extensions.wire.planting import in_arguments
 from tests.extensions.wire.reference import Heard, Message, Reference
 
 PLACE = place_of("http://localhost:8000/v1", key="sk-secret-secret")
@@ -60,12 +61,7 @@ def test_a_model_that_sometimes_calls_is_no_fault() -> None:
 
 @pytest.mark.slow
 def test_a_model_that_copies_badly_is_no_fault() -> None:
-    def think(heard: Heard) -> Message:
-        said = reference.think(heard)
-        said.calls = [(name, json.dumps({"text": "something else altogether"})) for name, _ in said.calls]
-        return said
-
-    outcomes = examine(Reference(think=think), "chat")
+    outcomes = examine(Reference(**in_arguments(lambda text: '{"text": "something else altogether"}')), "chat")
     # Under strict the server promised that arguments fit, whatever the model would say. A drawn schema whose values are
     # all empty takes the other text for a loss.
     assert states(outcomes, "broke") - {"schemas_generated"} == {"strict"}
@@ -73,12 +69,8 @@ def test_a_model_that_copies_badly_is_no_fault() -> None:
 
 
 def test_a_broken_check_blocks_what_builds_on_it() -> None:
-    def think(heard: Heard) -> Message:
-        said = reference.think(heard)
-        said.calls = [(name, str(json.loads(arguments))) for name, arguments in said.calls]
-        return said
-
-    outcomes = examine(Reference(think=think), "chat", ["arguments_unicode"])
+    server = Reference(**in_arguments(lambda text: str(json.loads(text))))
+    outcomes = examine(server, "chat", ["arguments_unicode"])
     assert list(outcomes) == ["arguments_unicode"]
     assert outcomes["arguments_unicode"].state == "blocked"
     assert outcomes["arguments_unicode"].blocked_by == "arguments_parse"
@@ -98,10 +90,7 @@ def test_measures_tell_model_from_server() -> None:
 
 
 def test_records_survive_their_line() -> None:
-    def new_id(server: Reference, number: int) -> str:
-        return ""
-
-    outcomes = examine(Reference(new_id=new_id), "chat", ["call_id", "answers"])
+    outcomes = examine(Reference(new_id=lambda server, number: ""), "chat", ["call_id", "answers"])
     records = [record_of(outcome, PLACE, "openai:m@fc") for outcome in outcomes.values()]
     again = list(read_records([records[0].line, "torn {", "[]", "7", '{"check": "x"}', records[1].line]))
     assert again == records
