@@ -33,13 +33,6 @@ def test_selecting(project: Project, args: tuple[str, ...], count: int) -> None:
     assert len(ids(project.run("--collect-only", "-q", *args, out=None))) == count
 
 
-def test_named_files_keep_their_own_path(project: Project) -> None:
-    own = write_lines(project.path / "mine" / "cases.jsonl", [question("weather"), question("multiple_7")])
-    result = project.run(str(own), "-v", data=None)
-    result.stdout.fnmatch_lines(["mine/cases.jsonl::weather PASSED*", "mine/cases.jsonl::multiple_7 PASSED*"])
-    assert {record["category"] for record in project.records()} == {"simple_python", "multiple"}
-
-
 BROKEN: dict[str, tuple[dict[str, Any], str]] = {
     "no_function": ({"function": []}, "function: no function is offered*"),
     "unknown_function": (

@@ -81,7 +81,6 @@ def outcomes(lines: list[dict[str, Any]]) -> set[str]:
     return {line["outcome"] for line in lines}
 
 
-BROKEN = question("simple_python_7") | {"possible_answer": [{"no_such_function": {"city": ["Oslo"]}}]}
 ONE_BY_ONE = ("--bfcl-concurrency=1",)
 
 CASES = {
@@ -179,14 +178,3 @@ def test_the_same_lines_whatever_happens(name: str, project: Project, monkeypatc
     run("bench", case.model, categories=case.categories or None, out=project.path / "library", settings=case.settings)
     lines = assert_same(project.path / "library", project.path / "plugin")
     assert case.shows(lines), [(line["id"], line["outcome"], line["reason"]) for line in lines]
-
-
-def test_a_model_in_both_modes_goes_on_as_two_models(project: Project) -> None:
-    """What one mode has settled says nothing about the other: both would have been left out once."""
-    both = ("--model", "scripted:script.json@fc", "--model", "scripted:script.json@prompt")
-    named = ("simple_python_0[scripted:script.json@fc]", "simple_python_1[scripted:script.json@prompt]")
-    project.run("-q", "--tb=no", *(f"bfcl/simple_python.jsonl::{name}" for name in named), *both, model=None)
-    assert [line["mode"] for line in project.records()] == ["fc", "prompt"]
-    project.run("-q", "--tb=no", "-m", "simple_python", *both, model=None)
-    done = [(line["id"], line["mode"]) for line in project.records()]
-    assert sorted(done) == sorted((f"simple_python_{n}", mode) for n in range(4) for mode in ("fc", "prompt"))

@@ -81,13 +81,6 @@ def replayed(project: Project) -> Project:
     return project
 
 
-def test_expected_failures_are_found_again(replayed: Project) -> None:
-    options = ("-m", "simple_python")
-    replayed.run(*options, "--bfcl-write-expected", "known.json", model="replay:stored.jsonl")
-    result = replayed.run(*options, "--bfcl-expected", "known.json", model="replay:stored.jsonl", out="second")
-    result.assert_outcomes(passed=3, xfailed=1)
-
-
 def test_several_stored_models_side_by_side(replayed: Project) -> None:
     native = [{"id": f"simple_python_{number}", "mode": "fc", "output": call()} for number in range(4)]
     write_lines(replayed.path / "native.jsonl", native)
