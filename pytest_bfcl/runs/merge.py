@@ -33,7 +33,7 @@ def merge_runs(runs: Sequence[Path], out: Path, on_damaged: OnDamaged | None = N
     """
     if not runs:
         raise UsageError("nothing to merge: name at least one run directory")
-    if out.exists() and any(path.resolve() == out.resolve() for path in runs):
+    if any(path.resolve() == out.resolve() for path in runs):
         raise UsageError(f"{out} is one of the runs to merge; name another folder")
     opened = [RunDirectory.open(path) for path in runs]
     for run in opened[1:]:

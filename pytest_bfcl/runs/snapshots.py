@@ -121,8 +121,6 @@ NAMES = (WEB, REST)
 
 def archive_digest(folder: Path) -> str | None:
     """SHA-256 over the recorded calls and their first results, for any files in any order; ``None`` without any."""
-    if not folder.is_dir():
-        return None
     found: dict[str, str] = {}
     for path in sorted(folder.glob("*.jsonl")):
         if not path.is_file() or not is_below(folder, path):

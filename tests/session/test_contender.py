@@ -109,6 +109,10 @@ def test_a_lent_model_is_asked_under_the_contenders_price_and_closed_by_its_owne
     contender = of("fixture:mine", Settings(price=Price(1.0, 1.0)))
     model, brief = Own("mine:lent"), Own("mine:brief")
     once = contender.lent(brief, kept=False)
+    assert of("fixture:mine@prompt", KEPT).lent(lambda messages, tools: "said").identity == (
+        "fixture:mine@prompt",
+        "prompt",
+    )
     assert contender.identity.model == "fixture:mine@fc"
     lent = contender.lent(model)
     assert contender.lent(model) is lent
