@@ -253,7 +253,7 @@ class Contender:
         """
         if id(model) in self._lent:
             return self._lent[id(model)]
-        adapter = as_model(model, self.label, mode=self._mode)
+        adapter = as_model(model, self.spec.base if self.spec else self.label, mode=self._mode)
         lent = Contender(
             self.label, lambda mode: adapter, mode=adapter.mode, price=self.price, budget=self.budget, owned=False
         )

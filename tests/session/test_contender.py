@@ -105,14 +105,18 @@ def test_requests_wait_at_a_gate_only_where_their_number_is_found_out() -> None:
     assert gate.stop_reason() == "the run is ending"
 
 
+def test_a_lent_function_has_a_mode_of_its_own() -> None:
+    def said(messages: object, tools: object) -> str:
+        return "said"
+
+    said.mode = "prompt"  # type: ignore[attr-defined]
+    assert of("fixture:mine@fc").lent(said).identity == ("fixture:mine@prompt", "prompt")
+
+
 def test_a_lent_model_is_asked_under_the_contenders_price_and_closed_by_its_owner() -> None:
     contender = of("fixture:mine", Settings(price=Price(1.0, 1.0)))
     model, brief = Own("mine:lent"), Own("mine:brief")
     once = contender.lent(brief, kept=False)
-    assert of("fixture:mine@prompt", KEPT).lent(lambda messages, tools: "said").identity == (
-        "fixture:mine@prompt",
-        "prompt",
-    )
     assert contender.identity.model == "fixture:mine@fc"
     lent = contender.lent(model)
     assert contender.lent(model) is lent
