@@ -69,7 +69,7 @@ def of_parts(place: Place) -> Iterator[Program]:
         lost = len(due) - n
         yield Program(f"without the last {lost} letters", lambda p: _cut(read(p), 0, -lost))
         yield Program(f"only the words within {n} letters", lambda p, n=n: _at_word(read(p), n), 2)
-        if due[n] in _SEPARATORS:
+        if n < len(due) and due[n] in _SEPARATORS:
             yield Program(f"only what stands before `{due[n]}`", lambda p, s=due[n]: _before(read(p), s))
     elif due.endswith(said):
         n = len(due) - len(said)

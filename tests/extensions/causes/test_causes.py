@@ -156,6 +156,15 @@ def test_no_value_that_a_model_writes_stops_the_search(bend: Any, ask: Ask) -> N
     assert of_path(str(ask(strange, ["non_live"])))[0].failed
 
 
+def test_a_digit_as_a_text_among_others_does_not_stop_the_search(ask: Ask) -> None:
+    said = ["2", "3", "4", "5", "6", "7", "tomorrow", "unit", 99.5]
+
+    def bend(each: Any) -> None:
+        each.each_value(lambda value: each.rng.choice(said) if each.rng.random() < 0.4 else value)
+
+    assert of_path(str(ask(Fault(bend, ()), ["non_live", "live"])))[0].failed
+
+
 def test_every_cause_has_a_next_step() -> None:
     assert {kind.next for kind in KINDS.values()} <= set(NEXT)
 
