@@ -29,6 +29,7 @@ _OBJECT = re.compile(r"\{\s*\"")
 _NAME_KEYS = ("function", "name", "tool", "tool_name", "function_name", "action")
 _ARGUMENT_KEYS = ("parameters", "arguments", "args", "input", "tool_input", "action_input", "kwargs")
 _MAX_OBJECTS = 50
+_DECODER = json.JSONDecoder()
 
 
 def attempts_call(
@@ -72,13 +73,12 @@ def _names_a_call(text: str, offered: frozenset[str]) -> bool:
 def _objects(text: str) -> Iterator[Any]:
     """JSON objects in a text, from left to right, only outermost ones."""
     position = 0
-    decoder = json.JSONDecoder()
     for _ in range(_MAX_OBJECTS):
         found = _OBJECT.search(text, position)
         if found is None:
             return
         try:
-            value, position = decoder.raw_decode(text, found.start())
+            value, position = _DECODER.raw_decode(text, found.start())
             yield value
         except (ValueError, RecursionError):
             position = found.end()

@@ -90,6 +90,7 @@ _QUOTED = re.compile(r"""\{\s*"name"\s*:\s*"([^"]{1,200})"\s*,\s*"arguments"\s*:
 _ACTION = re.compile(r"^Action:[ \t]*([\w.-]{1,200})[ \t]*\n+Action Input:[ \t]*\{", re.MULTILINE)
 """A call in the form of ReAct prompts."""
 _VALUE = re.compile(r"[\[{]")
+_DECODER = json.JSONDecoder()
 _PYTHONIC = re.compile(r"\s*(?:'|\{\s*')")
 """After a bracket: a text in single quotes, as Python prints objects."""
 _ESCAPED = re.compile(r"&(?:lt|quot|#34|#39|#x27);")
@@ -111,7 +112,7 @@ def values_in(text: str) -> Iterator[Any]:
     text = _unescaped(text)
     position = starts = 0
     left = 2 * len(text)
-    scan = json.JSONDecoder().raw_decode
+    scan = _DECODER.raw_decode
     while starts < _MOST_STARTS and left >= 0 and (found := _VALUE.search(text, position)) is not None:
         starts += 1
         try:
@@ -153,7 +154,7 @@ def calls_anywhere(text: str, names: Container[str]) -> Iterator[Call]:
                 yield Call(name, parse_json(arguments))
         for found in _ACTION.finditer(turn):
             with suppress(ValueError, RecursionError):
-                yield Call(found[1], json.JSONDecoder().raw_decode(turn, found.end() - 1)[0])
+                yield Call(found[1], _DECODER.raw_decode(turn, found.end() - 1)[0])
         yield from _python_calls(turn, names)
 
 
