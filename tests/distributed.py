@@ -1,7 +1,7 @@
 """The same session in one process and on workers: the latter costs seconds each, so most of them are in the slow tier.
 
-What only workers can break (every entry once, the summary, a worker's death, memory's write stages) stays in the
-fast tier, in tests/session/test_workers.py, tests/plugin/test_distribution.py and tests/agentic.
+What only workers can break has one session each in the fast tier: a gate's verdict (test_gate_matrix.py), a refused
+continuation (test_gates.py), a model that breaks there (test_fixtures.py), memory's write stages (tests/agentic).
 """
 
 import pytest
