@@ -14,6 +14,7 @@ import pytest
 from pytest_bfcl.decoding import DecodeError, call_texts, decode_reply
 from pytest_bfcl.formats.decoders import HANDLERS, SERVED, handler_name
 from pytest_bfcl.formats.detection import calls_anywhere, lost_calls, values_in
+from pytest_bfcl.formats.schema_types import typed_arguments
 from pytest_bfcl.formats.thinking import TAGS, read_thinking
 from pytest_bfcl.transcript import Call, Reply
 from tests.extensions.formats.test_own_formats import WRITTEN
@@ -207,3 +208,18 @@ def test_a_reading_takes_time_in_proportion_to_the_text(name: str) -> None:
                 decode_reply(Reply(text=piece * (size // len(piece))), "fc", decoder=name)
             spent.append(time.perf_counter() - started)
         assert spent[1] < max(30 * spent[0], patience(1.0)), piece
+
+
+@pytest.mark.parametrize(
+    ("schema", "text", "value"),
+    [
+        ({"anyOf": [{"$ref": "#/parameters/properties/x"}, {"type": "integer"}]}, "7", 7),  # it contains itself
+        ({"$ref": "#/parameters/nowhere"}, "7", "7"),  # no documented type: the text
+        ({"type": "number"}, "2.5", 2.5),
+        ({"type": "number"}, "inf", "inf"),
+        ({"type": ["null", "string"]}, "7", "7"),
+    ],
+)
+def test_a_plain_text_takes_a_type_that_its_schema_allows(schema: dict[str, Any], text: str, value: object) -> None:
+    document = {"name": "f", "parameters": {"type": "object", "properties": {"x": schema}}}
+    assert typed_arguments("f", {"x": text}, [document]) == {"x": value}
