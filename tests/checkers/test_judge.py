@@ -86,6 +86,12 @@ def test_calls_that_no_reply_holds_plainly(step: Step, how: dict[str, Any]) -> N
     assert judge(entry([SOUP], ANSWER), record).valid
 
 
+def test_the_format_that_an_entry_asks_for_is_read_without_a_configuration() -> None:
+    text = '[{"function": "serve", "parameters": {"bowls": 2}}]'
+    assert judge(entry([SOUP], ANSWER, return_format="json"), transcript(text)).valid
+    assert not judge(entry([SOUP], ANSWER), transcript(text)).valid
+
+
 JAVASCRIPT = {"category": "simple_javascript", "language": "javascript", "return_format": "javascript"}
 
 
