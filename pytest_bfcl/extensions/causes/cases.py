@@ -156,7 +156,12 @@ class Case:
         ]
 
     def passes(self, draft: list[Turn]) -> bool:
-        """Whether the changed calls are right under the line's rules."""
+        """Whether the changed calls are right under the line's rules.
+
+        A conversation of the expected calls is right, as those would be compared with themselves.
+        """
+        if self.entry.row.checker == "state" and all(map(_is_due, draft)):
+            return True
         told = self.transcript
         native = told.mode == "fc" and told.decoder is None and not told.decoded
         turns = []
@@ -184,6 +189,11 @@ class Case:
         if self.entry.row.multi_step:
             return Step(Reply(text=""), calls=[exact_text(each) for each in made])
         return Step(Reply(text="" if not made else f"[{', '.join(map(exact_text, made))}]"), calls=made)
+
+
+def _is_due(turn: Turn) -> bool:
+    made = [(call.name, call.given) for step in turn.steps for call in step if not call.gone]
+    return made == [(each.name, each.said) for each in turn.due]
 
 
 def _turn(steps: list[Step]) -> Any:

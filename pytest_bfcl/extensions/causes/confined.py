@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -18,6 +18,8 @@ MOSTLY = 0.7
 CHOSEN, SELDOM, BY_ACCIDENT = 0.95, 0.1, 1e-6
 """A habit that is not always there: the share of differences inside, the least share of places inside with one, and
 the chance that this number falls there by accident."""
+MOST_ROWS = 1_000
+"""Places of either kind, evenly chosen, in which a common feature is looked for."""
 LEAST_OF_TWO, COVERED_BY_TWO, MOST_FIRST = 6, 0.95, 8
 """Two features together: differences, share of them inside, and first features that are tried."""
 _PARTS = frozenset(("first", "last", "nth", "optional", "required", "kind", "enum", "type", "beyond ASCII", "empty"))
@@ -128,7 +130,33 @@ class Both(NamedTuple):
         return f"{self.first} and {self.second}"
 
 
-Row = tuple[dict[str, Any], bool]
+class Rows(NamedTuple):
+    """Features of places with the difference (``hits``) and of others; each stands for as many as the numbers say."""
+
+    hits: Sequence[dict[str, Any]]
+    others: Sequence[dict[str, Any]]
+    of_hits: int = 1
+    of_others: int = 1
+
+    @property
+    def total(self) -> int:
+        """Places with the difference."""
+        return len(self.hits) * self.of_hits
+
+    @property
+    def size(self) -> int:
+        """All places."""
+        return self.total + len(self.others) * self.of_others
+
+    def thinned(self) -> Rows:
+        """At most about `MOST_ROWS` of either kind, evenly."""
+        of_hits, of_others = (max(1, len(each) // MOST_ROWS) for each in self[:2])
+        return Rows(self.hits[::of_hits], self.others[::of_others], of_hits, of_others)
+
+    def inside(self, where: Where) -> Rows:
+        """Those in one kind of place."""
+        hits, others = ([features for features in each if where.holds(features)] for each in self[:2])
+        return self._replace(hits=hits, others=others)
 
 
 def confined(
@@ -139,22 +167,27 @@ def confined(
     ``chosen``: also a feature of parts of calls that differences keep to, though not every such place has one. ``two``:
     also two features together, where one is not enough.
     """
-    rows = [(place.features, id(place) in shown) for _, place in exposed]
+    every = Rows(
+        [place.features for _, place in exposed if id(place) in shown],
+        [place.features for _, place in exposed if id(place) not in shown],
+    )
+    rows = every.thinned()
     found = _best(rows, chosen)
-    if found is not None or not two or sum(hit for _, hit in rows) < LEAST_OF_TWO:
+    if found is not None and rows.size and len(rows.hits) + len(rows.others) < every.size:
+        found = _best(every, chosen, features=(found.feature,))  # the limit that all of them show
+    if found is not None or not two or rows.total < LEAST_OF_TWO:
         return found
     tried = sorted(_candidates(rows, COVERED_BY_TWO), key=lambda each: -each[0])[:MOST_FIRST]
     for _, first in tried:
-        inside = [row for row in rows if first.holds(row[0])]
-        second = _best(inside, False, COVERED_BY_TWO)
+        second = _best(rows.inside(first), False, COVERED_BY_TWO)
         if second is not None and second.feature != first.feature:
             return Both(first, second)
     return None
 
 
-def _best(rows: Sequence[Row], chosen: bool, covered: float = COVERED) -> Where | None:
+def _best(rows: Rows, chosen: bool, covered: float = COVERED, features: Iterable[str] = tuple(_WORDS)) -> Where | None:
     best: tuple[float, Where] | None = None
-    for gain, where in _candidates(rows, covered, INSIDE, chosen):
+    for gain, where in _candidates(rows, covered, INSIDE, chosen, features):
         gain -= PROXY if where.feature in _LENGTHS else 0.0
         if best is None or gain > best[0] + 1e-9:
             best = (gain, where)
@@ -162,53 +195,58 @@ def _best(rows: Sequence[Row], chosen: bool, covered: float = COVERED) -> Where 
 
 
 def _candidates(
-    rows: Sequence[Row], covered: float, least_inside: float = 0.0, chosen: bool = False
+    rows: Rows,
+    covered: float,
+    least_inside: float = 0.0,
+    chosen: bool = False,
+    features: Iterable[str] = tuple(_WORDS),
 ) -> Iterator[tuple[float, Where]]:
     """Features that nearly all differences share, with the share inside beyond that outside."""
-    total = sum(hit for _, hit in rows)
-    if total < LEAST_INSIDE or len(rows) - total < LEAST_OUTSIDE:
+    total, size = rows.total, rows.size
+    if total < LEAST_INSIDE or size - total < LEAST_OUTSIDE:
         return
-    differing = [features for features, hit in rows if hit]
-    for feature in _WORDS:
+    for feature in features:
         if not least_inside and feature in _LENGTHS:  # one of them fits nearly everything
             continue
         enough = max(LEAST_INSIDE, (MOSTLY if feature == "turns" else covered) * total)
-        least = LEAST_OUTSIDE if feature not in _LENGTHS else max(LEAST_OUTSIDE, BEYOND * len(rows))
-        for where, inside, hits in _splits(feature, rows, differing, enough):
-            outside, misses = len(rows) - inside, total - hits
+        least = LEAST_OUTSIDE if feature not in _LENGTHS else max(LEAST_OUTSIDE, BEYOND * size)
+        for where, inside, hits in _splits(feature, rows, enough):
+            outside, misses = size - inside, total - hits
             if hits < enough or outside < least:
                 continue
             within, beyond = hits / inside, misses / outside
             kept = chosen and feature in _PARTS and hits >= max(CHOSEN * total, SELDOM * inside)
-            kept = kept and (inside / len(rows)) ** hits < BY_ACCIDENT
+            kept = kept and (inside / size) ** hits < BY_ACCIDENT
             if (kept or within >= least_inside) and beyond <= OUTSIDE:
                 yield within - beyond, where
 
 
-def _splits(
-    feature: str, rows: Sequence[Row], differing: Sequence[dict[str, Any]], enough: float
-) -> Iterable[tuple[Where, int, int]]:
+def _splits(feature: str, rows: Rows, enough: float) -> Iterable[tuple[Where, int, int]]:
     """The ways to split the rows by a feature: where, rows inside, differences inside.
 
     Values that fewer than ``enough`` differences have are not counted over all rows.
     """
+    told = Counter([features.get(feature) for features in rows.hits])
     if feature not in _COUNTED:
-        for value, hits in Counter(features.get(feature) for features in differing).items():
+        for value, count in told.items():
+            hits = count * rows.of_hits
             if hits >= enough and value is not None and value is not False and value != "":
-                yield Where(feature, value), sum(features.get(feature) == value for features, _ in rows), hits
+                others = sum([features.get(feature) == value for features in rows.others]) * rows.of_others
+                yield Where(feature, value), hits + others, hits
         return
-    counted: defaultdict[Any, list[int]] = defaultdict(lambda: [0, 0])
-    for features, hit in rows:
-        value = features.get(feature)
-        if value is not None:
-            counted[value][0] += 1
-            counted[value][1] += hit
+    del told[None]
+    whole_hits = sum(told.values()) * rows.of_hits
+    if whole_hits < enough:
+        return
+    beside = Counter([features.get(feature) for features in rows.others])
+    del beside[None]
+    whole = whole_hits + sum(beside.values()) * rows.of_others
     inside = hits = 0
-    whole, all_hits = (sum(each[n] for each in counted.values()) for n in (0, 1))
-    for value in sorted(counted)[:-1]:
-        inside, hits = inside + counted[value][0], hits + counted[value][1]
+    for value in sorted(told.keys() | beside.keys())[:-1]:
+        hits += told[value] * rows.of_hits
+        inside += told[value] * rows.of_hits + beside[value] * rows.of_others
         yield Where(feature, value), inside, hits
-        yield Where(feature, value, True), whole - inside, all_hits - hits
+        yield Where(feature, value, True), whole - inside, whole_hits - hits
 
 
 # -- where it could be seen -----------------------------------------------------------------------------------------
@@ -217,25 +255,27 @@ _SEPARATED = re.compile(r"[_.\- ]|[a-z][A-Z]")
 _DATE = re.compile(r"\d+[-/.]\d+[-/.]\d+")
 
 
-def is_visible(why: tuple[str, str], place: Place) -> bool:
-    """Whether a place without this difference could have had it."""
+def visible(why: tuple[str, str]) -> Callable[[Place], bool] | None:
+    """Whether a place without this difference could have had it; ``None`` where every place could."""
     key, told = why
-    if place.level == "raw" and place.features.get("bare"):  # no arguments were due
-        return False
     rule = _VISIBLE.get(key)
     if rule is not None:
-        return rule(place)
-    if key.endswith("_style"):
-        return told not in _JOINED or _SEPARATED.search(str(place.due)) is not None
+        return rule
+    if key.endswith("_style") and told in _JOINED:
+        return lambda place: _SEPARATED.search(str(place.due)) is not None
     if key.endswith("cut") and told.isdigit():
-        return len(str(place.due)) > int(told)
+        return lambda place: len(str(place.due)) > int(told)
+    pattern = _SHOWN.get(told, "") if key == "encoding" else ""
     if key.endswith("_replaced"):
         before = told.partition(" → ")[0]
-        word = rf"(?<![^\W\d_]){before}(?![^\W\d_])" if before.isalpha() else re.escape(before)
-        return re.search(word, str(place.due)) is not None
-    if key == "encoding":
-        return re.search(_SHOWN.get(told, ""), str(place.due)) is not None
-    return True
+        pattern = rf"(?<![^\W\d_]){before}(?![^\W\d_])" if before.isalpha() else re.escape(before)
+    known = re.compile(pattern)
+    return (lambda place: known.search(str(place.due)) is not None) if pattern else None
+
+
+def has_arguments(place: Place) -> bool:
+    """Whether a text of arguments has any, so that a difference shows."""
+    return place.level != "raw" or not place.features.get("bare")
 
 
 _JOINED = frozenset((
@@ -264,7 +304,7 @@ _VISIBLE: Mapping[str, Callable[[Place], bool]] = {
     "enum_first": lambda place: place.features.get("enum") is True and not place.features.get("first of enum"),
     "number_cut": lambda place: isinstance(place.due, int | float) and abs(place.due) > 9,
     "zeros": lambda place: bool(place.features.get("digits")),
-    "json_cut": lambda place: True,
+    "json_cut": has_arguments,
     "flattened": lambda place: bool(place.features.get("nested")),
     "name_of_other": lambda place: place.features.get("names", 1) > 1 or place.features.get("tools", 1) > 1,
     "merged": _due_over(1),

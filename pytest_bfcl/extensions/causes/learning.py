@@ -7,12 +7,13 @@ places that it foretells exactly. Nothing foretells noise, so noise gets no name
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
 from pytest_bfcl.extensions.causes.places import NOTHING, Fix, Found, Place, restore, set_given
 from pytest_bfcl.extensions.causes.programs import (
+    MOST_COMPOSED,
     Program,
     Trained,
     equal,
@@ -32,8 +33,16 @@ MOST_TRAINED, MOST_TRIED, MOST_LEARNED = 60, 24, 5
 """Places that programs are made from; programs tested; programs kept."""
 MOST_SPARED = 200
 """Right places that a program is tried on."""
+MOST_TESTED, NEARLY = 400, 0.8
+MOSTLY = 0.5
+"""Places, evenly chosen, that programs are compared on; those nearly as good as the best are tried on all places.
+Where one foretells `MOSTLY` of what it was made from, none are composed."""
+_EVENLY = 0.6180339887
+"""Multiples of it, without their whole part, are spread evenly however many are taken: later searches take the same."""
 LEAST_SAID = 12
 """Characters of what was due in two entries from which on two are enough."""
+Made = dict[tuple[int, int], list[Program]]
+"""Programs of a place (its id) of one change, and of two."""
 _LEVELS = ("value", "key", "name", "raw", "reply")
 
 
@@ -70,7 +79,7 @@ def learn(found: Sequence[Found], settled: set[int]) -> dict[tuple[str, str], Ru
             if place.level == level and place.said is not NOTHING and id(place) not in settled
             if not same(place.said, place.due, exact=True) and not _is_settled(place, parts[id(each)])
         ]
-        made: dict[int, list[Program]] = {}
+        made: Made = {}
         for _ in range(MOST_LEARNED):
             kept = _best([(number, place) for number, _, place in left], right[level], made)
             if kept is None:
@@ -148,7 +157,7 @@ def _is_part(place: Place, whole: Place) -> bool:
     return place.features.get("turn") == whole.features.get("turn")
 
 
-def _best(places: Trained, right: Sequence[Place], made: dict[int, list[Program]]) -> tuple[Program, Trained] | None:
+def _best(places: Trained, right: Sequence[Place], made: Made) -> tuple[Program, Trained] | None:
     """The program that foretells most, where it does so in both halves of the entries.
 
     Of two that foretell alike the one counts more that would change less of what is ``right``.
@@ -158,26 +167,57 @@ def _best(places: Trained, right: Sequence[Place], made: dict[int, list[Program]
         return None
     first = set(numbers[::2])
     trained = [each for each in places if each[0] in first]
-    step = max(1, len(trained) // MOST_TRAINED)
     votes: Counter[str] = Counter()
     programs: dict[str, Program] = {}
     table = of_tables(places) if places[0][1].level not in ("raw", "reply") else ()
-    for program in chain(_programs(trained[::step][:MOST_TRAINED], made), table):
+    trained = sorted(trained, key=lambda each: each[0] * _EVENLY % 1)[:MOST_TRAINED]
+    for program in chain(_programs(trained, made), table, _composed(trained, votes, made)):
         known = programs.setdefault(program.told, program)
         votes[known.told] += 1
+    tried = sorted(votes.items(), key=lambda each: (-each[1], programs[each[0]].cost))[:MOST_TRIED]
+    spared = right[:: max(1, len(right) // MOST_SPARED)]
+    some = places[:: max(1, len(places) // MOST_TESTED)]
+    known: list[tuple[tuple[float, Trained], str]] = []
+    most = 0.0
+    for told, _ in tried:
+        worth = _worth(programs[told], some, spared, len(places) / len(some), len(right), most)
+        known.append((worth, told))
+        most = max(most, NEARLY * worth[0]) if _holds(worth[1], first) else most
     best: tuple[float, Program, Trained] | None = None
-    for told, _ in sorted(votes.items(), key=lambda each: (-each[1], programs[each[0]].cost))[:MOST_TRIED]:
-        program = programs[told]
-        hits = [each for each in places if equal(foretold(program, each[1]), each[1].said)]
-        if not _holds(hits, first):
-            continue
-        rule = Rule("", program, frozenset(kind_of(place) for _, place in hits))
-        spared = right[:: max(1, len(right) // MOST_SPARED)]
-        wrongly = sum(map(rule.would_show, spared)) * len(right) / max(1, len(spared))
-        worth = len(hits) * (1 - 0.02 * program.cost) * (1 + len(hits) / (len(hits) + wrongly))
-        if best is None or worth > best[0]:
-            best = (worth, program, hits)
+    for (estimate, hits), told in known:
+        if len(some) < len(places):
+            if not estimate or estimate < most:
+                continue
+            estimate, hits = _worth(programs[told], places, spared, 1, len(right))
+        if _holds(hits, first) and (best is None or estimate > best[0]):
+            best = (estimate, programs[told], hits)
     return best[1:] if best is not None else None
+
+
+def _composed(trained: Trained, votes: Mapping[str, int], made: Made) -> Iterator[Program]:
+    """Two changes behind each other, where no simple program foretells most."""
+    if max(votes.values(), default=0) < MOSTLY * len(trained):
+        for place in [place for _, place in trained if place.level not in ("raw", "reply")][:MOST_COMPOSED]:
+            if (id(place), 2) not in made:
+                made[id(place), 2] = list(of_two(place))
+            yield from made[id(place), 2]
+
+
+def _worth(
+    program: Program, places: Trained, spared: Sequence[Place], each_for: float, right: int, least: float = 0.0
+) -> tuple[float, Trained]:
+    """How much a program explains, and the places that it foretells; each of them stands for ``each_for``.
+
+    Zero where it cannot reach ``least``.
+    """
+    hits = [each for each in places if equal(foretold(program, each[1]), each[1].said)]
+    number = len(hits) * each_for
+    worth = number * (1 - 0.02 * program.cost)
+    if not hits or 2 * worth < least:
+        return 0.0, []
+    rule = Rule("", program, frozenset(kind_of(place) for _, place in hits))
+    wrongly = sum(map(rule.would_show, spared)) * right / max(1, len(spared))
+    return worth * (1 + number / (number + wrongly)), hits
 
 
 def _holds(hits: Trained, first: set[int]) -> bool:
@@ -192,7 +232,7 @@ def _holds(hits: Trained, first: set[int]) -> bool:
     return len(meant) >= 2 and sum(map(len, meant)) >= LEAST_SAID
 
 
-def _programs(trained: Trained, made: dict[int, list[Program]]) -> Iterator[Program]:
+def _programs(trained: Trained, made: Made) -> Iterator[Program]:
     """Programs that foretell one place or more, each once for every place that votes for it.
 
     ``made`` keeps those of single places.
@@ -206,14 +246,13 @@ def _programs(trained: Trained, made: dict[int, list[Program]]) -> Iterator[Prog
             yield from of_turns(place)
         return
     for place in places:
-        if id(place) not in made:
+        if (id(place), 1) not in made:
             families = (of_changes, of_raw, of_offered, of_parts, of_pieces, of_notations)
-            made[id(place)] = [each for family in families for each in family(place)]
-        yield from made[id(place)]
+            made[id(place), 1] = [each for family in families for each in family(place)]
+        yield from made[id(place), 1]
     yield from of_lines([place for place in places if is_number(place.due) and is_number(place.said)])
     texts = [place for place in places if isinstance(place.due, str) and isinstance(place.said, str)]
     yield from of_letters(texts)
     if level != "raw":
         yield from of_words(texts)
-        yield from of_two(places)
         yield from of_constants(places)

@@ -140,18 +140,17 @@ def of_tables(places: Trained) -> Iterator[Program]:
     yield Program(f"one for another ({shown} …)"[:120], lambda p: known.get(repr(p.due), NOTHING), OF_A_TABLE)
 
 
-def of_two(places: Sequence[Place]) -> Iterator[Program]:
+def of_two(place: Place) -> Iterator[Program]:
     """Two changes behind each other."""
-    for place in [each for each in places if each.level != "raw"][:MOST_COMPOSED]:
-        for first, one in changes_of(place.due).items():
-            between = made_of(one, place.due)
-            if between is NOTHING or between == place.due:
-                continue
-            for second, other in changes_of(between).items():
-                if equal(made_of(other, between), place.said):
-                    kind = type(place.due)
-                    yield Program(
-                        f"{noun_of(place)} {first}, then {second}".strip(),
-                        lambda p, f=one, g=other, k=kind: g(f(p.due)) if isinstance(p.due, k) else NOTHING,
-                        3,
-                    )
+    for first, one in changes_of(place.due).items():
+        between = made_of(one, place.due)
+        if between is NOTHING or between == place.due:
+            continue
+        for second, other in changes_of(between).items():
+            if equal(made_of(other, between), place.said):
+                kind = type(place.due)
+                yield Program(
+                    f"{noun_of(place)} {first}, then {second}".strip(),
+                    lambda p, f=one, g=other, k=kind: g(f(p.due)) if isinstance(p.due, k) else NOTHING,
+                    3,
+                )

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from pytest_bfcl.extensions.causes.cases import COMPARED, Case
 from pytest_bfcl.extensions.causes.catalog import KINDS, Kind
-from pytest_bfcl.extensions.causes.confined import Both, Where, confined, is_visible
+from pytest_bfcl.extensions.causes.confined import Both, Where, confined, has_arguments, visible
 from pytest_bfcl.extensions.causes.differences import Elsewhere, places_of
 from pytest_bfcl.extensions.causes.learning import Rule, learn, settle
 from pytest_bfcl.extensions.causes.places import Found, Place
@@ -33,6 +33,8 @@ _LEARNED = 1.5
 
 Why = tuple[str, str]
 """Key of a kind and its parameter."""
+Part = tuple[str, str]
+"""Level and kind of places."""
 
 LEAST_SURE, LEAST = 2, 3
 """Entries that must agree before a cause is named."""
@@ -94,6 +96,8 @@ class Group(NamedTuple):
     why: Why
     shown: list[tuple[Found, Place]]
     exposed: list[tuple[Found, Place]]
+    alike: int
+    """Differences in the same parts of failed entries, of this cause or not."""
 
 
 def causes_of(cases: Iterable[Case]) -> tuple[list[Cause], list[Case]]:
@@ -132,7 +136,7 @@ def _named(found: Sequence[Found], rules: Mapping[Why, Rule]) -> list[tuple[Caus
     """Differences that recur as their kinds demand."""
     named = []
     for group in _groups(found, rules):
-        cause = _regular(group, found)
+        cause = _regular(group)
         if cause is not None:
             named.append((cause, group))
     mixed = next((group for cause, group in named if cause.key == "mixed_up"), None)
@@ -163,7 +167,18 @@ def _groups(found: Sequence[Found], rules: Mapping[Why, Rule]) -> list[Group]:
                 )
     merged = _merged(chosen)
     _with_bare_calls(merged)
-    return [Group(why, shown, _exposed(why, shown, found, rules.get(why))) for why, shown in merged.items()]
+    by_kind: defaultdict[Part, list[tuple[Found, Place]]] = defaultdict(list)
+    for each in found:
+        for place in each.places:
+            by_kind[place.level, place.kind].append((each, place))
+    differing = {part: sum(p.differs and not f.case.passed for f, p in pairs) for part, pairs in by_kind.items()}
+    groups = []
+    for why, shown in merged.items():
+        if len({id(each.case) for each, _ in shown if not each.case.passed}) >= _least(KINDS[why[0]], why[0]):
+            parts = {(place.level, place.kind) for each, place in shown if not each.case.passed}
+            alike = sum(differing[part] for part in parts)
+            groups.append(Group(why, shown, _exposed(why, shown, by_kind, rules.get(why)), alike))
+    return groups
 
 
 def _with_bare_calls(chosen: dict[Why, list[tuple[Found, Place]]]) -> None:
@@ -223,31 +238,28 @@ def _constants(found: Sequence[Found]) -> frozenset[str]:
 
 
 def _exposed(
-    why: Why, shown: Sequence[tuple[Found, Place]], found: Sequence[Found], rule: Rule | None
+    why: Why, shown: Sequence[tuple[Found, Place]], by_kind: Mapping[Part, Sequence[tuple[Found, Place]]], rule: Rule | None
 ) -> list[tuple[Found, Place]]:
     levels = {place.level for _, place in shown}
     kinds = {place.kind for _, place in shown}
     mine = {id(place) for _, place in shown}
     if rule is not None:
-        every = ((each, place) for each in found for place in each.places if place.level == rule.level)
+        every = [pair for (level, _), pairs in by_kind.items() if level == rule.level for pair in pairs]
         return [(each, place) for each, place in every if id(place) in mine or rule.would_show(place)]
     why = (why[0], why[1] or _common(why[0], shown))
-    return [
-        (each, place)
-        for each in found
-        for place in each.places
-        if id(place) in mine or (place.level in levels and place.kind in kinds and is_visible(why, place))
-    ]
+    some = [pair for (level, kind), pairs in by_kind.items() if level in levels and kind in kinds for pair in pairs]
+    if "raw" in levels:
+        some = [(each, place) for each, place in some if id(place) in mine or has_arguments(place)]
+    could = visible(why)
+    return some if could is None else [(each, place) for each, place in some if id(place) in mine or could(place)]
 
 
-def _regular(group: Group, found: Sequence[Found]) -> Cause | None:
+def _regular(group: Group) -> Cause | None:
     """The cause, if a group recurs as its kind requires."""
     key, told = group.why
     kind = KINDS[key]
     failed = [(each, place) for each, place in group.shown if not each.case.passed]
     entries = {id(each.case) for each, _ in failed}
-    if len(entries) < _least(kind, key):
-        return None
     share, habit = len(group.shown) / max(1, len(group.exposed)), kind.strength == "habit"
     mine = {id(place) for _, place in group.shown}
     two = kind.strength != "loose" and not kind.vague and share < MOSTLY
@@ -255,12 +267,12 @@ def _regular(group: Group, found: Sequence[Found]) -> Cause | None:
     if kind.strength == "sure" and where is None and share < SELDOM and len(entries) < OFTEN:  # slips
         return None
     one_unit = key in ("scaled", "shifted") and len({str(place.due) for _, place in failed}) >= LEAST_TEXTS
-    if one_unit and _share_of_part(group, found) >= MOSTLY:
+    if one_unit and _share_of_part(group) >= MOSTLY:
         return Cause(key, told, shown=len(group.shown), exposed=len(group.exposed), where=where)
     if key == "key_extra" and where is None and share < COMMON:
         return None
     common = not kind.vague or bool(told)
-    recurs = share >= MOSTLY or where is not None or (common and _share_of_part(group, found) >= RULE)
+    recurs = share >= MOSTLY or where is not None or (common and _share_of_part(group) >= RULE)
     if habit and not recurs and not (key in ("words", "asked") and share >= COMMON and _one_text(failed)):
         return None
     if key in _OF_ANY_MISTAKE and share >= MOSTLY:
@@ -277,16 +289,14 @@ def _least(kind: Kind, key: str) -> int:
     return LEAST_SURE if kind.strength == "sure" or key.endswith("_learned") else LEAST
 
 
-def _share_of_part(group: Group, found: Sequence[Found]) -> float:
+def _share_of_part(group: Group) -> float:
     """The group's share of all failed entries that differ in the same part."""
     levels = {place.level for _, place in group.shown}
     if levels & {"reply", "undue", "extra", "name"}:  # parts that have one kind only
         return 0.0
-    shown = [place for each, place in group.shown if not each.case.passed]
-    kinds = {place.kind for place in shown}
-    others = sum(p.level in levels and p.kind in kinds for f in found if not f.case.passed for p in f.differences)
+    shown = sum(not each.case.passed for each, _ in group.shown)
     least = LEAST_SURE if group.why[0].endswith("_learned") else LEAST_TEXTS
-    return len(shown) / max(1, others) if len(shown) >= least else 0.0
+    return shown / max(1, group.alike) if shown >= least else 0.0
 
 
 def _common(key: str, shown: Sequence[tuple[Found, Place]]) -> str:

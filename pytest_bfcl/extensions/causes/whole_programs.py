@@ -53,27 +53,32 @@ def _offered(place: Place) -> Iterator[tuple[str, Any]]:
     return ((told, value) for told, value in found if value is not None)
 
 
+def _one_offered(place: Place, told: str) -> Any:
+    """The offered text of that description. Raises `StopIteration` without one."""
+    return next(value for each, value in _offered(place) if each == told)
+
+
 def of_offered(place: Place) -> Iterator[Program]:
     """Another text that was offered, whole, changed or its beginning."""
     for told, value in _offered(place):
         if equal(_with_hint(value, place.said), place.said):
-            yield Program(told, lambda p, t=told: _with_hint(dict(_offered(p)).get(t, NOTHING), p.said))
+            yield Program(told, lambda p, t=told: _with_hint(_one_offered(p, t), p.said))
         elif isinstance(value, str) and isinstance(place.said, str) and value and place.said:
             for name, change in TEXTS.items():
                 if made_of(change, value) == place.said:
                     yield Program(
-                        f"{told}, {name}", lambda p, t=told, c=change: made_of(c, dict(_offered(p)).get(t, NOTHING)), 2
+                        f"{told}, {name}", lambda p, t=told, c=change: made_of(c, _one_offered(p, t)), 2
                     )
             before, inside, behind = place.said.partition(value)
             if inside and (len(value) > 3 or value.isdigit()) and len(before) + len(behind) < 30:
                 yield Program(
                     f"{before}… {behind}, around {told}".replace("… ,", "…,"),
-                    lambda p, t=told, b=before, e=behind: f"{b}{dict(_offered(p))[t]}{e}", 2,
+                    lambda p, t=told, b=before, e=behind: f"{b}{_one_offered(p, t)}{e}", 2,
                 )  # fmt: skip
             if len(place.said) > 3 and value.startswith(place.said):
                 size = len(place.said)
                 yield Program(
-                    f"the first {size} letters of {told}", lambda p, t=told, n=size: dict(_offered(p))[t][:n], 2
+                    f"the first {size} letters of {told}", lambda p, t=told, n=size: _one_offered(p, t)[:n], 2
                 )
 
 
