@@ -174,7 +174,10 @@ def joined_calls(case: Case, made: list[Made], due: list[Due]) -> list[Due]:
     if objects == [each.said for each in due] and len(made) < len(due):
         return due
     names = [name for call in made for name in _split(call.name, list(case.wires))]
-    if len(objects) < 2 or all(call.given is not None for call in made):
+    if len(made) == 1 < len(due) and names == [each.name for each in due]:
+        return due
+    cut = any(call.raw.strip() and not found for call, found in zip(made, each_call, strict=True))
+    if cut or len(objects) < 2 or all(call.given is not None for call in made):
         return []
     if all(len(found) > 1 and all(each == found[0] for each in found) for found in each_call):  # each text twice over
         return []
@@ -321,7 +324,10 @@ def _counts(
         if again == step and left:
             yield Place("count", "", here, (("arguments_of_other", ""),), put_right(at, due[left.pop(0)]), at)
             continue
-        if is_earlier(case, call, number):
+        others = [each.raw for _, _, each in places if each.name == call.name and each.given is not None]
+        if call.given is None and any(each.startswith(call.raw) for each in others):
+            key, told = "cut_copies", ""
+        elif is_earlier(case, call, number):
             key, told = "earlier_again", ""
         elif again is not None:
             key, told = ("doubled", "") if again == step else ("repeated_steps", "")
@@ -384,7 +390,7 @@ def _name(of: Context, call: Made, at: At, here: Features) -> Place:
         return Place("name", "", about, due=due.name, of=of)
     if call.name in case.wires:
         return Place("name", "", about, (("name_of_other", ""),), _named(at, due), at, due.name, call.name, of)
-    why = why_at("name", of_texts(call.name, due.name))
+    why = why_at("name", of_texts(call.name, due.name)) if call.name.strip() else (("name_empty", ""),)
     return Place(
         "name", "", about, (*why, ("name_other", call.name[:60])), _named(at, due), at, due.name, call.name, of
     )

@@ -212,7 +212,7 @@ def _made(transcript: Transcript, step: Step) -> list[Made]:
             read = _read(call)
             if read is not None:
                 found.append(Made(read.name, dict(read.arguments)))
-        else:
+        elif None not in call.arguments:  # ``**`` and an object are no names
             found.append(Made(str(call.name), {str(k): v for k, v in call.arguments.items()}))
     return found
 
@@ -235,7 +235,7 @@ def _read(text: str) -> Call | None:
 
     try:
         node = parse_expression(text.strip())
-        if not isinstance(node, ast.Call):
+        if not isinstance(node, ast.Call) or any(each.arg is None for each in node.keywords):
             return None
         given = {str(each.arg): ast.literal_eval(each.value) for each in node.keywords}
         given |= {str(number): ast.literal_eval(each) for number, each in enumerate(node.args)}

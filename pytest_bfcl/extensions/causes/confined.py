@@ -25,6 +25,7 @@ LEAST_OF_TWO, COVERED_BY_TWO, MOST_FIRST = 6, 0.95, 8
 _PARTS = frozenset(("first", "last", "nth", "optional", "required", "kind", "enum", "type", "beyond ASCII", "empty"))
 _WORDS = {
     "category": "in the category {value}",
+    "added tool": "where a tool is due that is added in that turn",
     "size": "numbers of {side} {value} digits",
     "parameters": "where functions of {side} {value} parameters are due",
     "name length": "where names {longer} {value} characters are due",
@@ -32,6 +33,7 @@ _WORDS = {
     "takes lists": "where functions that take lists are due",
     "has enums": "where functions with enums are due",
     "turns": "in entries of {value}",
+    "group": "in the group {value}",
     "script": "where the question is in the script {value}",
     "non-Latin letters": "where the question has non-Latin letters",
     "letters beyond ASCII": "where the question has letters beyond ASCII",
@@ -90,8 +92,8 @@ _COUNTED = frozenset(
 )
 
 
-PROXY = 0.03
-"""What a threshold that can always be found must be better by."""
+PROXY, UNTOLD = 0.03, 0.12
+"""What a threshold that can always be found must be better by; and a line of the run, which helps a user little."""
 _LENGTHS = frozenset(("characters", "question", "words", "length", "turn", "order"))
 """Features with a threshold, which can always be found: a share (`BEYOND`) of all places must be beyond it."""
 
@@ -188,7 +190,7 @@ def confined(
 def _best(rows: Rows, chosen: bool, covered: float = COVERED, features: Iterable[str] = tuple(_WORDS)) -> Where | None:
     best: tuple[float, Where] | None = None
     for gain, where in _candidates(rows, covered, INSIDE, chosen, features):
-        gain -= PROXY if where.feature in _LENGTHS else 0.0
+        gain -= UNTOLD if where.feature == "order" else PROXY if where.feature in _LENGTHS else 0.0
         if best is None or gain > best[0] + 1e-9:
             best = (gain, where)
     return best[1] if best is not None else None
@@ -242,7 +244,8 @@ def _splits(feature: str, rows: Rows, enough: float) -> Iterable[tuple[Where, in
     del beside[None]
     whole = whole_hits + sum(beside.values()) * rows.of_others
     inside = hits = 0
-    for value in sorted(told.keys() | beside.keys())[:-1]:
+    values: list[Any] = [*(told.keys() | beside.keys())]
+    for value in sorted(values)[:-1]:
         hits += told[value] * rows.of_hits
         inside += told[value] * rows.of_hits + beside[value] * rows.of_others
         yield Where(feature, value), inside, hits

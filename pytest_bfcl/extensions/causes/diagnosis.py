@@ -187,11 +187,9 @@ def _of_model(
         same = sum(row.name.partition("-")[0] == name for row in found.rows)
         name += f"-{same + 1}" if same else ""
         found.rows.append(
-            Named(
-                name, cause.kind.whose, cause.title, taken, _proof(cause), _advice(cause.kind.next, asked, cause.told)
-            )
+            Named(name, cause.whose, cause.title, taken, _proof(cause), _advice(cause.kind.next, asked, cause.told))
         )
-        found.titles[name] = f"{cause.kind.whose}: {cause.title}"
+        found.titles[name] = f"{cause.whose}: {cause.title}"
         if cause.entries:
             found.keys |= {_trial(line): name for line in taken}
     rest = [line for line in left if _trial(line) not in found.keys]

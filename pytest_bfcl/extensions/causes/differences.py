@@ -18,6 +18,7 @@ from pytest_bfcl.extensions.causes.places import Context, Features, Fix, Found, 
 from pytest_bfcl.extensions.causes.raw import lost_piece
 from pytest_bfcl.extensions.causes.relations import MOST, script_of
 from pytest_bfcl.extensions.causes.written import calls_in, calls_of_text
+from pytest_bfcl.models.oracle import answer
 
 REFUSED = re.compile(
     r"\b(?:can(?:no|')?t|unable to|not able to|won't|will not)\b.{0,40}\b(?:help|assist|do that|comply|provide|fulfil)"
@@ -125,7 +126,9 @@ def places_of(case: Case, elsewhere: Elsewhere) -> Found:
     due_words = case.entry.row.checker == "irrelevance"
     for number, turn in enumerate(case.turns):
         made = [call for step in turn.steps for call in step]
+        later = {case.on_wire(str(each.get("name"))) for each in case.entry.missed_function.get(number, ())}
         about = {**found.features, "turn": number, **_of_due(case, turn)}
+        about["added tool"] = any(due.name in later for due in turn.due)
         if ending and not case.passed and (number == _last_turn(case) or (turn.due and not made)):
             found.places.append(_reply(turn, number, about, ending))
         elif not turn.due:
@@ -156,7 +159,16 @@ def places_of(case: Case, elsewhere: Elsewhere) -> Found:
             of = Context(case, turn, number)
             found.places.append(Place("reply", "", about, due=_told(turn), said=said, of=of))
             found.places += of_calls(case, turn, number, about, elsewhere.gap)
+        if case.transcript.mode == "prompt" and turn.due and not case.entry.row.multi_step:
+            right, of = answer(case.entry, "prompt").text, Context(case, turn, number)
+            found.places.append(Place("text", "", about, due=right, said=_text(case, number), of=of))
     return found
+
+
+def _text(case: Case, number: int) -> str:
+    """The words of a turn's replies."""
+    steps = case.transcript.turns[number].steps if number < len(case.transcript.turns) else []
+    return " ".join(step.reply.text or "" for step in steps).strip()
 
 
 def _told(turn: Turn) -> list[tuple[str, Any]]:
@@ -181,6 +193,7 @@ def _features(case: Case) -> Features:
     asked = case.asked
     return {
         "category": entry.category,
+        "group": entry.row.group,
         "tools": len(entry.function),
         "characters": len(asked) + len(str(entry.function)),
         "question": len(asked),
@@ -256,7 +269,7 @@ def _gap(cases: Sequence[Case]) -> Gap | None:
 def _no_call(case: Case, turn: Turn, number: int, elsewhere: Elsewhere) -> tuple[str, str, Fix]:
     """The reply's content in place of a call, and how to put the call there."""
     steps = case.transcript.turns[number].steps if number < len(case.transcript.turns) else []
-    text = " ".join(step.reply.text or "" for step in steps).strip()
+    text = _text(case, number)
     thoughts = " ".join(step.reply.reasoning or "" for step in steps).strip()
     restored = restore(number, turn.due)
     if case.transcript.mode == "prompt" and (mended_text := calls_of_text(text, case)) is not None:
@@ -282,4 +295,4 @@ def _no_call(case: Case, turn: Turn, number: int, elsewhere: Elsewhere) -> tuple
     if REFUSED.search(text):
         return "refused", "", restored
     asks = text.rstrip(" \n*)\"'").endswith("?") or text.count("?") > 1
-    return ("asked" if asks else "words"), "", restored
+    return ("asked", "", restored) if asks else ("words", f"`{text[:40]}`", restored)

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
+from pytest_bfcl.extensions.causes.notations import of_notations, of_structures
 from pytest_bfcl.extensions.causes.places import NOTHING, Fix, Found, Place, restore, set_given
 from pytest_bfcl.extensions.causes.programs import (
     MOST_COMPOSED,
@@ -25,7 +26,7 @@ from pytest_bfcl.extensions.causes.programs import (
     of_tables,
     of_two,
 )
-from pytest_bfcl.extensions.causes.text_programs import of_letters, of_notations, of_parts, of_pieces, of_words
+from pytest_bfcl.extensions.causes.text_programs import of_dates, of_letters, of_parts, of_pieces, of_words
 from pytest_bfcl.extensions.causes.values import same
 from pytest_bfcl.extensions.causes.whole_programs import of_lines, of_offered, of_raw, of_turns
 
@@ -34,7 +35,7 @@ MOST_TRAINED, MOST_TRIED, MOST_LEARNED = 60, 24, 5
 MOST_SPARED = 200
 """Right places that a program is tried on."""
 MOST_TESTED, NEARLY = 400, 0.8
-MOSTLY = 0.5
+MOSTLY = 0.99
 """Places, evenly chosen, that programs are compared on; those nearly as good as the best are tried on all places.
 Where one foretells `MOSTLY` of what it was made from, none are composed."""
 _EVENLY = 0.6180339887
@@ -43,7 +44,7 @@ LEAST_SAID = 12
 """Characters of what was due in two entries from which on two are enough."""
 Made = dict[tuple[int, int], list[Program]]
 """Programs of a place (its id) of one change, and of two."""
-_LEVELS = ("value", "key", "name", "raw", "reply")
+_LEVELS = ("text", "value", "key", "name", "raw", "reply")
 
 
 class Rule(NamedTuple):
@@ -88,6 +89,9 @@ def learn(found: Sequence[Found], settled: set[int]) -> dict[tuple[str, str], Ru
             key = (f"{level}_learned", program.told)
             rules[key] = Rule(level, program, frozenset(kind_of(place) for _, place in hits))
             hits = _all_foretold(found, rules[key])
+            if level == "reply" and sum(bool(place.said) for _, place in hits) < 2:
+                del rules[key]  # that nothing was called has many causes
+                break
             for _, place in hits:
                 place.candidates = (key, *place.candidates)
                 place.fix = place.fix or _whole_again(place)
@@ -110,7 +114,11 @@ def _all_foretold(found: Sequence[Found], rule: Rule) -> Trained:
 
 
 def _is_turn(place: Place) -> bool:
-    return place.level == "reply"
+    return place.level in ("reply", "text")
+
+
+_UNREAD = frozenset(("call_in_text", "no_arguments", "name_same"))
+"""What is found wrong with calls that were read of a text in an unknown notation."""
 
 
 def _is_settled(place: Place, known: list[Place]) -> bool:
@@ -121,7 +129,9 @@ def _is_settled(place: Place, known: list[Place]) -> bool:
         )
         return shape_kept or any(each.level in ("key", "extra") and each.at == place.at for each in known)
     turn = place.features.get("turn")
-    wholes = ("count", "raw", "reply")
+    if place.level == "text":
+        return any(p.features.get("turn") == turn and _UNREAD.isdisjoint(key for key, _ in p.candidates) for p in known)
+    wholes = ("count", "raw", "reply", "text")
     return place.level == "reply" and any(p.level in wholes and p.features.get("turn") == turn for p in known)
 
 
@@ -129,7 +139,7 @@ def _whole_again(place: Place) -> Fix | None:
     """How a place that nothing else found wrong is made right."""
     if place.of is None:
         return None
-    if place.level == "reply":
+    if place.level in ("reply", "text"):
         return restore(place.of.number, place.of.turn.due)
     return set_given(place.at, dict(place.of.due.said), place.of.due.name)
 
@@ -144,7 +154,7 @@ def settle(found: Sequence[Found], named: set[tuple[str, str]]) -> None:
             if not named.issuperset(rules):
                 place.candidates = tuple(why for why in place.candidates if why not in rules or why in named)
                 place.fix = place.fix if place.candidates else None
-            if place.level in ("raw", "reply") and named.intersection(rules):
+            if place.level in ("raw", "reply", "text") and named.intersection(rules):
                 place.fix = _whole_again(place)
                 each.places[:] = [one for one in each.places if not _is_part(one, place)]
 
@@ -177,20 +187,20 @@ def _best(places: Trained, right: Sequence[Place], made: Made) -> tuple[Program,
     tried = sorted(votes.items(), key=lambda each: (-each[1], programs[each[0]].cost))[:MOST_TRIED]
     spared = right[:: max(1, len(right) // MOST_SPARED)]
     some = places[:: max(1, len(places) // MOST_TESTED)]
-    known: list[tuple[tuple[float, Trained], str]] = []
+    compared: list[tuple[float, Trained, Program]] = []
     most = 0.0
     for told, _ in tried:
-        worth = _worth(programs[told], some, spared, len(places) / len(some), len(right), most)
-        known.append((worth, told))
-        most = max(most, NEARLY * worth[0]) if _holds(worth[1], first) else most
+        worth, hits = _worth(programs[told], some, spared, len(places) / len(some), len(right), most)
+        compared.append((worth, hits, programs[told]))
+        most = max(most, NEARLY * worth) if _holds(hits, first) else most
     best: tuple[float, Program, Trained] | None = None
-    for (estimate, hits), told in known:
+    for worth, hits, program in compared:
         if len(some) < len(places):
-            if not estimate or estimate < most:
+            if not worth or worth < most:
                 continue
-            estimate, hits = _worth(programs[told], places, spared, 1, len(right))
-        if _holds(hits, first) and (best is None or estimate > best[0]):
-            best = (estimate, programs[told], hits)
+            worth, hits = _worth(program, places, spared, 1, len(right))
+        if _holds(hits, first) and (best is None or worth > best[0]):
+            best = (worth, program, hits)
     return best[1:] if best is not None else None
 
 
@@ -247,12 +257,12 @@ def _programs(trained: Trained, made: Made) -> Iterator[Program]:
         return
     for place in places:
         if (id(place), 1) not in made:
-            families = (of_changes, of_raw, of_offered, of_parts, of_pieces, of_notations)
+            families = (of_changes, of_raw, of_offered, of_parts, of_pieces, of_dates, of_notations, of_structures)
             made[id(place), 1] = [each for family in families for each in family(place)]
         yield from made[id(place), 1]
     yield from of_lines([place for place in places if is_number(place.due) and is_number(place.said)])
     texts = [place for place in places if isinstance(place.due, str) and isinstance(place.said, str)]
     yield from of_letters(texts)
-    if level != "raw":
+    if level not in ("raw", "text"):
         yield from of_words(texts)
         yield from of_constants(places)

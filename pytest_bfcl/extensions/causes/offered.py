@@ -26,6 +26,8 @@ def of_value(at: Context, due: Any) -> Offered:
     enum = schema.get("enum")
     if isinstance(enum, list) and enum:
         yield from _neighbours(enum, due, "value of the enum")
+        for start in (0, 1) if due in enum else ():
+            yield f"their number in the enum (the first is {start})", enum.index(due) + start
     yield from _neighbours(list(given.values()), given.get(at.key), "value of the call", list(given).index(at.key))
     yield from _neighbours(list(given), at.key, "argument's name")
     yield (

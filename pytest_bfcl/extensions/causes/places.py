@@ -17,7 +17,7 @@ At = tuple[int, int, int]
 """Turn, step and number of a call."""
 NOTHING: Any = object()
 """In place of what was said where nothing is to be learned from it."""
-_ORDER = ("raw", "value", "key", "extra", "name", "count", "reply", "undue")
+_ORDER = ("raw", "value", "key", "extra", "name", "count", "reply", "undue", "text")
 """Order of fixes: values are fixed under their old names."""
 
 

@@ -135,7 +135,7 @@ def _ascii_lost(said: str, due: str) -> Relation | None:
 
 
 def _tokens(said: str, due: str) -> Relation | None:
-    found = [token for token in TOKEN.findall(said) if token not in due]
+    found = [token for token in TOKEN.findall(said) if token not in due and due not in token]
     rest = said
     for token in found:
         rest = rest.replace(token, "")

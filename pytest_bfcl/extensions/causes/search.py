@@ -24,6 +24,8 @@ _WORDS = ("words", "asked", "refused", "empty", "undue")
 """Kinds of whole replies that another cause may produce."""
 _OTHER = ("value_other", "name_other")
 _OF_OTHERS = ("name_of_other", "arguments_of_other")
+_OF_ARGUMENTS = {"value", "key"}
+"""Levels of which a run has so many places that a few are slips."""
 _OF_ANY_MISTAKE = ("name_other", "undue_call", "other_function", "call_missing")
 """Loose kinds that are named if most places have them."""
 _WEAK = dict.fromkeys(("thinned", "letters", "value_letter", "script", "digits", "enum", "list_order"), 0.6)
@@ -76,6 +78,12 @@ class Cause:
         return KINDS[self.key]
 
     @property
+    def whose(self) -> str:
+        """Whose it is: no model writes the same signs around nearly every value."""
+        beside = self.key == "value_learned" and ("with `" in self.told or " inside `" in self.told)
+        return "parser" if beside and self.shown >= ALIKE * self.exposed else self.kind.whose
+
+    @property
     def title(self) -> str:
         """What happened, in words."""
         title = self.kind.title
@@ -126,7 +134,10 @@ def causes_of(cases: Iterable[Case]) -> tuple[list[Cause], list[Case]]:
 
 def _is_vague(cause: Cause) -> bool:
     """Whether a rule that foretells what is said may say more; a constant before or behind a text says all."""
-    return cause.kind.vague and not (cause.told and cause.kind.told == "apart")
+    common = cause.where is not None or cause.shown >= MOSTLY * cause.exposed
+    if cause.kind.told == "apart" and not cause.told:
+        return True
+    return cause.kind.vague and not (cause.kind.told == "apart" and common)
 
 
 # -- what recurs ---------------------------------------------------------------------------------------------------
@@ -238,7 +249,10 @@ def _constants(found: Sequence[Found]) -> frozenset[str]:
 
 
 def _exposed(
-    why: Why, shown: Sequence[tuple[Found, Place]], by_kind: Mapping[Part, Sequence[tuple[Found, Place]]], rule: Rule | None
+    why: Why,
+    shown: Sequence[tuple[Found, Place]],
+    by_kind: Mapping[Part, Sequence[tuple[Found, Place]]],
+    rule: Rule | None,
 ) -> list[tuple[Found, Place]]:
     levels = {place.level for _, place in shown}
     kinds = {place.kind for _, place in shown}
@@ -266,6 +280,16 @@ def _regular(group: Group) -> Cause | None:
     where = confined(group.exposed, mine, chosen=key == "key_lost" or habit, two=two)
     if kind.strength == "sure" and where is None and share < SELDOM and len(entries) < OFTEN:  # slips
         return None
+    if (
+        kind.told != "only one"
+        and key != "key_renamed"
+        and where is None
+        and share < COMMON
+        and _parts_of(group) <= _OF_ARGUMENTS
+    ):
+        return None
+    if told.startswith("one for another") and share < RULE:
+        return None
     one_unit = key in ("scaled", "shifted") and len({str(place.due) for _, place in failed}) >= LEAST_TEXTS
     if one_unit and _share_of_part(group) >= MOSTLY:
         return Cause(key, told, shown=len(group.shown), exposed=len(group.exposed), where=where)
@@ -282,6 +306,10 @@ def _regular(group: Group) -> Cause | None:
     where = None if key in ("key_renamed", "key_extra", "defaults") else where
     cause = Cause(key, told or _common(key, failed), shown=len(group.shown), exposed=len(group.exposed), where=where)
     return _renamed(cause, group)
+
+
+def _parts_of(group: Group) -> set[str]:
+    return {place.level for _, place in group.shown}
 
 
 def _least(kind: Kind, key: str) -> int:
@@ -327,6 +355,8 @@ def _renamed(cause: Cause, group: Group) -> Cause:
         return cause
     if cause.key in ("asked", "words", "refused", "empty") and where.feature == "turn" and where.more:
         return Cause("history_lost", "", shown=cause.shown, exposed=cause.exposed)
+    if cause.key in ("asked", "words", "refused", "empty") and where.feature == "added tool":
+        return Cause("added_tools_lost", "", shown=cause.shown, exposed=cause.exposed)
     of_tools = where.feature == "later half" or (where.feature == "tool" and where.more)
     if cause.key in ("asked", "words", "refused", "empty", "other_function") and of_tools:
         return Cause("first_tool_only", "", shown=cause.shown, exposed=cause.exposed)

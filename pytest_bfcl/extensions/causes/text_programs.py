@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,8 +10,8 @@ from difflib import SequenceMatcher
 from typing import Any
 
 from pytest_bfcl.extensions.causes.places import NOTHING, Place
-from pytest_bfcl.extensions.causes.primitives import TEXTS, WRITERS
-from pytest_bfcl.extensions.causes.programs import SHORTEST, Program, foretold, is_number, made_of, noun_of
+from pytest_bfcl.extensions.causes.primitives import TEXTS, WRITERS, dates_as
+from pytest_bfcl.extensions.causes.programs import SHORTEST, Program, foretold, is_number, made_of
 
 _SEPARATORS = " ,.;:-_/|()'\"@#\n"
 
@@ -56,6 +55,8 @@ def of_parts(place: Place) -> Iterator[Program]:
             size = len(said)
             told = f"{name}, only the first {size} letters"
             yield Program(told, lambda p, c=change, n=size: _cut(c(read(p)), 0, n), 3)
+        if inside and not name and len(before) + len(behind) < 200:
+            yield from _of_computed(place, before, behind, read)
         if inside and (before or behind) and len(before) + len(behind) < 80:
             told = f"`{before}` before" if before else ""
             told += (" and " if before and behind else "") + (f"`{behind}` behind" if behind else "")
@@ -85,7 +86,62 @@ def of_parts(place: Place) -> Iterator[Program]:
             yield Program(
                 f"with `{piece}` behind letter {begin}", lambda p: read(p)[:begin] + piece + read(p)[begin:], 2
             )
+    yield from _of_cut_note(due, said, read)
     yield from _in_texts(due, said, read)
+
+
+def computed(place: Place, text: str) -> Iterator[tuple[str, str]]:
+    """What can be computed of a text or its place: description and result."""
+    words = text.split()
+    if len(words) > 1:
+        yield "its last word", words[-1]
+        yield "its first word", words[0]
+    if len(text) > 9:
+        yield "its length", str(len(text))
+    of = place.of
+    if of is not None:
+        made = of.nth + sum(len(turn.due) for turn in of.case.turns[: of.number])
+        for number, told in ((of.nth, "call of the turn"), (made, "call of the conversation")):
+            for start in (0, 1):
+                yield f"the number of the {told} (the first is {start})", str(number + start)
+        yield "the name of the function", of.due.name
+        yield "the name of the argument", of.key
+
+
+def _of_computed(place: Place, before: str, behind: str, read: Callable[..., Any]) -> Iterator[Program]:
+    """Signs before and behind a text that are computed: its number, its last word (once or often), its name."""
+    for told, value in computed(place, read(place)):
+        if not value or value not in before + behind:
+            continue
+        times = max(before.count(value), behind.count(value))
+        form = before.replace(value, "{0}") + "…" + behind.replace(value, "{0}")
+        if form.replace("{0}", "").count("{") or form.replace("{0}", "").count("}"):
+            continue
+
+        def foretell(p: Place, t: str = told, f: str = form) -> Any:
+            text = read(p)
+            held = next(value for each, value in computed(p, text) if each == t)
+            one, other = f.replace("{0}", held).split("…", 1)
+            return one + text + other
+
+        often = f" {times} times" if times > 1 else ""
+        yield Program(f"with `{form.replace('{0}', 'N')}` around, where N is {told}{often}", foretell, 3)
+
+
+def _of_cut_note(due: str, said: str, read: Callable[..., Any]) -> Iterator[Program]:
+    """The beginning of a text, and a note that counts what is missing, or all of it."""
+    kept = next((n for n, (a, b) in enumerate(zip(due, said, strict=False)) if a != b), min(len(due), len(said)))
+    for size in (kept, kept - 1) if kept > 2 else ():
+        note = said[size:]
+        for told, number in (("lost letters", len(due) - size), ("all letters", len(due))):
+            begin, found, end = note.partition(str(number))
+            if found and 4 < len(note) < 80:
+                yield Program(
+                    f"cut after {size} letters, then `{begin}N{end}` with the number of {told}",
+                    lambda p, n=size, b=begin, e=end, lost=told == "lost letters": (
+                        read(p)[:n] + b + str(len(read(p)) - (n if lost else 0)) + e if len(read(p)) > n else NOTHING
+                    ), 3,
+                )  # fmt: skip
 
 
 def _cut(text: str, begin: int | None, end: int | None) -> Any:
@@ -137,56 +193,32 @@ def of_pieces(place: Place) -> Iterator[Program]:
                 return
 
 
-_SCALARS: Mapping[str, Callable[[Any], str]] = {
-    "": lambda value: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False),
-    " of Python": repr,
-    " of JSON": lambda value: json.dumps(value, ensure_ascii=False),
-    " as Python prints them": str,
-}
+_CODES = ("%A", "%a", "%B", "%b", "%Y", "%m", "%d", "%-m", "%-d", "%j", "%y", "%Y%m%d", "%d%m%Y", "%y%m%d", "%s", "%V")
+"""Parts of dates, as `strftime` writes them."""
+MOST_FORMS = 24
 
 
-def of_notations(place: Place) -> Iterator[Program]:
-    """A text with the names and values, or the elements, in order and the same signs between them."""
-    due, said = place.due, place.said
-    if not isinstance(said, str) or not isinstance(due, dict | list) or not due:
+def of_dates(place: Place) -> Iterator[Program]:
+    """Days in another form, which is read off one of them: words and numbers that are parts of the day, and signs."""
+    said = str(place.said) if is_number(place.said) else place.said
+    found = _DAY.search(place.due) if isinstance(place.due, str) and isinstance(said, str) else None
+    if found is None or not said.startswith(place.due[: found.start()]) or not said.endswith(place.due[found.end() :]):
         return
-    for word, write in _SCALARS.items():
-        marks = _marks_of(due, said, write)
-        if marks is not None:
-            shown = _in_notation({"a": "1", "b": "2"} if isinstance(due, dict) else ["1", "2"], marks, str)
+    try:
+        day = date(*map(int, found.groups()))
+    except ValueError:
+        return
+    forms = [""]
+    for piece in re.findall(r"[^\W\d_]+|\d+|[\W_]", said[found.start() : len(said) - (len(place.due) - found.end())]):
+        codes = [code for code in _CODES if day.strftime(code) == piece]
+        forms = [form + code for form in forms for code in codes or [piece.replace("%", "%%")]][:MOST_FORMS]
+    for form in forms:
+        if "%" in form and form != "%Y-%m-%d":
+            read = (lambda p, f=form: int(dates_as(f)(p.due))) if is_number(place.said) else None
             yield Program(
-                f"{noun_of(place) or 'arguments'} as texts like `{shown}`{word and f', values{word}'}",
-                lambda p, m=marks, w=write: _in_notation(p.due, m, w) if type(p.due) is type(due) else NOTHING, 2,
+                f"dates as `{date(2031, 4, 2).strftime(form)}` for 2031-04-02",
+                read or (lambda p, f=form: dates_as(f)(p.due)), 1 + ("%-" in form),
             )  # fmt: skip
-
-
-Marks = tuple[str, str, str, str]
-"""What is before all, between a name and its value, between two of them, behind all."""
-
-
-def _marks_of(due: dict[str, Any] | list[Any], said: str, write: Callable[[Any], str]) -> Marks | None:
-    """The signs around names and values of a text; ``None`` where it is no such text, or has only one of them."""
-    parts = [[key, write(each)] for key, each in due.items()] if isinstance(due, dict) else [[write(e)] for e in due]
-    if len(parts) < 2:
-        return None
-    place, gaps = 0, []
-    for part in (each for pair in parts for each in pair):
-        found = said.find(part, place)
-        if found < 0 or found - place > 40:
-            return None
-        gaps.append(said[place:found])
-        place = found + len(part)
-    if isinstance(due, dict):
-        names, between = set(gaps[1::2]), set(gaps[2::2])
-    else:
-        names, between = {""}, set(gaps[1:])
-    return (gaps[0], names.pop(), between.pop(), said[place:]) if len(names) == len(between) == 1 else None
-
-
-def _in_notation(due: Any, marks: Marks, write: Callable[[Any], str]) -> str:
-    begin, name, between, end = marks
-    told = [f"{key}{name}{write(each)}" for key, each in due.items()] if isinstance(due, dict) else map(write, due)
-    return begin + between.join(told) + end
 
 
 _DAY = re.compile(r"\b(\d{4})-(\d\d)-(\d\d)\b")
@@ -259,7 +291,13 @@ def _moved_numbers(text: str, place: int | None, by: int) -> Any:
 
 
 def of_letters(places: Sequence[Place]) -> Iterator[Program]:
-    """A map of letters: each to another, to several, or to nothing."""
+    """A map of letters: each to another, to several, or to nothing; what is inserted belongs to either neighbour."""
+    known = [*_of_letters(places, True)]
+    yield from known
+    yield from (each for each in _of_letters(places, False) if all(each.told != one.told for one in known))
+
+
+def _of_letters(places: Sequence[Place], behind: bool) -> Iterator[Program]:
     counted: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for place in places:
         due, said = place.due[:200], place.said[:400]
@@ -274,22 +312,23 @@ def of_letters(places: Sequence[Place]) -> Iterator[Program]:
             elif kind == "delete":
                 for one in due[a:b]:
                     counted[one][""] += 1
-            elif kind == "insert" and a:
-                one = due[a - 1]
+            elif kind == "insert" and (a if behind else a < len(due)):
+                one = due[a - 1] if behind else due[a]
                 counted[one][one] -= 1
-                counted[one][one + said[c:d]] += 1
+                counted[one][one + said[c:d] if behind else said[c:d] + one] += 1
             elif kind == "replace" and b - a == 1:
                 counted[due[a]][said[c:d]] += 1
     known = {one: told.most_common(1)[0][0] for one, told in counted.items()}
     changed = {one: other for one, other in known.items() if one != other}
     if not changed:
         return
-    shifts = {(ord(b) - ord(a)) % 26 for a, b in changed.items() if a.isalpha() and len(b) == 1 and b.isalpha()}
+    letters = [(a, b) for a, b in changed.items() if a.isalpha() and len(b) == 1 and b.isalpha()]
+    shifts = {(ord(b) - ord(a)) % 26 for a, b in letters}
     gone = "".join(sorted({one for one, other in changed.items() if not other}))
     if gone and all(not other for other in changed.values()):
         few = gone if len(gone) < 12 else "capitals" if gone.isupper() else "small ones" if gone.islower() else gone
         told = f"letters are missing (`{few}`)"
-    elif len(shifts) == 1 and len(changed) > 5:
+    elif len(shifts) == 1 and len(letters) > 5:
         told = f"letters are those {shifts.copy().pop()} places on in the alphabet"
     else:
         shown = [f"{a} → {b or 'nothing'}" for a, b in sorted(changed.items(), key=lambda e: -counted[e[0]][e[1]])]
@@ -306,23 +345,39 @@ _PIECES_OF_TEXT = re.compile(r"[^\W\d_]+|\d+|[\W_]")
 
 
 def of_words(places: Sequence[Place]) -> Iterator[Program]:
-    """A map of words: each to another."""
+    """A map of words: each to another; or words that never arrive."""
     counted: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    gone: defaultdict[str, list[int]] = defaultdict(lambda: [0, 0])
     for place in places:
         due, said = _PIECES_OF_TEXT.findall(place.due), _PIECES_OF_TEXT.findall(place.said)
         if len(due) == len(said) > 1:
             for one, other in zip(due, said, strict=True):
                 counted[one][other] += 1
+        whole, left = place.due.split(), Counter(place.said.split())
+        if len(whole) > sum(left.values()) > 0:
+            for one in whole:
+                gone[one][left[one] > 0] += 1
+                left[one] -= 1
     known = {one: told.most_common(1)[0][0] for one, told in counted.items()}
     changed = {one: other for one, other in known.items() if one != other and counted[one][other] > 1}
-    if not changed:
-        return
     shown = [f"{a} → {b}" for a, b in sorted(changed.items(), key=lambda e: -counted[e[0]][e[1]])]
     told = f"words are replaced (`{'`, `'.join(shown[:3])}`{' …' if len(shown) > 3 else ''})"
-    program = Program(told, lambda p: _replaced(p.due, changed), 3)
-    for place in places:
-        if foretold(program, place) == place.said:
-            yield program
+    programs = [Program(told, lambda p: _replaced(p.due, changed), 3)] if changed else []
+    lost = sorted((one for one, (n, kept) in gone.items() if n and not kept), key=lambda one: -gone[one][0])
+    if lost and len(places) > 1:
+        few = f"`{'`, `'.join(lost[:5])}`{' …' if len(lost) > 5 else ''}"
+        never = frozenset(lost)
+        programs.append(Program(f"words are missing ({few})", lambda p: _without_words(p.due, never), 3))
+    for program in programs:
+        for place in places:
+            if foretold(program, place) == place.said:
+                yield program
+
+
+def _without_words(text: Any, never: frozenset[str]) -> Any:
+    if not isinstance(text, str):
+        return NOTHING
+    return re.sub(r"\S+\s*", lambda found: "" if found[0].strip() in never else found[0], text)
 
 
 def _replaced(text: Any, known: Mapping[str, str]) -> Any:

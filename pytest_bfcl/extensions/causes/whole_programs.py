@@ -66,9 +66,7 @@ def of_offered(place: Place) -> Iterator[Program]:
         elif isinstance(value, str) and isinstance(place.said, str) and value and place.said:
             for name, change in TEXTS.items():
                 if made_of(change, value) == place.said:
-                    yield Program(
-                        f"{told}, {name}", lambda p, t=told, c=change: made_of(c, _one_offered(p, t)), 2
-                    )
+                    yield Program(f"{told}, {name}", lambda p, t=told, c=change: made_of(c, _one_offered(p, t)), 2)
             before, inside, behind = place.said.partition(value)
             if inside and (len(value) > 3 or value.isdigit()) and len(before) + len(behind) < 30:
                 yield Program(
@@ -192,6 +190,9 @@ def _at_once(place: Place, turn: int) -> Any:
 
 
 def _late(place: Place) -> Any:
+    assert place.of is not None
+    if len(place.of.case.turns) < 2:
+        return NOTHING
     return _due_in(place, _number(place) - 1) if _number(place) else []
 
 

@@ -57,11 +57,15 @@ def _is_told(due: Due, text: str) -> bool:
 def calls_of_text(text: str, case: Case) -> tuple[str, str, list[Due]] | None:
     """The obstacle to reading a text, which is the answer to a prompt, as calls, and the calls."""
     text = text[:MOST]
+    is_whole = text.rstrip().endswith("]")
     for key, told, repaired in _repairs(text):
+        if key == "text_cut" and is_whole:
+            continue
         if repaired != text and (found := _decoded(repaired, case)) and any(each.name in case.wires for each in found):
             return key, told, found
     lost = lost_calls(text, case.entry.all_functions)
-    return None if lost is None else ("text_notation", lost[0], [_due(call, case) for call in lost[1]])
+    asked_for = lost is not None and lost[0] == "pythonic"
+    return None if lost is None or asked_for else ("text_notation", lost[0], [_due(call, case) for call in lost[1]])
 
 
 def _repairs(text: str) -> Iterator[tuple[str, str, str]]:

@@ -461,7 +461,8 @@ FAULTS: Mapping[str, Fault] = {
     "unquoted names": Fault(raw(lambda text: re.sub(r'"(\w+)":', r"\1:", text)), ("json_keys",)),
     "prose before json": Fault(raw(lambda text: f"Arguments: {text}"), ("raw_learned",), says="Arguments:"),
     "arguments called otherwise": Fault(
-        keys(lambda key: {"city": "town", "location": "place", "amount": "sum"}.get(key, key)), ("key_renamed",)
+        keys(lambda key: {"city": "town", "location": "place", "amount": "sum"}.get(key, key)),
+        ("key_renamed", "key_learned"),
     ),
     "required lost": Fault(by_schema(_required_lost), ("key_lost",), says="required"),
     "last lost now and then": Fault(seldom(0.3, arguments(_last_lost)), ("key_lost",), says="last"),
