@@ -146,14 +146,15 @@ def _is_vague(cause: Cause) -> bool:
 def _named(found: Sequence[Found], rules: Mapping[Why, Rule]) -> list[tuple[Cause, Group]]:
     """Differences that recur as their kinds demand."""
     named = []
-    for group in _groups(found, rules):
+    groups = _groups(found, rules)
+    for group in groups:
         cause = _regular(group)
         if cause is not None:
             named.append((cause, group))
     mixed = next((group for cause, group in named if cause.key == "mixed_up"), None)
     if mixed is not None:  # what other requests are answered with may be words, too, or look like a rule of turns
         others = (*_WORDS, "other_function", "reply_learned", *_OF_OTHERS)
-        words = [group for _, group in named if group.why[0] in others]
+        words = [group for group in groups if group.why[0] in others]
         mixed.shown.extend(each for group in words for each in group.shown)
         named = [(cause, group) for cause, group in named if group not in words]
     return named
