@@ -87,7 +87,7 @@ def test_names_and_modes_of_objects():
     [
         (ValueError("boom"), "fixture", "ValueError: boom"), (TimeoutError("late"), "fixture", "TimeoutError: late"),
         (AdapterError("quota", "empty"), "quota", "empty"),  # their own word for it stays
-        *((odd, "fixture", "not a reply") for odd in (3, object(), [1], [{"a": 1, "b": 2}], {"choices": []})),
+        *((odd, "fixture", "not a reply") for odd in (3, ..., [1], [{"a": 1, "b": 2}], {"choices": []})),
     ],
     ids=repr,
 )  # fmt: skip
