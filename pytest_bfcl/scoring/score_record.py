@@ -8,6 +8,7 @@ from typing import Any
 
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.json_types import Fields, JsonObject
+from pytest_bfcl.plain_text import counted
 from pytest_bfcl.runs.comparability import entries_text, published_comparability
 from pytest_bfcl.runs.fingerprint import Fingerprint
 from pytest_bfcl.scoring import aggregate
@@ -97,7 +98,7 @@ def _members(group: str) -> tuple[str, ...]:
 
 def _lack(found: Fields) -> str:
     missing = found.get("missing") or ()
-    return f"{len(missing)} of its categories were not run" if missing else "the run was stopped"
+    return f"{counted(len(missing), 'category', 'categories')} not run" if missing else "the run was stopped"
 
 
 @dataclass(frozen=True, slots=True)
