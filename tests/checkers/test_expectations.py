@@ -33,13 +33,15 @@ CALLS: list[list[tuple[str, dict[str, Any]]]] = [
 ]
 
 
-def verdict(expectation: dict[str, Any], observed: Any = None, said: str = "It costs 1,234.50 euro.") -> Verdict:
+def verdict(
+    expectation: dict[str, Any], observed: Any = None, said: str = "It costs 1,234.50 euro.", asked: int = 2
+) -> Verdict:
     turns = []
     for calls in CALLS:
         made = tuple(ToolCall(name, json.dumps(arguments)) for name, arguments in calls)
         texts = [f"{n.replace('-', '_')}({', '.join(f'{k}={v!r}' for k, v in a.items())})" for n, a in calls]
         turns.append(Turn([], [Step(Reply(tool_calls=made), calls=texts), Step(Reply(text=said), calls=[])]))
-    question = [[{"role": "user", "content": "x"}]] * 2
+    question = [[{"role": "user", "content": "x"}]] * asked
     entry = Entry(id="e", category="mcp", question=question, mcp="s", expect=[expectation])
     talk = Transcript("e", "mcp", "m", "fc", turns=turns, extra={OBSERVED: [observed]})
     return judge(entry, talk)
@@ -107,6 +109,10 @@ def test_calls_and_answers(expectation: dict[str, Any], reason: str | None) -> N
 @pytest.mark.parametrize(("expectation", "observed", "reason"), TOLD)
 def test_states(expectation: dict[str, Any], observed: Any, reason: str | None) -> None:
     assert verdict(expectation, observed).reason == reason
+
+
+def test_a_conversation_that_lacks_a_turn_ended_early() -> None:
+    assert verdict({"answer": "euro"}, asked=3).reason == "multi_turn:force_terminated"
 
 
 def test_what_verdicts_tell() -> None:

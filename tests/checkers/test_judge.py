@@ -9,6 +9,7 @@ import pytest
 
 from pytest_bfcl import entry_points
 from pytest_bfcl.checkers import judge, judge_both, rule_set
+from pytest_bfcl.checkers.details import MAX_ITEMS, plain
 from pytest_bfcl.failures import FailureTag, UsageError, Verdict
 from pytest_bfcl.transcript import Call, Reply, Step, Transcript, Turn
 from tests.checkers.building import entry, function, transcript
@@ -187,3 +188,7 @@ def test_a_group_that_no_extension_judges_is_an_error(monkeypatch: pytest.Monkey
     verdict = judge(entry([SOUP], ANSWER, category="chatable"), transcript("hello", category="chatable"))
     assert (verdict.outcome, verdict.reason) == ("error", "harness:checker")
     assert "retired categories are judged by an extension that is not installed here" in str(verdict.detail)
+
+
+def test_details_of_a_long_list_are_cut() -> None:
+    assert plain(list(range(MAX_ITEMS + 1))) == list(range(MAX_ITEMS))

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from pytest_bfcl.endings import TROUBLE, UnknownEnding
 from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.models import Model, as_model
 from pytest_bfcl.transcript import Reply
@@ -62,6 +63,12 @@ def test_signatures(obj, text):
 def test_what_cannot_answer(obj, said):
     with pytest.raises(UsageError, match=said):
         as_model(obj)
+
+
+def test_a_reply_with_a_problem_and_no_ending_is_no_answer():
+    model = as_model(lambda request: Reply(text="half an ans", problem=TROUBLE))
+    with pytest.raises(UnknownEnding):
+        run(model.generate(request()))
 
 
 def test_names_and_modes_of_objects():

@@ -560,7 +560,7 @@ IN_PROMPTS: Mapping[str, Fault] = {
     "fence": Fault(written(change=lambda said: f"So:\n```python\n{_pythonic(said)}\n```\nDone."), ("text_fenced",)),
     "header tokens": Fault(written(change=lambda said: _header(_pythonic(said))), ("tokens",)),
     "another notation": Fault(written(change=_hermes), ("text_notation",), says="hermes"),
-    "cut": Fault(written(change=lambda said: _pythonic(said)[:-2]), ("text_learned",), says="without the last 2 letters"),
+    "cut": Fault(written(change=lambda said: _pythonic(said)[:-2]), ("text_learned",), says="the last 2"),
     "html": Fault(written(change=lambda said: html.escape(_pythonic(said))), ("encoding",)),
     "typographic quotes": Fault(written(change=lambda said: _pythonic(said).replace("'", "’")), ("text_quotes",)),
     "system prompt lost": Fault(_no_system, ("system_lost",)),
