@@ -13,7 +13,7 @@ from enum import StrEnum
 from functools import wraps
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 
-from pytest_bfcl.json_types import Fields, Parsed, sealed
+from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.plain_text import printable
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class Reason:
     mark: str = ""
 
 
-@sealed(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """A checker's decision about one transcript.
 

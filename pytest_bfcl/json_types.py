@@ -1,23 +1,14 @@
-"""Type names for JSON values in signatures; records of which a run makes thousands."""
+"""Type names for JSON values in signatures."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 if TYPE_CHECKING:
-    from dataclasses import dataclass as sealed
-
     from pydantic import ValidationError
-else:
 
-    def sealed(*, eq=True, frozen=True, slots=True):
-        """A frozen dataclass for the type checker; at run time a plain one, which is made in a third of the time."""
-        return dataclass(eq=eq, unsafe_hash=eq, slots=slots)
-
-
-__all__ = ["Fields", "JsonObject", "JsonValue", "Parsed", "first_problem", "leaves", "sealed"]
+__all__ = ["Fields", "JsonObject", "JsonValue", "Parsed", "first_problem", "leaves"]
 
 JsonValue: TypeAlias = bool | int | float | str | Sequence["JsonValue"] | Mapping[str, "JsonValue"] | None
 """A JSON value; check its type before you read it."""

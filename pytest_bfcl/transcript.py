@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
-from pytest_bfcl.json_types import Fields, Parsed, sealed
+from pytest_bfcl.json_types import Fields, Parsed
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ def _objects(values: object) -> tuple[Fields, ...]:
     return tuple(dict(each) for each in listed if isinstance(each, Mapping))
 
 
-@sealed(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Served:
     """Who answered, as the server reports it: model, state (``system_fingerprint``) and the reply's id."""
 
@@ -138,7 +138,7 @@ class Call(NamedTuple):
         return {self.name: self.arguments}
 
 
-@sealed(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class ToolCall:
     """One native call as the provider delivered it.
 
@@ -150,7 +150,7 @@ class ToolCall:
     id: str | None = None
 
 
-@sealed(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Reply:
     """One answer of a model.
 
@@ -199,17 +199,11 @@ class Reply:
 
     def ended(self, finish_reason: str | None, problem: str | None) -> Reply:
         """The reply with its ending's word, and the problem that follows from it."""
-        return Reply(
-            self.text, self.tool_calls, self.reasoning, finish_reason, self.input_tokens, self.output_tokens,
-            self.latency_s, self.attempts, problem, self.reasoning_tokens, self.first_token_s, self.state, self.served,
-        )  # fmt: skip
+        return replace(self, finish_reason=finish_reason, problem=problem)
 
     def timed(self, latency_s: float, attempts: int) -> Reply:
         """The reply with the time it took and the attempts it needed."""
-        return Reply(
-            self.text, self.tool_calls, self.reasoning, self.finish_reason, self.input_tokens, self.output_tokens,
-            latency_s, attempts, self.problem, self.reasoning_tokens, self.first_token_s, self.state, self.served,
-        )  # fmt: skip
+        return replace(self, latency_s=latency_s, attempts=attempts)
 
     @classmethod
     def from_output(cls, output: Any, **metadata: Any) -> Reply:

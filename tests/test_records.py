@@ -10,6 +10,14 @@ from collections.abc import Iterator
 import pytest
 
 ROOMS = ("models", "endpoints", "session", "conversation", "runs")
+ACROSS = (
+    "transcript.Reply",
+    "transcript.ToolCall",
+    "transcript.Served",
+    "failures.Verdict",
+    "checkers.judge.Judgement",
+)
+"""Records that every room hands on."""
 CHANGED = {"Request", "Epoch", "Spelling"}
 """Those that are counted up or mended while they are used."""
 WITH_A_DICTIONARY = {"Epoch", "EarlierParts"}
@@ -33,3 +41,11 @@ def test_records_are_values(room: str) -> None:
         assert parameters.frozen is (each.__name__ not in CHANGED), each
         assert parameters.eq is (each.__name__ not in BY_IDENTITY), each
         assert ("__slots__" in vars(each)) is (each.__name__ not in WITH_A_DICTIONARY), each
+
+
+@pytest.mark.parametrize("name", ACROSS)
+def test_what_is_handed_on_is_not_changed(name: str) -> None:
+    module, _, record = name.rpartition(".")
+    handed = getattr(importlib.import_module(f"pytest_bfcl.{module}"), record)
+    assert handed.__dataclass_params__.frozen
+    assert "__slots__" in vars(handed)

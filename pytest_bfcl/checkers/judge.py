@@ -6,7 +6,7 @@ No text of a model makes a function of this module raise. Defects of the data be
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, cast
 
 from pytest_bfcl.checkers import advice, reasons
@@ -31,7 +31,7 @@ from pytest_bfcl.dataset.categories import CATEGORIES, ELSEWHERE
 from pytest_bfcl.decoding import DecodeError, ReplyDecoder, WrongShape, attempts_call, decode_native
 from pytest_bfcl.failures import BenchmarkError, HarnessError, Reason, UsageError, Verdict
 from pytest_bfcl.formats.detection import lost_calls
-from pytest_bfcl.json_types import Parsed, sealed
+from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.troubles import HarnessTrouble
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from pytest_bfcl.transcript import Call, Reply, Transcript
 
 
-@sealed(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Judgement:
     """Both verdicts of one transcript.
 

@@ -10,7 +10,7 @@ from itertools import chain, repeat
 from typing import Any
 
 from pytest_bfcl.dataset.categories import CATEGORIES
-from pytest_bfcl.json_types import Fields, sealed
+from pytest_bfcl.json_types import Fields
 from pytest_bfcl.plain_text import clean, cut
 from pytest_bfcl.runs.result_line import CallForm, ResultLine
 from pytest_bfcl.runs.summary_types import ConductSummary
@@ -166,7 +166,7 @@ FAULTS = ("unknown", "broken", "invalid")
 """Faults of a call's form, as counted in a line's ``call_form``."""
 
 
-@sealed(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Conduct:
     """One line. ``form`` is ``None`` if the calls were not checked: verdict lines of ``score``.
 

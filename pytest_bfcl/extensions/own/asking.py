@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.conversation import history, prompts
 from pytest_bfcl.failures import HarnessError, UsageError
-from pytest_bfcl.json_types import Fields, Parsed, sealed
+from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.models.base import Request
 from pytest_bfcl.simulators import Simulator, serialise
 from pytest_bfcl.simulators.toolkit import error_text
@@ -32,7 +32,7 @@ Ask = Callable[["Request"], Awaitable[Reply]]
 """The source of a request's answer: the model, or a recording."""
 
 
-@sealed(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True)
 class Answer(Reply):
     """The result of one request: every call of the model, in order, and its last message.
 
