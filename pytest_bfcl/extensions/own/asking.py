@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_bfcl.conversation import history, prompts
+from pytest_bfcl.extensions.own.sources import document_of, tool_document
 from pytest_bfcl.failures import HarnessError, UsageError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.models.base import Request
 from pytest_bfcl.simulators import Simulator, serialise
 from pytest_bfcl.simulators.toolkit import error_text
-from pytest_bfcl.tools.documents import as_document, is_tool, native_document
 from pytest_bfcl.tools.json_schema import argument_problem, is_native
 from pytest_bfcl.transcript import Call, Message, Reply, ToolCall, wire_name
 
 if TYPE_CHECKING:
-    from pytest_bfcl.dataset.entry import Entry
     from pytest_bfcl.extensions.agents.server_session import McpSession
     from pytest_bfcl.extensions.own.recordings import Tape
     from pytest_bfcl.fetching.texts import Texts
@@ -73,180 +72,144 @@ async def ask_model(
 
     Raises `UsageError` for anything else, `HarnessError` (kind ``mcp``) for a server that does not answer.
     """
+    from pytest_bfcl.dataset.entry import Entry
+
+    native, tape = model.mode == "fc", None if live_tools else tape
+    question = [{"role": "user", "content": text}] if isinstance(text, str) else [dict(each) for each in text]
+    if system:
+        question = prompts.with_system(question, system)
     async with AsyncExitStack() as stack:
-        offered = _offered(tools)
-        messages = [{"role": "user", "content": text}] if isinstance(text, str) else [dict(each) for each in text]
-        if system:
-            messages = prompts.with_system(messages, system)
-        tape = None if live_tools else tape
+        offered = list(_offered(tools))
         if mcp is not None:
-            server = _Server(mcp, settings.timeout_s, stack, as_listed=model.mode == "fc")
-            listed = server.listed if tape is None else partial(tape.tools, messages, server.listed)
-            offered |= server.offered(*await listed())
-        return await _Asking(messages, offered, ask, model, settings, texts, name, tape).run()
+            offered += await _of_server(mcp, settings.timeout_s, stack, question, tape, as_listed=native)
+        known = _Tools(offered, tape)
+        documents = known.documents
+        entry = Entry(id=name, category="simple_python", question=[question], function=documents)
+        messages = prompts.first_messages(entry, documents, texts, mode=model.mode)
+        calls: list[Call] = []
+        results: list[str] = []
+        for step in range(settings.step_limit + 1):
+            functions = documents if native else ()
+            last = await ask(
+                Request(entry, list(messages), functions, 0, step, 1, settings.sent_parameters(), step + 1)
+            )
+            message = history.assistant_message(model, last, 0, step)
+            messages.append(message)
+            made = _calls(last, model, documents)
+            given = [await known.result(call) for call in made]
+            calls += made
+            results += [each for each in given if each is not None]
+            if not made or None in given:
+                break
+            messages += _shown(message, made, [str(each) for each in given], native=native)
+    return Answer(
+        text=None if made else last.text,
+        tool_calls=tuple(ToolCall(call.name, json.dumps(call.arguments)) for call in calls),
+        reasoning=last.reasoning, finish_reason=last.finish_reason, problem=last.problem, results=tuple(results),
+        functions=tuple(documents), messages=tuple(messages),
+    )  # fmt: skip
 
 
-Carry = Callable[[Parsed], Any] | None
+def _calls(reply: Reply, model: Model, documents: Sequence[Fields]) -> list[Call]:
+    from pytest_bfcl.decoding import DecodeError, decode_reply
+
+    try:
+        return list(decode_reply(reply, model.mode, functions=documents)) if documents else []
+    except DecodeError:
+        return []
 
 
-@dataclass(frozen=True, slots=True)
-class _Offered:
+def _shown(message: Message, calls: Sequence[Call], results: Sequence[str], *, native: bool) -> list[Message]:
+    """The results as the model gets them."""
+    if native:
+        return history.result_messages(message, results)
+    written = [f"{call.name}({', '.join(f'{k}={v!r}' for k, v in call.arguments.items())})" for call in calls]
+    return [{"role": "user", "content": history.results_text(written, results)}]
+
+
+class Tool(NamedTuple):
+    """An offered tool. ``carry`` executes a call; ``None``: it is only a document. ``stateful``: a simulator's."""
+
     document: Parsed
-    carry: Carry
+    carry: Callable[[Parsed], Any] | None = None
     stateful: bool = False
 
 
-class _Asking:
-    def __init__(
-        self,
-        messages: list[Message],
-        offered: Mapping[str, _Offered],
-        ask: Ask,
-        model: Model,
-        settings: Settings,
-        texts: Texts,
-        name: str,
-        tape: Tape | None,
-    ) -> None:
-        from pytest_bfcl.dataset.entry import Entry
+class _Tools:
+    """The offered tools, by their names and by the names as sent."""
 
-        self.offered = {wire_name(each): tool for each, tool in offered.items()} | dict(offered)
-        self.documents = [tool.document for tool in offered.values()]
-        self.ask, self.model, self.settings, self.texts, self.tape = ask, model, settings, texts, tape
-        self.entry: Entry = Entry(id=name, category="simple_python", question=[messages], function=self.documents)
-        self.messages = prompts.first_messages(self.entry, self.documents, texts, mode=model.mode)
-        self.calls: list[ToolCall] = []
-        self.results: list[str] = []
+    def __init__(self, tools: Iterable[Tool], tape: Tape | None) -> None:
+        by_name = {str(tool.document["name"]): tool for tool in tools}
+        self.documents = [tool.document for tool in by_name.values()]
+        self._offered = {wire_name(name): tool for name, tool in by_name.items()} | by_name
+        self._tape = tape
 
-    async def run(self) -> Answer:
-        last = Reply()
-        for step in range(self.settings.step_limit + 1):
-            functions = self.documents if self.model.mode == "fc" else ()
-            last = await self.ask(
-                Request(
-                    self.entry, list(self.messages), functions, 0, step, 1, self.settings.sent_parameters(), step + 1
-                )
-            )
-            message = history.assistant_message(self.model, last, 0, step)
-            self.messages.append(message)
-            calls = self._calls(last)
-            results = [await self._carry_out(call) for call in calls]
-            self.calls += [ToolCall(call.name, json.dumps(call.arguments)) for call in calls]
-            self.results += [each for each in results if each is not None]
-            if not calls or None in results:
-                break
-            self._show(message, calls, [str(each) for each in results])
-        text = None if self.calls and self._calls(last) else last.text
-        return Answer(
-            text=text, tool_calls=tuple(self.calls), reasoning=last.reasoning, finish_reason=last.finish_reason,
-            problem=last.problem, results=tuple(self.results), functions=tuple(self.documents),
-            messages=tuple(self.messages),
-        )  # fmt: skip
-
-    def _calls(self, reply: Reply) -> list[Call]:
-        from pytest_bfcl.decoding import DecodeError, decode_reply
-
-        try:
-            return list(decode_reply(reply, self.model.mode, functions=self.documents)) if self.documents else []
-        except DecodeError:
-            return []
-
-    async def _carry_out(self, call: Call) -> str | None:
-        tool = self.offered.get(call.name)
+    async def result(self, call: Call) -> str | None:
+        """A call's result; ``None`` for a tool that is only a document."""
+        tool = self._offered.get(call.name)
         if tool is None:
             return error_text(NameError(f"there is no tool {call.name[:100]!r}"))
         if tool.carry is None:
             return None
         arguments = {str(name): value for name, value in call.arguments.items()}
-        carry = partial(self._result, tool, tool.carry, arguments)
-        if self.tape is None:
-            return await carry()
-        return await self.tape.result(str(tool.document["name"]), arguments, carry, always=tool.stateful)
-
-    async def _result(self, tool: _Offered, carry: Callable[[Parsed], Any], arguments: Parsed) -> str:
-        if is_native(tool.document) and (problem := argument_problem(tool.document["parameters"], arguments)):
-            return error_text(ValueError(f"invalid arguments: {problem[1]}"))
-        try:
-            result = carry(arguments)
-            return serialise(await result if inspect.isawaitable(result) else result)
-        except HarnessError:  # a server that is gone is no answer
-            raise
-        except Exception as error:  # what a tool raises is its answer
-            return error_text(error)
-
-    def _show(self, message: Message, calls: Sequence[Call], results: Sequence[str]) -> None:
-        if self.model.mode == "fc":
-            self.messages += history.result_messages(message, results)
-        else:
-            shown = [f"{call.name}({', '.join(f'{k}={v!r}' for k, v in call.arguments.items())})" for call in calls]
-            self.messages.append({"role": "user", "content": history.results_text(shown, results)})
+        if self._tape is None or tool.stateful:
+            return await _carried(tool, arguments)
+        return await self._tape.result(str(tool.document["name"]), arguments, partial(_carried, tool, arguments))
 
 
-def _offered(tools: object) -> dict[str, _Offered]:
-    listed: Iterable[Any] = tools if isinstance(tools, list | tuple) else [tools]
-    found: dict[str, _Offered] = {}
-    for tool in listed:
+async def _carried(tool: Tool, arguments: Parsed) -> str:
+    if is_native(tool.document) and (problem := argument_problem(tool.document["parameters"], arguments)):
+        return error_text(ValueError(f"invalid arguments: {problem[1]}"))
+    try:
+        assert tool.carry is not None
+        result = tool.carry(arguments)
+        return serialise(await result if inspect.isawaitable(result) else result)
+    except HarnessError:  # a server that is gone is no answer
+        raise
+    except Exception as error:  # what a tool raises is its answer
+        return error_text(error)
+
+
+def _offered(tools: object) -> Iterator[Tool]:
+    for tool in tools if isinstance(tools, list | tuple) else [tools]:
         if isinstance(tool, Simulator):
             for document in tool.documents():
-                found[str(document["name"])] = _Offered(document, _on(tool, str(document["name"])), stateful=True)
+                yield Tool(document, partial(tool.call, str(document["name"])), stateful=True)
         elif callable(tool):
-            from pytest_bfcl.extensions.own.sources import document_of
-
-            document = document_of(tool)
-            found[str(document["name"])] = _Offered(document, _by_name(tool))
-        elif not isinstance(tool, Mapping):
-            told = f"not {type(tool).__name__} {tool!r:.60}"
-            raise UsageError(f"a tool is a function, a simulator or a function document, {told}")
+            yield Tool(document_of(tool), partial(_by_name, tool))
         else:
             try:
-                document = native_document(tool) if is_tool(tool) else as_document(tool)
+                yield Tool(tool_document(tool))
             except ValueError as error:
                 raise UsageError(f"a tool is a function, a simulator or a function document: {error}") from None
-            found[str(document["name"])] = _Offered(document, None)
-    return found
 
 
-def _by_name(function: Callable[..., Any]) -> Carry:
-    return lambda arguments: function(**arguments)
+def _by_name(function: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
+    return function(**arguments)
 
 
-def _on(simulator: Simulator, name: str) -> Carry:
-    return lambda arguments: simulator.call(name, arguments)
+async def _of_server(
+    where: str, timeout_s: float, stack: AsyncExitStack, messages: Sequence[Message], tape: Tape | None, *,
+    as_listed: bool,
+) -> list[Tool]:  # fmt: skip
+    """The tools of an MCP server; the connection starts on first use, because a recording may not need it."""
+    from pytest_bfcl.extensions.agents.mcp_tools import public_address
+    from pytest_bfcl.extensions.agents.server_session import mcp_session, text_of
 
+    session: McpSession | None = None
 
-class _Server:
-    """An MCP server; the connection starts on first use, because a recording may not need it."""
+    async def opened() -> McpSession:
+        nonlocal session
+        if session is None:
+            shown = public_address(where).strip("'")
+            session = await stack.enter_async_context(mcp_session("ask", shown, where, timeout_s))
+        return session
 
-    def __init__(self, where: str, timeout_s: float, stack: AsyncExitStack, *, as_listed: bool) -> None:
-        self._where, self._timeout_s, self._stack, self._as_listed = where, timeout_s, stack, as_listed
-        self._session: McpSession | None = None
+    async def listed() -> tuple[list[Parsed], dict[str, str]]:
+        return await (await opened()).documents(as_listed=as_listed)
 
-    async def _opened(self) -> McpSession:
-        from pytest_bfcl.extensions.agents.mcp_tools import public_address
-        from pytest_bfcl.extensions.agents.server_session import mcp_session
+    async def call(name: str, arguments: Parsed) -> str:
+        return text_of(await (await opened()).call(name, arguments))
 
-        if self._session is None:
-            shown = public_address(self._where).strip("'")
-            self._session = await self._stack.enter_async_context(
-                mcp_session("ask", shown, self._where, self._timeout_s)
-            )
-        return self._session
-
-    async def listed(self) -> tuple[list[Parsed], dict[str, str]]:
-        """Its documents, and writable names → the server's own."""
-        return await (await self._opened()).documents(as_listed=self._as_listed)
-
-    def offered(self, documents: Sequence[Parsed], names: Mapping[str, str]) -> dict[str, _Offered]:
-        """Its tools, as functions that call the server."""
-        return {
-            str(each["name"]): _Offered(each, self._call(own))
-            for each, own in zip(documents, names.values(), strict=True)
-        }
-
-    def _call(self, name: str) -> Carry:
-        async def call(arguments: Parsed) -> str:
-            from pytest_bfcl.extensions.agents.server_session import text_of
-
-            return text_of(await (await self._opened()).call(name, arguments))
-
-        return call
+    documents, names = await (listed() if tape is None else tape.tools(messages, listed))
+    return [Tool(each, partial(call, own)) for each, own in zip(documents, names.values(), strict=True)]

@@ -6,29 +6,27 @@ Each raises `Failure` with exactly one tag if the model is wrong, and `UsageErro
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pytest_bfcl.checkers import reasons
 from pytest_bfcl.checkers.answer import contains_answer
 from pytest_bfcl.checkers.corrected import rule_set
-from pytest_bfcl.checkers.details import plain
+from pytest_bfcl.checkers.details import AnswerDetails
 from pytest_bfcl.checkers.judge import judge
 from pytest_bfcl.checkers.state import ABSENT, state_difference
+from pytest_bfcl.dataset.entry import Entry
 from pytest_bfcl.dataset.entry_checks import unknown_names
 from pytest_bfcl.dataset.expectation import Expectation
-from pytest_bfcl.explaining.notation import allowed_text, value_text
-from pytest_bfcl.explaining.terminal import failure_text
-from pytest_bfcl.extensions.own.expecting import has_functions
+from pytest_bfcl.explaining.notation import value_text
+from pytest_bfcl.extensions.own.expecting import has_functions, raise_unless_valid
+from pytest_bfcl.extensions.own.sources import assertable_documents
 from pytest_bfcl.failures import Failure, FailureTag, UsageError, Verdict, without_our_frames
 from pytest_bfcl.json_types import Fields, Parsed
-from pytest_bfcl.judging.expected import function_documents, plain_answers, possible_answers
+from pytest_bfcl.judging.expected import plain_answers, possible_answers
 from pytest_bfcl.replies import read_reply
 from pytest_bfcl.runs.wire_names import proven_underscores
 from pytest_bfcl.suggestions import instead_of
 from pytest_bfcl.transcript import Mode, Reply, Step, Transcript, Turn
-
-if TYPE_CHECKING:
-    from pytest_bfcl.dataset.entry import Entry
 
 
 @without_our_frames
@@ -78,32 +76,16 @@ def assert_calls(
         raise UsageError("give either possible_answer (lists of acceptable values) or expected (plain calls)")
     if functions is None and (functions := getattr(output, "functions", None)) is None:
         raise UsageError("name the functions: assert_calls(output, functions, …)")
-    documents = function_documents(_written_down(functions))
+    documents = assertable_documents(functions)
     answers = plain_answers(expected) if possible_answer is None else possible_answers(possible_answer)
     _refuse_unknown(documents, answers)
     row_category, row_language = _category(category, rule, language, len(answers), len(documents))
     reply = read_reply(output)
-    entry = _entry(
-        category=row_category,
-        question=[[{"role": "user", "content": request}]] if request else [],
-        function=documents,
-        possible_answer=answers,
-        language=row_language,
-        return_format=return_format or row_language,
-    )
     under = proven_underscores(reply, documents) if underscore_names is None else underscore_names
-    transcript = _transcript(reply, mode, row_category, under)
-    _raise_unless_valid(judge(entry, transcript, rules), entry, transcript)
-
-
-def _written_down(functions: object) -> object:
-    """Function documents of Python functions."""
-    from pytest_bfcl.extensions.own.sources import document_of
-
-    every = [functions] if callable(functions) else functions
-    if not isinstance(every, Sequence) or isinstance(every, str) or not any(map(callable, every)):
-        return functions
-    return [document_of(each) if callable(each) else each for each in every]
+    _judge(
+        reply, request, mode, rules, under, category=row_category, function=documents, possible_answer=answers,
+        language=row_language, return_format=return_format or row_language,
+    )  # fmt: skip
 
 
 def _refuse_unknown(documents: Sequence[Fields], answers: Sequence[Fields]) -> None:
@@ -135,10 +117,8 @@ def assert_no_calls(
 
     Under corrected rules a call that does not decode (broken, tagged, in another format) also counts.
     """
-    question = [[{"role": "user", "content": request}]] if request else []
-    entry = _entry(category="irrelevance", question=question, function=function_documents(functions))
-    transcript = _transcript(read_reply(output), mode, "irrelevance", False)
-    _raise_unless_valid(judge(entry, transcript, rules), entry, transcript)
+    documents = assertable_documents(functions)
+    _judge(read_reply(output), request, mode, rules, False, category="irrelevance", function=documents)
 
 
 @without_our_frames
@@ -150,8 +130,11 @@ def assert_state(actual: object, expected: object) -> None:
     reason ``multi_turn:instance_state_mismatch`` and the differences.
     """
     mine, wanted = _state(actual), _state(expected)
-    difference = state_difference(_narrowed(mine, wanted, {*_simulators(actual), *_simulators(expected)}), wanted)
-    if not difference:
+    for name in {*_simulators(actual), *_simulators(expected)} & mine.keys() & wanted.keys():
+        have, want = mine[name], wanted[name]
+        if isinstance(have, Mapping) and isinstance(want, Mapping):  # of a simulator only what is wanted counts
+            mine[name] = {key: have[key] for key in want if key in have}
+    if not (difference := state_difference(mine, wanted)):
         return
     tag, name = reasons.STATE.tag, reasons.STATE.name
     lines = [f"{tag}: {name}"]
@@ -175,43 +158,27 @@ def assert_answer(output: object, answers: object, *, rules: str | Iterable[str]
     accepted = [answers] if isinstance(answers, str) or not isinstance(answers, Sequence) else list(answers)
     if not accepted:
         raise UsageError("assert_answer needs at least one accepted answer")
-    message = read_reply(output).text
-    if not message:
-        reason = reasons.NO_MESSAGE
-    elif contains_answer(message, accepted, rule_set(rules)):
+    reply = read_reply(output)
+    if reply.text and contains_answer(reply.text, accepted, rule_set(rules)):
         return
-    else:
-        reason = reasons.NO_ANSWER
-    text = "\n".join(
-        [
-            f"{reason.tag}: {reason.name}",
-            f"  expected  {allowed_text(accepted, 200)}",
-            f"  message   {value_text(message, 300) if message else '(none)'}",
-            f"  rule      {reason.rule}",
-        ]
+    reason = reasons.NO_ANSWER if reply.text else reasons.NO_MESSAGE
+    verdict = Verdict.wrong(reason, AnswerDetails(expected=accepted, called=reply.text or None))
+    raise_unless_valid(verdict, Entry(id="assertion", category="recorded", question=[]), Transcript("assertion", ""))
+
+
+def _judge(
+    reply: Reply, request: str, mode: Mode | None, rules: str | Iterable[str], underscore_names: bool, **entry: Any
+) -> None:
+    """Raise unless the reply is right for an entry with these fields."""
+    asked = Entry(id="assertion", question=[[{"role": "user", "content": request}]] if request else [], **entry)
+    chosen: Mode = mode or ("fc" if reply.tool_calls else "prompt")
+    transcript = Transcript(
+        "assertion", asked.category, mode=chosen, underscore_names=underscore_names, turns=[Turn(steps=[Step(reply)])]
     )
-    raise Failure(reason.tag, reason.name, text, {"expected": plain(accepted), "called": plain(message)})
-
-
-def _raise_unless_valid(verdict: Verdict, entry: Entry, transcript: Transcript) -> None:
-    if verdict.valid:
-        return
+    verdict = judge(asked, transcript, rules)
     if verdict.tag is FailureTag.HARNESS_ERROR:
         raise UsageError(f"this cannot be judged: {verdict.detail.get('error', verdict.reason)}")
-    tag = verdict.tag or FailureTag.WRONG_ANSWER
-    raise Failure(tag, verdict.reason or "", failure_text(entry, transcript, verdict), verdict.detail) from None
-
-
-def _entry(**values: Any) -> Entry:
-    from pytest_bfcl.dataset.entry import Entry
-
-    return Entry.model_validate({"id": "assertion", **values})
-
-
-def _transcript(reply: Reply, mode: Mode | None, category: str, underscore_names: bool) -> Transcript:
-    chosen: Mode = mode or ("fc" if reply.tool_calls else "prompt")
-    turns = [Turn(steps=[Step(reply)])]
-    return Transcript("assertion", category, mode=chosen, underscore_names=underscore_names, turns=turns)
+    raise_unless_valid(verdict, asked, transcript)
 
 
 def _category(
@@ -236,11 +203,10 @@ def _category(
     return names[rule], language
 
 
-def _state(value: object) -> Fields:
+def _state(value: object) -> Parsed:
     """Attributes by name; nested simulators also as attributes."""
     if hasattr(value, "public_state"):
-        state: Fields = value.public_state()
-        return state
+        return dict(value.public_state())
     if not isinstance(value, Mapping):
         raise UsageError(f"a state is a mapping or a simulator, not {type(value).__name__}")
     return {
@@ -254,16 +220,6 @@ def _simulators(value: object) -> list[str]:
     """Names in a mapping of simulators."""
     items = value.items() if isinstance(value, Mapping) else ()
     return [str(name) for name, item in items if hasattr(item, "public_state")]
-
-
-def _narrowed(mine: Fields, wanted: Fields, names: set[str]) -> Parsed:
-    """``mine`` with only the wanted attributes of the simulators called ``names``."""
-    result = dict(mine)
-    for name in names & mine.keys() & wanted.keys():
-        have, want = mine[name], wanted[name]
-        if isinstance(have, Mapping) and isinstance(want, Mapping):
-            result[name] = {key: have[key] for key in want if key in have}
-    return result
 
 
 def _value_or_absence(value: object) -> str:

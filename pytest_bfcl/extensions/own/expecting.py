@@ -22,9 +22,9 @@ from pytest_bfcl.dataset.expectation import ABSENT, LISTS, Expectation
 from pytest_bfcl.dataset.likeness import Tested, at_path
 from pytest_bfcl.explaining.terminal import failure_text
 from pytest_bfcl.extensions.own.asking import Answer
+from pytest_bfcl.extensions.own.sources import assertable_documents
 from pytest_bfcl.failures import Failure, FailureTag, UsageError, Verdict, without_our_frames
 from pytest_bfcl.json_types import Fields, Parsed, first_problem
-from pytest_bfcl.judging.expected import function_documents
 from pytest_bfcl.replies import read_reply
 from pytest_bfcl.simulators import Simulator
 from pytest_bfcl.transcript import Reply, Step, Transcript, Turn
@@ -59,6 +59,7 @@ class Expected:
     def __init__(self, transcript: Transcript, tools: Mapping[str, Fields] | None) -> None:
         self._transcript = transcript
         self._tools = tools
+        self._entry = Entry(id="assertion", category="recorded", question=[[] for _ in transcript.turns])
 
     def called(
         self,
@@ -144,7 +145,8 @@ class Expected:
         wanted = self.read({"state": {"file": "state", "path": path}, **self._tested(test, values)})
         found, there = at_path(_plain(told), path)
         asked = f"the state{f' at {path}' if path else ''}"
-        self._raise_unless(state_verdict(wanted, found if there else {ABSENT: True}, 0, asked))
+        if (verdict := state_verdict(wanted, found if there else {ABSENT: True}, 0, asked)) is not None:
+            raise_unless_valid(verdict, self._entry, self._transcript)
         return self
 
     def any_of(self, *expectations: Mapping[str, Any]) -> Expected:
@@ -174,13 +176,12 @@ class Expected:
         if (looked := next((one.kind for one in each.alternatives if one.looked_at is not None), None)) is not None:
             raise UsageError(f"{looked} needs a server, an output has none: expect(…).state(value, …); {WHERE}")
         last = len(self._transcript.turns) - 1
-        found: list[Verdict] = []
-        for one in each.alternatives:
-            verdict = conversation_verdict(one, self._transcript, last if one.turn is None else one.turn, OFFICIAL)
-            if verdict is None:
-                return
-            found.append(verdict)
-        self._raise_unless(found[0])
+        found = [
+            conversation_verdict(one, self._transcript, last if one.turn is None else one.turn, OFFICIAL)
+            for one in each.alternatives
+        ]
+        if found[0] is not None and None not in found:
+            raise_unless_valid(found[0], self._entry, self._transcript)
 
     def _holds(self, **fields: Any) -> Expected:
         __tracebackhide__ = True
@@ -194,13 +195,13 @@ class Expected:
             raise UsageError(f"give one of equals, contains, matches, schema, exists, test; {WHERE}")
         return {"equals": _by_function(test)} if test is not None else values
 
-    def _raise_unless(self, verdict: Verdict | None) -> None:
-        __tracebackhide__ = True
-        if verdict is not None:
-            entry = Entry(id="assertion", category="recorded", question=[[] for _ in self._transcript.turns])
-            text = failure_text(entry, self._transcript, verdict)
-            tag = verdict.tag or FailureTag.WRONG_ANSWER
-            raise Failure(tag, verdict.reason or "", text, verdict.detail) from None
+
+def raise_unless_valid(verdict: Verdict, entry: Entry, transcript: Transcript) -> None:
+    """Raises `Failure` with the verdict's text for users."""
+    __tracebackhide__ = True
+    if not verdict.valid:
+        text = failure_text(entry, transcript, verdict)
+        raise Failure(verdict.tag or FailureTag.WRONG_ANSWER, verdict.reason or "", text, verdict.detail) from None
 
 
 def expect(output: object, functions: object = None) -> Expected:
@@ -211,7 +212,7 @@ def expect(output: object, functions: object = None) -> Expected:
     and parameters in the expectation raise `UsageError`.
     """
     tools = getattr(output, "functions", None) if functions is None else functions
-    documents = function_documents(list(tools) if isinstance(tools, tuple) else tools) if tools else []
+    documents = assertable_documents(tools) if tools else []
     transcript = output if isinstance(output, Transcript) else _transcript_of(output)
     return Expected(transcript, {str(doc["name"]): doc["parameters"] for doc in documents} or None)
 

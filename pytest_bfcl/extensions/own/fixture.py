@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Generator
-from contextlib import suppress
+from collections.abc import Callable, Coroutine, Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
@@ -38,36 +38,32 @@ class _Asks:
         from pytest_bfcl.rescoring import open_data
         from pytest_bfcl.settings import Settings
 
-        asked = recordings_of(config)
+        mode, path, self.matching = recordings_of(config)
+        active = options.is_active(config)
         self.config = config
-        self.matching = asked.matching
-        self.note = asked.path is not None and asked.mode in ("new", "all")
+        self.note = path is not None and mode in ("new", "all")
         self.tapes: dict[str, Tape] = {}
-        self.settings = Settings()
         self.texts = open_data("bundled").texts
         self.recorded: Recorded | None = None
-        if asked.path is not None and asked.mode != "all":
-            self.recorded = Recorded(asked.path, asked.matching, may_be_missing=asked.mode == "new")
-        self.spec = None
-        self.live = options.is_active(config) and (self.recorded is None or asked.mode == "new")
-        if options.is_active(config):
+        if path is not None and mode != "all":
+            self.recorded = Recorded(path, self.matching, may_be_missing=mode == "new")
+        self.live = active and (self.recorded is None or mode == "new")
+        self.settings, self.spec = Settings(), parse_spec("replay:recording")
+        if active:
             from pytest_bfcl.plugin.session import SESSION
 
             session = config.stash[SESSION]
             self.settings, self.spec = session.settings, session.specs[0]
         elif self.recorded is None:
             raise UsageError("the fixture ask needs a model: --model provider:name, or --bfcl-record replay=FILE")
-        else:
-            self.spec = parse_spec("replay:recording")
-        self.runner: asyncio.Runner | None = None
-        self.model: Model | None = None
+        self._runner: asyncio.Runner | None = None
+        self._model: Model | None = None
 
     def make_model(self) -> Model:
         """A new adapter, because an adapter belongs to the loop that uses it first."""
         from pytest_bfcl.models import as_model, create_model
         from pytest_bfcl.plugin.contenders import Factories
 
-        assert self.spec is not None
         if not self.live and self.recorded is not None:
             return as_model(_no_model, "replay:recording", mode=self.recorded.mode)
         mode = self.spec.mode or (self.settings.mode if self.settings.mode != "auto" else "fc")
@@ -76,18 +72,18 @@ class _Asks:
             return as_model(factory(self.spec, self.settings, mode), self.spec.with_mode(mode).text, mode=mode)
         return create_model(self.spec, self.settings, mode=mode)
 
-    def run(self, make: Any) -> Any:
-        """A coroutine on the loop of synchronous tests."""
-        self.runner = self.runner or asyncio.Runner()
-        self.model = self.model or self.make_model()
-        return self.runner.run(make(self.model))
+    def run(self, ask: Callable[[Model], Coroutine[Any, Any, Answer]]) -> Answer:
+        """Ask on the loop of synchronous tests."""
+        self._runner = self._runner or asyncio.Runner()
+        self._model = self._model or self.make_model()
+        return self._runner.run(ask(self._model))
 
     def close(self) -> None:
-        """End model, loop and files."""
-        if self.runner is not None:
-            if self.model is not None:
-                self.runner.run(self.model.aclose())
-            self.runner.close()
+        """End model and loop."""
+        if self._runner is not None:
+            if self._model is not None:
+                self._runner.run(self._model.aclose())
+            self._runner.close()
 
 
 class Recordings(NamedTuple):
@@ -141,8 +137,7 @@ class AnswersKept:
         from pytest_bfcl.runs.lines import LineAppender
 
         assert asked.path is not None
-        self._recordings = asked
-        self._path = asked.path
+        self._recordings, self._path = asked, asked.path
         self._stop = stop
         self._asked: dict[str, set[Identity]] = {}
         self._finished: set[str] = set()
@@ -167,12 +162,12 @@ class AnswersKept:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Write the answers of a phase; a test whose answers cannot be written has failed."""
-        from pytest_bfcl.extensions.own.recordings import as_identity
+        from pytest_bfcl.extensions.own.recordings import Identity
 
         text: str | None = getattr(report, ANSWERS, None)
-        told = json.loads(text) if text else {"noted": (), "asked": ()}
-        self._asked.setdefault(report.nodeid, set()).update(map(as_identity, told["asked"]))
-        self._led.update(told.get("led", ()))
+        told = json.loads(text) if text else {"noted": (), "asked": (), "led": ()}
+        self._asked.setdefault(report.nodeid, set()).update(Identity(*each) for each in told["asked"])
+        self._led.update(told["led"])
         self._written += len(told["noted"])
         try:
             for line in told["noted"]:
@@ -265,54 +260,52 @@ class Asker:
         live_tools: bool = False,
     ) -> Any:
         """Send a request to the session's model and execute its calls until it stops calling; see `ask_model`."""
+        asks, tape = self._asks, self._tape
 
         async def ask(model: Model) -> Answer:
             from pytest_bfcl.extensions.own.asking import ask_model
 
             async def answer(request: Request) -> Reply:
-                return await self._tape.reply(request, model.spec, lambda: model.generate(request))
+                return await tape.reply(request, model.spec, lambda: model.generate(request))
 
-            asks = self._asks
             return await ask_model(
                 text, tools, answer, model, asks.settings, asks.texts, mcp=mcp, system=system, name=self._test,
-                tape=self._tape if asks.recorded is not None or asks.note else None, live_tools=live_tools,
+                tape=tape if asks.recorded is not None or asks.note else None, live_tools=live_tools,
             )  # fmt: skip
 
-        here = False
-        with suppress(RuntimeError):
-            here = asyncio.get_running_loop() is not None
-        return self._ask_here(ask) if here else _failing_with_text(lambda: self._asks.run(ask))
+        async def ask_here() -> Answer:
+            model = asks.make_model()
+            try:
+                with _failing_with_text():
+                    return await ask(model)
+            finally:
+                await model.aclose()
 
-    async def _ask_here(self, ask: Any) -> Answer:
-        model = self._asks.make_model()
         try:
-            found: Answer = await ask(model)
-        except (UsageError, AdapterError) as error:
-            raise pytest.fail.Exception(_error_text(error), pytrace=False) from None
-        finally:
-            await model.aclose()
-        return found
+            asyncio.get_running_loop()
+        except RuntimeError:
+            pass
+        else:
+            return ask_here()
+        with _failing_with_text():
+            return asks.run(ask)
 
 
-def _failing_with_text(run: Any) -> Any:
+@contextmanager
+def _failing_with_text() -> Iterator[None]:
+    """A user's mistake, or an endpoint's trouble, fails the test with its text alone."""
     try:
-        return run()
+        yield
     except (UsageError, AdapterError) as error:
-        raise pytest.fail.Exception(_error_text(error), pytrace=False) from None
-
-
-def _error_text(error: UsageError | AdapterError) -> str:
-    advice = getattr(error, "advice", "")
-    return f"{error}\n{advice}" if advice else str(error)
+        advice = getattr(error, "advice", "")
+        raise pytest.fail.Exception(f"{error}\n{advice}" if advice else str(error), pytrace=False) from None
 
 
 def asker_of(request: pytest.FixtureRequest) -> Asker:
     """The value of the fixtures ``ask`` and ``bfcl_ask``; fails the test with a text if there is no model."""
     config = request.config
     if ASKS not in config.stash:
-        try:
+        with _failing_with_text():
             config.stash[ASKS] = _Asks(config)
-        except UsageError as error:
-            raise pytest.fail.Exception(str(error), pytrace=False) from None
         config.add_cleanup(config.stash[ASKS].close)
     return Asker(config.stash[ASKS], request.node.nodeid)

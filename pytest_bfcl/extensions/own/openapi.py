@@ -146,37 +146,74 @@ def _operations(root: Fields) -> Iterator[FunctionDoc]:
 
 
 def _document(route: str, method: str, operation: Fields, shared: object, root: Fields) -> FunctionDoc:
-    schemas = Standalone(root)
-    properties: Parsed = {}
-    required: list[str] = []
-    examples: Parsed = {}
+    tool = _Parameters(root)
     for parameter in _parameters(shared, operation.get("parameters"), root):
-        name = str(parameter["name"])
         if parameter.get("in") == "body":  # Swagger 2
-            _add_body(properties, required, parameter.get("schema"), parameter, schemas, root)
-            examples |= _of_body(parameter, properties, root)
-            continue
-        properties[name] = schemas.of(_schema_of(parameter))
-        if isinstance(parameter.get("description"), str):
-            properties[name]["description"] = parameter["description"]
-        if parameter.get("required") is True:
-            required.append(name)
-        if (found := given_example(parameter, root)) is not None:
-            examples[name] = found
+            tool.add_body(parameter, parameter)
+        else:
+            tool.add(parameter)
     body = resolved(operation.get("requestBody"), root)
     if media := _media(body):
-        _add_body(properties, required, media.get("schema"), body, schemas, root)
-        examples |= _of_body(media, properties, root)
+        tool.add_body(media, body)
     told = [operation.get(key) for key in ("summary", "description")]
     lines = [" ".join(text.split()) for text in told if isinstance(text, str) and text.strip()]
     description = " ".join(line if line.endswith((".", "!", "?")) else f"{line}." for line in dict.fromkeys(lines))
-    parameters: Parsed = {"type": "object", "properties": properties, "required": list(dict.fromkeys(required))}
-    if schemas.definitions:
-        parameters["$defs"] = schemas.definitions
-    name = _name(operation.get("operationId"), method, route)
     return {
-        "name": name, "description": description, "dialect": DIALECT, "parameters": parameters, EXAMPLES: examples,
+        "name": _name(operation.get("operationId"), method, route), "description": description, "dialect": DIALECT,
+        "parameters": tool.schema(), EXAMPLES: tool.examples,
     }  # fmt: skip
+
+
+class _Parameters:
+    """The parameters of one tool, with their author's examples."""
+
+    def __init__(self, root: Fields) -> None:
+        self.examples: Parsed = {}
+        self._root = root
+        self._schemas = Standalone(root)
+        self._properties: Parsed = {}
+        self._required: list[str] = []
+
+    def add(self, parameter: Fields) -> None:
+        """One parameter of a path, a query, a header or a form."""
+        name = str(parameter["name"])
+        found = self._properties[name] = self._schemas.of(_schema_of(parameter))
+        if isinstance(parameter.get("description"), str):
+            found["description"] = parameter["description"]
+        if parameter.get("required") is True:
+            self._required.append(name)
+        if (example := given_example(parameter, self._root)) is not None:
+            self.examples[name] = example
+
+    def add_body(self, media: Fields, body: Fields) -> None:
+        """The body's fields as parameters; a body that is no object, or clashes with them, is one field."""
+        schema = media.get("schema")
+        if not isinstance(schema, Mapping):
+            return
+        example = given_example(media, self._root)
+        whole = resolved(schema, self._root)
+        fields = whole.get("properties")
+        plain = whole.get("type", "object") == "object" and not _COMPOSED & whole.keys()
+        if plain and isinstance(fields, Mapping) and fields and not fields.keys() & self._properties.keys():
+            added = {str(name): self._schemas.of(field) for name, field in fields.items()}
+            self._properties |= added
+            listed = whole.get("required")
+            if body.get("required") is not False and isinstance(listed, list):
+                self._required += [name for name in map(str, listed) if name in added]
+            if isinstance(example, dict):
+                self.examples |= {name: value for name, value in example.items() if name in added}
+            return
+        self._properties["body"] = self._schemas.of(schema)
+        if body.get("required") is True:
+            self._required.append("body")
+        if example is not None:
+            self.examples["body"] = example
+
+    def schema(self) -> Parsed:
+        """The JSON Schema of the arguments."""
+        required = list(dict.fromkeys(self._required))
+        definitions = {"$defs": self._schemas.definitions} if self._schemas.definitions else {}
+        return {"type": "object", "properties": self._properties, "required": required, **definitions}
 
 
 def _schema_of(parameter: Fields) -> Fields:
@@ -198,14 +235,6 @@ def _media(holder: Fields) -> Fields:
     return media if isinstance(media, Mapping) else {}
 
 
-def _of_body(media: Fields, properties: Fields, root: Fields) -> Parsed:
-    """The example of a body; by field if its fields become parameters."""
-    found = given_example(media, root)
-    if "body" in properties:
-        return {} if found is None else {"body": found}
-    return {name: value for name, value in found.items() if name in properties} if isinstance(found, dict) else {}
-
-
 def _parameters(shared: object, own: object, root: Fields) -> list[Fields]:
     """An operation's parameters: its path's, overridden by its own with the same name and place."""
     found: dict[tuple[Any, Any], Fields] = {}
@@ -215,26 +244,6 @@ def _parameters(shared: object, own: object, root: Fields) -> list[Fields]:
             if isinstance(parameter.get("name"), str) and parameter.get("in") in (*_PLACES, "body"):
                 found[parameter["name"], parameter.get("in")] = parameter
     return list(found.values())
-
-
-def _add_body(
-    properties: Parsed, required: list[str], schema: object, body: Fields, schemas: Standalone, root: Fields
-) -> None:
-    """The body's fields as parameters; a body that is no object, or clashes with them, is one field."""
-    if not isinstance(schema, Mapping):
-        return
-    whole = resolved(schema, root)
-    fields = whole.get("properties")
-    plain = whole.get("type", "object") == "object" and not _COMPOSED & whole.keys()
-    if plain and isinstance(fields, Mapping) and fields and not fields.keys() & properties.keys():
-        properties.update({str(name): schemas.of(field) for name, field in fields.items()})
-        listed = whole.get("required")
-        if body.get("required") is not False and isinstance(listed, list):
-            required.extend(name for name in map(str, listed) if name in properties)
-        return
-    properties["body"] = schemas.of(schema)
-    if body.get("required") is True:
-        required.append("body")
 
 
 def _name(operation_id: object, method: str, route: str) -> str:

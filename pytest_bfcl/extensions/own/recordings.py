@@ -16,12 +16,12 @@ import shlex
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.models.base import Request
-from pytest_bfcl.redaction import hide, without_keys
+from pytest_bfcl.redaction import HIDDEN, discreet, without_keys
 from pytest_bfcl.runs.journal import reply_from_dict, reply_to_dict
 from pytest_bfcl.runs.lines import DamagedLine, json_line, read_json_lines
 
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from pytest_bfcl.transcript import Mode, Reply
 
 
-IGNORED = "(ignored)"
-"""Replaces an ignored value."""
 SHOWN = 60
 
 
@@ -63,14 +61,14 @@ class Pointer:
             raise UsageError(f"{text!r} leads nowhere in a recording; it begins with one of /{', /'.join(ROOTS)}")
 
     def masked(self, value: Any, steps: Sequence[str], found: Callable[[Any], None]) -> Any:
-        """The value with `IGNORED` at the places of ``steps``; ``found`` receives the old values.
+        """The value with `HIDDEN` at the places of ``steps``; ``found`` receives the old values.
 
         JSON texts (results of tools, arguments of calls) are searched, too.
         """
         if not steps:
             self.led = True
             found(value)
-            return IGNORED
+            return HIDDEN
         first, rest = steps[0], steps[1:]
         if isinstance(value, dict):
             return {k: self.masked(v, rest, found) if first in ("*", str(k)) else v for k, v in value.items()}
@@ -136,11 +134,11 @@ class Matching:
         """The line, or a part of it, as it is stored and compared."""
         for pointer in self.pointers:
             line = pointer.masked(line, pointer.steps, self._learn)
-        found: Parsed = without_keys(line)
-        return _without(found, self._secrets) if self._secrets else found
+        return discreet(cast("Parsed", without_keys(line)), self._secrets)
 
     def _learn(self, value: Any) -> None:
-        if isinstance(value, str) and SHORTEST_TOKEN <= len(value) <= LONGEST_TOKEN and not re.search(r"\s", value):
+        token = isinstance(value, str) and SHORTEST_TOKEN <= len(value) <= LONGEST_TOKEN and value != HIDDEN
+        if token and not re.search(r"\s", value):
             self._secrets.add(value)
 
     def key(self, content: Parsed) -> str:
@@ -155,87 +153,54 @@ class Matching:
         return f"--bfcl-record {shlex.quote(','.join(parts))}"
 
 
-def _without(value: Any, secrets: set[str]) -> Any:
-    if isinstance(value, str):
-        return hide(value, secrets, IGNORED)
-    if isinstance(value, list | tuple):
-        return [_without(each, secrets) for each in value]
-    return {name: _without(each, secrets) for name, each in value.items()} if isinstance(value, dict) else value
+class Line(NamedTuple):
+    """A recorded line; ``content`` is the part by which it is found."""
+
+    identity: Identity
+    content: Parsed
+    value: Parsed
 
 
 class Recorded:
     """The lines of a file, by test and content. Raises `UsageError` for a broken file."""
 
     def __init__(self, path: Path, matching: Matching, *, may_be_missing: bool = False) -> None:
-        self.path = path
-        self.mode: Mode = "fc"
-        """The settings of the recorded model."""
-        self._found: dict[Identity, Parsed] = {}
-        self._contents: dict[Identity, Parsed] = {}
-        self._by_content: dict[tuple[Kind, str, int], tuple[Identity, Parsed]] = {}
-        if not path.is_file():
-            if may_be_missing:
-                return
+        if not path.is_file() and not may_be_missing:
             raise UsageError(f"--bfcl-record: there is no file {path}; make it with --bfcl-record {path} --model …")
-        for identity, content, value in lines_of(path, matching):
-            if str(value.get("model")).endswith("@prompt"):
-                self.mode = "prompt"
-            self._found[identity] = value
-            self._by_content[identity[1:]] = identity, value
-            if content is not None:
-                self._contents[identity] = content
+        lines = lines_of(path, matching) if path.is_file() else []
+        self.path = path
+        self.mode: Mode = "prompt" if any(str(each.value.get("model")).endswith("@prompt") for each in lines) else "fc"
+        """The settings of the recorded model."""
+        self._lines = {line.identity: line for line in lines}
+        self._by_content = {line.identity[1:]: line for line in lines}
 
-    def find(self, identity: Identity) -> Parsed | None:
-        """The line of a request."""
-        return self._found.get(identity)
+    def find(self, identity: Identity) -> Line | None:
+        """The line of a request, else one with its content from another test: a renamed one."""
+        return self._lines.get(identity) or self._by_content.get(identity[1:])
 
-    def find_elsewhere(self, identity: Identity) -> tuple[Identity, Parsed] | None:
-        """The line with this content from another test: a renamed one."""
-        return self._by_content.get(identity[1:])
-
-    def model_of(self, test: str) -> str:
-        """The model that answered a test; ``…`` if unknown."""
-        lines = (value for identity, value in self._found.items() if identity.test == test and "model" in value)
-        return str(next((value["model"] for value in lines), "…"))
-
-    def has(self, test: str) -> bool:
-        """Whether a test has recorded lines."""
-        return any(identity.test == test for identity in self._found)
-
-    def nearest(self, identity: Identity, content: Parsed, taken: Collection[Identity]) -> list[Difference] | None:
-        """The request's differences from the most similar unused line of its test."""
-        others = [
-            list(differences(known, content))
-            for each, known in self._contents.items()
-            if (each.test, each.kind) == (identity.test, identity.kind) and each not in taken
-        ]
-        return min(others, key=len, default=None)
+    def of_test(self, test: str) -> list[Line]:
+        """The lines of a test."""
+        return [line for line in self._lines.values() if line.identity.test == test]
 
 
-def lines_of(path: Path, matching: Matching) -> list[tuple[Identity, Parsed, Parsed]]:
+def lines_of(path: Path, matching: Matching) -> list[Line]:
     """The lines of a recording with their identities and contents. Raises `UsageError`."""
-    found: list[tuple[Identity, Parsed, Parsed]] = []
+    found: list[Line] = []
     damaged: list[DamagedLine] = []
-    for line in read_json_lines(path, damaged.append):
-        value = line.value
+    for number, _, _, value in read_json_lines(path, damaged.append):
         try:
             test, nth = str(value["test"]), int(value.get("nth", 0))
             kind: Kind = "reply" if "reply" in value else "result" if "result" in value else "tools"
-            content = _content(value, kind)
+            content = dict(value["call"]) if kind == "result" else {"messages": value["messages"]}
             if kind == "reply":
+                content["tools"] = value["tools"]
                 reply_from_dict(value["reply"])
-            found.append((Identity(test, kind, matching.key(content), nth), content, value))
+            found.append(Line(Identity(test, kind, matching.key(content), nth), content, value))
         except (KeyError, TypeError, ValueError, RecursionError) as error:
-            raise UsageError(f"{path}, line {line.number}: not a recorded answer: {error}") from None
+            raise UsageError(f"{path}, line {number}: not a recorded answer: {error}") from None
     if damaged:
         raise UsageError(f"{path}, line {damaged[0].line}: {damaged[0].why}")
     return found
-
-
-def _content(value: Fields, kind: Kind) -> Parsed:
-    if kind == "result":
-        return dict(value["call"])
-    return {"messages": value["messages"], **({"tools": value["tools"]} if kind == "reply" else {})}
 
 
 class Tape:
@@ -257,15 +222,14 @@ class Tape:
         identity, found = self._find("reply", content)
         if found is not None:
             return reply_from_dict(found["reply"])
-        self._require_live(identity, content, f"request {number}", "messages or tools")
+        if not self._live:
+            raise self._stale(identity, content, f"request {number} of {self.test}")
         reply = await ask()
         self._keep(identity, {"request": number, "model": model, **content, "reply": reply_to_dict(reply)})
         return reply
 
-    async def result(self, name: str, arguments: Fields, carry: Callable[[], Awaitable[str]], *, always: bool) -> str:
-        """A tool's result; ``always``: the call is executed even if it is recorded. Raises `StaleRecording`."""
-        if always:
-            return await carry()
+    async def result(self, name: str, arguments: Fields, carry: Callable[[], Awaitable[str]]) -> str:
+        """A tool's result."""
         call: Parsed = {"name": name, "arguments": dict(arguments)}
         identity, found = self._find("result", call)
         if found is not None:
@@ -290,35 +254,30 @@ class Tape:
         key = self._matching.key(content)
         self._counts[kind, key] += 1
         identity = Identity(self.test, kind, key, self._counts[kind, key])
-        if self._recorded is None:
-            self.asked.append(identity)
-            return identity, None
-        found = self._recorded.find(identity)
-        if found is None and (renamed := self._recorded.find_elsewhere(identity)) is not None:
-            self.asked.append(renamed[0])
-            return identity, renamed[1]
-        self.asked.append(identity)
-        return identity, found
+        line = None if self._recorded is None else self._recorded.find(identity)
+        self.asked.append(identity if line is None else line.identity)
+        return identity, None if line is None else line.value
 
-    def _require_live(self, identity: Identity, content: Parsed, what: str, changeable: str) -> None:
-        if self._live:
-            return
+    def _stale(self, identity: Identity, content: Parsed, what: str) -> StaleRecording:
+        """What has changed since, by the most similar unused line of the test, and the two ways out."""
         assert self._recorded is not None
-        path, model = self._recorded.path, self._recorded.model_of(self.test)
+        path, known = self._recorded.path, self._recorded.of_test(self.test)
+        model = next((str(line.value["model"]) for line in known if "model" in line.value), "…")
         again = f"pytest {shlex.quote(self.test)} --model {shlex.quote(model)} {self._matching.option('', path)}"
-        if not self._recorded.has(self.test):
-            raise StaleRecording(f"{path} has no answer to {what} of {self.test}; record it:\n  {again}")
-        found = self._recorded.nearest(identity, self._matching.shown(content), self.asked)
-        told = [f"{path} is stale: {what} of {self.test} has changed since ({changeable})"]
-        if found:
-            shown = len(found) if len(found) <= SHOWN_DIFFERENCES else SHOWN_DIFFERENCES - 1
-            told += [f"  {each}" for each in found[:shown]]
-            if len(found) > shown:
-                told.append(f"  … and {len(found) - shown} more places")
+        if not known:
+            return StaleRecording(f"{path} has no answer to {what}; record it:\n  {again}")
+        shown = self._matching.shown(content)
+        unused = [line for line in known if line.identity.kind == identity.kind and line.identity not in self.asked]
+        found = min((list(differences(line.content, shown)) for line in unused), key=len, default=[])
+        told = [f"{path} is stale: {what} has changed since (messages or tools)"]
+        count = len(found) if len(found) <= SHOWN_DIFFERENCES else SHOWN_DIFFERENCES - 1
+        told += [f"  {each}" for each in found[:count]]
+        if len(found) > count:
+            told.append(f"  … and {len(found) - count} more places")
         told.append(f"record it again: {again}")
         if found:
             told.append(f"or let it change: {self._matching.option('replay', path, found[0].pointer)}")
-        raise StaleRecording("\n".join(told))
+        return StaleRecording("\n".join(told))
 
     def _keep(self, identity: Identity, line: Parsed) -> None:
         if self._note:
@@ -343,7 +302,7 @@ def tidy(
     the number of removed lines.
     """
     lines = lines_of(path, matching)
-    last = {identity: number for number, (identity, _, _) in enumerate(lines)}
+    last = {line.identity: number for number, line in enumerate(lines)}
     heirs = {each: test for test, identities in asked.items() for each in identities if each.test != test}
     kept: list[tuple[Identity, Parsed]] = []
     for number, (identity, _, value) in enumerate(lines):
@@ -362,9 +321,3 @@ def tidy(
     beside.write_bytes(b"".join(json_line(value) for _, value in kept))
     os.replace(beside, path)
     return len(lines) - len(kept)
-
-
-def as_identity(value: Any) -> Identity:
-    """An identity from its JSON form."""
-    test, kind, key, nth = value
-    return Identity(test, kind, key, nth)

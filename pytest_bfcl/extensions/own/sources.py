@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any, get_type_hints
 
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
+from pytest_bfcl.judging.expected import function_documents
 from pytest_bfcl.spread_json import json_file
 from pytest_bfcl.tools.documents import is_tool, native_document, read_docstring
 from pytest_bfcl.tools.json_schema import DIALECT, FunctionDoc
@@ -28,13 +30,28 @@ def functions_in_json(path: Path) -> list[FunctionDoc]:
     if not isinstance(value, list) or not value or not all(isinstance(each, Mapping) for each in value):
         raise UsageError(f"{path} holds no tools: a list of objects with a name, a description and parameters")
     try:
-        documents = [native_document(each) if is_tool(each) else dict(each) for each in value]
+        return [tool_document(each) for each in value]
     except ValueError as error:
         raise UsageError(f"{path}: {error}") from None
-    unnamed = next((each for each in documents if not isinstance(each.get("name"), str)), None)
-    if unnamed is not None:
-        raise UsageError(f"{path}: a tool has no name: {str(unnamed)[:80]}")
-    return documents
+
+
+def tool_document(tool: object) -> FunctionDoc:
+    """The document of a tool, whose schema stays as it is in a provider's shape. Raises `ValueError` without a name."""
+    if not isinstance(tool, Mapping):
+        raise ValueError(f"not {type(tool).__name__} {tool!r:.60}")
+    document = native_document(tool) if is_tool(tool) else dict(tool)
+    if not isinstance(document.get("name"), str):
+        raise ValueError(f"a tool has no name: {str(document)[:80]}")
+    return document
+
+
+def assertable_documents(functions: object) -> list[Parsed]:
+    """Documents in the benchmark's words of Python functions, documents and tools, one or several. Raises
+    `UsageError`."""
+    every = [functions] if callable(functions) else functions
+    if isinstance(every, list | tuple):
+        every = [document_of(each) if callable(each) else each for each in every]
+    return function_documents(every)
 
 
 _SKIPPED = ("self", "cls", "ctx", "context")
@@ -53,7 +70,9 @@ def document_of(function: Callable[..., Any], name: str | None = None) -> Functi
     except (TypeError, ValueError) as error:
         raise UsageError(f"{function!r} has no signature: {error}") from None
     told = read_docstring(inspect.getdoc(function) or "")
-    hints = _hints(function)
+    hints: Parsed = {}
+    with suppress(NameError, TypeError, AttributeError):  # a hint that cannot be resolved: then none says anything
+        hints = get_type_hints(function, include_extras=True)
     properties: Parsed = {}
     required: list[str] = []
     definitions: Parsed = {}
@@ -111,7 +130,8 @@ def functions_at(where: str) -> list[FunctionDoc]:
             f"cannot import {module_name}: {error} (name it as package.module:function, or FILE.py:function)"
         ) from None
     if not names:
-        found = [document_of(function) for function in _public(module)]
+        own = [each for name, each in vars(module).items() if not name.startswith("_") and inspect.isfunction(each)]
+        found = [document_of(each) for each in own if each.__module__ == module.__name__]
         if not found:
             raise UsageError(f"{module_name} defines no public function")
         return found
@@ -124,16 +144,3 @@ def functions_at(where: str) -> list[FunctionDoc]:
             raise UsageError(f"{module_name} has no function {name.strip()!r}")
         documents.append(document_of(function))
     return documents
-
-
-def _public(module: Any) -> Iterator[Callable[..., Any]]:
-    for name, member in vars(module).items():
-        if not name.startswith("_") and inspect.isfunction(member) and member.__module__ == module.__name__:
-            yield member
-
-
-def _hints(function: Callable[..., Any]) -> Parsed:
-    try:
-        return get_type_hints(function, include_extras=True)
-    except (NameError, TypeError, AttributeError):  # a hint that cannot be resolved: then it says nothing
-        return {}

@@ -6,7 +6,17 @@ from typing import Any
 
 import pytest
 
-from pytest_bfcl import Failure, FailureTag, Reply, ToolCall, assert_answer, assert_calls, assert_state
+from pytest_bfcl import (
+    Failure,
+    FailureTag,
+    Reply,
+    ToolCall,
+    assert_answer,
+    assert_calls,
+    assert_no_calls,
+    assert_state,
+    expect,
+)
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.simulators import create_simulator
 
@@ -111,6 +121,17 @@ def test_state_of_simulators() -> None:
         assert_state(broker, {"authenticated": False, "mood": "calm"})
     assert caught.value.detail["difference"].keys() == {"authenticated", "mood"}
     assert "    is        (absent)" in str(caught.value)
+
+
+def test_python_functions_are_tools_of_every_assertion() -> None:
+    def clock(zone: str) -> None: ...
+
+    called = [{"name": "clock", "arguments": {"zone": "CET"}}]
+    assert_calls(called, clock, expected={"clock": {"zone": "CET"}})
+    expect(called, clock).called("clock", {"zone": "CET"})
+    assert_no_calls("It is noon.", clock)
+    with pytest.raises(Failure):
+        assert_no_calls(called, [clock])
 
 
 def test_answer() -> None:

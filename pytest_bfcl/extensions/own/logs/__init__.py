@@ -12,19 +12,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pytest_bfcl.extensions.own.logs.apis import (
-    Threads,
-    api_conversation,
-    observations_in,
-    observed_conversation,
-    wrapped_conversation,
-    wrapped_in,
-)
+from pytest_bfcl.extensions.own.logs.apis import Threads, api_conversation, observations_in, wrapped_in
 from pytest_bfcl.extensions.own.logs.conversation import Conversation
 from pytest_bfcl.extensions.own.logs.rows import AceAnswers, ace_conversation, xlam_conversation
-from pytest_bfcl.extensions.own.logs.spans import span_conversation, spans_in
+from pytest_bfcl.extensions.own.logs.spans import spans_in
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.json_types import Fields, Parsed
+from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.replies import Said, UnknownShape
 from pytest_bfcl.spread_json import NOT_JSON, json_or, json_trouble
 
@@ -48,12 +41,13 @@ def conversations_of_log(path: Path, leave_out: Callable[[str], None] | None = N
         if each.trouble is not None:
             _refuse(f"{each.place}: {each.trouble}", leave_out)
             spoilt.update({mark: each.place for mark in list(_marks(each.said))[-1:] if each.said[-1].who == "model"})
-    return _longest([each for each in read if each.trouble is None and not _goes_on(each, spoilt, leave_out)])
+    sound = [each for each in read if each.trouble is None]
+    return _longest([each for each in sound if not spoilt or not _goes_on(each, spoilt, leave_out)])
 
 
 def _goes_on(each: Conversation, spoilt: Mapping[str, str], leave_out: Callable[[str], None] | None) -> bool:
     """Whether a conversation holds a reply that is no truth, from another line of the log."""
-    place = next((spoilt[mark] for mark in _marks(each.said) if mark in spoilt), None) if spoilt else None
+    place = next((spoilt[mark] for mark in _marks(each.said) if mark in spoilt), None)
     if place is not None:
         _refuse(f"{each.place}: it continues the reply of {place}, which is left out", leave_out)
     return place is not None
@@ -109,21 +103,13 @@ def _records(path: Path, leave_out: Callable[[str], None] | None) -> Iterator[tu
 def _conversations(record: Any, place: str, threads: Threads, answers: AceAnswers) -> Iterator[Conversation]:
     if not isinstance(record, dict):
         raise UnknownShape(f"no conversation: {KNOWN}")
-    if (wrapped := wrapped_in(record)) is not None:
-        for one in wrapped:
-            try:
-                yield wrapped_conversation(one, f"{place}, {one.name}")
-            except UnknownShape as error:
-                raise UnknownShape(f"{one.name}: {error}") from None
-        return
-    for found, read in ((spans_in(record), span_conversation), (observations_in(record), observed_conversation)):
-        if found is not None:
-            for number, each in enumerate(found):
-                inner = f"{place}, {_name(each, number)}"
+    for find in (wrapped_in, spans_in, observations_in):
+        if (found := find(record)) is not None:
+            for name, read in found:
                 try:
-                    conversation = read(each, inner)
+                    conversation = read(f"{place}, {name}")
                 except UnknownShape as error:
-                    raise UnknownShape(f"{_name(each, number)}: {error}") from None
+                    raise UnknownShape(f"{name}: {error}") from None
                 if conversation is not None:
                     yield conversation
             return
@@ -132,13 +118,6 @@ def _conversations(record: Any, place: str, threads: Threads, answers: AceAnswer
     if single is None:
         raise UnknownShape(f"no conversation: {KNOWN}")
     yield single
-
-
-def _name(each: Fields, number: int) -> str:
-    for name in ("spanId", "span_id", "id", "name"):
-        if isinstance(each.get(name), str):
-            return f"{each[name]}"
-    return f"span {number}"
 
 
 def _longest(read: list[Conversation]) -> list[Conversation]:
@@ -162,11 +141,10 @@ def _marks(said: tuple[Said, ...]) -> Iterator[str]:
     """One digest for each beginning; ids of calls and how arguments are spaced do not matter."""
     running = hashlib.sha256()
     for each in said:
-        calls = [(call.name, _canonical(call.arguments)) for call in each.calls]
+        given = [(call, json_or(call.arguments, NOT_JSON)) for call in each.calls]
+        calls = [
+            (call.name, call.arguments if found is NOT_JSON else json.dumps(found, sort_keys=True))
+            for call, found in given
+        ]
         running.update(json.dumps([each.who, each.text.strip(), calls]).encode("utf-8", "surrogatepass"))
         yield running.hexdigest()
-
-
-def _canonical(arguments: str) -> str:
-    found = json_or(arguments, NOT_JSON)
-    return arguments if found is NOT_JSON else json.dumps(found, sort_keys=True)

@@ -9,17 +9,18 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from pytest_bfcl.bodies import record_trouble
 from pytest_bfcl.extensions.own.logs.conversation import (
     REFUSAL,
     Conversation,
+    Piece,
     documents_of,
     is_refusal,
     maybe_parsed,
     objects,
+    pieces,
     response_trouble,
     span_trouble,
 )
@@ -125,21 +126,27 @@ def read_answer(response: object) -> list[Said]:
         return read_history(response, "response")
     if not isinstance(response, Mapping):
         raise UnknownShape(f"a response is an object, not {type(response).__name__}")
-    if isinstance(choices := response.get("choices"), list):
-        message = choices[0].get("message") if choices and isinstance(choices[0], Mapping) else None
-        if not isinstance(message, Mapping):
-            raise UnknownShape("response.choices: no message (pieces of a stream have to be joined first)")
-        return read_history([{"role": "assistant", **message}], "response.choices")
-    if isinstance(candidates := response.get("candidates"), list):
-        first = candidates[0] if candidates and isinstance(candidates[0], Mapping) else {}
-        content = first.get("content") or {"parts": []}
-        return read_history([{"role": "model", **content}], "response.candidates") if content.get("parts") else []
-    if isinstance(output := response.get("output"), list):
+    if isinstance(output := response.get("output"), list) and "choices" not in response:
         return read_history(output, "response.output")
+    said, field, role = _answered(response)
+    return read_history([{"role": role, **said}], field) if said else []
+
+
+def _answered(response: Fields) -> tuple[Fields, str, str]:
+    """The message in a response, its field and its role."""
+    for name in ("choices", "candidates"):
+        if isinstance(listed := response.get(name), list):
+            first = listed[0] if listed and isinstance(listed[0], Mapping) else {}
+            if name == "candidates":
+                content = first.get("content") or {}
+                return content if content.get("parts") else {}, "response.candidates", "model"
+            if not isinstance(message := first.get("message"), Mapping):
+                raise UnknownShape("response.choices: no message (pieces of a stream have to be joined first)")
+            return message, "response.choices", "assistant"
     if "content" in response or "tool_calls" in response:
-        return read_history([{"role": "assistant", **response}], "response")
+        return response, "response", "assistant"
     if isinstance(message := response.get("message"), Mapping):
-        return read_history([{"role": "assistant", **message}], "response.message")
+        return message, "response.message", "assistant"
     raise UnknownShape(f"a response of no known API, its fields are {', '.join(map(str, list(response)[:8]))}")
 
 
@@ -150,17 +157,7 @@ _DEPTH = 40
 """Runs of LangSmith in runs."""
 
 
-@dataclass(frozen=True, slots=True)
-class Wrapped:
-    """``name`` of the record, its request and response, and why its exporter says that it failed."""
-
-    name: str
-    request: Fields
-    response: Any
-    trouble: str | None
-
-
-def wrapped_in(record: Fields) -> Iterator[Wrapped] | None:
+def wrapped_in(record: Fields) -> Iterator[Piece] | None:
     """The requests of a record of one of these exporters; ``None`` for any other. Raises `UnknownShape`."""
     if "run_type" in record and "inputs" in record:
         return _runs(record, _DEPTH)
@@ -178,24 +175,28 @@ def wrapped_in(record: Fields) -> Iterator[Wrapped] | None:
     return None
 
 
-def wrapped_conversation(each: Wrapped, place: str) -> Conversation:
-    """The conversation of one request. Raises `UnknownShape`."""
-    if not any(name in each.request for name in ("messages", "input", "contents")):
-        raise UnknownShape("a request without messages: its content was not recorded")
-    return exchange(each.request, each.response, place, trouble=each.trouble)
+def _wrapped(name: object, request: Fields, response: Any, trouble: str | None) -> Piece:
+    """``name`` of the record, its request and response, and why its exporter says that it failed."""
+
+    def read(place: str) -> Conversation:
+        if not any(name in request for name in _ASKED):
+            raise UnknownShape("a request without messages: its content was not recorded")
+        return exchange(request, response, place, trouble=trouble)
+
+    return str(name), read
 
 
 # LangSmith and LangChain.
 
 
-def _runs(run: Fields, depth: int) -> Iterator[Wrapped]:
+def _runs(run: Fields, depth: int) -> Iterator[Piece]:
     if depth == 0:
         raise UnknownShape("runs are nested too deeply")
     if run.get("run_type") == "llm":
         request, response = _plain(maybe_parsed(run["inputs"]), maybe_parsed(run.get("outputs")))
         for offers in _offers(run.get("extra")):
             request = {**{name: offers[name] for name in _OFFERS if offers.get(name)}, **request}
-        yield Wrapped(str(run.get("id") or run.get("name")), request, response, record_trouble(run))
+        yield _wrapped(run.get("id") or run.get("name"), request, response, record_trouble(run))
     for child in objects(run.get("child_runs") or [], "child_runs"):
         yield from _runs(child, depth - 1)
 
@@ -259,7 +260,7 @@ def _as_text(arguments: object) -> object:
 # The others.
 
 
-def _mlflow(spans: object) -> Iterator[Wrapped]:
+def _mlflow(spans: object) -> Iterator[Piece]:
     for span in objects(spans, "data.spans"):
         attributes = span.get("attributes")
         if not isinstance(attributes, Mapping):
@@ -270,7 +271,7 @@ def _mlflow(spans: object) -> Iterator[Wrapped]:
             if tools := held.get("chat.tools"):
                 request = {"tools": tools, **request}
             response = _unended(response)
-            yield Wrapped(str(span.get("span_id")), request, response, span_trouble(span, attributes))
+            yield _wrapped(span.get("span_id"), request, response, span_trouble(span, attributes))
 
 
 def _unended(response: Any) -> Any:
@@ -289,7 +290,7 @@ def _json(value: object) -> Any:
     return json_or(value, value) if isinstance(value, str) else value
 
 
-def _helicone(record: Fields) -> Wrapped:
+def _helicone(record: Fields) -> Piece:
     """What Helicone's logger sends, or a row of its export with the bodies."""
     sides = (("providerRequest", "json", "request_body"), ("providerResponse", "json", "response_body"))
     found = []
@@ -304,10 +305,10 @@ def _helicone(record: Fields) -> Wrapped:
         status = answered.get("status")
     failed = isinstance(status, int) and not 200 <= status < 300
     name = record.get("request_id") or record.get("response_id") or "request"
-    return Wrapped(str(name), request, response, f"status: {status}" if failed else record_trouble(record))
+    return _wrapped(name, request, response, f"status: {status}" if failed else record_trouble(record))
 
 
-def _stored(record: Fields) -> Wrapped:
+def _stored(record: Fields) -> Piece:
     """A stored completion with its messages; their endpoint returns them as a separate list."""
     messages = record.get("messages")
     if isinstance(messages, Mapping):
@@ -318,25 +319,23 @@ def _stored(record: Fields) -> Wrapped:
         )
     response = {name: value for name, value in record.items() if name not in ("messages", *_OFFERS)}
     request = {"messages": messages, **{name: record[name] for name in _OFFERS if record.get(name)}}
-    return Wrapped(str(record.get("id")), request, response, None)
+    return _wrapped(record.get("id"), request, response, None)
 
 
 _TRACE = ("traceId", "trace_id")
 _HOLDERS = ("modelParameters", "model_parameters", "metadata")
 
 
-def observations_in(record: Fields) -> Iterator[Fields] | None:
+def observations_in(record: Fields) -> Iterator[Piece] | None:
     """The observations of a line; ``None`` for a line of something else."""
     listed = record.get("observations")
     if isinstance(listed, list) and listed:
-        return iter(sorted(objects(listed, "observations"), key=lambda each: str(_started(each))))
+        inner = objects(listed, "observations")
+        inner = sorted(inner, key=lambda each: str(each.get("startTime") or each.get("start_time") or ""))
+        return pieces(inner, observed_conversation)
     if any(isinstance(record.get(name), str) for name in _TRACE) and "type" in record and "input" in record:
-        return iter([record])
+        return pieces([record], observed_conversation)
     return None
-
-
-def _started(observation: Fields) -> Any:
-    return observation.get("startTime") or observation.get("start_time") or ""
 
 
 def observed_conversation(observation: Fields, place: str) -> Conversation | None:

@@ -7,8 +7,9 @@ status.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from pytest_bfcl.bodies import record_trouble
@@ -120,6 +121,18 @@ class Conversation:
     tools: tuple[Parsed, ...]
     said: tuple[Said, ...]
     trouble: str | None = None
+
+
+Piece = tuple[str, Callable[[str], Conversation | None]]
+"""The name of a record inside another one, and what reads it at a place; ``None`` for a record of no model."""
+_NAMES = ("spanId", "span_id", "id", "name")
+
+
+def pieces(records: Iterable[Fields], read: Callable[[Fields, str], Conversation | None]) -> Iterator[Piece]:
+    """Each record with its name, or its number."""
+    for number, each in enumerate(records):
+        named = (str(each[name]) for name in _NAMES if isinstance(each.get(name), str))
+        yield next(named, f"span {number}"), partial(read, each)
 
 
 def parsed(value: object, what: str) -> Any:

@@ -8,11 +8,13 @@ from typing import Any
 
 from pytest_bfcl.extensions.own.logs.conversation import (
     Conversation,
+    Piece,
     documents_of,
     may_not_call,
     maybe_parsed,
     objects,
     parsed,
+    pieces,
     span_trouble,
     word_trouble,
 )
@@ -78,27 +80,26 @@ _VALUES = ("stringValue", "boolValue", "doubleValue", "bytesValue")
 MOST_INDEXED = 10_000
 
 
-def spans_in(record: Fields) -> Iterator[Fields] | None:
-    """The spans of a line with their attributes as plain objects; ``None`` for a line without spans."""
+def spans_in(record: Fields) -> Iterator[Piece] | None:
+    """The spans of a line; ``None`` for a line without spans."""
     for scopes, spans in (("scopeSpans", "spans"), ("instrumentationLibrarySpans", "spans")):
         resources = record.get("resourceSpans") or record.get("resource_spans")
         if isinstance(resources, list) and any(scopes in each for each in resources if isinstance(each, Mapping)):
-            return (
-                {**span, "attributes": _attributes(span.get("attributes")), "events": list(_events(span))}
+            found = (
+                span
                 for resource in objects(resources, "resourceSpans")
                 for scope in objects(resource.get(scopes) or [], scopes)
                 for span in objects(scope.get(spans) or [], spans)
             )
-    attributes = {key.removeprefix("attributes."): each for key, each in record.items() if _is_column(key, each)}
-    own = record.get("attributes")
-    if not attributes and not isinstance(own, Mapping | list):
-        return None
-    return iter([{**record, "attributes": {**_attributes(own), **attributes}, "events": list(_events(record))}])
+            return pieces(found, span_conversation)
+    columns = any(key.startswith(_COLUMN) and each is not None for key, each in record.items())
+    if columns or isinstance(record.get("attributes"), Mapping | list):
+        return pieces([record], span_conversation)
+    return None
 
 
-def _is_column(key: str, value: object) -> bool:
-    """Whether it is a column of Phoenix's table of spans."""
-    return key.startswith("attributes.") and value is not None
+_COLUMN = "attributes."
+"""What the columns of Phoenix's table of spans begin with."""
 
 
 def _attributes(listed: object) -> dict[str, Any]:
@@ -120,29 +121,27 @@ def _value(value: object) -> Any:
     return next((value[name] for name in _VALUES if name in value), None)
 
 
-def _events(span: Fields) -> Iterator[Fields]:
-    for event in objects(span.get("events") or [], "events"):
-        yield {**event, "attributes": _attributes(event.get("attributes"))}
-
-
 def span_conversation(span: Fields, place: str) -> Conversation | None:
     """The conversation of one span; ``None`` for spans that are no model request. Raises `UnknownShape`."""
-    attributes = span["attributes"]
-    for event in span["events"]:
+    columns = {key.removeprefix(_COLUMN): each for key, each in span.items() if key.startswith(_COLUMN)}
+    attributes = _attributes(span.get("attributes")) | {key: each for key, each in columns.items() if each is not None}
+    listed = objects(span.get("events") or [], "events")
+    events = [{**event, "attributes": _attributes(event.get("attributes"))} for event in listed]
+    for event in events:
         if event.get("name") == "gen_ai.client.inference.operation.details":
             attributes = {**attributes, **event["attributes"]}
     nested = _nested(attributes)
     operation = _at(nested, "gen_ai", "operation", "name")
     if operation in _AROUND:
         return None
-    for read in (vercel, _gen_ai, _open_inference, _open_llmetry):
-        if (found := read(nested)) is not None:
-            tools, said = found
-            trouble = span_trouble(span, attributes) or _ended(nested, span["events"], said)
-            return Conversation(place, documents_of(tools), tuple(said), trouble)
-    if said := _from_events(span["events"]):
-        trouble = span_trouble(span, attributes) or _ended(nested, span["events"], said)
-        return Conversation(place, documents_of(_tool_definitions(nested)), tuple(said), trouble)
+    readers = (vercel, _gen_ai, _open_inference, _open_llmetry)
+    found = next((told for read in readers if (told := read(nested)) is not None), None)
+    if found is None and (heard := _from_events(events)):
+        found = _tool_definitions(nested), heard
+    if found is not None:
+        tools, said = found
+        trouble = span_trouble(span, attributes) or _ended(nested, events, said)
+        return Conversation(place, documents_of(tools), tuple(said), trouble)
     kind = str(_at(nested, "openinference", "span", "kind") or span.get("span_kind") or "")
     if operation in _ASKS or kind.upper() == "LLM":
         raise UnknownShape("a request to a model without its messages: its content was not recorded by the tracer")
@@ -165,14 +164,11 @@ def _ended(nested: Fields, events: Sequence[Fields], said: Sequence[Said]) -> st
             return trouble
     for event in events:
         if event.get("name") == "gen_ai.choice":
-            told = {**_as_fields(event.get("attributes")), **_as_fields(event.get("body"))}
+            body = event.get("body")
+            told = {**event["attributes"], **(body if isinstance(body, Mapping) else {})}
             if (trouble := word_trouble(told.get("finish_reason"), said, "gen_ai.choice.finish_reason")) is not None:
                 return trouble
     return None
-
-
-def _as_fields(value: object) -> Fields:
-    return value if isinstance(value, Mapping) else {}
 
 
 def _walked(value: Any, *path: str | int) -> Any:
@@ -289,7 +285,7 @@ def _metered(message: Any) -> Any:
     return {**message, "content": content if blocks else message.get("content", "")}
 
 
-def _from_events(events: list[Fields]) -> list[Said]:
+def _from_events(events: Sequence[Fields]) -> list[Said]:
     """One event a message: ``gen_ai.user.message`` …, the reply in ``gen_ai.choice``."""
     messages = []
     for event in events:
