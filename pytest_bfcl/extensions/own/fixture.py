@@ -293,7 +293,7 @@ class Asker:
 
 @contextmanager
 def _failing_with_text() -> Iterator[None]:
-    """A user's mistake, or an endpoint's trouble, fails the test with its text alone."""
+    """A user's mistake, or an error of the endpoint, fails the test with its text alone."""
     try:
         yield
     except (UsageError, AdapterError) as error:
