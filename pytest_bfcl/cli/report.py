@@ -36,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
     from pytest_bfcl.session.evaluation import open_data
 
     run = RunDirectory.open(args.run)
-    written = write_report(run, entry_source=open_data(args.data) if args.data else None, level=args.level)
+    written = write_report(run, data=open_data(args.data) if args.data else None, level=args.level)
     if args.markdown:
         say(write_markdown(summary_of(run)))
     say(written)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from importlib.metadata import PackageNotFoundError, metadata
 from urllib.parse import quote
@@ -27,14 +27,21 @@ def safe_id(entry_id: str) -> str:
     return f"{stem[:MAX_STEM]}-{hashlib.sha256(entry_id.encode('utf-8', 'replace')).hexdigest()[:8]}"
 
 
-@lru_cache(maxsize=64)
-def _slug(model: str) -> str:
-    return "-" + safe_id(model)
+_safe_model = lru_cache(maxsize=64)(safe_id)
+
+
+def models_apart(counts: Mapping[str, int], models: Sequence[object]) -> list[str]:
+    """The models whose pages need distinct names; ``counts``: model → lines, ``models`` are those of the fingerprint.
+
+    Results may name another model than the run's spec: a replay names the recorded one, and a run may have changed to
+    prompting. In a run of one model, the one with most results has plain names.
+    """
+    return list(counts) if len(models) > 1 or not counts else [max(counts, key=lambda name: counts[name])]
 
 
 def model_suffix(model: str, models: Sequence[str]) -> str:
     """The part of page names that distinguishes models in one run; empty for a single model."""
-    return "" if list(models) == [model] else _slug(model)
+    return "" if list(models) == [model] else f"-{_safe_model(model)}"
 
 
 def page_name(record: Fields, models: Sequence[str]) -> str:

@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from pytest_bfcl.explaining.headlines import ALIKE, NAMED, error_text, headline, sign_of
 from pytest_bfcl.json_types import Fields, Parsed
-from pytest_bfcl.reporting.links import ENTRIES, model_suffix, safe_id
+from pytest_bfcl.reporting.links import ENTRIES, model_suffix, page_name, safe_id
 
 COLUMNS = ("entry", "model", "repeat", "outcome", "corrected", "tag", "reason", "text", "latency", "cost", "flags")
 """Rows of equal errors have one more number: that of their fold."""
@@ -36,19 +36,9 @@ class StaticRow(NamedTuple):
     model: str
 
 
-class _Words:
-    """Repeated words, each held once."""
-
-    def __init__(self) -> None:
-        self.places: dict[str, int] = {}
-
-    def __call__(self, word: object) -> int:
-        if word is None:
-            return -1
-        return self.places.setdefault(str(word), len(self.places))
-
-    def listed(self) -> list[str]:
-        return list(self.places)
+def _place(words: dict[str, int], word: object) -> int:
+    """The position of a repeated word, which is held once; -1 without one."""
+    return -1 if word is None else words.setdefault(str(word), len(words))
 
 
 @dataclass(slots=True)
@@ -65,18 +55,27 @@ class Listing:
     """Collects the rows of a run, one record at a time.
 
     ``pages``: whether entries have pages; ``shard``: how many pages of other than failed entries one script holds (0:
-    they are files, too); ``place`` is the text before their names in links.
+    they are files, too); ``place`` is the text before their names in links. ``failures`` are failed entries and errors
+    for a page without scripts, at most `MAX_STATIC`, of ``failed``.
     """
 
     def __init__(
-        self, models: Sequence[str], known_issues: Container[tuple[str, str]], *, pages: bool = True, shard: int = 0
+        self,
+        models: Sequence[str],
+        known_issues: Container[tuple[str, str]],
+        *,
+        place: str = f"{ENTRIES}/",
+        pages: bool = True,
+        shard: int = 0,
     ) -> None:
         self.pages = pages
         self.shard = shard
-        self.place = f"{ENTRIES}/"
+        self.place = place
+        self.failures: list[StaticRow] = []
+        self.failed = 0
         self._models = models
         self._known = known_issues
-        self._model_words, self._tags, self._reasons, self._categories = _Words(), _Words(), _Words(), _Words()
+        self._words: dict[str, dict[str, int]] = {name: {} for name in ("model", "tag", "reason", "category")}
         self._entries: dict[str, list[Any]] = {}
         self._positions: dict[str, int] = {}
         self._rows: list[list[Any]] = []
@@ -94,7 +93,7 @@ class Listing:
         if entry_id not in self._entries:
             page = safe_id(entry_id)
             self._positions[entry_id] = len(self._entries)
-            fields = [entry_id, self._categories(record.get("category")), request]
+            fields = [entry_id, _place(self._words["category"], record.get("category")), request]
             self._entries[entry_id] = fields if page == entry_id else [*fields, page]
         known = (entry_id, str(record.get("mode"))) in self._known
         latency, cost = total_of(record.get("latency_s")), record.get("cost_usd")
@@ -102,31 +101,37 @@ class Listing:
         self.has_cost |= cost is not None
         differs = record.get("corrected_outcome") != record.get("outcome")
         self.has_differing |= differs
+        text = (headline(record) if text is None else text)[:TEXT]
         self._rows.append(
             [
                 self._positions[entry_id],
-                self._model_words(record.get("model")),
+                _place(self._words["model"], record.get("model")),
                 record.get("repeat") or 1,
                 _outcome(record.get("outcome")),
                 _outcome(record.get("corrected_outcome")),
-                self._tags(record.get("tag")),
-                self._reasons(record.get("reason")),
-                (headline(record) if text is None else text)[:TEXT],
+                _place(self._words["tag"], record.get("tag")),
+                _place(self._words["reason"], record.get("reason")),
+                text,
                 latency,
                 cost,
                 KNOWN_ISSUE * known + DIFFERS * differs,
             ]
         )
-        if record.get("outcome") == "error":
-            self._add_error(record, entry_id)
+        if record.get("outcome") in ("failed", "error"):
+            self._add_failure(record, entry_id, text)
 
-    def _add_error(self, record: Fields, entry_id: str) -> None:
-        model = str(record.get("model") or "")
-        key = (model, sign_of(error_text(record), entry_id))
-        found = self._alike.setdefault(key, Alike(model, record))
-        found.rows.append(self._rows[-1])
-        if len(found.ids) < NAMED:
-            found.ids.append(entry_id)
+    def _add_failure(self, record: Fields, entry_id: str, text: str) -> None:
+        model, outcome, repeat = str(record.get("model") or ""), str(record["outcome"]), record.get("repeat") or 1
+        self.failed += 1
+        if len(self.failures) < MAX_STATIC:
+            shown = f"{entry_id} (repeat {repeat})" if repeat > 1 else entry_id
+            page = self.place + quote(page_name(record, self._models)) if self.pages else ""
+            self.failures.append(StaticRow(shown, page, outcome, text, model))
+        if outcome == "error":
+            found = self._alike.setdefault((model, sign_of(error_text(record), entry_id)), Alike(model, record))
+            found.rows.append(self._rows[-1])
+            if len(found.ids) < NAMED:
+                found.ids.append(entry_id)
 
     def errors(self, model: str) -> list[Alike]:
         """The kinds of errors of a model, most frequent first."""
@@ -140,36 +145,17 @@ class Listing:
                 row[len(COLUMNS) :] = [number]
         return len(folds)
 
-    def failures(self) -> tuple[list[StaticRow], int]:
-        """Failed entries and errors for a page without scripts, at most `MAX_STATIC`; and how many more there are."""
-        found = [row for row in self._rows if OUTCOMES[row[3]] in ("failed", "error")]
-        entries, models = list(self._entries.values()), self._model_words.listed()
-        rows = [self._static(row, entries[row[0]], models) for row in found[:MAX_STATIC]]
-        return rows, len(found) - len(rows)
-
-    def _static(self, row: list[Any], entry: list[Any], models: Sequence[str]) -> StaticRow:
-        model = models[row[1]] if row[1] >= 0 else ""
-        repeat = f"-r{row[2]}" if row[2] > 1 else ""
-        name = f"{entry[3] if len(entry) > 3 else entry[0]}{model_suffix(model, self._models)}{repeat}.html"
-        return StaticRow(
-            f"{entry[0]} (repeat {row[2]})" if repeat else entry[0],
-            self.place + quote(name) if self.pages else "",
-            OUTCOMES[row[3]],
-            row[7],
-            model,
-        )
-
     def content(self) -> Parsed:
         """The content that the page embeds; texts are shortened if a very large run would not fit."""
         made = {
             "columns": COLUMNS,
             "outcomes": OUTCOMES,
-            "models": self._model_words.listed(),
-            "suffixes": [model_suffix(model, self._models) for model in self._model_words.listed()],
-            "slugs": [model_suffix(model, ()) for model in self._model_words.listed()],
-            "tags": self._tags.listed(),
-            "reasons": self._reasons.listed(),
-            "categories": self._categories.listed(),
+            "models": list(self._words["model"]),
+            "suffixes": [model_suffix(model, self._models) for model in self._words["model"]],
+            "slugs": [model_suffix(model, ()) for model in self._words["model"]],
+            "tags": list(self._words["tag"]),
+            "reasons": list(self._words["reason"]),
+            "categories": list(self._words["category"]),
             "entries": list(self._entries.values()),
             "folds": self._folds(),
             "rows": self._rows,

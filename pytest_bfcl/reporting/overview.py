@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -14,7 +14,7 @@ from pytest_bfcl.plain_text import clean, cut
 from pytest_bfcl.reporting import rendering, scores
 from pytest_bfcl.reporting.links import documentation_of
 from pytest_bfcl.reporting.listing import Alike, Listing
-from pytest_bfcl.reporting.sections import Section, sections_of
+from pytest_bfcl.reporting.sections import Section
 from pytest_bfcl.reporting.sources import Questions
 
 if TYPE_CHECKING:
@@ -34,17 +34,12 @@ def content(
     run: RunDirectory,
     found: Questions,
     listing: Listing,
-    *,
-    lines: Sequence[Fields] | None = None,
-    added: Iterable[Section] = (),
+    sections: Iterable[Section | str],
 ) -> Parsed:
-    """The values of the template ``index.html.jinja``.
-
-    ``lines`` are the run's, if already read; ``added`` sections replace the run's own of the same anchor.
-    """
-    unread: list[str] = []
-    found_sections = {each.anchor: each for each in sections_of(run, lines or list(run.records()), unread)}
-    found_sections |= {each.anchor: each for each in added}
+    """The values of the template ``index.html.jinja``; of ``sections`` with one anchor the last one is shown."""
+    shown = {each if isinstance(each, str) else each.anchor: each for each in sections}
+    unread = [each for each in shown.values() if isinstance(each, str)]
+    left_out = [f"{text}." for text in run.left_out.sentences()]
     models: Mapping[str, Summary] = summary["models"]
     facts = summary["fingerprint"]
     table = scores.matrix(models, facts) if len(models) > 1 else []
@@ -53,7 +48,7 @@ def content(
             "title": title(summary),
             "short": run.fingerprint.short(),
             "when": _when(facts),
-            "notices": [*notices(summary), *_troubles(found, run), *unread],
+            "notices": [*notices(summary), *found.notices, *left_out, *unread],
             "cards": cards(models, summary.get("machine_cost_usd")),
             "server_page": SERVER_PAGE if (run.path / SERVER_PAGE).is_file() else "",
         },
@@ -69,8 +64,9 @@ def content(
             "corrected": listing.has_differing,
             "pages": listing.pages,
         },
-        "failures": listing.failures(),
-        "sections": list(found_sections.values()),
+        "failures": listing.failures,
+        "failed": listing.failed,
+        "sections": [each for each in shown.values() if not isinstance(each, str)],
         "documentation": documentation_of("reasons.md"),
         "data": rendering.embedded_json(listing.content()),
     }
@@ -121,11 +117,6 @@ def notices(summary: Summary) -> list[str]:
     if fingerprint.get("rules") == "corrected":
         found.append("The headline outcomes of this run are by the corrected rules.")
     return found
-
-
-def _troubles(found: Questions, run: RunDirectory) -> list[str]:
-    lines = [f"{found.notice[:1].upper()}{found.notice[1:]}."] if found.notice else []
-    return [*lines, *(f"{text}." for text in run.left_out.sentences())]
 
 
 def _when(fingerprint: Summary) -> str:

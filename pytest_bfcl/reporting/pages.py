@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 from pytest_bfcl.checkers.corrected import CORRECTED_RULES
 from pytest_bfcl.dataset.verified import known_issues
 from pytest_bfcl.explaining.explanation import explain
-from pytest_bfcl.failures import HarnessError, UsageError
+from pytest_bfcl.failures import HarnessError
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.plain_text import clean, shortened
 from pytest_bfcl.reporting import rendering
@@ -19,7 +19,7 @@ from pytest_bfcl.reporting.chat import chat, clipped, timeline
 from pytest_bfcl.reporting.functions import Documentation, as_json
 from pytest_bfcl.reporting.links import rerun_command
 from pytest_bfcl.reporting.listing import total_of
-from pytest_bfcl.reporting.sources import results_again, stored_memory
+from pytest_bfcl.reporting.sources import results_again, stored_memory, transcript_of
 from pytest_bfcl.runs.results import record_key
 from pytest_bfcl.runs.transcripts import Transcripts
 
@@ -39,8 +39,8 @@ REQUEST = 140
 class Neighbours(NamedTuple):
     """Pages (`page_name`, safe in links) of the previous and next entry with the same outcome; empty at the ends."""
 
-    previous: str
-    next: str
+    previous: str = ""
+    next: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +100,14 @@ class EntryResult(NamedTuple):
 
     @property
     def functions(self) -> Iterator[tuple[Fields, str]]:
-        """The offered functions, each with a note."""
-        return _functions(self.entry, self.stored)
+        """The offered functions, as sent if known; held-out functions have a note with their turn."""
+        sent = (self.stored or {}).get("functions") or (self.entry.function if self.entry is not None else [])
+        later = self.entry.missed_function if self.entry is not None else {}
+        names = {document["name"] for documents in later.values() for document in documents}
+        known = (each for each in sent if isinstance(each, Mapping) and each.get("name") not in names)
+        yield from ((document, "") for document in islice(known, MAX_FUNCTIONS))
+        for turn, documents in later.items():
+            yield from ((document, f"from turn {turn + 1} on") for document in documents)
 
 
 Made = TypeVar("Made")
@@ -124,44 +130,40 @@ def entry_page(told: EntryResult, context: PageContext, neighbours: Neighbours) 
 
 def packed_values(told: EntryResult, context: PageContext) -> tuple[Any, ...]:
     """The values from which ``packed_entry.js`` makes a page, without functions."""
-    record, entry, stored, asked = told
-    messages = (stored or {}).get("messages") or ()
-    why = explain(record, entry, None)
+    found = _values(told, context)
+    why = found["why"]
     verdict = (why.headline, why.expected, why.called_label, why.called, why.facts, why.rule, why.advice)
-    turns = chat(record, entry, messages)
-    return (
-        _about(record, context, *asked),
-        verdict,
-        turns,
-        _usage(record),
-        _command(record, context),
-        timeline(record, turns),
-    )
+    return tuple((found | {"why": verdict}).values())
 
 
 def entry_values(told: EntryResult, context: PageContext, neighbours: Neighbours) -> tuple[str, Parsed]:
     """The title of a record's page, and the values for the macro ``body`` of `TEMPLATE`."""
-    record, entry, stored, asked = told
-    failed = record.get("outcome") == "failed"
-    transcript = _transcript(record, entry) if failed else None
-    messages = (stored or {}).get("messages") or ()
-    about = _about(record, context, *asked)
+    record, entry = told.record, told.entry
     again = results_again(record, entry)
-    if again is not None:
-        record = {**record, "tool_results": again}
-    turns = chat(record, entry, messages)
+    shown = told if again is None else told._replace(record={**record, "tool_results": again})
     memory = stored_memory(context.run, record, entry)
-    return f"{about.id} · {about.outcome}", {
-        "entry": about,
+    failed = entry is not None and record.get("outcome") == "failed"
+    found = _values(shown, context, transcript_of(record) if failed else None)
+    return f"{record['id']} · {record.get('outcome')}", {
+        **found,
         "nav": neighbours,
-        "why": explain(record, entry, transcript),
-        "turns": turns,
-        "timeline": timeline(record, turns),
         "played_again": again is not None,
         "memory": clipped(memory) if memory is not None else None,
-        "functions": context.documentation.of(_functions(entry, stored)),
+        "functions": context.documentation.of(told.functions),
+    }
+
+
+def _values(told: EntryResult, context: PageContext, transcript: Transcript | None = None) -> Parsed:
+    """What every page of an entry shows, in the order in which ``packed_entry.js`` reads it."""
+    record, entry, stored, asked = told
+    turns = chat(record, entry, (stored or {}).get("messages") or ())
+    return {
+        "entry": _about(record, context, *asked),
+        "why": explain(record, entry, transcript),
+        "turns": turns,
         "usage": _usage(record),
         "command": _command(record, context),
+        "timeline": timeline(record, turns),
     }
 
 
@@ -214,17 +216,6 @@ def request_of(record: Fields, entry: Entry | None, stored: Fields | None = None
     return (str(words[-1])[:MAX_REQUEST], place) if words else ("", "")
 
 
-def _transcript(record: Fields, entry: Entry | None) -> Transcript | None:
-    from pytest_bfcl.runs.replay_lines import transcript_from_line
-
-    if entry is None or record.get("output") is None:
-        return None
-    try:
-        return transcript_from_line(record)
-    except UsageError:
-        return None
-
-
 def _about(record: Fields, context: PageContext, request: str, place: str) -> About:
     rules = record.get("rules") or "official"
     official = record.get("official_outcome") if rules != "official" else record.get("outcome")
@@ -248,17 +239,6 @@ def _about(record: Fields, context: PageContext, request: str, place: str) -> Ab
         corrected_reason=record.get("corrected_reason"),
         corrected_rules=tuple((name, CORRECTED_RULES.get(name, "")) for name in record.get("corrected_rules") or ()),
     )
-
-
-def _functions(entry: Entry | None, stored: Fields | None) -> Iterator[tuple[Fields, str]]:
-    """The offered functions, as sent if known; held-out functions have a note with their turn."""
-    sent = (stored or {}).get("functions") or (entry.function if entry is not None else [])
-    later = entry.missed_function if entry is not None else {}
-    names = {document["name"] for documents in later.values() for document in documents}
-    known = (each for each in sent if isinstance(each, Mapping) and each.get("name") not in names)
-    yield from ((document, "") for document in islice(known, MAX_FUNCTIONS))
-    for turn, documents in later.items():
-        yield from ((document, f"from turn {turn + 1} on") for document in documents)
 
 
 _COUNTS = (

@@ -6,14 +6,15 @@ Failed entries have their own pages, which can be linked to and read without scr
 from __future__ import annotations
 
 import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from pytest_bfcl.dataset.verified import known_issues
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.reporting import overview, rendering
-from pytest_bfcl.reporting.links import ENTRIES, is_packed, page_name
+from pytest_bfcl.reporting.links import ENTRIES, is_packed, models_apart, page_name
 from pytest_bfcl.reporting.listing import Listing
 from pytest_bfcl.reporting.packing import PAGES_A_SHARD, Shards
 from pytest_bfcl.reporting.pages import (
@@ -26,7 +27,8 @@ from pytest_bfcl.reporting.pages import (
     packed_values,
     stored_of,
 )
-from pytest_bfcl.reporting.sources import EntrySource, Questions, questions
+from pytest_bfcl.reporting.sections import sections_of
+from pytest_bfcl.reporting.sources import Data, questions
 from pytest_bfcl.runs.directory import RunDirectory
 from pytest_bfcl.runs.summary_types import Summary
 from pytest_bfcl.scoring.summary import summarise
@@ -36,34 +38,51 @@ INDEX = "index.html"
 
 
 def write_report(
-    run_dir: Path | str | RunDirectory,
-    *,
-    entry_source: EntrySource | None = None,
-    level: Level = "full",
-    within_s: float | None = None,
+    run_dir: Path | RunDirectory, *, data: Data | None = None, level: Level = "full", within_s: float | None = None
 ) -> Path:
     """Write the report of a run directory; returns the path of ``index.html``.
 
-    ``entry_source``: the data set of the run (or a function from entry id to entry), for questions and expected
-    answers; by default the bundled or fetched set, if it is the measured one. Raises `UsageError` if there is no run,
-    `TimeoutError` after ``within_s``.
+    ``data``: the data set of the run, for questions and expected answers; by default the bundled or fetched set, if it
+    is the measured one. Raises `UsageError` if there is no run, `TimeoutError` after ``within_s``.
     """
-    run = run_dir if isinstance(run_dir, RunDirectory) else RunDirectory.open(Path(run_dir))
-    path = run.path / INDEX
-    if level == "none":
-        return path
-    found = questions(entry_source, run.fingerprint.to_dict()["dataset"])
+    run = run_dir if isinstance(run_dir, RunDirectory) else RunDirectory.open(run_dir)
+    until = time.monotonic() + within_s if within_s is not None else None
+    found = questions(data, run.fingerprint.to_dict()["dataset"])
     summary = summary_of(run)
-    until = None if within_s is None else time.monotonic() + within_s
-    report = _Report(run, found, models_of(summary, run), level)
-    listing = report.listed(until)
-    values = overview.content(summary, run, found, listing, lines=report.lines)
-    rendering.write_page(path, rendering.render("index.html.jinja", **values))
-    return path
+    lines: list[Fields] = list(_in_time(run.records(), until))
+    models = models_apart(Counter(str(line.get("model") or "") for line in lines), run.fingerprint.models)
+    context = PageContext.of(run, found.data)
+    full = level == "full"
+    pages = _Pages(run.path / ENTRIES, context, lines, models) if full else None
+    listing = Listing(models, context.known_issues, pages=full, shard=PAGES_A_SHARD)
+    for line in _in_time(lines, until):
+        if not full and line["id"] in listing:  # the list shows what the first of an entry's records asked
+            listing.add(line, "")
+            continue
+        entry = found(str(line["id"]))
+        stored = stored_of(run.transcripts, line) if full or entry is None else None
+        told = EntryResult.of(line, entry, stored)
+        listing.add(line, beginning(told.asked[0]))
+        if pages is not None:
+            pages.add(told)
+    if pages is not None:
+        pages.close()
+    page = run.path / INDEX
+    values = overview.content(summary, run, found, listing, sections_of(run, lines))
+    rendering.write_page(page, rendering.render("index.html.jinja", **values))
+    return page
+
+
+def _in_time(lines: Iterable[Fields], until: float | None) -> Iterator[Fields]:
+    """The lines. Raises `TimeoutError` when it is late."""
+    for line in lines:
+        if until is not None and time.monotonic() > until:
+            raise TimeoutError
+        yield line
 
 
 def write_report_and_say(
-    run: RunDirectory, asked: str | None, source: EntrySource, within_s: float | None = None
+    run: RunDirectory, asked: str | None, data: Data, within_s: float | None = None
 ) -> tuple[Path | None, str]:
     """Write the selected extent of a report; returns its path and notes for the user. Never raises, because an error
     here must not hide the results. ``asked`` is the value of ``--bfcl-report``.
@@ -75,7 +94,7 @@ def write_report_and_say(
         level = level_for(asked, results)
         if level == "none":
             return None, ""
-        written = write_report(run.path, entry_source=source, level=level, within_s=within_s)
+        written = write_report(run, data=data, level=level, within_s=within_s)
     except TimeoutError:
         return None, f"no report yet, it would take longer than {within_s:g} s: {command} it"
     except Exception as error:
@@ -96,95 +115,36 @@ def summary_of(run: RunDirectory) -> Summary:
     return summarise(run.records(), fingerprint=run.fingerprint.to_dict(), known_issues=issues)
 
 
-def models_of(summary: Summary, run: RunDirectory) -> list[str]:
-    """The models whose pages need distinct names. Results may name another model than the run's spec: a replay names
-    the recorded one, and a run may have changed to prompting. In a run of one model, the one with most results has
-    plain names.
-    """
-    counts = {
-        str(model["model"] or ""): sum(score["total"] for score in model["categories"].values())
-        for model in summary["models"].values()
-    }
-    if len(run.fingerprint.models) > 1:
-        return list(counts)
-    return [max(counts, key=lambda name: counts[name])] if counts else []
+class _Pages:
+    """Writes the pages of a run's entries; ``lines`` are its results."""
 
-
-class _Waiting(NamedTuple):
-    """A result whose page waits for the name of the next page with its outcome."""
-
-    name: str
-    told: EntryResult
-    previous: str
-
-
-class _Report:
-    """Reads the results of a run once and writes their pages; ``lines`` are those it read."""
-
-    def __init__(self, run: RunDirectory, found: Questions, models: list[str], level: Level) -> None:
-        self._run = run
-        self._questions = found
+    def __init__(self, folder: Path, context: PageContext, lines: Sequence[Fields], models: Sequence[str]) -> None:
+        self._folder = folder
+        self._context = context
         self._models = models
-        self._full = level == "full"
-        self._folder = run.path / ENTRIES
-        self._context = PageContext.of(run, found.data)
-        self._waiting: dict[str, _Waiting] = {}
-        self._written: set[str] = set()
-        self.lines: list[Fields] = []
+        self._shards = Shards(folder)
+        self._beside: dict[str, Neighbours] = {}
+        for outcome in {str(line.get("outcome")) for line in lines if not is_packed(line.get("outcome"))}:
+            names = [page_name(line, models) for line in lines if line.get("outcome") == outcome]
+            self._beside |= dict(zip(names, map(Neighbours, ["", *names], [*names[1:], ""]), strict=True))
+        if self._beside:
+            folder.mkdir(exist_ok=True)
 
-    def listed(self, until: float | None) -> Listing:
-        """The list of all results."""
-        shards = Shards(self._folder)
-        listing = Listing(self._models, self._context.known_issues, pages=self._full, shard=PAGES_A_SHARD)
-        for record in self._run.records():
-            if until is not None and time.monotonic() > until:
-                raise TimeoutError
-            self.lines.append(record)
-            if not self._full and record["id"] in listing:  # the list shows what the first of an entry's records asked
-                listing.add(record, "")
-                continue
-            told = self._told(record)
-            listing.add(record, beginning(told.asked[0]))
-            if not self._full:
-                continue
-            name = page_name(record, self._models)
-            if is_packed(record.get("outcome")):
-                values = made_or_problem(lambda found: packed_values(found, self._context), told)
-                shards.add(name.removesuffix(".html"), values, told.functions)
-            else:
-                self._chain(name, told)
-        if self._full:
-            for waiting in self._waiting.values():
-                self._write(waiting, "")
-            shards.write()
-            self._remove_others(self._written | shards.names)
-        return listing
+    def add(self, told: EntryResult) -> None:
+        """Write the page of a result, or keep it for its shard."""
+        name = page_name(told.record, self._models)
+        if is_packed(told.record.get("outcome")):
+            values = made_or_problem(lambda found: packed_values(found, self._context), told)
+            self._shards.add(name.removesuffix(".html"), values, told.functions)
+        else:
+            beside = self._beside[name]
+            page = made_or_problem(lambda found: entry_page(found, self._context, beside), told)
+            rendering.write_page(self._folder / name, page)
 
-    def _told(self, record: Fields) -> EntryResult:
-        """A result with its entry and its conversation; a list needs the latter only if the entry is missing."""
-        entry = self._questions(str(record["id"]))
-        stored = stored_of(self._run.transcripts, record) if self._full or entry is None else None
-        return EntryResult.of(record, entry, stored)
-
-    def _chain(self, name: str, told: EntryResult) -> None:
-        """Write the previous page with this outcome, now that it can link to this one."""
-        outcome = str(told.record.get("outcome"))
-        before = self._waiting.get(outcome)
-        if before is not None:
-            self._write(before, name)
-        self._waiting[outcome] = _Waiting(name, told, before.name if before is not None else "")
-
-    def _write(self, waiting: _Waiting, following: str) -> None:
-        beside = Neighbours(waiting.previous, following)
-        page = made_or_problem(lambda found: entry_page(found, self._context, beside), waiting.told)
-        if not self._written:
-            self._folder.mkdir(exist_ok=True)
-        rendering.write_page(self._folder / waiting.name, page)
-        self._written.add(waiting.name)
-
-    def _remove_others(self, kept: set[str]) -> None:
-        """Remove pages of an earlier report, for instance of entries that pass now."""
-        if self._folder.is_dir():
-            for path in self._folder.iterdir():
-                if path.suffix in (".html", ".js") and path.name not in kept:
-                    path.unlink(missing_ok=True)
+    def close(self) -> None:
+        """Write what waits; remove pages of an earlier report, for instance of entries that pass now."""
+        self._shards.write()
+        kept = self._beside.keys() | self._shards.names
+        for path in self._folder.iterdir() if self._folder.is_dir() else ():
+            if path.suffix in (".html", ".js") and path.name not in kept:
+                path.unlink(missing_ok=True)

@@ -34,15 +34,15 @@ class MakeSection(Protocol):
         """The section of a run with these lines; ``None`` without content."""
 
 
-def sections_of(run: RunDirectory, lines: Sequence[Fields], notes: list[str]) -> Iterator[Section]:
-    """The sections of a run; ``notes`` receives failures."""
+def sections_of(run: RunDirectory, lines: Sequence[Fields]) -> Iterator[Section | str]:
+    """The sections of a run, or in words why one is not shown."""
     for name, point in entry_points.offered("sections").items():
         try:
             make: MakeSection = entry_points.load(point, "section")
             made = make(run, lines)
         except Exception as error:  # others' code: it must not cost the report
             told = error if isinstance(error, UsageError) else f"{type(error).__name__}: {error}"
-            notes.append(f"The section {name} is not shown: {told}.")
+            yield f"The section {name} is not shown: {told}."
         else:
             if made is not None:
                 yield made

@@ -5,61 +5,66 @@ one. Simulators compute results of calls again; a question's memory comes from i
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_bfcl.dataset.categories import CATEGORIES
+from pytest_bfcl.dataset.loading import DataSet
 from pytest_bfcl.failures import BenchmarkError, UsageError
 from pytest_bfcl.json_types import Fields
+from pytest_bfcl.selection.selection import JointData
 
 if TYPE_CHECKING:
+    from pytest_bfcl.checkers.state import StateRecord
     from pytest_bfcl.dataset.entry import Entry
-    from pytest_bfcl.dataset.loading import DataSet
     from pytest_bfcl.transcript import Transcript
 
 
-EntrySource = Any
-"""A `DataSet`, or a function from an entry id to an `Entry`."""
+Data = DataSet | JointData
 
 
+@dataclass(frozen=True, slots=True)
 class Questions:
-    """Entries by id, ``None`` for unknown ones; ``notice`` names what is missing.
+    """Entries by id, ``None`` for unknown ones; ``missing`` says why there are none.
 
     ``data`` is the data set in the form of ``--bfcl-data``.
     """
 
-    def __init__(self, find: Callable[[str], Entry] | None, data: str, notice: str = "") -> None:
-        self._find = find
-        self.data = data
-        self.notice = notice
+    dataset: Data | None
+    data: str
+    missing: str = ""
 
     def __call__(self, entry_id: str) -> Entry | None:
         """The entry, or ``None``."""
-        if self._find is None:
+        if self.dataset is None:
             return None
         try:
-            return self._find(entry_id)
+            return self.dataset.entry(entry_id)
         except (KeyError, UsageError, BenchmarkError):
             return None
 
+    @property
+    def notices(self) -> list[str]:
+        """What a page says of missing questions."""
+        return [f"Questions are not shown: {self.missing}."] if self.missing else []
 
-def questions(source: EntrySource | None, measured: Fields) -> Questions:
+
+def questions(data: Data | None, measured: Fields) -> Questions:
     """The questions of a run; ``measured`` is the ``dataset`` part of its fingerprint.
 
-    Without a source the bundled or the fetched official set is opened. Another version than the measured one is not
+    Without ``data`` the bundled or the fetched official set is opened. Another version than the measured one is not
     used, because its questions may differ.
     """
     name = str(measured.get("name") or "")
-    if source is not None and not hasattr(source, "entry"):
-        return Questions(source, name or "PATH")
-    dataset = source if source is not None else _opened(name)
+    dataset = data if data is not None else _opened(name)
     if isinstance(dataset, str):
         return Questions(None, name or "PATH", dataset)
     if measured.get("sha256") and dataset.sha256 != measured["sha256"]:
         here = f"{dataset.name} {dataset.version}"
-        return Questions(None, name, f"questions are not shown: the data here ({here}) is not what was measured")
-    return Questions(dataset.entry, _choice(dataset))
+        return Questions(None, name, f"the data here ({here}) is not what was measured")
+    return Questions(dataset, _choice(dataset))
 
 
 def _opened(name: str) -> DataSet | str:
@@ -68,14 +73,14 @@ def _opened(name: str) -> DataSet | str:
     from pytest_bfcl.simulators import documents_of
 
     if name not in ("bundled", "official"):
-        return f"questions are not shown: the data set {name!r} is not known here"
+        return f"the data set {name!r} is not known here"
     try:
         return open_dataset(name, documents=documents_of)
     except UsageError as error:
-        return f"questions are not shown: {error}"
+        return str(error)
 
 
-def _choice(dataset: DataSet) -> str:
+def _choice(dataset: Data) -> str:
     if dataset.name in ("bundled", "official"):
         return dataset.name
     try:
@@ -96,16 +101,32 @@ def results_again(record: Fields, entry: Entry | None) -> Results | None:
     row = CATEGORIES.get(str(record.get("category")))
     if entry is None or row is None or row.checker != "state" or _any_text(record.get("tool_results")):
         return None
-    from pytest_bfcl.checkers.state import replay
-    from pytest_bfcl.runs.replay_lines import transcript_from_line
-
-    try:
-        transcript = transcript_from_line(record)
-        played = replay(entry, transcript)
-    except (UsageError, BenchmarkError):
+    if (transcript := transcript_of(record)) is None or (played := replayed(entry, transcript)) is None:
         return None
     found = [list(_by_step(transcript, n, turn.results)) for n, turn in enumerate(played.turns)]
     return found if _any_text(found) else None
+
+
+def transcript_of(record: Fields) -> Transcript | None:
+    """The conversation that a line has; ``None`` without an answer, or for a line that cannot be replayed."""
+    from pytest_bfcl.runs.replay_lines import transcript_from_line
+
+    if record.get("output") is None:
+        return None
+    try:
+        return transcript_from_line(record)
+    except UsageError:
+        return None
+
+
+def replayed(entry: Entry, transcript: Transcript) -> StateRecord | None:
+    """A multi-turn conversation on new simulators; ``None`` if it or the data cannot be used."""
+    from pytest_bfcl.checkers.state import replay
+
+    try:
+        return replay(entry, transcript)
+    except (UsageError, BenchmarkError):
+        return None
 
 
 def _by_step(transcript: Transcript, number: int, results: list[str]) -> Iterator[list[str]]:

@@ -42,7 +42,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     replies = {f"simple_python_{number}": booking(film="Heat", seats=number + 3) for number in range(0, 40, 4)}
     replies["irrelevance_3"] = booking(film="Heat", seats=2)
     replies |= {f"irrelevance_{number}": Reply("No.") for number in range(10) if number != 3}
-    write_report(make_run(folder / "run", data, replies), entry_source=data)
+    write_report(make_run(folder / "run", data, replies), data=data)
     return folder / "run"
 
 
@@ -105,7 +105,7 @@ def test_errors_alike_are_one_row_that_unfolds(browser: Browser, tmp_path: Path)
     simple = [entry(f"simple_python_{number}", f"Question number {number}?") for number in range(40)]
     data = write_data(tmp_path / "bench", {"simple_python": simple})
     errors = {f"simple_python_{number}": AdapterError("server", f"no room {number}") for number in range(30)}
-    write_report(make_run(tmp_path / "run", data, errors), entry_source=data)
+    write_report(make_run(tmp_path / "run", data, errors), data=data)
     browser.open((tmp_path / "run" / "index.html").as_uri())
     assert browser.js(COUNT) == "40 of 40 entries: 30 errors, 10 passed"
     assert browser.js(ROWS) == 11
@@ -151,7 +151,7 @@ def test_a_packed_page_reads_as_the_page_of_a_file(browser: Browser, tmp_path: P
     turns = tmp_path / "turns"
     evaluation.run("bundled", "oracle:", categories=["multi_turn_miss_func"], out=turns)
     for folder, source in ((single, data), (turns, None)):
-        write_report(folder, entry_source=source)
+        write_report(folder, data=source)
         run = RunDirectory.open(folder)
         found = questions(source, run.fingerprint.to_dict()["dataset"])
         for line in run.records():
@@ -194,7 +194,7 @@ def test_hostile_replies_do_not_run(browser: Browser, tmp_path: Path) -> None:
     )
     data = write_data(tmp_path / "bench", {"simple_python": [entry(f"simple_python_{n}", said) for n in range(2)]})
     made = make_run(tmp_path / "run", data, {"simple_python_0": Reply(said), "simple_python_1": booking(film=said)})
-    write_report(made, entry_source=data)
+    write_report(made, data=data)
     for name in ("index.html", "entries/simple_python_0.html", "entries/simple_python_1.html"):
         browser.open((made / name).as_uri())
         assert browser.js("window.pwned") is None

@@ -60,7 +60,7 @@ def listing(run: Path) -> dict[str, Any]:
 
 def test_a_failed_entry_says_what_is_wrong(tmp_path: Path, data: DataSet) -> None:
     run = make_run(tmp_path / "run", data, {"simple_python_1": booking(film="Heat", seats=3)})
-    index = write_report(run, entry_source=data)
+    index = write_report(run, data=data)
     assert index == run / "index.html"
     shown = text(page(run, "simple_python_1"))
     assert "Request: Two seats for Heat, at the back." in shown
@@ -78,7 +78,7 @@ def test_a_failed_entry_says_what_is_wrong(tmp_path: Path, data: DataSet) -> Non
 
 def test_a_passed_entry_is_shown_too(tmp_path: Path, data: DataSet) -> None:
     run = make_run(tmp_path / "run", data, {})
-    write_report(run, entry_source=data)
+    write_report(run, data=data)
     about, verdict, turns, *_, functions = packed_pages(run)["simple_python_0"]
     assert about[:5] == ["simple_python_0", "simple_python", "fixture:cinema@fc", 1, "passed"]
     assert verdict[1] == [['cinema.book(film="Heat", seats=2, row="back" or (left out))', "", ""]]
@@ -90,7 +90,7 @@ def test_a_passed_entry_is_shown_too(tmp_path: Path, data: DataSet) -> None:
 def test_pages_are_linked_in_a_chain_per_outcome(tmp_path: Path, data: DataSet) -> None:
     wrong = booking(film="Heat", seats=3)
     run = make_run(tmp_path / "run", data, {"simple_python_0": wrong, "simple_python_2": wrong})
-    write_report(run, entry_source=data)
+    write_report(run, data=data)
     assert '<a href="simple_python_2.html" id="next"' in page(run, "simple_python_0")
     assert 'id="previous"' not in page(run, "simple_python_0")
     assert '<a href="simple_python_0.html" id="previous"' in page(run, "simple_python_2")
@@ -104,7 +104,7 @@ def test_errors_alike_are_told_once(tmp_path: Path) -> None:
         f"simple_python_{n}": AdapterError("server", f"no room {n} <b>left</b>", advice="wait") for n in range(9)
     }
     run = make_run(tmp_path / "run", data, {**replies, "simple_python_9": AdapterError("server", "quite another")})
-    write_report(run, entry_source=data)
+    write_report(run, data=data)
     shown = text((run / "index.html").read_text(encoding="utf-8").partition('<h2 id="cost">')[0])
     assert "9 entries: no room 0 <b>left</b> wait adapter:server · simple_python_0, simple_python_1, " in shown
     assert "1 entry: quite another adapter:server · simple_python_9" in shown
@@ -122,7 +122,7 @@ def test_questions_come_from_the_data_set_that_was_measured_only(tmp_path: Path,
     assert "The argument “seats” is 3; accepted is 2." in shown
     assert "Request: Two seats for Heat" in shown  # from the stored transcript
     other = write_data(tmp_path / "other", {"simple_python": [entry("simple_python_0", "Another question")]})
-    assert "is not what was measured" in text(write_report(run, entry_source=other).read_text(encoding="utf-8"))
+    assert "is not what was measured" in text(write_report(run, data=other).read_text(encoding="utf-8"))
     assert "Another question" not in json.dumps(packed_pages(run))
 
 
@@ -135,7 +135,7 @@ def test_model_text_is_shown_and_not_run(tmp_path: Path, said: str) -> None:
         "simple_python_2": booking(**{said[:200]: said}),
     }
     run = make_run(tmp_path / "run", data, replies)
-    write_report(run, entry_source=data)
+    write_report(run, data=data)
     for name in ("index.html", *(f"entries/simple_python_{number}.html" for number in range(3))):
         markup = (run / name).read_bytes().decode("utf-8")
         assert len(re.findall(r"<script>", markup)) == 1
@@ -195,7 +195,7 @@ def test_details_no_run_writes_do_not_stop_a_report(tmp_path: Path, data: DataSe
     odd |= {"detail": {"sub_errors": subs, "wanted": {"f": {}}}}
     with open(run / "results.jsonl", "a", encoding="utf-8") as file:
         file.write(json.dumps(odd) + "\n")
-    write_report(run, entry_source=data)
+    write_report(run, data=data)
     assert odd["id"] in packed_pages(run) or odd["id"] in text(page(run, odd["id"]))
     assert len(packed_pages(run)) + len(list((run / "entries").glob("*.html"))) == len(listing(run)["rows"])
 
@@ -225,17 +225,17 @@ def test_many_pages_lie_in_several_shards_and_time_may_run_out(tmp_path: Path, m
 
 def test_continuing_a_run_replaces_pages(tmp_path: Path, data: DataSet) -> None:
     run = make_run(tmp_path / "run", data, {})
-    write_report(run, entry_source=data)
+    write_report(run, data=data)
     with RunDirectory.open(run) as opened:
         changed = next(iter(opened.records())) | {"outcome": "failed", "tag": "WRONG_ANSWER", "reason": "x:y"}
     with open(run / "results.jsonl", "a", encoding="utf-8") as file:
         file.write(json.dumps(changed) + "\n")
-    write_report(run, entry_source=data)
+    write_report(run, data=data)
     assert "x:y" in page(run, changed["id"])
     assert changed["id"] not in packed_pages(run)
     with open(run / "results.jsonl", "a", encoding="utf-8") as file:
         file.write(json.dumps(changed | {"outcome": "passed", "tag": None, "reason": None}) + "\n")
-    write_report(run, entry_source=data)
+    write_report(run, data=data)
     assert not (run / "entries" / f"{changed['id']}.html").exists()
     assert changed["id"] in packed_pages(run)
 

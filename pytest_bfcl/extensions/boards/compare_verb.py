@@ -144,6 +144,6 @@ def _entries(args: argparse.Namespace, compared: list[Compared]) -> Source:
     prints = [m.fingerprint for each in compared for m in (each.before, each.after) if m.fingerprint is not None]
     measured = prints[0].to_dict()["dataset"] if prints else {"name": "official"}
     found = questions(open_data(args.data) if args.data else None, measured)
-    if found.notice:
-        say(f"pytest-bfcl compare: {found.notice} (--data names it)", file=sys.stderr)
+    if found.missing:
+        say(f"pytest-bfcl compare: questions are not shown: {found.missing} (--data names it)", file=sys.stderr)
     return found

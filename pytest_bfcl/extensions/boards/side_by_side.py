@@ -11,19 +11,17 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_bfcl.checkers.state import StateRecord, replay
 from pytest_bfcl.explaining.explanation import Explanation, StateRow, accepted, explain, state_rows
 from pytest_bfcl.explaining.headlines import headline
 from pytest_bfcl.explaining.turns import ShownCall, compare_turn
-from pytest_bfcl.failures import BenchmarkError, UsageError
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.plain_text import clean, cut
 from pytest_bfcl.reporting.chat import TurnView, chat
+from pytest_bfcl.reporting.sources import replayed, transcript_of
 
 if TYPE_CHECKING:
     from pytest_bfcl.checkers.details import Details
     from pytest_bfcl.dataset.entry import Entry
-    from pytest_bfcl.transcript import Transcript
 
 WIDTH = 600
 MAX_REQUEST = 2_000
@@ -143,9 +141,10 @@ class _Played:
         self.answer = answer
         self.entry = entry
         self.views: list[TurnView] = chat(answer.record, entry)
-        self.transcript = transcript = _transcript(answer.record) if entry is not None else None
+        transcript = transcript_of(answer.record) if entry is not None else None
         self.why: Explanation = explain(answer.record, entry, transcript)
-        self.replayed = _replayed(entry, transcript)
+        stateful = self._stateful and transcript is not None and transcript.turns
+        self.replayed = replayed(entry, transcript) if stateful and entry is not None and transcript else None
 
     @property
     def length(self) -> int:
@@ -225,22 +224,3 @@ class _Played:
 
 def _words(reason: str, details: Details) -> str:
     return headline({"outcome": "failed", "reason": reason, "detail": details.to_json()})
-
-
-def _transcript(record: Fields) -> Transcript | None:
-    from pytest_bfcl.runs.replay_lines import transcript_from_line
-
-    try:
-        return transcript_from_line(record)
-    except UsageError:
-        return None
-
-
-def _replayed(entry: Entry | None, transcript: Transcript | None) -> StateRecord | None:
-    """A replayed conversation; ``None`` if turns have no state, or the data cannot be used."""
-    if entry is None or transcript is None or entry.row.checker != "state" or not transcript.turns:
-        return None
-    try:
-        return replay(entry, transcript)
-    except (BenchmarkError, UsageError):
-        return None

@@ -24,6 +24,7 @@ from pytest_bfcl.reporting.links import page_name
 from pytest_bfcl.reporting.packing import packed
 from pytest_bfcl.reporting.pages import EntryResult, Neighbours, entry_values, made_or_problem, stored_of
 from pytest_bfcl.reporting.rendering import Cell, embedded_json
+from pytest_bfcl.reporting.sections import sections_of
 from pytest_bfcl.scoring.comparison import compare_measurements
 from pytest_bfcl.scoring.comparison_rows import Change
 
@@ -53,7 +54,7 @@ class _OfOneData(NamedTuple):
 
     found: SideBySide
     data: str
-    notes: tuple[str, ...]
+    notes: Sequence[str]
 
 
 class Pages:
@@ -92,8 +93,9 @@ class Pages:
         width = SITE_REQUEST if self.links.static else None
         place = self.links.entries_from_run(listed.name)
         listing = opened.listing(lambda row: shortened(request(row), width) if width else request(row), place)
-        added = [section_of(self.store.board, opened.run)] if self.store.board is not None else []
-        values = overview.content(summary, opened.run, opened.questions, listing, added=added)
+        sections = list(sections_of(opened.run, list(opened.run.records())))
+        sections += [section_of(self.store.board, opened.run)] if self.store.board is not None else []
+        values = overview.content(summary, opened.run, opened.questions, listing, sections)
         gaps = gaps_in(opened.index, list(opened.index.rows()), opened.run)
         values["run"]["notices"] += [f"{note}." for note in (*notes, *gaps)]
         if self.links.static:
@@ -219,8 +221,7 @@ class Pages:
         ]
         questions = self.store.questions_of(shown[0][0].run)
         entry = questions(entry_id)
-        told = f"{questions.notice[:1].upper()}{questions.notice[1:]}." if questions.notice else ""
-        return _OfOneData(side_by_side(entry, answers), data, (told,) if entry is None and told else ())
+        return _OfOneData(side_by_side(entry, answers), data, questions.notices if entry is None else ())
 
     def _label(self, run: ListedRun, row: Row, shown: Sequence[tuple[ListedRun, Row]]) -> str:
         several = sum(each is run for each, _ in shown) > 1

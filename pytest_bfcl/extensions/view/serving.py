@@ -18,10 +18,10 @@ from pytest_bfcl.failures import UsageError
 if TYPE_CHECKING:
     import uvicorn
 
+    from pytest_bfcl.dataset.loading import DataSet
     from pytest_bfcl.extensions.boards.published import PublishedBoard
     from pytest_bfcl.extensions.view.auth import Auth
     from pytest_bfcl.extensions.view.store import Store
-    from pytest_bfcl.reporting.sources import EntrySource
 
 QUIET_S = 1
 """Seconds for open pages at the end."""
@@ -32,7 +32,7 @@ def serve(
     *,
     host: str,
     port: int,
-    data: EntrySource | None,
+    data: DataSet | None,
     ready: Callable[[str], None],
     board: PublishedBoard | None = None,
 ) -> None:

@@ -20,16 +20,17 @@ from pytest_bfcl.extensions.view.runs import ListedRun, Refused, Runs
 from pytest_bfcl.extensions.view.summaries import RunSummary, Summaries, data_of
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields
-from pytest_bfcl.reporting.links import page_name, safe_id
+from pytest_bfcl.reporting.links import models_apart, page_name, safe_id
 from pytest_bfcl.reporting.listing import Listing
 from pytest_bfcl.reporting.pages import Neighbours, PageContext, beginning, request_of
-from pytest_bfcl.reporting.sources import EntrySource, Questions, questions
+from pytest_bfcl.reporting.sources import Questions, questions
 from pytest_bfcl.runs.directory import RunDirectory
 from pytest_bfcl.scoring.measurements import Judged, Key, Measurement, by_model
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator
 
+    from pytest_bfcl.dataset.loading import DataSet
 
 OPENED = 12
 """Runs whose pages are cached by name."""
@@ -102,17 +103,15 @@ class OpenedRun:
 
     def listing(self, request: Callable[[Row], str], place: str) -> Listing:
         """The list of entries for the run's page."""
-        made = Listing(self.models, self.context.known_issues)
-        made.place = place
+        made = Listing(self.models, self.context.known_issues, place=place)
         for row, text in self.index.listed():
             made.add(row.as_line(), "" if row.id in made else request(row), text)
         return made
 
 
 def models_of(run: RunDirectory, index: RunIndex) -> list[str]:
-    """The models whose pages need distinct names, as in a run's own report (`heads_of`)."""
-    counts = index.models()
-    return [model for model, _ in counts.most_common(1)] if len(run.fingerprint.models) <= 1 else list(counts)
+    """The models whose pages need distinct names, as in a run's own report."""
+    return models_apart(index.models(), run.fingerprint.models)
 
 
 def page_of(row: Row, models: Sequence[str]) -> str:
@@ -121,11 +120,11 @@ def page_of(row: Row, models: Sequence[str]) -> str:
 
 
 class Store:
-    """``data``: the data set of runs of own data (`EntrySource`); other data sets are found automatically. ``board`` is
+    """``data``: the data set of runs of own data (`DataSet`); other data sets are found automatically. ``board`` is
     a published table for runs of the official data.
     """
 
-    def __init__(self, runs: Runs, data: EntrySource | None = None, board: PublishedBoard | None = None) -> None:
+    def __init__(self, runs: Runs, data: DataSet | None = None, board: PublishedBoard | None = None) -> None:
         self.runs = runs
         self.board = board
         self._data = data

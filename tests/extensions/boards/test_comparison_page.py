@@ -69,7 +69,7 @@ def text(part: str) -> str:
 def test_each_change_opens_both_answers_and_links_to_both_pages(tmp_path: Path, data: DataSet) -> None:
     before = play(tmp_path / "a" / "before", data, {"simple_python_1": (1,)})
     after = play(tmp_path / "after", data, {"simple_python_2": (1,), "irrelevance_0": (1,)})
-    write_report(before, entry_source=data)
+    write_report(before, data=data)
     found = changes(compare(before, after, "--data", data.root, tmp_path / "pages" / "c.html"))
     assert list(found) == ["simple_python_2", "simple_python_1"]
     regressed = text(found["simple_python_2"])

@@ -12,13 +12,13 @@ from typing import Any
 
 from starlette.testclient import TestClient
 
+from pytest_bfcl.dataset.loading import DataSet
 from pytest_bfcl.extensions.lab.auditing.pages import FindingPage, write_audit_pages
 from pytest_bfcl.extensions.view.app import create_app
 from pytest_bfcl.extensions.view.auth import Auth
 from pytest_bfcl.extensions.view.frame import Links
 from pytest_bfcl.extensions.view.runs import Runs, open_runs
 from pytest_bfcl.extensions.view.store import Store
-from pytest_bfcl.reporting.sources import EntrySource
 from pytest_bfcl.runs.lines import json_line
 from tests.reporting.samples import record, stored_run
 
@@ -77,7 +77,7 @@ def runs_of(folder: Path, cache: Path) -> Runs:
     return open_runs([folder], cache)
 
 
-def client(runs: Runs, data: EntrySource | None = None) -> Looking:
+def client(runs: Runs, data: DataSet | None = None) -> Looking:
     """Somebody who looks at runs over HTTP."""
     store = Store(runs, data)
     app, _ = create_app(store, Links(), Auth.at("127.0.0.1", 8000, TOKEN))
