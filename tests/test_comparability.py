@@ -383,7 +383,7 @@ FIELDS = {field.name for each in (Fingerprint, ModelFingerprint) for field in fi
 ASK = {"comparability", "published_comparability", "comparison_notes", "compare_measurements", "comparable_notes",
        "repeat_notes", "read_histories", "write_leaderboard", "merge_runs"}  # fmt: skip
 """The rule, and what asks it for its caller."""
-TOGETHER = {"open_measurement", "find_runs", "open_runs", "compare_models", "PairTally", "paired_spread"}
+TOGETHER = {"open_measurement", "find_runs", "open_runs", "compare_models", "PairTally", "spread_of"}
 """What opens runs to put them together, and the arithmetic of differences."""
 WITHIN = {
     "extensions/causes/diagnosis.py": "diagnoses, which explain and comment chose",

@@ -128,7 +128,7 @@ def test_the_table_of_detectable_losses_is_what_gates_reckon_with() -> None:
         for tally, share in zip(spreads, (0.05, 0.1, 0.0), strict=True):
             for number in range(n):
                 changed = number < round(n * share)
-                tally.add(str(number), changed and number % 2 == 0, changed and number % 2 == 1)
+                tally.add(str(number), changed and number % 2 == 0, changed and number % 2 == 1, str(number))
         seen = [100 * Z95 * math.sqrt(0.7 * 0.3 / n), *(100 * Z95 * math.sqrt(each.independent()) for each in spreads)]
         assert [float(each) for each in told[:3]] == pytest.approx(seen[:3], abs=0.07)
         assert seen[3] <= float(told[3]) + 0.01 <= seen[3] + 0.12

@@ -241,7 +241,6 @@ def compare(
     result = Comparison(*names, notes=list(notes))
     changes = Changes()
     tallies: dict[str, PairTally] = {}
-    accuracy: dict[str, list[int]] = {}
     for key, new in after.items():
         old = before.get(key)
         if old is None or old.outcome not in VERDICTS:
@@ -251,11 +250,8 @@ def compare(
         else:
             result.tags[(_tag(old), _tag(new))] += 1
             changes.add(key, old, new)
-            passed = (old.outcome == "passed", new.outcome == "passed")
-            tallies.setdefault(new.category, PairTally()).add(cluster_of(new.id, new.category), *passed, new.id)
-            count = accuracy.setdefault(new.category, [0, 0])
-            count[0] += passed[0]
-            count[1] += passed[1]
+            pair = (old.outcome == "passed", new.outcome == "passed")
+            tallies.setdefault(new.category, PairTally()).add(cluster_of(new.id, new.category), *pair, new.id)
     result.only_before += sum(1 for key, old in before.items() if key not in after and old.outcome in VERDICTS)
     was = {old.category for old in before.values() if old.outcome in VERDICTS}
     here = {new.category for new in after.values() if new.outcome == "skipped"}
@@ -263,7 +259,7 @@ def compare(
     for change in changes.changed_entries():
         (result.improved if change.improved else result.regressed).append(change)
     result.unchanged = changes.unchanged
-    _add_rows(result, tallies, accuracy, dict(sizes or {}), official)
+    _add_rows(result, tallies, dict(sizes or {}), official)
     if not tallies:
         result.apart = {row.name: row for row in rows_apart(before, after, dict(sizes or {}))}
     return result
@@ -276,7 +272,6 @@ def _tag(judged: Judged) -> str:
 def _add_rows(
     result: Comparison,
     tallies: Mapping[str, PairTally],
-    passed: Mapping[str, list[int]],
     sizes: Mapping[str, int],
     official: bool,
 ) -> None:
@@ -287,7 +282,7 @@ def _add_rows(
     terms += [(row_name(name), aggregate.formula(name)) for name in groups]
     terms += [(name, name) for name in CATEGORIES if name in tallies]
     for name, term in terms:
-        row = paired_row(name, term, tallies, passed, sizes)
+        row = paired_row(name, term, tallies, sizes)
         if row is not None:
             result.rows[name] = row
     gated = ("overall", *map(row_name, aggregate.FORMULAS), "all")

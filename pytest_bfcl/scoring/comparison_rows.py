@@ -17,7 +17,6 @@ from pytest_bfcl.scoring.statistics import (
     chance,
     cluster_of,
     interval,
-    paired_spread,
     spread_of,
     sum_of,
 )
@@ -53,26 +52,19 @@ def row_name(group: str) -> str:
     return group + ROW_OF_A_GROUP if group in CATEGORIES else group
 
 
-def paired_row(
-    name: str,
-    term: Term,
-    tallies: Mapping[str, PairTally],
-    passed: Mapping[str, list[int]],
-    sizes: Mapping[str, int],
-) -> Row | None:
-    """The row of a group or category over paired entries; ``None`` without pairs.
-
-    ``passed``: category → entries passed before and after; ``sizes``: entries of the full set, the weights.
+def paired_row(name: str, term: Term, tallies: Mapping[str, PairTally], sizes: Mapping[str, int]) -> Row | None:
+    """The row of a group or category over paired entries; ``None`` without pairs. ``sizes``: entries of the full set,
+    the weights.
     """
     parts = [part for part in aggregate.categories_in(term) if part in tallies]
     weights = aggregate.category_weights(term, {part: sizes.get(part) or tallies[part].total for part in parts})
     if not weights:
         return None
-    difference = sum(weight * tallies[part].difference for part, weight in weights.items())
-    before = sum(weight * passed[part][0] / tallies[part].total for part, weight in weights.items())
+    difference = sum(weight * tallies[part].mean for part, weight in weights.items())
+    before = sum(weight * tallies[part].before / tallies[part].total for part, weight in weights.items())
     improved = sum(tallies[part].improved for part in weights)
     regressed = sum(tallies[part].regressed for part in weights)
-    spread = paired_spread(weights, tallies)
+    spread = spread_of(weights, tallies)
     return Row(
         name=name,
         entries=sum(tallies[part].total for part in weights),

@@ -303,7 +303,7 @@ class ModelNumbers:
         return found.attempted < self.plan.planned.get(name, 0) * self.plan.repeat
 
     def _sampled(self) -> bool:
-        return any(len(found.repeats) < self.plan.full.get(name, 0) for name, found in self.categories.items())
+        return any(len(found.headline.entries) < self.plan.full.get(name, 0) for name, found in self.categories.items())
 
     def _claimed(self, term: Term, which: str) -> float | None:
         if self._why_not(aggregate.missing(term, self.headline), term):
@@ -339,7 +339,7 @@ class ModelNumbers:
 
     def _repeats(self) -> Repeats | None:
         """Over entries that ran more than once: mean pass rate, share passing every time, share that differed."""
-        counts = [count for found in self.categories.values() for count in found.repeats.values() if count[1] > 1]
+        counts = [count for found in self.headline.values() for count in found.entries.values() if count[1] > 1]
         if not counts:
             return None
         return {

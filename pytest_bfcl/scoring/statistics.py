@@ -100,44 +100,37 @@ def cluster_of(entry_id: str, category: str) -> str:
 
 @dataclass(slots=True)
 class _Counted:
-    """Verdicts by cluster and by entry; ``sum`` of all. Repeats of an entry are one entry."""
+    """Numbers by cluster and by entry, each with how many there are; ``sum`` of all. Repeats of an entry are one
+    entry.
+    """
 
     clusters: dict[str, list[int]] = field(default_factory=dict)
-    questions: dict[str, list[int]] = field(default_factory=dict)
+    entries: dict[str, list[int]] = field(default_factory=dict)
     total: int = 0
-    distinct: int = 0
     sum: int = 0
 
-    def count(self, cluster: str, value: int, question: str | None = None) -> None:
-        """Add ``value`` to a cluster and an entry; without ``question`` it is a new one."""
-        found = self.clusters.get(cluster)
-        if found is None:
-            found = self.clusters[cluster] = [0, 0]
-        if question is None or (question == cluster and not found[1]):
-            self.distinct += 1
-        elif question != cluster:
-            asked = self.questions.get(question)
-            if asked is None:
-                asked = self.questions[question] = [0, 0]
-                self.distinct += 1
-            asked[0] += value
-            asked[1] += 1
-        found[0] += value
-        found[1] += 1
+    def count(self, cluster: str, value: int, entry_id: str) -> None:
+        """Add ``value`` to a cluster and an entry."""
+        for held, name in ((self.clusters, cluster), (self.entries, entry_id)):
+            found = held.setdefault(name, [0, 0])
+            found[0] += value
+            found[1] += 1
         self.total += 1
         self.sum += value
 
     @property
-    def question_count(self) -> int:
-        """Distinct entries."""
-        return self.distinct or self.total
+    def mean(self) -> float:
+        """Sum by number; 0 if nothing was counted."""
+        return self.sum / self.total if self.total else 0.0
 
     @property
-    def units(self) -> dict[str, list[int]] | None:
-        """Sum and count of each entry; ``None`` if every entry has one verdict."""
-        if self.questions:
-            return self.questions
-        return self.clusters if self.question_count == len(self.clusters) else None
+    def rare(self) -> float:
+        """The smaller number of right or wrong entries, where a few of them decide what clusters show."""
+        return math.inf
+
+    def independent(self) -> float:
+        """Variance of the mean for independent entries; repeats count as far as they disagree."""
+        raise NotImplementedError
 
 
 @dataclass(slots=True)
@@ -154,22 +147,56 @@ class Tally(_Counted):
     @property
     def accuracy(self) -> float | None:
         """Share passed; ``None`` if nothing was counted."""
-        return self.passed / self.total if self.total else None
+        return self.mean if self.total else None
 
     @property
     def smoothed(self) -> float:
         """The accuracy with one more right and one more wrong entry, because 0 % and 100 % are not certain."""
-        each = self.total / self.question_count
-        return (self.passed / each + 1) / (self.question_count + 2)
+        asked = len(self.entries)
+        return (self.passed / (self.total / asked) + 1) / (asked + 2)
+
+    @property
+    def rare(self) -> float:
+        """See `_Counted`."""
+        return len(self.entries) * min(self.mean, 1 - self.mean)
 
     def independent(self) -> float:
-        """Variance of the accuracy for independent entries; repeats count as far as they disagree."""
-        asked, p, units = self.question_count, self.smoothed, self.units
-        if units is None or self.total == asked:
+        """See `_Counted`."""
+        asked, p = len(self.entries), self.smoothed
+        if self.total == asked:
             return p * (1 - p) / asked
         each = self.total / asked
-        squares = math.fsum((value - p * count) ** 2 for value, count in units.values()) / each**2
+        squares = math.fsum((value - p * count) ** 2 for value, count in self.entries.values()) / each**2
         return (squares + (1 - p) ** 2 + p**2) / ((asked + 2) * asked)
+
+
+@dataclass(slots=True)
+class PairTally(_Counted):
+    """Entries judged in both runs: by cluster and entry, the difference of the second run from the first.
+
+    ``before``: pairs that passed in the first run.
+    """
+
+    before: int = 0
+    improved: int = 0
+    regressed: int = 0
+
+    def add(self, cluster: str, before: bool, after: bool, entry_id: str) -> None:
+        """Count one pair."""
+        self.count(cluster, after - before, entry_id)
+        self.before += before
+        self.improved += after and not before
+        self.regressed += before and not after
+
+    def independent(self) -> float:
+        """See `_Counted`: Bonett and Price's adjustment. It adds one improved and one regressed entry, so that two runs
+        without disagreement still have an interval.
+        """
+        asked = len(self.entries)
+        each = self.total / asked
+        mean = self.sum / each / (asked + 2)
+        squares = math.fsum(value * value for value, _ in self.entries.values()) / each**2
+        return ((squares + 2) / (asked + 2) - mean**2) / (asked + 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,14 +222,16 @@ class _Stratum:
     influences: dict[str, float] = field(default_factory=dict)
     shares: dict[str, float] = field(default_factory=dict)
     independent: float = 0.0
-    questions: int = 0
+    entries: int = 0
     rare: float = math.inf
 
-    def add(self, found: _Counted, values: Mapping[str, list[int]], mean: float, weight: float) -> None:
+    def add(self, found: _Counted, values: Mapping[str, list[int]], weight: float) -> None:
         """The influences of a category's clusters (or entries)."""
-        self.questions += found.question_count
+        self.entries += len(found.entries)
+        self.independent += weight**2 * found.independent()
+        self.rare = min(self.rare, found.rare)
         for name, (value, count) in values.items():
-            influence = weight / found.total * (value - mean * count)
+            influence = weight / found.total * (value - found.mean * count)
             self.influences[name] = self.influences.get(name, 0.0) + influence
             self.shares[name] = self.shares.get(name, 0.0) + abs(weight) * count / found.total
 
@@ -218,7 +247,7 @@ class _Stratum:
         # Never below what independent questions would give: few clusters may agree by chance. Whether they do, five
         # clusters cannot tell where hardly an answer differs: then five remain five (bounds by simulation).
         scarce = self.rare < SCARCE * count
-        freedom = few * max(1.0, few / 4) if scarce else max(self.questions - 1, 1)
+        freedom = few * max(1.0, few / 4) if scarce else max(self.entries - 1, 1)
         return Spread(max(between, self.independent), freedom)
 
     def _between(self, count: float) -> float:
@@ -235,9 +264,10 @@ class _Stratum:
 
 
 def spread_of(
-    weights: Mapping[str, float], tallies: Mapping[str, Tally], population: Mapping[str, int] | None = None
+    weights: Mapping[str, float], tallies: Mapping[str, _Counted], population: Mapping[str, int] | None = None
 ) -> Spread:
-    """Variance of Σ weight·accuracy (delta method; clusters across the categories of a stratum count as one).
+    """Variance of Σ weight·mean (delta method; clusters across the categories of a stratum count as one): of accuracies,
+    or of paired differences.
 
     With ``population`` (category → entries of the full set) it is the variance of a sample's estimate for the full set.
     Entries are drawn one by one, so clusters do not matter, and the finite-population correction is applied.
@@ -247,24 +277,15 @@ def spread_of(
         tally = tallies[category]
         if not tally.total:
             continue
-        stratum = strata.setdefault(stratum_of(category) if population is None else category, _Stratum())
-        scale = weight * _unsampled(tally.question_count, population, category)
-        values = tally.clusters if population is None else tally.units
-        if values is None:  # every verdict its own question
-            values = {str(n): [int(n < tally.passed), 1] for n in range(tally.total)}
-        stratum.add(tally, values, tally.passed / tally.total, scale)
-        stratum.independent += scale**2 * tally.independent()
         if population is None:
-            share = tally.passed / tally.total
-            stratum.rare = min(stratum.rare, tally.question_count * min(share, 1 - share))
+            strata.setdefault(stratum_of(category), _Stratum()).add(tally, tally.clusters, weight)
+            continue
+        asked = len(tally.entries)
+        unsampled = math.sqrt(1 - asked / max(population.get(category, asked), asked))
+        strata[category] = _Stratum()
+        strata[category].add(tally, tally.entries, weight * unsampled)
+        strata[category].rare = math.inf  # entries that were drawn one by one show all that there is
     return sum_of([stratum.spread() for stratum in strata.values()])
-
-
-def _unsampled(asked: int, population: Mapping[str, int] | None, category: str) -> float:
-    if population is None:
-        return 1.0
-    size = population.get(category, asked)
-    return math.sqrt(max(0.0, 1 - asked / size)) if size else 0.0
 
 
 def sum_of(parts: Iterable[Spread]) -> Spread:
@@ -292,57 +313,8 @@ def category_interval(category: str, tally: Tally) -> Interval | None:
     spread = spread_of({category: 1.0}, {category: tally})
     effective = tally.smoothed * (1 - tally.smoothed) / spread.variance
     # The effective number of independent questions is as good as known; that of a few clusters is not.
-    quantile = Z95 if len(tally.clusters) == tally.question_count else student975(spread.freedom)
+    quantile = Z95 if len(tally.clusters) == len(tally.entries) else student975(spread.freedom)
     return wilson(tally.passed / tally.total * effective, effective, quantile)
-
-
-# Paired comparison.
-
-
-@dataclass(slots=True)
-class PairTally(_Counted):
-    """Entries judged in both runs: by cluster and entry, the difference of the second run from the first."""
-
-    improved: int = 0
-    regressed: int = 0
-
-    def add(self, cluster: str, before: bool, after: bool, question: str | None = None) -> None:
-        """Count one pair; repeats of an entry share its ``question``."""
-        self.count(cluster, after - before, question)
-        self.improved += after and not before
-        self.regressed += before and not after
-
-    @property
-    def difference(self) -> float:
-        """Accuracy after minus accuracy before; 0 without pairs."""
-        return self.sum / self.total if self.total else 0.0
-
-    def independent(self) -> float:
-        """Variance of the difference for independent entries: Bonett and Price's adjustment. It adds one improved and
-        one regressed entry, so that two runs without disagreement still have an interval. Repeats count as far as they
-        disagree.
-        """
-        asked, units = self.question_count, self.units
-        each = self.total / asked
-        mean = (self.improved - self.regressed) / each / (asked + 2)
-        if units is None or self.total == asked:
-            squares = float(self.improved + self.regressed)
-        else:
-            squares = math.fsum(value * value for value, _ in units.values()) / each**2
-        return ((squares + 2) / (asked + 2) - mean**2) / (asked + 2)
-
-
-def paired_spread(weights: Mapping[str, float], tallies: Mapping[str, PairTally]) -> Spread:
-    """Variance of Σ weight·difference over paired entries, clustered as in `spread_of`."""
-    strata: dict[str, _Stratum] = {}
-    for category, weight in weights.items():
-        tally = tallies[category]
-        if not tally.total:
-            continue
-        stratum = strata.setdefault(stratum_of(category), _Stratum())
-        stratum.add(tally, tally.clusters, tally.difference, weight)
-        stratum.independent += weight**2 * tally.independent()
-    return sum_of([stratum.spread() for stratum in strata.values()])
 
 
 def chance(difference: float, spread: Spread) -> float:

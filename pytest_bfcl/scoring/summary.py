@@ -17,7 +17,7 @@ from pytest_bfcl.runs.result_line import ResultLine
 from pytest_bfcl.runs.summary_types import RobustnessCell, RunFacts, Summary
 from pytest_bfcl.scoring.model_info import ModelInfo
 from pytest_bfcl.scoring.model_summary import ModelNumbers, Plan
-from pytest_bfcl.scoring.statistics import PairTally, cluster_of, interval, paired_spread
+from pytest_bfcl.scoring.statistics import PairTally, cluster_of, interval, spread_of
 from pytest_bfcl.scoring.tally import VERDICTS, ModelTally
 
 if TYPE_CHECKING:
@@ -62,18 +62,18 @@ class Robustness:
 
     def _cell(self, name: str, pairs: dict[tuple[str, int], tuple[str, bool]]) -> RobustnessCell:
         tallies: dict[str, PairTally] = {}
-        before = after = 0
         for (entry_id, repeat), (category, passed) in pairs.items():
             plain = self.plain.get((entry_id, repeat))
             if plain is None:
                 continue
             tallies.setdefault(category, PairTally()).add(cluster_of(entry_id, category), plain, passed, entry_id)
-            before, after = before + plain, after + passed
-        total = sum(tally.total for tally in tallies.values())
+        pairs_of = tallies.values()
+        total, before = sum(tally.total for tally in pairs_of), sum(tally.before for tally in pairs_of)
+        gained = sum(tally.sum for tally in pairs_of)
         cell: RobustnessCell = {
             "pairs": total,
             "accuracy": before / total if total else None,
-            "transformed": after / total if total else None,
+            "transformed": (before + gained) / total if total else None,
             "difference": None,
             "interval95": None,
             "improved": sum(tally.improved for tally in tallies.values()),
@@ -81,8 +81,8 @@ class Robustness:
             "errors": self.errors.get(name, 0),
         }
         if total:
-            spread = paired_spread({each: tally.total / total for each, tally in tallies.items()}, tallies)
-            difference = cell["difference"] = (after - before) / total
+            spread = spread_of({each: tally.total / total for each, tally in tallies.items()}, tallies)
+            difference = cell["difference"] = gained / total
             cell["interval95"] = interval(difference, spread, -1.0, 1.0)
         return cell
 

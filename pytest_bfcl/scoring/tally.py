@@ -45,7 +45,6 @@ class CategoryTally:
     known_issues: int = 0
     reviewed: int = 0
     """Records that the verified data judges differently or excludes."""
-    repeats: dict[str, list[int]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.official = self.headline
@@ -73,13 +72,7 @@ class CategoryTally:
         if self.official is not self.headline and official in VERDICTS:
             self.official.add(cluster, official == "passed", entry_id)
         if outcome in VERDICTS:
-            passed = outcome == "passed"
-            self.headline.add(cluster, passed, entry_id)
-            count = self.repeats.get(entry_id)
-            if count is None:
-                count = self.repeats[entry_id] = [0, 0]
-            count[0] += passed
-            count[1] += 1
+            self.headline.add(cluster, outcome == "passed", entry_id)
         return cluster
 
     @property
@@ -265,7 +258,7 @@ class ModelTally:
     @property
     def entries(self) -> int:
         """Entries that have a verdict."""
-        return sum(len(found.repeats) for found in self.categories.values())
+        return sum(len(found.headline.entries) for found in self.categories.values())
 
     @property
     def trained_mark(self) -> str:

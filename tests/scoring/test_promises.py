@@ -15,7 +15,7 @@ import pytest
 from pytest_bfcl.extensions.boards.stability import smoke_set, stability
 from pytest_bfcl.scoring.gate_scope import half_width
 from pytest_bfcl.scoring.measurements import Judged, Key
-from pytest_bfcl.scoring.statistics import PairTally, category_interval, interval, paired_spread
+from pytest_bfcl.scoring.statistics import PairTally, category_interval, interval, spread_of
 from tests.scoring.worlds import beta, tally
 
 ALIKE = (0.0, 0.1, 0.2, 0.3)
@@ -71,7 +71,7 @@ def equal_models(source: np.random.Generator, shape: Shape, alike: float) -> boo
     found = PairTally()
     for (cluster, entry), first, second in zip(labels(shape), before, after, strict=True):
         found.add(cluster, bool(first), bool(second), entry)
-    low, high = interval(found.difference, paired_spread({"x": 1.0}, {"x": found}), -1, 1)
+    low, high = interval(found.mean, spread_of({"x": 1.0}, {"x": found}), -1, 1)
     return not low <= 0 <= high
 
 

@@ -17,7 +17,6 @@ from pytest_bfcl.scoring.statistics import (
     cluster_of,
     holm,
     interval,
-    paired_spread,
     spread_of,
     stratum_of,
     student975,
@@ -78,7 +77,7 @@ def tally(*clusters: tuple[int, int]) -> Tally:
     found = Tally()
     for number, (passed, total) in enumerate(clusters):
         for position in range(total):
-            found.add(str(number), position < passed)
+            found.add(str(number), position < passed, f"{number}-{position}")
     return found
 
 
@@ -104,14 +103,14 @@ def test_a_sample_of_everything_has_no_sampling_error() -> None:
 def test_paired_differences() -> None:
     found = PairTally()
     for number in range(100):
-        found.add(str(number), number >= 20, number >= 10)
-    assert (found.improved, found.regressed, found.difference) == (10, 0, 0.1)
-    spread = paired_spread({"parallel": 1.0}, {"parallel": found})
-    assert paired_spread({"parallel": 1.0, "multiple": 0.5}, {"parallel": found, "multiple": PairTally()}) == spread
+        found.add(str(number), number >= 20, number >= 10, str(number))
+    assert (found.improved, found.regressed, found.mean) == (10, 0, 0.1)
+    spread = spread_of({"parallel": 1.0}, {"parallel": found})
+    assert spread_of({"parallel": 1.0, "multiple": 0.5}, {"parallel": found, "multiple": PairTally()}) == spread
     assert spread.variance == pytest.approx(0.1 * 0.9 / 99, rel=0.2)
     same = PairTally()
-    same.add("a", True, True)
-    assert paired_spread({"parallel": 1.0}, {"parallel": same}).variance > 0
+    same.add("a", True, True, "a")
+    assert spread_of({"parallel": 1.0}, {"parallel": same}).variance > 0
 
 
 def test_chance_belongs_to_the_interval() -> None:
@@ -147,6 +146,6 @@ def test_a_question_asked_several_times_is_one_question() -> None:
     tally = Tally()
     for cluster, passed, question in (("c", True, "a"), ("c", False, "a"), ("c", True, "b"), ("d", True, "d")):
         tally.add(cluster, passed, question)
-    assert (tally.total, tally.sum, tally.distinct) == (4, 3, 3)
-    assert tally.questions == {"a": [1, 2], "b": [1, 1]}
+    assert (tally.total, tally.sum) == (4, 3)
+    assert tally.entries == {"a": [1, 2], "b": [1, 1], "d": [1, 1]}
     assert tally.clusters == {"c": [2, 3], "d": [1, 1]}

@@ -1,6 +1,6 @@
 """How certain a ranking is: intervals of ranks, ties, deciding entries between neighbours.
 
-Every pair of models is compared entry by entry with the clusters and degrees of freedom of `paired_spread`. A model's
+Every pair of models is compared entry by entry with the clusters and degrees of freedom of `spread_of`. A model's
 rank is certain except for models that are not separated from it. Its interval goes from one more than the clearly
 better ones to the number of not clearly worse ones (M. Mogstad, J. P. Romano, A. Shaikh, D. Wilhelm, Inference for
 Ranks, Review of Economic Studies 91, 2024), with Holm's correction for the comparisons of one model, so that it
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from itertools import combinations, pairwise
 
 from pytest_bfcl.scoring.measurements import Judged, Key
-from pytest_bfcl.scoring.statistics import Interval, PairTally, chance, cluster_of, holm, interval, paired_spread
+from pytest_bfcl.scoring.statistics import Interval, PairTally, chance, cluster_of, holm, interval, spread_of
 
 Verdicts = Mapping[Key, Judged]
 Weigh = Callable[[Mapping[str, int]], Mapping[str, float]]
@@ -81,8 +81,8 @@ def compared(first: str, one: Verdicts, second: str, other: Verdicts, weigh: Wei
         if passed is not theirs:
             alone[passed].append(judged)
     weights = weigh({name: tally.total for name, tally in tallies.items()})
-    difference = sum(weight * tallies[name].difference for name, weight in weights.items())
-    spread = paired_spread(weights, tallies)
+    difference = sum(weight * tallies[name].mean for name, weight in weights.items())
+    spread = spread_of(weights, tallies)
 
     def ids_by_weight(found: list[Judged]) -> tuple[str, ...]:
         worth = {name: weight / tallies[name].total for name, weight in weights.items()}

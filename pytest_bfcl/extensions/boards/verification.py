@@ -25,7 +25,7 @@ from pytest_bfcl.scoring.statistics import (
     PairTally,
     Spread,
     cluster_of,
-    paired_spread,
+    spread_of,
     stratum_of,
     student_point,
 )
@@ -365,38 +365,33 @@ class _Counted(NamedTuple):
 
     measure: Measure
     tally: PairTally
-    before: int
-    after: int
 
 
 def _counted(measure: Measure, served: Run, references: Sequence[Run]) -> _Counted | None:
     """``None`` if a measure is unknown for all pairs, or never true; a hard fault that never occurs is a result."""
     tally = PairTally()
-    yes = [0, 0]
     for first, second in _pairs(served, references):
         before, after = measure.of(first), measure.of(second)
         if before is not None and after is not None:
             stratum = stratum_of(first.category)
             tally.add(f"{stratum}/{cluster_of(first.id, first.category)}", before, after, f"{stratum}/{first.id}")
-            yes[0] += before
-            yes[1] += after
-    counts = any(yes) or measure.name in HARD
-    return _Counted(measure, tally, *yes) if tally.total and counts else None
+    counts = tally.before or tally.improved or measure.name in HARD
+    return _Counted(measure, tally) if tally.total and counts else None
 
 
 def _row(found: _Counted, references: Sequence[Run], tail: float, margin: float) -> Row:
     measure, tally = found.measure, found.tally
-    spread = paired_spread({"entries": 1.0}, {"entries": tally})
-    deviation, difference = math.sqrt(spread.variance), tally.difference
+    spread = spread_of({"entries": 1.0}, {"entries": tally})
+    deviation, difference = math.sqrt(spread.variance), tally.mean
     floor = _floor(measure, references, spread)
     half = student_point(spread.freedom, tail) * deviation
     if len(references) > 1:
         half = max(half, floor)
     return Row(
         measure,
-        tally.question_count,
-        found.before / tally.total,
-        found.after / tally.total,
+        len(tally.entries),
+        tally.before / tally.total,
+        (tally.before + tally.sum) / tally.total,
         difference,
         (max(-1.0, difference - half), min(1.0, difference + half)),
         floor,

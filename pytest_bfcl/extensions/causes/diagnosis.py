@@ -16,7 +16,7 @@ from pytest_bfcl.failures import UsageError
 from pytest_bfcl.formats.table import find_decoder, guessed_decoder
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.plain_text import clean, cut
-from pytest_bfcl.scoring.statistics import PairTally, cluster_of, interval, paired_spread, wilson
+from pytest_bfcl.scoring.statistics import PairTally, cluster_of, interval, spread_of, wilson
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.entry import Entry
@@ -272,9 +272,9 @@ def changes(before: Diagnosis, after: Diagnosis) -> list[Change]:
                 new.append(entry_id)
         first, second = (sum(each.keys[key] == name for key in shared) for each in (before, after))
         if first or second:
-            spread = paired_spread({"all": 1.0}, {"all": tally})
-            bounds = interval(tally.difference, spread, -1.0, 1.0)
-            found.append(Change(titles[name], first, second, tally.difference, bounds, tuple(dict.fromkeys(new))))
+            spread = spread_of({"all": 1.0}, {"all": tally})
+            bounds = interval(tally.mean, spread, -1.0, 1.0)
+            found.append(Change(titles[name], first, second, tally.mean, bounds, tuple(dict.fromkeys(new))))
     return sorted(found, key=lambda change: -change.points)
 
 

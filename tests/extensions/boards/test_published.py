@@ -39,7 +39,7 @@ def row(name: str, accuracy: float, **more: Any) -> dict[str, Any]:
 def tally(accuracy: float, total: int) -> Tally:
     found = Tally()
     for number in range(total):
-        found.add(str(number), number < round(accuracy * total))
+        found.add(str(number), number < round(accuracy * total), str(number))
     return found
 
 
