@@ -383,7 +383,7 @@ FIELDS = {field.name for each in (Fingerprint, ModelFingerprint) for field in fi
 ASK = {"comparability", "published_comparability", "comparison_notes", "compare_measurements", "comparable_notes",
        "repeat_notes", "read_histories", "write_leaderboard", "merge_runs"}  # fmt: skip
 """The rule, and what asks it for its caller."""
-TOGETHER = {"open_measurement", "find_runs", "open_runs", "compare_models", "PairTally", "spread_of"}
+TOGETHER = {"open_measurement", "find_runs", "open_runs", "compare_models", "PairTally"}
 """What opens runs to put them together, and the arithmetic of differences."""
 WITHIN = {
     "extensions/causes/diagnosis.py": "diagnoses, which explain and comment chose",
@@ -391,7 +391,6 @@ WITHIN = {
     "extensions/boards/verification.py": "conducts, which served_runs chose",
     "extensions/view/serving.py": "opens the store for Pages and OverviewPages",
     "extensions/view/site_verb.py": "opens the store for Pages and OverviewPages",
-    "scoring/comparison_rows.py": "verdicts, which comparison chose",
     "scoring/summary.py": "entries and their transforms within one run",
 }
 """Modules that put together what others asked the rule for: which."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, cast
 
@@ -63,39 +63,14 @@ class GateCheck:
     limit: float | None = None
     entries: tuple[str, ...] = ()
 
-    def to_dict(self) -> CheckSummary:
-        """As in ``summary.json``."""
-        return cast("CheckSummary", {**asdict(self), "entries": list(self.entries)})
 
-
-@dataclass(frozen=True, slots=True)
-class GateResult:
-    """All checks of a run. ``verdict``: ``passed``, ``failed``, or ``none`` without gates. ``notes``: differences
-    between the run and the runs it was compared with.
-    """
-
-    verdict: str
-    checks: tuple[GateCheck, ...] = ()
-    notes: tuple[str, ...] = ()
-
-    @classmethod
-    def of(cls, checks: Iterable[GateCheck], notes: Iterable[str] = ()) -> GateResult:
-        """The verdict over these checks."""
-        found = tuple(checks)
-        if not found:
-            return cls("none")
-        verdict = "passed" if all(check.ok for check in found) else "failed"
-        return cls(verdict, found, tuple(dict.fromkeys(notes)))
-
-    @property
-    def failed(self) -> bool:
-        """Whether some check was not met."""
-        return self.verdict == "failed"
-
-    def to_dict(self) -> GateSummary:
-        """As in ``summary.json``."""
-        found: GateSummary = {"verdict": self.verdict, "checks": [check.to_dict() for check in self.checks]}
-        return {**found, "notes": list(self.notes)} if self.notes else found
+def gate_summary(checks: Iterable[GateCheck], notes: Iterable[str] = ()) -> GateSummary:
+    """The verdict over these checks, as in ``summary.json``; ``notes``: differences from the runs compared with."""
+    listed = [cast("CheckSummary", {**asdict(check), "entries": list(check.entries)}) for check in checks]
+    if not listed:
+        return {"verdict": "none", "checks": []}
+    found: GateSummary = {"verdict": "passed" if all(each["ok"] for each in listed) else "failed", "checks": listed}
+    return {**found, "notes": told} if (told := list(dict.fromkeys(notes))) else found
 
 
 def parse_gate(text: str) -> Gate:
@@ -182,48 +157,40 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:SHOWN]) + more
 
 
-def evaluate_gates(
+def gate_checks(
     summary: Summary,
     gates: Sequence[Gate] = (),
     *,
     comparisons: Sequence[Comparison] = (),
-    further: Sequence[GateCheck] = (),
-    notes: Iterable[str] = (),
     margin_pct: float = 0.0,
     max_errors_pct: float = 2.0,
     min_entries: int | None = None,
     allow_missing: bool = False,
     full: Mapping[str, int] | None = None,
-    asked: bool = False,
-) -> GateResult:
-    """Every check of a run's summary.
+) -> Iterator[GateCheck]:
+    """The checks of a run's summary: too many errors, fewer entries than ``min_entries`` (or than a group has), the
+    gates, and ``comparisons``, one per model against the baseline.
 
-    Without gates, comparisons (one per model against the baseline) and ``further`` checks the result is ``none``,
-    unless something else is ``asked``. Otherwise too many errors also fail, and so do fewer entries than
-    ``min_entries`` (or than a group has). ``margin_pct``: accepted regressions in percentage points. ``full``: entries
-    of the full set by category; by default those that ran. ``notes`` are added to those of the comparisons."""
-    checks: list[GateCheck] = []
-    if not (gates or comparisons or further or asked or min_entries):
-        return GateResult.of(checks)
-    for model, numbers in summary.get("models", {}).items():
+    ``margin_pct``: accepted regressions in percentage points. ``full``: entries of the full set by category; by default
+    those that ran.
+    """
+    for model, numbers in summary["models"].items():
         extent = Extent(numbers, full or {}, repeats(summary["fingerprint"]))
         judge = _Thresholds(model, summary, extent, allow_missing, min_entries)
-        checks.append(_errors(model, numbers, extent, max_errors_pct))
+        yield _errors(model, numbers, extent, max_errors_pct)
         if min_entries:
-            checks.append(judge.enough())
-        checks += map(judge.check, gates)
-    if not summary.get("models"):
-        checks.append(GateCheck("results", "", False, "there are no results"))
+            yield judge.enough()
+        yield from map(judge.check, gates)
+    if not summary["models"]:
+        yield GateCheck("results", "", False, "there are no results")
     for comparison in comparisons:
         compared = extent_of(summary, comparison.after, full)
-        checks += regressions(comparison, margin_pct, allow_missing=allow_missing, extent=compared)
-    checks += further
-    return GateResult.of(checks, [*(note for found in comparisons for note in found.notes), *notes])
+        yield from regressions(comparison, margin_pct, allow_missing=allow_missing, extent=compared)
 
 
 def extent_of(summary: Summary, model: str, full: Mapping[str, int] | None = None) -> Extent | None:
     """The progress of a model's run; ``None`` if it is not in the summary."""
-    numbers = summary.get("models", {}).get(model)
+    numbers = summary["models"].get(model)
     return None if numbers is None else Extent(numbers, full or {}, repeats(summary["fingerprint"]))
 
 

@@ -17,7 +17,7 @@ from pytest_bfcl.runs.lines import IncompleteError
 from pytest_bfcl.scoring.comparison import compare_measurements, comparison_notes, gap_notes, pair_models
 from pytest_bfcl.scoring.expectations import Expectations
 from pytest_bfcl.scoring.gate_scope import everything
-from pytest_bfcl.scoring.gates import GateCheck, evaluate_gates, extent_of, parse_gate, unreachable
+from pytest_bfcl.scoring.gates import GateCheck, extent_of, gate_checks, gate_summary, parse_gate, unreachable
 from pytest_bfcl.scoring.measurements import Judged, Key, Measurement, open_measurement
 from pytest_bfcl.scoring.noninferiority import Margin, noninferior, parse_margin, too_few
 from pytest_bfcl.scoring.summary import full_sizes, is_rerun
@@ -255,45 +255,47 @@ class Gates:
 
         ``records``: its result lines; ``full``: entries of the whole data set by category.
         """
-        further: list[GateCheck] = []
+        if not (self.options.wants_verdict or self.expectations.asked):
+            return gate_summary(())
+        refused = ""
         comparisons: list[Comparison] = []
-        try:
-            comparisons = self._comparisons(run)
+        try:  # gaps were looked at before the run; what is damaged in its own results was asked again
+            if self.baseline is not None:
+                comparisons = compare_measurements(self.baseline, run, self._rules, allow_missing=True)
         except UsageError as error:
-            further.append(GateCheck("baseline", "", False, str(error)))
+            refused = str(error)
         if comparisons and is_rerun(summary["fingerprint"]):
-            why = "only entries that had failed were asked again (--lf): no comparison with the baseline"
-            comparisons, further = [], [GateCheck("baseline", "", False, why)]
-        further += [
-            noninferior(found, margin, extent_of(summary, found.after, full))
-            for found in comparisons
-            for margin in self.margins
+            comparisons, refused = [], _RERUN
+        checks = [
+            *gate_checks(
+                summary,
+                self.thresholds,
+                comparisons=comparisons,
+                margin_pct=self.options.baseline_margin,
+                max_errors_pct=self._max_errors_pct,
+                min_entries=self.options.min_entries,
+                allow_missing=self.options.allow_missing,
+                full=full,
+            ),
+            *([GateCheck("baseline", "", False, refused)] if refused else []),
+            *(
+                noninferior(found, margin, extent_of(summary, found.after, full))
+                for found in comparisons
+                for margin in self.margins
+            ),
         ]
+        notes = [note for found in comparisons for note in found.notes]
         if self.verify is not None:
             records = list(records)
-            further += self.verify.checks(summary, records)
+            checks += self.verify.checks(summary, records)
+            notes += self.verify.notes
         extents = [extent for model in summary["models"] if (extent := extent_of(summary, model, full)) is not None]
-        expected = self.expectations.check(records, everything(extents))
-        return evaluate_gates(
-            summary,
-            self.thresholds,
-            comparisons=comparisons,
-            further=[*further, *([expected] if expected else [])],
-            notes=self.verify.notes if self.verify is not None else (),
-            margin_pct=self.options.baseline_margin,
-            max_errors_pct=self._max_errors_pct,
-            min_entries=self.options.min_entries,
-            allow_missing=self.options.allow_missing,
-            full=full,
-            asked=self.options.wants_verdict,
-        ).to_dict()
+        if (expected := self.expectations.check(records, everything(extents))) is not None:
+            checks.append(expected)
+        return gate_summary(checks, notes)
 
-    def _comparisons(self, run: Measurement) -> list[Comparison]:
-        """Every model compared with the same one in the baseline."""
-        if self.baseline is None:
-            return []
-        # Gaps were looked at before the run; what is damaged in its own results was asked again.
-        return compare_measurements(self.baseline, run, self._rules, allow_missing=True)
+
+_RERUN = "only entries that had failed were asked again (--lf): no comparison with the baseline"
 
 
 def exit_code(gate: GateSummary, options: GateOptions, otherwise: int, troubles: Sequence[str] = ()) -> int:

@@ -266,7 +266,7 @@ class _Stratum:
 def spread_of(
     weights: Mapping[str, float], tallies: Mapping[str, _Counted], population: Mapping[str, int] | None = None
 ) -> Spread:
-    """Variance of Σ weight·mean (delta method; clusters across the categories of a stratum count as one): of accuracies,
+    """Variance of Σ weight·mean (delta method; clusters across the categories of a stratum count as one), of accuracies
     or of paired differences.
 
     With ``population`` (category → entries of the full set) it is the variance of a sample's estimate for the full set.

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.runs.summary_types import GateSummary
 from pytest_bfcl.scoring.comparison import compare
-from pytest_bfcl.scoring.gates import Gate, evaluate_gates, parse_gate
+from pytest_bfcl.scoring.gates import Gate, gate_checks, gate_summary, parse_gate
 from pytest_bfcl.scoring.gating import GateOptions, exit_code
 from pytest_bfcl.scoring.measurements import by_model
 from pytest_bfcl.scoring.summary import summarise
@@ -16,6 +17,10 @@ from tests.scoring.samples import OFFICIAL, SPEC, all_categories, line, lines
 
 def summary(counts: dict[str, tuple[int, int]], **options: Any) -> dict[str, Any]:
     return summarise(lines(counts), fingerprint=OFFICIAL, **options)
+
+
+def judged(found: Any, gates: Sequence[Gate] = (), **options: Any) -> GateSummary:
+    return gate_summary(gate_checks(found, gates, **options))
 
 
 @pytest.mark.parametrize(
@@ -43,51 +48,51 @@ def test_wrong_gates_say_what_is_wrong(text: str, said: str) -> None:
 @pytest.mark.parametrize(("limit", "verdict"), [(74.9, "passed"), (75, "passed"), (75.01, "failed")])
 @pytest.mark.parametrize("group", ["overall", "multi_turn", "parallel", "irrelevance", "all_scoring"])
 def test_a_threshold_is_met_or_missed(group: str, limit: float, verdict: str) -> None:
-    result = evaluate_gates(summary(all_categories(3, 4)), [Gate(group, limit)])
-    assert result.verdict == verdict
-    check = result.checks[-1]
-    assert (check.model, check.value, check.limit) == (SPEC, pytest.approx(75), limit)
-    assert f"{group} is 75.00 %" in check.why
+    result = judged(summary(all_categories(3, 4)), [Gate(group, limit)])
+    assert result["verdict"] == verdict
+    check = result["checks"][-1]
+    assert (check["model"], check["value"], check["limit"]) == (SPEC, pytest.approx(75), limit)
+    assert f"{group} is 75.00 %" in check["why"]
 
 
 def test_a_value_that_only_the_last_bit_separates_meets_the_limit() -> None:
-    assert evaluate_gates(summary({"parallel": (57, 100)}), [Gate("parallel", 57)]).verdict == "passed"
+    assert judged(summary({"parallel": (57, 100)}), [Gate("parallel", 57)])["verdict"] == "passed"
 
 
 def test_missing_categories_fail_unless_allowed() -> None:
     found = summary({"multi_turn_base": (3, 4)})
-    refused = evaluate_gates(found, [Gate("multi_turn", 50)])
-    assert refused.failed
-    assert "not run: multi_turn_miss_func" in refused.checks[-1].why
-    assert "--bfcl-allow-missing" in refused.checks[-1].why
-    allowed = evaluate_gates(found, [Gate("multi_turn", 50)], allow_missing=True)
-    assert not allowed.failed
-    assert "without multi_turn_miss_func" in allowed.checks[-1].why
-    assert evaluate_gates(found, [Gate("multi_turn", 80)], allow_missing=True).failed
-    assert evaluate_gates(found, [Gate("memory", 50)]).failed
-    assert evaluate_gates(found, [Gate("simple_java", 50)]).failed
-    assert evaluate_gates(found, [Gate("simple_java", 50)], allow_missing=True).failed, "nothing was measured"
+    refused = judged(found, [Gate("multi_turn", 50)])
+    assert refused["verdict"] == "failed"
+    assert "not run: multi_turn_miss_func" in refused["checks"][-1]["why"]
+    assert "--bfcl-allow-missing" in refused["checks"][-1]["why"]
+    allowed = judged(found, [Gate("multi_turn", 50)], allow_missing=True)
+    assert allowed["verdict"] == "passed"
+    assert "without multi_turn_miss_func" in allowed["checks"][-1]["why"]
+    assert judged(found, [Gate("multi_turn", 80)], allow_missing=True)["verdict"] == "failed"
+    assert judged(found, [Gate("memory", 50)])["verdict"] == "failed"
+    assert judged(found, [Gate("simple_java", 50)])["verdict"] == "failed"
+    assert judged(found, [Gate("simple_java", 50)], allow_missing=True)["verdict"] == "failed", "nothing was measured"
 
 
 def test_an_overall_that_is_not_claimed_fails_and_says_why() -> None:
     own = summarise(lines(all_categories()), fingerprint={"dataset": {"name": "bundled"}})
-    result = evaluate_gates(own, [Gate("overall", 10)], allow_missing=True)
-    assert result.failed
-    assert "not BFCL scores" in result.checks[-1].why
+    result = judged(own, [Gate("overall", 10)], allow_missing=True)
+    assert result["verdict"] == "failed"
+    assert "not BFCL scores" in result["checks"][-1]["why"]
     some = summarise(lines({"parallel": (9, 10)}), fingerprint={"dataset": {"name": "bundled"}})
-    check = evaluate_gates(some, [Gate("overall", 10)], allow_missing=True).checks[-1]
-    assert not check.ok
-    assert "ask for all=" in check.why, "what is missing does not matter where there is no overall"
+    check = judged(some, [Gate("overall", 10)], allow_missing=True)["checks"][-1]
+    assert not check["ok"]
+    assert "ask for all=" in check["why"], "what is missing does not matter where there is no overall"
 
 
 def test_too_many_errors_fail_every_gate() -> None:
     records = [*lines({"parallel": (95, 95)}), *(line(f"parallel_{n}", "parallel", "error") for n in range(95, 100))]
     found = summarise(records, fingerprint=OFFICIAL)
-    result = evaluate_gates(found, [Gate("parallel", 50)])
-    assert result.failed
-    assert [check.ok for check in result.checks] == [False, True]
-    assert "5 of 100 entries ended in an error (5.0 %, allowed 2 %) [n = 100, " in result.checks[0].why
-    assert not evaluate_gates(found, [Gate("parallel", 50)], max_errors_pct=5).failed
+    result = judged(found, [Gate("parallel", 50)])
+    assert result["verdict"] == "failed"
+    assert [check["ok"] for check in result["checks"]] == [False, True]
+    assert "5 of 100 entries ended in an error (5.0 %, allowed 2 %) [n = 100, " in result["checks"][0]["why"]
+    assert judged(found, [Gate("parallel", 50)], max_errors_pct=5)["verdict"] == "passed"
 
 
 def comparison(before: int, after: int, total: int = 200) -> Any:
@@ -100,22 +105,22 @@ def test_a_baseline_gate_wants_a_loss_beyond_margin_and_chance() -> None:
     found = summary({"parallel": (100, 200)})
 
     def verdict(after: int, margin: float = 0) -> str:
-        return evaluate_gates(found, comparisons=[comparison(150, after)], margin_pct=margin).verdict
+        return judged(found, comparisons=[comparison(150, after)], margin_pct=margin)["verdict"]
 
     assert verdict(150) == verdict(160) == "passed"
     assert verdict(149) == "passed"  # one entry is chance
     assert verdict(100) == "failed"
     assert verdict(130, margin=15) == "passed"
-    failed = evaluate_gates(found, comparisons=[comparison(150, 100)])
-    assert any("points against the baseline" in check.why and not check.ok for check in failed.checks)
-    assert {check.model for check in failed.checks if check.name.startswith("baseline")} == {"new"}
+    failed = judged(found, comparisons=[comparison(150, 100)])
+    assert any("points against the baseline" in check["why"] and not check["ok"] for check in failed["checks"])
+    assert {check["model"] for check in failed["checks"] if check["name"].startswith("baseline")} == {"new"}
 
 
 def test_a_baseline_without_common_entries_fails() -> None:
     empty = compare({}, by_model(lines({"parallel": (1, 2)}))[SPEC])
-    result = evaluate_gates(summary({"parallel": (1, 2)}), comparisons=[empty])
-    assert result.failed
-    assert "no entry was judged in both" in result.checks[-1].why
+    result = judged(summary({"parallel": (1, 2)}), comparisons=[empty])
+    assert result["verdict"] == "failed"
+    assert "no entry was judged in both" in result["checks"][-1]["why"]
 
 
 def test_the_plain_share_counts_every_entry_once() -> None:
@@ -126,17 +131,17 @@ def test_the_plain_share_counts_every_entry_once() -> None:
         "irrelevance": (240, 240),
         "live_multiple": (355, 355),
     }
-    result = evaluate_gates(summary(counts), [parse_gate("entries=99.5"), parse_gate("all=1")], allow_missing=True)
-    plain, weighted = result.checks[1:]
-    assert plain.value == pytest.approx(100 * 990 / 995)
-    assert plain.why.startswith("entries is 99.50 %, at least 99.5 % asked for: missed by 0.0025 points")
-    assert weighted.value != pytest.approx(plain.value)
-    assert "[n = 995, " in plain.why
+    result = judged(summary(counts), [parse_gate("entries=99.5"), parse_gate("all=1")], allow_missing=True)
+    plain, weighted = result["checks"][1:]
+    assert plain["value"] == pytest.approx(100 * 990 / 995)
+    assert plain["why"].startswith("entries is 99.50 %, at least 99.5 % asked for: missed by 0.0025 points")
+    assert weighted["value"] != pytest.approx(plain["value"])
+    assert "[n = 995, " in plain["why"]
 
 
 def told(found: Any, gate: str, **options: Any) -> str:
     """What the one threshold says of itself in brackets."""
-    return evaluate_gates(found, [parse_gate(gate)], **options).checks[-1].why.partition(" [")[2].removesuffix("]")
+    return judged(found, [parse_gate(gate)], **options)["checks"][-1]["why"].partition(" [")[2].removesuffix("]")
 
 
 def test_only_a_gate_on_failures_excuses_them() -> None:

@@ -22,7 +22,7 @@ from pytest_bfcl.scoring.cost import Usage, cost_usd, deviation, mean, percentil
 from pytest_bfcl.scoring.distributions import normal_tail, student_tail
 from pytest_bfcl.scoring.expectations import Expectations, read_expected
 from pytest_bfcl.scoring.gate_scope import entries_needed, expected_half_width
-from pytest_bfcl.scoring.gates import evaluate_gates, parse_gate, unreachable
+from pytest_bfcl.scoring.gates import gate_checks, gate_summary, parse_gate, unreachable
 from pytest_bfcl.scoring.gating import GateOptions, Gates, exit_code, gate_lines
 from pytest_bfcl.scoring.measurements import by_model, is_score_folder, measurement_of_run, open_measurement
 from pytest_bfcl.scoring.noninferiority import noninferior, parse_margin, too_few
@@ -230,15 +230,15 @@ def test_gates(name: str) -> None:
         for texts in GATES:
             gates = list(map(parse_gate, texts))
             for more in ({}, {"allow_missing": True, "max_errors_pct": 5.0}, {"min_entries": 80, "full": SIZES}):
-                found = evaluate_gates(summary, gates, **more)  # type: ignore[arg-type]
+                found = gate_summary(gate_checks(summary, gates, **more) if gates or "min_entries" in more else ())  # type: ignore[arg-type]
                 yield [
                     texts,
                     sorted(more),
-                    found.verdict,
-                    [[each.why, each.value] for each in found.checks if not each.ok],
+                    found["verdict"],
+                    [[each["why"], each["value"]] for each in found["checks"] if not each["ok"]],
                 ]
-        against = evaluate_gates(summary, comparisons=[compared("worse"), compared("skipped")], margin_pct=3.0)
-        yield from ([each.name, each.ok, each.why, each.entries[:2]] for each in against.checks)
+        against = gate_checks(summary, comparisons=[compared("worse"), compared("skipped")], margin_pct=3.0)
+        yield from ([each.name, each.ok, each.why, each.entries[:2]] for each in against)
 
     same_as_recorded(HERE / f"gates_{name}.jsonl", rows())
 
