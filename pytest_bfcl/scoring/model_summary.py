@@ -59,6 +59,13 @@ class ModelNumbers:
         self.info = find_info(plan.infos, tally.model)
         self.categories = {name: tally.categories[name] for name in _ordered(tally.categories)}
         self.headline = {name: found.headline for name, found in self.categories.items() if found.headline.total}
+        self._reviewed = any(found.reviewed for found in self.categories.values())  # only lines of the official data
+        self._readings = {
+            "official_accuracy": "official",
+            "corrected_accuracy": "corrected",
+            "accuracy_without_known_issues": "without_known_issues",
+            **({"verified_accuracy": "verified"} if self._reviewed else {}),
+        }
 
     def to_dict(self) -> ModelSummary:
         """As in ``summary.json``."""
@@ -92,7 +99,7 @@ class ModelNumbers:
             found["conduct"] = conduct
         if tally.trained_on:
             found["trained_on"] = {"entries": len(tally.trained_on), "of": tally.entries}
-        if self._is_reviewed():
+        if self._reviewed:
             found["overall_verified"] = self._claimed(aggregate.OVERALL, "verified")
         if tally.unreviewed:
             found["unreviewed"] = len(tally.unreviewed)
@@ -146,25 +153,18 @@ class ModelNumbers:
     # Categories and groups.
 
     def _category(self, name: str, found: CategoryTally) -> CategorySummary:
-        result: CategorySummary = {
-            "total": found.total,
-            "passed": found.outcomes["passed"],
-            "failed": found.outcomes["failed"],
-            "errors": found.outcomes["error"],
-            "skipped": found.outcomes["skipped"],
+        result = {
+            **_outcomes([found]),
             "accuracy": found.headline.accuracy,
             "interval95": _pair(category_interval(name, found.headline)),
-            "official_accuracy": found.official.accuracy,
-            "corrected_accuracy": found.corrected.accuracy,
-            "accuracy_without_known_issues": found.without_known_issues.accuracy,
+            **{key: getattr(found, which).accuracy for key, which in self._readings.items()},
             "known_issues": found.known_issues,
         }
-        if self._is_reviewed():
-            result["verified_accuracy"] = found.verified.accuracy
+        if self._reviewed:
             result["reviewed"] = found.reviewed
         if name in self.plan.planned:
             result["planned"] = self.plan.planned[name]
-        return result
+        return cast(CategorySummary, result)
 
     def _groups(self) -> dict[str, GroupSummary]:
         names = [*aggregate.FORMULAS, *(name for name in GROUPS if name not in aggregate.FORMULAS)]
@@ -183,20 +183,11 @@ class ModelNumbers:
             **_outcomes([self.categories[name] for name in members]),
             "accuracy": value,
             "interval95": None if value is None else self._interval(term, value),
-            "official_accuracy": aggregate.value(term, self._scores("official")),
-            "corrected_accuracy": aggregate.value(term, self._scores("corrected")),
-            "accuracy_without_known_issues": aggregate.value(term, self._scores("without_known_issues")),
+            **{key: aggregate.value(term, self._scores(which)) for key, which in self._readings.items()},
             "complete": not missing and not self.plan.state.startswith("stopped"),
             "missing": missing,
         }
-        result = cast(GroupSummary, found)
-        if self._is_reviewed():
-            result["verified_accuracy"] = aggregate.value(term, self._scores("verified"))
-        return result
-
-    def _is_reviewed(self) -> bool:
-        """Whether the lines have verdicts for the verified data; lines of other data sets have none."""
-        return any(found.reviewed for found in self.categories.values())
+        return cast(GroupSummary, found)
 
     def _expected(self, category: str) -> bool:
         """Whether a missing category is a gap: always, except in pooled groups over a data set's own categories."""
@@ -314,13 +305,14 @@ class ModelNumbers:
 
     def _hallucination(self) -> Hallucination:
         by_category = self.tally.hallucination
-        with_call = sum(count[0] for count in by_category.values())
-        turns = sum(count[1] for count in by_category.values())
+        whole = Share()
+        for found in by_category.values():
+            whole.add(found.passed, found.total)
         return {
-            "share": with_call / turns if turns else None,
-            "turns": turns,
-            "with_call": with_call,
-            "categories": {name: by_category[name][0] / by_category[name][1] for name in _ordered(by_category)},
+            "share": whole.accuracy,
+            "turns": whole.total,
+            "with_call": whole.passed,
+            "categories": {name: by_category[name].accuracy or 0.0 for name in _ordered(by_category)},
         }
 
     def _breakdown(self) -> dict[str, dict[str, Cell]]:
@@ -360,8 +352,8 @@ class ModelNumbers:
             "standard_deviation": formats.deviation,
             "variance": formats.variance,
             "configurations": {
-                name: {"passed": passed, "total": total, "accuracy": passed / total}
-                for name, (passed, total) in sorted(formats.counts.items())
+                name: {"passed": found.passed, "total": found.total, "accuracy": found.accuracy}
+                for name, found in sorted(formats.counts.items())
             },
         }
 

@@ -20,10 +20,15 @@ VERDICTS = ("passed", "failed")
 
 @dataclass(slots=True)
 class Share:
-    """How many verdicts under one reading passed."""
+    """How many of a number passed."""
 
     passed: int = 0
     total: int = 0
+
+    def add(self, passed: int, total: int = 1) -> None:
+        """Count one, or several."""
+        self.passed += passed
+        self.total += total
 
     @property
     def accuracy(self) -> float | None:
@@ -66,8 +71,7 @@ class CategoryTally:
             (self.without_known_issues, None if known_issue else outcome),
         ):
             if verdict in VERDICTS:
-                share.passed += verdict == "passed"
-                share.total += 1
+                share.add(verdict == "passed")
         cluster = cluster_of(entry_id, str(record.get("category")))
         if self.official is not self.headline and official in VERDICTS:
             self.official.add(cluster, official == "passed", entry_id)
@@ -103,45 +107,41 @@ class FormatScores:
     Spreads are in percentage points, rounded to two decimals; 0.0 with fewer than two configurations.
     """
 
-    counts: dict[str, list[int]] = field(default_factory=dict)
+    counts: dict[str, Share] = field(default_factory=dict)
 
     def add(self, configuration: str, passed: bool) -> None:
         """Count one entry."""
-        count = self.counts.setdefault(configuration, [0, 0])
-        count[0] += passed
-        count[1] += 1
+        self.counts.setdefault(configuration, Share()).add(passed)
 
     def accuracy(self, configuration: str) -> float | None:
         """Accuracy under one configuration; ``None`` without entries."""
-        passed, total = self.counts.get(configuration, (0, 0))
-        return passed / total if total else None
-
-    @property
-    def accuracies(self) -> list[float]:
-        """Accuracies of the configurations present."""
-        return [passed / total for passed, total in self.counts.values() if total]
+        return self.counts.get(configuration, Share()).accuracy
 
     @property
     def max_delta(self) -> float:
         """Best minus worst configuration."""
-        found = self.accuracies
-        return round((max(found) - min(found)) * 100, 2) if len(found) > 1 else 0.0
+        found = self._accuracies
+        return round((max(found) - min(found)) * 100, 2)
 
     @property
     def deviation(self) -> float:
         """Sample standard deviation over configurations."""
         import statistics
 
-        found = self.accuracies
-        return round(statistics.stdev(found) * 100, 2) if len(found) > 1 else 0.0
+        return round(statistics.stdev(self._accuracies) * 100, 2)
 
     @property
     def variance(self) -> float:
         """Sample variance over configurations, in squared percentage points."""
         import statistics
 
-        found = self.accuracies
-        return round(statistics.variance(found) * 10000, 2) if len(found) > 1 else 0.0
+        return round(statistics.variance(self._accuracies) * 10000, 2)
+
+    @property
+    def _accuracies(self) -> list[float]:
+        """Accuracies of the configurations present; equal ones where there is nothing to compare."""
+        found = [count.passed / count.total for count in self.counts.values() if count.total]
+        return found if len(found) > 1 else [0.0, 0.0]
 
 
 @dataclass(slots=True)
@@ -203,7 +203,7 @@ class ModelTally:
     served: ServedTally = field(default_factory=ServedTally)
     corrected_rules: Counter[str] = field(default_factory=Counter)
     breakdown: dict[str, dict[str, Tally]] = field(default_factory=dict)
-    hallucination: dict[str, list[int]] = field(default_factory=dict)
+    hallucination: dict[str, Share] = field(default_factory=dict)
     turns: dict[str, TurnTally] = field(default_factory=dict)
     formats: FormatScores = field(default_factory=FormatScores)
     conduct: ConductTally = field(default_factory=ConductTally)
@@ -296,9 +296,7 @@ class ModelTally:
         if category in _WITH_QUIET_TURNS:
             turns, with_calls = quiet_turns(record, category)
             if turns:
-                count = self.hallucination.setdefault(category, [0, 0])
-                count[0] += with_calls
-                count[1] += turns
+                self.hallucination.setdefault(category, Share()).add(with_calls, turns)
 
 
 _WITH_QUIET_TURNS = {name for name, row in CATEGORIES.items() if row.checker == "irrelevance"} | {

@@ -211,8 +211,8 @@ def score_header(category: str, verdicts: list[tuple[str | None, bool]]) -> Pars
         "accuracy_variance": scores.variance,
         "accuracy_std": scores.deviation,
     }
-    for name, (passed, count) in scores.counts.items():
-        header[name] = {"accuracy": passed / count, "correct_count": passed, "total_count": count}
+    for name, found in scores.counts.items():
+        header[name] = {"accuracy": found.accuracy, "correct_count": found.passed, "total_count": found.total}
     return header
 
 

@@ -19,7 +19,7 @@ from pytest_bfcl.scoring.measurements import Judged, Key, ScoreFile
 from pytest_bfcl.scoring.model_info import ModelInfo, find_info, parse_model_info
 from pytest_bfcl.scoring.statistics import Tally
 from pytest_bfcl.scoring.summary import plain_records
-from pytest_bfcl.scoring.tally import FormatScores, ModelTally, configuration_of
+from pytest_bfcl.scoring.tally import FormatScores, ModelTally, Share, configuration_of
 
 Infos = Mapping[str, ModelInfo]
 _NEEDED = frozenset(aggregate.categories_in(aggregate.OVERALL))
@@ -155,7 +155,7 @@ def _formats(found: _Category | None) -> FormatScores | None:
     if found.file is not None:
         told = {name: value for name, value in found.file.header.items() if isinstance(value, dict)}
         return FormatScores(
-            {name: [int(each["correct_count"]), int(each["total_count"])] for name, each in told.items()}
+            {name: Share(int(each["correct_count"]), int(each["total_count"])) for name, each in told.items()}
         )
     return found.formats if found.formats.counts else None
 
