@@ -14,27 +14,10 @@ from pytest_bfcl.json_types import Fields
 from pytest_bfcl.plain_text import clean, cut
 from pytest_bfcl.runs.result_line import CallForm, ResultLine
 from pytest_bfcl.runs.summary_types import ConductSummary
+from pytest_bfcl.scoring.statistics import Share
 
 FEWEST = 2
 """Replies with a call after which it is remarkable that none held two."""
-
-
-@dataclass(slots=True)
-class ParallelCalls:
-    """Replies of one category that asks for several calls at once: with a call, and with two or more."""
-
-    called: int = 0
-    several: int = 0
-
-    def add(self, record: ResultLine) -> None:
-        """Count one judged reply."""
-        count = max(_length(record.get("calls")), _length(record.get("output")))
-        self.called += count >= 1
-        self.several += count >= 2
-
-
-def _length(value: object) -> int:
-    return len(value) if isinstance(value, list) else 0
 
 
 class BothReadings:
@@ -68,7 +51,8 @@ class BothReadings:
 class Remarks:
     """What is counted for the remarks on one model."""
 
-    parallel: dict[str, ParallelCalls] = field(default_factory=dict)
+    parallel: dict[str, Share] = field(default_factory=dict)
+    """Categories that ask for several calls at once: replies with a call, and how many of them have two or more."""
     both: BothReadings = field(default_factory=BothReadings)
 
     def add(self, record: ResultLine, category: str) -> None:
@@ -78,15 +62,16 @@ class Remarks:
             return
         row = CATEGORIES.get(category)
         if row is not None and row.checker == "ast" and row.rule == "parallel":
-            self.parallel.setdefault(category, ParallelCalls()).add(record)
+            count = max(_length(record.get("calls")), _length(record.get("output")))
+            self.parallel.setdefault(category, Share()).add(count >= 2, count >= 1)
         if (other := record.get("other_reading")) is not None:
             self.both.add(outcome == "passed", other, other.get("outcome") == "passed")
 
     def sentences(self, model: str) -> Iterator[str]:
         """The remarks; none most of the time."""
-        single = {name: found for name, found in self.parallel.items() if not found.several and found.called >= FEWEST}
+        single = {name: found for name, found in self.parallel.items() if not found.passed and found.total >= FEWEST}
         if single:
-            replies = sum(found.called for found in single.values())
+            replies = sum(found.total for found in single.values())
             yield (
                 f"{', '.join(single)}: none of {replies} replies with a call held two: this model, or its server, "
                 f"never makes two calls; the wire check calls_unstreamed tells which: pytest --model {model} -m wire "
@@ -94,6 +79,10 @@ class Remarks:
             )
         if told := str(self.both):
             yield f"the calls contradict the benchmark's table of models: {told}"
+
+
+def _length(value: object) -> int:
+    return len(value) if isinstance(value, list) else 0
 
 
 _VENDOR = re.compile(r"^(?:[a-z]+\.)+(?=[a-z])")
@@ -114,7 +103,7 @@ class ServedTally:
     def add(self, record: ResultLine) -> None:
         """Count the replies of one line."""
         asked = name_of(record.get("model") or "")
-        for served in _replies(record.get("served")):
+        for served in (leaf for leaf in _leaves(record.get("served")) if isinstance(leaf, dict)):
             name, reply_id = served.get("model"), served.get("id")
             if isinstance(name, str) and not is_same_model(asked, name):
                 known = name in self.others or len(self.others) < _NAMES_KEPT
@@ -151,15 +140,6 @@ def is_same_model(asked: str, served: str) -> bool:
 
 def _base(name: str) -> str:
     return _VENDOR.sub("", name.strip().lower().rpartition("/")[2])
-
-
-def _replies(served: object) -> Iterator[Fields]:
-    """What the server reported of each reply of a line: one, or turns → steps → one."""
-    if isinstance(served, dict):
-        yield served
-    elif isinstance(served, list):
-        for part in served:
-            yield from _replies(part)
 
 
 FAULTS = ("unknown", "broken", "invalid")

@@ -49,9 +49,10 @@ class GateOptions:
         noninferior: ``[GROUP=]PTS`` or ``[GROUP=]PCT%``: a larger loss must be ruled out.
         verify: Runs of the same model on other servers that this one must equal (docs/verify.md).
         expected: Content of a file of expected failures (`pytest_bfcl.scoring.expectations.read_expected`).
-        allow_missing: Missing entries are left out of a group's mean; gaps of the baseline are accepted. min_entries:
-            Least number of measured entries for every gate, or all of its group. max_errors: Allowed errors in percent
-            of the entries; ``None``: the setting of the run, reported only next to other gates.
+        allow_missing: Missing entries are left out of a group's mean; gaps of the baseline are accepted.
+        min_entries: Least number of measured entries for every gate, or all of its group.
+        max_errors: Allowed errors in percent of the entries; ``None``: the setting of the run, reported only next to
+            other gates.
     """
 
     fail_under: Sequence[str] = ()

@@ -11,18 +11,15 @@ from typing import TYPE_CHECKING
 from pytest_bfcl.dataset.categories import CATEGORIES, EARLIER, category_of, is_write_stage, present_id
 from pytest_bfcl.failures import FailureTag, UsageError
 from pytest_bfcl.json_types import Fields, Parsed
-from pytest_bfcl.runs.directory import RunDirectory, is_run
+from pytest_bfcl.runs.directory import RESULTS_FILE, RunDirectory, is_run, refuse_other_file
 from pytest_bfcl.runs.lines import DamagedLine, LeftOut, read_json_lines
-from pytest_bfcl.runs.official_layout import (
-    model_folder,
-)
+from pytest_bfcl.runs.official_layout import model_folder
 from pytest_bfcl.runs.paths import files_named
 from pytest_bfcl.runs.replay_lines import read_replay_lines
 from pytest_bfcl.scoring.summary import plain_records
 
 if TYPE_CHECKING:
     from pytest_bfcl.dataset.loading import DataSet
-    from pytest_bfcl.runs.directory import RunDirectory
     from pytest_bfcl.runs.fingerprint import Fingerprint
 
 
@@ -139,36 +136,22 @@ def open_measurement(text: str | Path, dataset: DataSet | None = None) -> Measur
     ``dataset`` shows which entries of an official score folder passed: the folder lists failed ones only. Raises
     `UsageError` if it has no verdicts.
     """
-    path, model = _path_and_model(str(text))
-    measurement = _open(path, dataset)
-    return measurement if model is None else _only(measurement, model)
-
-
-def _path_and_model(text: str) -> tuple[Path, str | None]:
     path = Path(text).expanduser()
-    head, mark, model = text.partition("#")
-    if not path.exists() and mark and Path(head).expanduser().exists():
-        return Path(head).expanduser(), model
-    if not path.exists():
+    if path.exists():
+        return _open(path, dataset)
+    head, mark, model = str(path).partition("#")
+    if not mark or not Path(head).exists():
         raise UsageError(f"{text} does not exist: name the directory of a run (what --bfcl-out was)")
-    return path, None
+    return _only(_open(Path(head), dataset), model)
 
 
 def _open(path: Path, dataset: DataSet | None) -> Measurement:
-    from pytest_bfcl.runs.directory import RESULTS_FILE, refuse_other_file
-
     if path.is_dir() and is_run(path):
         return measurement_of_run(RunDirectory.open(path))
     if path.is_file():
         refuse_other_file(path)
     if path.is_file() or (path / RESULTS_FILE).is_file():
-        return Measurement(
-            str(path),
-            lambda rules: _of_file(path, rules),
-            gaps=lambda: _gaps_of_file(path),
-            notes=lambda: _notes_of_file(path),
-            lines=lambda ids: _lines_of_file(path, ids),
-        )
+        return _measurement_of_file(path)
     if next(files_named(path, "BFCL_v*_score.json"), None) is not None:
         return Measurement(str(path), lambda rules: _of_scores(path, dataset, rules))
     if next(files_named(path, "BFCL_v*_result.json"), None) is not None:
@@ -176,25 +159,26 @@ def _open(path: Path, dataset: DataSet | None) -> Measurement:
     raise UsageError(f"{path} is neither a run directory, a results.jsonl, nor an official score folder")
 
 
-def _of_file(path: Path, rules: str) -> dict[str, dict[Key, Judged]]:
-    # Damaged lines are told by `_gaps_of_file`.
-    return by_model((line for line in read_replay_lines(path, LeftOut()) if _judged(line, path)), rules)
+def _measurement_of_file(path: Path) -> Measurement:
+    """A file of result lines, or of verdict lines of ``pytest-bfcl score``."""
 
+    def gaps() -> list[str]:
+        left_out = LeftOut()
+        for _ in read_replay_lines(path, left_out):
+            pass
+        return list(left_out.sentences())
 
-def _lines_of_file(path: Path, ids: Container[str]) -> Iterator[Fields]:
-    return (line for line in read_replay_lines(path, LeftOut()) if line["id"] in ids and not _is_error(line))
+    def read(rules: str) -> dict[str, dict[Key, Judged]]:
+        return by_model((line for line in read_replay_lines(path, LeftOut()) if _judged(line, path)), rules)
 
+    def lines(ids: Container[str]) -> Iterator[Fields]:
+        return (line for line in read_replay_lines(path, LeftOut()) if line["id"] in ids and not _is_error(line))
 
-def _gaps_of_file(path: Path) -> list[str]:
-    left_out = LeftOut()
-    for _ in read_replay_lines(path, left_out):
-        pass
-    return list(left_out.sentences())
+    def notes() -> list[str]:
+        errors = [line.get("id") for line in read_replay_lines(path, LeftOut()) if _is_error(line)]
+        return [f"{len(errors)} lines of {path} could not be judged, the first is {errors[0]}"] if errors else []
 
-
-def _notes_of_file(path: Path) -> list[str]:
-    errors = [line.get("id") for line in read_replay_lines(path, LeftOut()) if _is_error(line)]
-    return [f"{len(errors)} lines of {path} could not be judged, the first is {errors[0]}"] if errors else []
+    return Measurement(str(path), read, gaps=gaps, notes=notes, lines=lines)
 
 
 def _is_error(line: Fields) -> bool:
@@ -211,19 +195,16 @@ def _judged(line: Fields, path: Path) -> bool:
 
 
 def _of_scores(root: Path, dataset: DataSet | None, rules: str) -> dict[str, dict[Key, Judged]]:
-    from pytest_bfcl.scoring.measurements import read_scores, reason_of_score
-
     if rules != "official":
         raise UsageError(f"{root}: an official score folder has verdicts under official rules only")
     if dataset is None:
         raise UsageError(f"{root}: name the data with --data official: score files list failures only")
-    data = dataset
 
     def verdicts(file: ScoreFile, category: str) -> Iterator[Judged]:
-        ids = [ref.id for ref in data.index(category)]
+        ids = [ref.id for ref in dataset.index(category)]
         if len(ids) != file.total or not file.failed.keys() <= set(ids):
             raise UsageError(
-                f"{file.path}: {file.total} entries were evaluated, the {data.name} data has {len(ids)}: "
+                f"{file.path}: {file.total} entries were evaluated, the {dataset.name} data has {len(ids)}: "
                 "it is not known which of them passed"
             )
         if file.counted_failures not in (None, len(file.failed)):
@@ -296,8 +277,6 @@ class ScoreFile:
 
 def is_score_folder(path: Path) -> bool:
     """Whether a folder holds official score files, and is not a run directory that happens to have some."""
-    from pytest_bfcl.runs.directory import RESULTS_FILE, is_run
-
     if not path.is_dir() or is_run(path) or (path / RESULTS_FILE).is_file():
         return False
     return next(files_named(path, "BFCL_v*_score.json"), None) is not None

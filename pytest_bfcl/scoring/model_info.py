@@ -2,10 +2,19 @@
 
 TOML, one table per model spec under ``models``; a spec without mode means both modes::
 
-    [models."openai:gpt-4o@fc"] name = "GPT-4o (FC)" link = "https://…" organisation = "OpenAI" licence = "Proprietary"
-    input_price = 2.5       # USD per million tokens output_price = 10.0 gpu_hour = 23.92        # USD per hour of the
-    server, for models without a price api = "chat"            # request settings; these override the options of the
-    same name stream = true reasoning = "keep" parameters = { top_p = 0.95 } headers = { X-Team = "a" }
+    [models."openai:gpt-4o@fc"]
+    name = "GPT-4o (FC)"
+    link = "https://…"
+    organisation = "OpenAI"
+    licence = "Proprietary"
+    input_price = 2.5       # USD per million tokens
+    output_price = 10.0
+    gpu_hour = 23.92        # USD per hour of the server, for models without a price
+    api = "chat"            # request settings; these override the options of the same name
+    stream = true
+    reasoning = "keep"
+    parameters = { top_p = 0.95 }
+    headers = { X-Team = "a" }
 """
 
 from __future__ import annotations

@@ -29,8 +29,8 @@ from pytest_bfcl.scoring import aggregate
 from pytest_bfcl.scoring.aggregate import CategoryScore, Term
 from pytest_bfcl.scoring.cost import Usage, cost_usd, deviation, mean, percentile95
 from pytest_bfcl.scoring.model_info import ModelInfo, find_info
-from pytest_bfcl.scoring.statistics import Tally, category_interval, interval, spread_of
-from pytest_bfcl.scoring.tally import CategoryTally, ModelTally, Share
+from pytest_bfcl.scoring.statistics import Share, Tally, category_interval, interval, spread_of
+from pytest_bfcl.scoring.tally import CategoryTally, ModelTally
 
 LABEL_V3 = "mean of non-live, live and multi-turn (BFCL v3 style)"
 RERUN = "a rerun of entries that failed before (--lf): no score"

@@ -99,6 +99,24 @@ def cluster_of(entry_id: str, category: str) -> str:
 
 
 @dataclass(slots=True)
+class Share:
+    """How many of a number passed."""
+
+    passed: int = 0
+    total: int = 0
+
+    def add(self, passed: int, total: int = 1) -> None:
+        """Count one, or several."""
+        self.passed += passed
+        self.total += total
+
+    @property
+    def accuracy(self) -> float | None:
+        """Share passed; ``None`` if nothing was counted."""
+        return self.passed / self.total if self.total else None
+
+
+@dataclass(slots=True)
 class _Counted:
     """Numbers by cluster and by entry, each with how many there are; ``sum`` of all. Repeats of an entry are one
     entry.

@@ -13,27 +13,9 @@ from pytest_bfcl.json_types import Fields
 from pytest_bfcl.runs.result_line import ResultLine
 from pytest_bfcl.scoring.conduct import ConductTally, Remarks, ServedTally, conduct_of
 from pytest_bfcl.scoring.cost import Usage
-from pytest_bfcl.scoring.statistics import Tally, cluster_of
+from pytest_bfcl.scoring.statistics import Share, Tally, cluster_of
 
 VERDICTS = ("passed", "failed")
-
-
-@dataclass(slots=True)
-class Share:
-    """How many of a number passed."""
-
-    passed: int = 0
-    total: int = 0
-
-    def add(self, passed: int, total: int = 1) -> None:
-        """Count one, or several."""
-        self.passed += passed
-        self.total += total
-
-    @property
-    def accuracy(self) -> float | None:
-        """Share passed; ``None`` if nothing was counted."""
-        return self.passed / self.total if self.total else None
 
 
 @dataclass(slots=True)
@@ -71,7 +53,8 @@ class CategoryTally:
             (self.without_known_issues, None if known_issue else outcome),
         ):
             if verdict in VERDICTS:
-                share.add(verdict == "passed")
+                share.passed += verdict == "passed"
+                share.total += 1
         cluster = cluster_of(entry_id, str(record.get("category")))
         if self.official is not self.headline and official in VERDICTS:
             self.official.add(cluster, official == "passed", entry_id)

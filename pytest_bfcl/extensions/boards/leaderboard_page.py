@@ -30,8 +30,8 @@ from pytest_bfcl.runs.lines import IncompleteError, staged
 from pytest_bfcl.scoring import aggregate
 from pytest_bfcl.scoring.aggregate import CategoryScore
 from pytest_bfcl.scoring.cost import mean, percentile95
-from pytest_bfcl.scoring.statistics import Tally, interval, spread_of
-from pytest_bfcl.scoring.tally import VERDICTS, Share
+from pytest_bfcl.scoring.statistics import Share, Tally, interval, spread_of
+from pytest_bfcl.scoring.tally import VERDICTS
 
 COLUMNS = ("non_live", "live", "multi_turn", "web_search", "memory", "irrelevance")
 TEMPLATE = "leaderboard.html.jinja"

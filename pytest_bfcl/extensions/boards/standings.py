@@ -17,9 +17,9 @@ from pytest_bfcl.scoring.aggregate import CategoryScore
 from pytest_bfcl.scoring.cost import Usage, cost_usd
 from pytest_bfcl.scoring.measurements import Judged, Key, ScoreFile
 from pytest_bfcl.scoring.model_info import ModelInfo, find_info, parse_model_info
-from pytest_bfcl.scoring.statistics import Tally
+from pytest_bfcl.scoring.statistics import Share, Tally
 from pytest_bfcl.scoring.summary import plain_records
-from pytest_bfcl.scoring.tally import FormatScores, ModelTally, Share, configuration_of
+from pytest_bfcl.scoring.tally import FormatScores, ModelTally, configuration_of
 
 Infos = Mapping[str, ModelInfo]
 _NEEDED = frozenset(aggregate.categories_in(aggregate.OVERALL))
