@@ -122,7 +122,7 @@ class FormatScores:
 
     @property
     def _accuracies(self) -> list[float]:
-        """Accuracies of the configurations present; equal ones where there is nothing to compare."""
+        """Accuracies of the configurations present; equal ones if nothing can be compared."""
         found = [count.passed / count.total for count in self.counts.values() if count.total]
         return found if len(found) > 1 else [0.0, 0.0]
 
