@@ -12,6 +12,7 @@ from pytest_bfcl.checkers.details import Attempt, CallDetails, CountDetails, Mat
 from pytest_bfcl.checkers.json_calls import check_json_call
 from pytest_bfcl.checkers.types import BrokenRule, BrokenValue, ParameterType, parameter_type
 from pytest_bfcl.checkers.values import MARKER, check_prepared, check_python
+from pytest_bfcl.dataset.categories import Language
 from pytest_bfcl.failures import HarnessError, Reason, Verdict
 from pytest_bfcl.json_types import Fields, Parsed
 from pytest_bfcl.tools.json_schema import is_native
@@ -26,7 +27,7 @@ def check_literal(
     value: object,
     kind: ParameterType,
     answers: Sequence[Any],
-    language: str,
+    language: Language,
     rules: RuleSet = OFFICIAL,
     *,
     required: bool = False,
@@ -41,7 +42,7 @@ def check_literal(
     return broken
 
 
-def _converted(text: str, kind: ParameterType, language: str, rules: RuleSet) -> Any:
+def _converted(text: str, kind: ParameterType, language: Language, rules: RuleSet) -> Any:
     """The text as a value: by the reference's patterns, or under C13 and C14 as a literal of the language."""
     if _RULES[language] in rules:
         from pytest_bfcl.syntax.java_literals import java_value
@@ -94,7 +95,7 @@ class CallRules(NamedTuple):
     spelling is unambiguous).
     """
 
-    language: str = "python"
+    language: Language = "python"
     underscore_names: bool = False
     rules: RuleSet = OFFICIAL
     functions: Sequence[Fields] = ()

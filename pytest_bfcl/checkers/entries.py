@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from pytest_bfcl.checkers.corrected import OFFICIAL, RuleSet
+from pytest_bfcl.dataset.categories import Language
 from pytest_bfcl.dataset.expansion import typed_as_sent
 from pytest_bfcl.decoding import DecodeError, ReplyDecoder, call_texts, is_empty
 from pytest_bfcl.failures import HarnessError
@@ -26,7 +27,7 @@ def checker_of(entry: Entry) -> str:
         return ""
 
 
-def language_of(entry: Entry) -> str:
+def language_of(entry: Entry) -> Language:
     """The language of the type rules: the entry's own, or its category's."""
     return entry.language if entry.language != "python" else entry.row.language
 

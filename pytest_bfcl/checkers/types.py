@@ -7,49 +7,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from pytest_bfcl.checkers.details import CallDetails, ValueDetails
+from pytest_bfcl.dataset.categories import Language
+from pytest_bfcl.dataset.schemas import CLASSES
 from pytest_bfcl.failures import Reason
 from pytest_bfcl.json_types import Fields
 
-PYTHON_CLASSES: dict[str, type] = {
-    "string": str,
-    "any": str,
-    "integer": int,
-    "float": float,
-    "boolean": bool,
-    "array": list,
-    "tuple": list,
-    "dict": dict,
-}
-JAVA_CLASSES: dict[str, type] = {
-    "byte": int,
-    "short": int,
-    "integer": int,
-    "long": int,
-    "float": float,
-    "double": float,
-    "boolean": bool,
-    "char": str,
-    "String": str,
-    "any": str,
-    "Array": list,
-    "ArrayList": list,
-    "HashMap": dict,
-}
-JAVASCRIPT_CLASSES: dict[str, type] = {
-    "String": str,
-    "integer": int,
-    "float": float,
-    "Bigint": int,
-    "Boolean": bool,
-    "any": str,
-    "array": list,
-    "dict": dict,
-}
-CLASSES: dict[str, dict[str, type]] = {
-    "python": PYTHON_CLASSES,
-    "java": JAVA_CLASSES,
-    "javascript": JAVASCRIPT_CLASSES,
-}
+PYTHON_CLASSES = CLASSES["python"]
 JSON_SCHEMA_WORDS: dict[str, type] = {"number": float, "object": dict}
 """JSON Schema's type words in users' documents; the reference raises for them."""
 
@@ -80,7 +43,7 @@ class ParameterType(NamedTuple):
         return f"{self.word} of {self.element_word}" if self.element_word and self.expected is list else self.word
 
 
-def class_of(word: object, language: str) -> type | None:
+def class_of(word: object, language: Language) -> type | None:
     """The class of a type word; ``None`` for undocumented words."""
     if not isinstance(word, str):
         return None
@@ -88,7 +51,7 @@ def class_of(word: object, language: str) -> type | None:
     return found if found is not None else JSON_SCHEMA_WORDS.get(word)
 
 
-def parameter_type(schema: object, language: str = "python") -> ParameterType:
+def parameter_type(schema: object, language: Language = "python") -> ParameterType:
     """The type of one property schema; a schema that is no object has no documented type."""
     if type(schema) is not dict and not isinstance(schema, Mapping):
         schema = {}

@@ -43,15 +43,13 @@ class Category:
     official_size: int = 0
     scored: bool = True
     backend: str = ""
-    stateful: bool = field(init=False)
-    """Whether calls are executed during the conversation."""
     multi_step: bool = field(init=False)
-    """Whether a reply with calls is followed by their results and another query."""
+    """Whether calls are executed during the conversation: a reply with calls is followed by their results and another
+    query.
+    """
 
     def __post_init__(self) -> None:
-        executed = self.checker in ("state", "answer", "none", "served")
-        object.__setattr__(self, "stateful", executed)
-        object.__setattr__(self, "multi_step", executed)
+        object.__setattr__(self, "multi_step", self.checker in ("state", "answer", "none", "served"))
 
     @property
     def long_context(self) -> bool:

@@ -12,7 +12,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from pytest_bfcl.dataset import expansion
 from pytest_bfcl.dataset.categories import CATEGORIES, Category
@@ -226,16 +226,12 @@ class DataSet:
         if ref.transform:
             base = ref._replace(id=split_id(ref.id)[0], transform="")
             return transform(self.load(base), ref.transform, self.rewordings)
-        entry = self._built(ref, original)
+        entry = self.unchecked(ref, original)
         if self.own:
             errors = [finding for finding in check_entry(entry) if finding.severity == "error"]
             if errors:
                 raise HarnessError(HarnessTrouble.DATA, f"{ref.path.name}:{ref.line}: {ref.id}: {errors[0]}")
         return entry
-
-    def unchecked(self, ref: EntryRef) -> Entry:
-        """`load` without `check_entry`. Raises `HarnessError` for a line that cannot be read."""
-        return self._built(ref)
 
     def entry_errors(self, ref: EntryRef) -> list[DataProblem]:
         """The problem for which `load` of an own entry raises."""
@@ -244,7 +240,7 @@ class DataSet:
     def entry_problems(self, ref: EntryRef) -> list[DataProblem]:
         """Every problem of one entry, warnings included; `load` of own entries raises for errors."""
         try:
-            entry = self._built(ref)
+            entry = self.unchecked(ref)
         except (HarnessError, UsageError) as error:
             return [DataProblem(ref.path, ref.line, str(error), ref.id)]
         return [
@@ -254,9 +250,10 @@ class DataSet:
 
     def original(self, ref: EntryRef) -> Entry:
         """The original of a format-sensitivity entry. Raises `HarnessError` like `load`."""
-        return self._built(self._original(ref))
+        return self.unchecked(self._original(ref))
 
-    def _built(self, ref: EntryRef, original: Entry | None = None) -> Entry:
+    def unchecked(self, ref: EntryRef, original: Entry | None = None) -> Entry:
+        """`load` without `check_entry` and transforms. Raises `HarnessError` for a line that cannot be read."""
         if ref.variant >= 0:
             original = original or self.original(ref)
             number = int(ref.id.split(":", 1)[0].rpartition("_")[2])
@@ -269,8 +266,12 @@ class DataSet:
         source = f"{ref.path.name}:{ref.line}"
         raw = self._object(ref.path, ref.offset, ref.length, lambda: source)
         if part.calls is not None:
-            raw["ground_truth_call"] = self._known_request(part.calls, ref.position)
+            request = self._answer(part.calls, ref.position) or {}
+            raw["ground_truth_call"] = request.get("ground_truth")
         answer = self._answer(part.answers, ref.position) if part.answers is not None else None
+        if answer is None and part.answers is not None:
+            place = f"{part.answers.parent.name}/{part.answers.name}:{ref.position + 1}"
+            raise HarnessError(HarnessTrouble.DATA, f"{place}: there is no answer line for this question")
         if self.verified and self._verification:
             raw, answer = self._verification.corrected(ref.id, raw, answer)
         entry = self._expanded(ref, category, raw, answer, source)
@@ -379,28 +380,14 @@ class DataSet:
             raise HarnessError(HarnessTrouble.DATA, f"the original entry of {ref.id} is not in the {self.name} data")
         return original
 
-    def _answer(self, path: Path, position: int) -> Parsed:
-        """The line of a file of answers at a question's position (data spec §7)."""
-        if path not in self._answer_spans:
-            self._answer_spans[path] = line_spans(path)
-        spans = self._answer_spans[path]
-
-        def source() -> str:
-            return f"{path.parent.name}/{path.name}:{position + 1}"
-
-        if position >= len(spans):
-            raise HarnessError(HarnessTrouble.DATA, f"{source()}: there is no answer line for this question")
-        offset, length = spans[position]
-        return self._object(path, offset, length, source)
-
-    def _known_request(self, path: Path, position: int) -> Any:
-        """The request of a REST entry's recorded response, ``None`` beyond the file's end."""
+    def _answer(self, path: Path, position: int) -> Parsed | None:
+        """The line at a question's position in a file of answers (data spec §7); ``None`` beyond its end."""
         if path not in self._answer_spans:
             self._answer_spans[path] = line_spans(path)
         spans = self._answer_spans[path]
         if position >= len(spans):
             return None
-        return self._object(path, *spans[position], lambda: path.name).get("ground_truth")
+        return self._object(path, *spans[position], lambda: f"{path.parent.name}/{path.name}:{position + 1}")
 
     def _object(self, path: Path, offset: int, length: int, source: Callable[[], str]) -> Parsed:
         """The object on one line; ``source`` names the line in a `HarnessError`."""

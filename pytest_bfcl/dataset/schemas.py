@@ -13,15 +13,44 @@ from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.tools.json_schema import argument_problem, is_native, schema_problem
 from pytest_bfcl.transcript import wire_name
 
-TYPES: dict[Language, frozenset[str]] = {
-    "python": frozenset({"string", "integer", "float", "boolean", "array", "tuple", "dict", "any"}),
-    "java": frozenset({"String", "any", "integer", "long", "short", "byte", "double", "float", "boolean", "char"})
-    | {"HashMap", "ArrayList", "Array"},
-    "javascript": frozenset({"String", "any", "integer", "float", "Bigint", "Boolean", "array", "dict"}),
+CLASSES: dict[Language, dict[str, type]] = {
+    "python": {
+        "string": str,
+        "any": str,
+        "integer": int,
+        "float": float,
+        "boolean": bool,
+        "array": list,
+        "tuple": list,
+        "dict": dict,
+    },
+    "java": {
+        "byte": int,
+        "short": int,
+        "integer": int,
+        "long": int,
+        "float": float,
+        "double": float,
+        "boolean": bool,
+        "char": str,
+        "String": str,
+        "any": str,
+        "Array": list,
+        "ArrayList": list,
+        "HashMap": dict,
+    },
+    "javascript": {
+        "String": str,
+        "integer": int,
+        "float": float,
+        "Bigint": int,
+        "Boolean": bool,
+        "any": str,
+        "array": list,
+        "dict": dict,
+    },
 }
-"""Type words that the checkers know, by language; nested schemas are checked less strictly."""
-
-LIST_TYPES = frozenset({"array", "tuple", "Array", "ArrayList"})
+"""Language → type word of a parameter → class of its values (ast_checker spec §6.1, §8)."""
 
 _ADVICE = {
     "object": "dict",
@@ -103,13 +132,14 @@ def _schema_findings(name: str, schema: object, language: Language, place: str) 
         yield Finding(f"{name}: a parameter is an object with type and description", field=place)
         return
     kind = schema.get("type")
-    if not isinstance(kind, str) or kind not in TYPES[language]:
+    known = CLASSES[language].get(kind) if isinstance(kind, str) else None
+    if known is None:
         advice = f"; use {_ADVICE[kind]!r}" if isinstance(kind, str) and kind in _ADVICE else ""
         message = f"{name}: type {kind!r} is not one the checkers know for {language}{advice}"
         yield Finding(message, field=f"{place}.type")
     if "description" not in schema:
         yield Finding(f"{name}: no description", "warning", f"{place}.description")
-    if kind in LIST_TYPES and not (isinstance(schema.get("items"), dict) and schema["items"].get("type")):
+    if known is list and not (isinstance(schema.get("items"), dict) and schema["items"].get("type")):
         yield Finding(f'{name}: a list needs "items" with a "type"', field=f"{place}.items")
 
 

@@ -35,7 +35,7 @@ def reply_with_calls(calls: Sequence[Call], entry: Entry, mode: Mode) -> Reply:
 
 def _native(call: Call, entry: Entry, position: int) -> ToolCall:
     name, arguments = call
-    if entry.language != "python" and not entry.row.stateful:
+    if entry.language != "python" and not entry.row.multi_step:
         schemas = _schemas(entry, name)
         arguments = {k: typed_text(v, schemas.get(k, {}), entry.language, quoted=False) for k, v in arguments.items()}
     return ToolCall(wire_name(name), json.dumps(arguments, ensure_ascii=False), f"call_{position}")
@@ -44,7 +44,7 @@ def _native(call: Call, entry: Entry, position: int) -> ToolCall:
 def call_text(calls: Sequence[Call], entry: Entry) -> str:
     """The calls as text in the entry's return format, with tags if the entry requires them."""
     style = entry.return_format
-    if style == "python" and entry.language != "python" and not entry.row.stateful:
+    if style == "python" and entry.language != "python" and not entry.row.multi_step:
         style = entry.language
     if style in ("java", "javascript"):
         text = f"[{', '.join(_source_call(call, entry) for call in calls)}]"

@@ -93,7 +93,7 @@ class StepFields:
 
     def __init__(self, record: Fields) -> None:
         row = CATEGORIES.get(str(record.get("category")))
-        self.nested = row is not None and row.stateful
+        self.nested = row is not None and row.multi_step
         self._record = record
 
     def at(self, name: str, turn: int, step: int) -> Any:

@@ -307,7 +307,7 @@ def line_from_official(line: Fields, category: str, model: str, reading: Reading
         "model": model,
         "mode": reading.mode,
         "repeat": 1,
-        "output": output_of(line.get("result"), reading.decoder, nested=CATEGORIES[category].stateful),
+        "output": output_of(line.get("result"), reading.decoder, nested=CATEGORIES[category].multi_step),
         "underscore_names": reading.underscore_names,
         "reasoning": line.get("reasoning_content"),
         "input_tokens": line.get("input_token_count"),

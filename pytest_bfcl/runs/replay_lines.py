@@ -210,7 +210,7 @@ def _add_output(transcript: Transcript, line: Fields, row: Category) -> None:
         transcript.inference_error = error
     elif isinstance(output, str) and output.startswith(INFERENCE_ERROR):
         transcript.inference_error = output
-    if not row.stateful:
+    if not row.multi_step:
         if output is not None or line.get("outcome") not in ("error", "skipped"):
             transcript.turns = [Turn(steps=[_step(line, output, 0, 0)])]
     elif isinstance(output, list) and all(isinstance(turn, list) for turn in output):

@@ -75,7 +75,7 @@ def _line(
         **key,
         "outcome": headline.outcome,
         **verdicts,
-        **conversation_fields(transcript, nested=row is not None and row.stateful),
+        **conversation_fields(transcript, nested=row is not None and row.multi_step),
         "cost_usd": cost_usd,
         "extra": extra,
         "started_at": transcript.started_at,

@@ -63,7 +63,7 @@ def conversation() -> tuple[Entry, Transcript]:
 
 def line_of(transcript: Transcript) -> dict[str, Any]:
     """What a line says of a conversation: the inverse of `transcript_from_line`, but for decoded calls."""
-    nested = CATEGORIES[transcript.category].stateful
+    nested = CATEGORIES[transcript.category].multi_step
     if not transcript.decoded:
         return dict(conversation_fields(transcript, nested=nested))
     said = [[s.reply.text or "" if s.calls is None else s.call_texts for s in turn.steps] for turn in transcript.turns]

@@ -213,7 +213,7 @@ LINES: list[Parsed] = [
 
 def shown(transcript: Transcript) -> Any:
     """A transcript by the fields that lines can set."""
-    nested = CATEGORIES[transcript.category].stateful
+    nested = CATEGORIES[transcript.category].multi_step
     steps = [[step.calls, step.error] for step in transcript.steps]
     return [transcript.mode, transcript.model, transcript.repeat, transcript.extra, transcript.started_at, steps,
             conversation_fields(transcript, nested=nested)]  # fmt: skip

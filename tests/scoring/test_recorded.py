@@ -63,8 +63,8 @@ def told(category: str, number: int, chance: random.Random, skill: float, **fiel
     if chance.random() < 0.05:
         found |= {"official_outcome": "failed", "official_reason": "reply:length"}
     calls = [{"name": "f", "arguments": "{}"}] * chance.randint(0, 2)
-    found["output"] = [[calls], ["", None]] if row.stateful else chance.choice((calls, "text", "", None))
-    found["calls"] = [[[{"f": {}}]]] if row.stateful else [{"f": {}}] * len(calls)
+    found["output"] = [[calls], ["", None]] if row.multi_step else chance.choice((calls, "text", "", None))
+    found["calls"] = [[[{"f": {}}]]] if row.multi_step else [{"f": {}}] * len(calls)
     if calls and chance.random() < 0.5:
         found["call_form"] = {"calls": len(calls), chance.choice(("unknown", "broken", "invalid")): 1}
     figures = {
@@ -73,7 +73,7 @@ def told(category: str, number: int, chance: random.Random, skill: float, **fiel
         "latency_s": number / 7,
         "attempts": 1 + number % 2,
     }
-    found |= {key: [[value, None], [value]] if row.stateful else value for key, value in figures.items()}
+    found |= {key: [[value, None], [value]] if row.multi_step else value for key, value in figures.items()}
     found |= {"reasoning": chance.choice((None, "hm")), "finish_reasons": chance.choice(("stop", "length", None))}
     if number % 3 == 0:
         found |= {"reasoning_tokens": number, "first_token_s": number / 20}

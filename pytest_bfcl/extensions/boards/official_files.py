@@ -73,7 +73,7 @@ def official_line(line: Fields, entry: Entry | None = None) -> Parsed:
     if error is not None:
         return {"id": line["id"], "result": error, "traceback": kept.get("traceback", "")}
     row = CATEGORIES.get(str(line.get("category")))
-    nested = row is not None and row.stateful
+    nested = row is not None and row.multi_step
     official: Parsed = {"id": line["id"], "result": official_output(line.get("output"))}
     log = kept.get("inference_log")
     if log is not None and not nested:

@@ -125,7 +125,7 @@ class Benchmark:
             self.entries += 1
             self._note_question(entry)
             self._note_calls(entry)
-            for document in entry.all_functions if not entry.row.stateful else ():
+            for document in entry.all_functions if not entry.row.multi_step else ():
                 self._tools[document_key(document)].append(entry.id)
             for text in results_of(entry):
                 if len(spoken := words(text)) >= LONG_RESULT:

@@ -122,7 +122,7 @@ def traits(entry: Entry, by: By = "family") -> Iterator[Trait]:
         yield "state", _digest(entry.initial_config)
     if said := sayings_of(entry):
         yield "question", _digest(said)
-    for document in entry.all_functions if by == "strict" or not row.stateful else ():
+    for document in entry.all_functions if by == "strict" or not row.multi_step else ():
         name = str(document.get("name")).replace(".", "_").lower()
         yield ("function", name) if by == "strict" else ("function", name, tuple(parameter_names(document)))
 

@@ -42,7 +42,7 @@ def distractors(entry: Entry, chance: random.Random) -> dict[str, Any]:
     taken = {str(doc["name"]) for doc in entry.all_functions}
     made = [_distractor(doc, taken) for doc in entry.function]
     changes: dict[str, Any] = {"function": [*entry.function, *made]}
-    if entry.row.stateful:
+    if entry.row.multi_step:
         reports = {doc["name"]: about["name"] for doc, about in zip(made, entry.function, strict=True)}
         changes["involved_classes"] = [*entry.involved_classes, REPORTS]
         changes["initial_config"] = {**entry.initial_config, REPORTS: {"tools": reports}}

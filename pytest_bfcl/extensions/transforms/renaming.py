@@ -22,7 +22,7 @@ def renamed(entry: Entry, renames: Renames) -> dict[str, Any]:
         },
         "possible_answer": _answers(entry, renames),
     }
-    if entry.row.stateful:
+    if entry.row.multi_step:
         changes["renames"] = renames
     return changes
 
