@@ -139,10 +139,9 @@ class Details(_Record):
     def of_json(cls, detail: Object) -> Self:
         """The details in a JSON object; never raises."""
         fields = _fields(cls)  # type: ignore[arg-type]  # mypy: a class has no hash
-        found: Parsed = {}
-        for name, (key, read, _) in fields.items():
-            if key in detail and (value := read(detail[key])) is not UNTOLD:
-                found[name] = value
+        found: Parsed = {
+            name: detail[key] for name, (key, fits, _) in fields.items() if key in detail and fits(detail[key])
+        }
         return cls(**found)
 
     def to_json(self) -> Parsed:
@@ -316,49 +315,25 @@ class TroubleDetails(Details):
 
 
 class _Field(NamedTuple):
-    """How a field is converted to and from JSON; ``read`` gives `UNTOLD` for a value of another type."""
+    """How a field is converted to and from JSON: its key, whether a value from a file has its type, its writer."""
 
     key: str
-    read: Callable[[Any], object]
+    fits: Callable[[Any], bool]
     write: Callable[[Any], object] | None
-
-
-def _same(value: object) -> object:
-    return value
-
-
-def _number(value: object) -> object:
-    return value if type(value) is int and value >= 0 else UNTOLD
-
-
-def _text(value: object) -> object:
-    return value if isinstance(value, str) else UNTOLD
-
-
-def _list(value: object) -> object:
-    return value if isinstance(value, list) else UNTOLD
-
-
-def _object(value: object) -> object:
-    return value if isinstance(value, Mapping) else UNTOLD
-
-
-def _elsewhere(value: object) -> object:
-    """Attempts are read where the families of their reasons are known: `pytest_bfcl.checkers.reasons.details_of`."""
-    return UNTOLD
 
 
 def _attempts(attempts: tuple[Attempt, ...]) -> list[Parsed]:
     return [{"call": call, "reason": reason, **details.to_json()} for call, reason, details in attempts]
 
 
-_KINDS: dict[object, tuple[Callable[[Any], object], Callable[[Any], object] | None]] = {
-    int | None: (_number, None),
-    str | None: (_text, plain),
-    list[object] | None: (_list, plain),
-    Object | None: (_object, None),
-    tuple[Attempt, ...]: (_elsewhere, _attempts),
-    object: (_same, plain),
+_KINDS: dict[object, tuple[Callable[[Any], bool], Callable[[Any], object] | None]] = {
+    int | None: (lambda value: type(value) is int and value >= 0, None),
+    str | None: (lambda value: isinstance(value, str), plain),
+    list[object] | None: (lambda value: isinstance(value, list), plain),
+    Object | None: (lambda value: isinstance(value, Mapping), None),
+    # Read where the families of their reasons are known: `pytest_bfcl.checkers.reasons.details_of`.
+    tuple[Attempt, ...]: (lambda value: False, _attempts),
+    object: (lambda value: True, plain),
 }
 """Type of a field → its conversion; ``None``: unchanged."""
 _KEYS = {"class_name": "class", "attempts": "sub_errors"}

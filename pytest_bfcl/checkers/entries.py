@@ -19,22 +19,9 @@ if TYPE_CHECKING:
     from pytest_bfcl.transcript import Step, Transcript, Turn
 
 
-def checker_of(entry: Entry) -> str:
-    """Name of the checker that judges the entry; empty for unknown categories."""
-    try:
-        return entry.row.checker
-    except KeyError:
-        return ""
-
-
 def language_of(entry: Entry) -> Language:
     """The language of the type rules: the entry's own, or its category's."""
     return entry.language if entry.language != "python" else entry.row.language
-
-
-def return_format_of(entry: Entry) -> str:
-    """The notation of replies: the entry's, or its language's."""
-    return entry.return_format if entry.return_format != "python" or entry.config else language_of(entry)
 
 
 def reply_of(transcript: Transcript) -> Reply:
@@ -63,10 +50,11 @@ def single_turn_decoder(entry: Entry, transcript: Transcript) -> ReplyDecoder:
     """Reads the only reply of a single-turn conversation, under any rules."""
     if transcript.mode == "fc" and transcript.decoder is None:  # nothing below matters to native calls
         return ReplyDecoder(reply_of(transcript), "fc")
+    own_format = entry.return_format != "python" or entry.config  # else the notation is that of its language
     return ReplyDecoder(
         reply_of(transcript),
         transcript.mode,
-        return_format=return_format_of(entry),
+        return_format=entry.return_format if own_format else language_of(entry),
         tool_call_tag=entry.tool_call_tag,
         functions=entry.function if transcript.decoder is None else typed_as_sent(entry.function, entry.language),
         decoder=transcript.decoder,

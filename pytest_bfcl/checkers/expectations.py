@@ -92,7 +92,7 @@ def broken_rule(each: Expectation, made: Sequence[Made]) -> str | None:
     if each.max_calls is not None:
         return f"at most {each.max_calls} calls, not {len(calls)}" if len(calls) > each.max_calls else None
     if each.kind in LISTS:
-        right = _LISTS_HOLD[each.kind](each, counted)
+        right = _list_holds(each, counted)
         names = ", ".join(_call_text(one) for one in each.listed) or "no call"
         enough = f", {each.at_least} of them" if each.at_least is not None else ""
         return None if right else f"{_LIST_WORDS[each.kind]}{enough}: {names}"
@@ -123,6 +123,19 @@ def fits(call: Call, wanted: CalledTool) -> bool:
     )
 
 
+def _list_holds(each: Expectation, made: Sequence[Made]) -> bool:
+    calls, listed = [one.call for one in made], each.listed
+    match each.kind:
+        case "exact":
+            return _exact(each, made)
+        case "unordered":
+            return len(calls) == len(listed) == _pairs(listed, calls)
+        case "subset":
+            return _pairs(listed, calls) == len(calls)
+    enough = each.at_least or len(listed)
+    return (_pairs if each.kind == "superset" else _longest_in_order)(listed, calls) >= enough
+
+
 def _exact(each: Expectation, made: Sequence[Made]) -> bool:
     """In this order; listed steps must be the model's steps."""
     listed = each.exact or []
@@ -136,29 +149,14 @@ def _exact(each: Expectation, made: Sequence[Made]) -> bool:
     )
 
 
-def _unordered(each: Expectation, made: Sequence[Made]) -> bool:
-    return len(made) == len(each.listed) == _pairs(each.listed, [one.call for one in made])
-
-
-def _superset(each: Expectation, made: Sequence[Made]) -> bool:
-    return _pairs(each.listed, [one.call for one in made]) >= (each.at_least or len(each.listed))
-
-
-def _subset(each: Expectation, made: Sequence[Made]) -> bool:
-    return _pairs(each.listed, [one.call for one in made]) == len(made)
-
-
-def _in_order(each: Expectation, made: Sequence[Made]) -> bool:
-    """The longest common part of both orders is long enough."""
-    wanted = each.listed
+def _longest_in_order(wanted: Sequence[CalledTool], calls: Sequence[Call]) -> int:
+    """The length of the longest common part of both orders."""
     longest = [0] * (len(wanted) + 1)
-    for one in made:
+    for call in calls:
         before = longest[:]
-        for number, two in enumerate(wanted):
-            longest[number + 1] = (
-                before[number] + 1 if fits(one.call, two) else max(longest[number], before[number + 1])
-            )
-    return longest[-1] >= (each.at_least or len(wanted))
+        for number, one in enumerate(wanted):
+            longest[number + 1] = before[number] + 1 if fits(call, one) else max(longest[number], before[number + 1])
+    return longest[-1]
 
 
 def _pairs(wanted: Sequence[CalledTool], calls: Sequence[Call]) -> int:
@@ -170,13 +168,6 @@ def _pairs(wanted: Sequence[CalledTool], calls: Sequence[Call]) -> int:
     )
 
 
-_LISTS_HOLD = {
-    "exact": _exact,
-    "unordered": _unordered,
-    "superset": _superset,
-    "subset": _subset,
-    "in_order": _in_order,
-}
 _LIST_WORDS = {
     "exact": "exactly these calls, in this order",
     "unordered": "exactly these calls, in any order",

@@ -229,22 +229,12 @@ class _Judge:
             self.record = replay(self.entry, self.transcript, self.simulators)
         return self.record.verdict(rules)
 
-    def _answer(self, rules: RuleSet) -> Verdict:
-        return check_answer(self.entry, self.transcript, rules)
-
-    def _served(self, rules: RuleSet) -> Verdict:
-        return check_served(self.entry, self.transcript, rules)
-
     def _elsewhere(self, rules: RuleSet) -> Verdict:
         """Categories of an extension; corrected rules change nothing for executed calls."""
         row = self.entry.row
         if row.checker == "sql" and self.entry.tables is None:
             return self._calls_against_answers(rules)
         return category_group(row.group).check(self.entry, self.transcript)
-
-    def _nothing(self, rules: RuleSet) -> Verdict:
-        """Write stages are not scored."""
-        return Verdict.passed()
 
 
 _PASSED = Verdict.passed()
@@ -254,9 +244,9 @@ _CHECKS: dict[str, tuple[_Check, Reason]] = {
     "irrelevance": (_Judge._no_call_due, reasons.ADAPTER_INFERENCE),
     "relevance": (_Judge._call_due, reasons.ADAPTER_INFERENCE),
     "state": (_Judge._state, reasons.MULTI_TURN_INFERENCE),
-    "answer": (_Judge._answer, reasons.AGENTIC_INFERENCE),
-    "none": (_Judge._nothing, reasons.AGENTIC_INFERENCE),
-    "served": (_Judge._served, reasons.AGENTIC_INFERENCE),
+    "answer": (lambda judged, rules: check_answer(judged.entry, judged.transcript, rules), reasons.AGENTIC_INFERENCE),
+    "none": (lambda judged, rules: _PASSED, reasons.AGENTIC_INFERENCE),  # write stages are not scored
+    "served": (lambda judged, rules: check_served(judged.entry, judged.transcript, rules), reasons.AGENTIC_INFERENCE),
     **dict.fromkeys(ELSEWHERE, (_Judge._elsewhere, reasons.ADAPTER_INFERENCE)),
 }
 """Checker → the check, and the reason of an imported line that holds an inference error."""

@@ -164,7 +164,9 @@ def replay(entry: Entry, transcript: Transcript, kind: Kind = "own", *, shares: 
     record = StateRecord([], [len(calls) for calls in truth], len(transcript.turns), was_forced(transcript), away)
     offered = (str(document.get("name", "")) for document in entry.all_functions)
     names = {wire_name(name): name for name in offered if wire_name(name) != name}
-    web = _recorded_web(entry, transcript, kind, names)
+    web: Web | None = None
+    if WEB in entry.involved_classes:  # the results of the web tools in the conversation
+        web = recorded_results(entry, transcript, executor_of(entry, kind, names))
     mine = executor_of(entry, kind, names, web)
     theirs = executor_of(entry, kind, {}, web)
     obtained: list[str] = []
@@ -177,10 +179,13 @@ def replay(entry: Entry, transcript: Transcript, kind: Kind = "own", *, shares: 
         if expected:
             told.wrong = _judge_turn(mine, theirs, made, expected, results, obtained)
             if shares:
-                told.shares = _state_share(mine, theirs, expected), _response_share(results, obtained)
+                obtained_share = 1 - len(missing_results(results, obtained)) / len(results)
+                told.shares = _state_share(mine, theirs, expected), obtained_share
         else:
             told.quiet_calls = calls
-            told.quiet_offence = _offence(entry, number, calls, mine)
+            # C17 counts all calls in the designed turn, in inherited ones those that write.
+            designed = is_designed(entry, number)
+            told.quiet_offence = [call for call in calls if designed or mine.writes(call)]
         record.turns.append(told)
     return record
 
@@ -222,18 +227,6 @@ def _state_share(mine: CallExecutor, theirs: CallExecutor, expected: Sequence[st
     return right / at_stake if at_stake else None
 
 
-def _response_share(results: Sequence[str], obtained: Sequence[str]) -> float | None:
-    """The share of a turn's expected results obtained by the end of the turn."""
-    return 1 - len(missing_results(results, obtained)) / len(results) if results else None
-
-
-def _offence(entry: Entry, number: int, calls: list[str], executor: CallExecutor) -> list[str]:
-    """The calls of a quiet turn that C17 counts: all in the designed turn, those that write in inherited ones."""
-    if is_designed(entry, number):
-        return calls
-    return [call for call in calls if executor.writes(call)]
-
-
 def is_designed(entry: Entry, number: int) -> bool:
     """Whether a quiet turn is the entry's own (function held out, parameter missing), not inherited from its base.
 
@@ -252,13 +245,6 @@ def _ground_truth(entry: Entry) -> list[list[str]]:
     if not isinstance(truth, list) or not all(isinstance(turn, list) for turn in truth):
         raise HarnessError(HarnessTrouble.DATA, f"{entry.id}: the ground truth must be a list of turns of call texts")
     return [[str(call) for call in turn] for turn in truth]
-
-
-def _recorded_web(entry: Entry, transcript: Transcript, kind: Kind, names: Mapping[str, str]) -> Web | None:
-    """The results of the web tools in the conversation, if the entry has them."""
-    if WEB not in entry.involved_classes:
-        return None
-    return recorded_results(entry, transcript, executor_of(entry, kind, names))
 
 
 def executor_of(

@@ -28,8 +28,8 @@ from pytest_bfcl.checkers.details import (
     UnreadDetails,
     value_of,
 )
-from pytest_bfcl.checkers.entries import checker_of
 from pytest_bfcl.checkers.reasons import details_of, rule_of
+from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.explaining import calls, turns
 from pytest_bfcl.explaining.calls import call_table, calls_of, compared, other_attempts
 from pytest_bfcl.explaining.notation import allowed_text, answer_text, call_text, value_text
@@ -177,7 +177,8 @@ def _no_match(entry: Entry, transcript: Transcript, details: MatchDetails) -> li
 def _undecodable(entry: Entry, transcript: Transcript, details: UnreadDetails) -> list[Line]:
     lines: list[Line] = []
     answers = entry.possible_answer or []
-    if checker_of(entry) == "relevance":
+    row = CATEGORIES.get(entry.category)
+    if row is not None and row.checker == "relevance":
         lines.append(("expected", "any call"))
     elif answers and isinstance(answers[0], Mapping):
         more = f"  (and {len(answers) - 1} more)" if len(answers) > 1 else ""
