@@ -13,6 +13,7 @@ from pytest_bfcl.scoring.aggregate import ROW_OF_A_GROUP, Term
 from pytest_bfcl.scoring.measurements import Judged, Key
 from pytest_bfcl.scoring.statistics import (
     PairTally,
+    Spread,
     Tally,
     chance,
     cluster_of,
@@ -41,10 +42,22 @@ class Row:
     chance: float = 1.0
     categories: tuple[str, ...] = ()
 
-    @property
-    def significant(self) -> bool:
-        """Whether the interval of the difference excludes zero."""
-        return self.interval95[0] > 0 or self.interval95[1] < 0
+    @classmethod
+    def of(cls, name: str, entries: int, before: float, difference: float, spread: Spread,
+           categories: Iterable[str], *, improved: int = 0, regressed: int = 0) -> Row:  # fmt: skip
+        """With the interval and the p-value of a difference of this spread."""
+        return cls(
+            name,
+            entries,
+            before,
+            before + difference,
+            difference,
+            interval(difference, spread, -1.0, 1.0),
+            improved,
+            regressed,
+            chance(difference, spread),
+            tuple(categories),
+        )
 
 
 def row_name(group: str) -> str:
@@ -62,20 +75,15 @@ def paired_row(name: str, term: Term, tallies: Mapping[str, PairTally], sizes: M
         return None
     difference = sum(weight * tallies[part].mean for part, weight in weights.items())
     before = sum(weight * tallies[part].before / tallies[part].total for part, weight in weights.items())
-    improved = sum(tallies[part].improved for part in weights)
-    regressed = sum(tallies[part].regressed for part in weights)
-    spread = spread_of(weights, tallies)
-    return Row(
-        name=name,
-        entries=sum(tallies[part].total for part in weights),
-        before=before,
-        after=before + difference,
-        difference=difference,
-        interval95=interval(difference, spread, -1.0, 1.0),
-        improved=improved,
-        regressed=regressed,
-        chance=chance(difference, spread),
-        categories=tuple(weights),
+    return Row.of(
+        name,
+        sum(tallies[part].total for part in weights),
+        before,
+        difference,
+        spread_of(weights, tallies),
+        weights,
+        improved=sum(tallies[part].improved for part in weights),
+        regressed=sum(tallies[part].regressed for part in weights),
     )
 
 
@@ -93,23 +101,10 @@ def rows_apart(before: Mapping[Key, Judged], after: Mapping[Key, Judged], sizes:
         weights = aggregate.category_weights(term, counted)
         if not weights or (name not in shared and len(weights) < 2):
             continue
-        shares = [
-            sum(weight * (side[part].accuracy or 0.0) for part, weight in weights.items()) for side in (first, second)
-        ]
+        was, now = (sum(weight * side[part].mean for part, weight in weights.items()) for side in (first, second))
         spread = sum_of([spread_of(weights, side) for side in (first, second)])
-        difference = shares[1] - shares[0]
-        yield Row(
-            name=name,
-            entries=sum(side[part].total for part in weights for side in (first, second)),
-            before=shares[0],
-            after=shares[1],
-            difference=difference,
-            interval95=interval(difference, spread, -1.0, 1.0),
-            improved=0,
-            regressed=0,
-            chance=chance(difference, spread),
-            categories=tuple(weights),
-        )
+        entries = sum(side[part].total for part in weights for side in (first, second))
+        yield Row.of(name, entries, was, now - was, spread, weights)
 
 
 def _tallies(side: Mapping[Key, Judged]) -> dict[str, Tally]:

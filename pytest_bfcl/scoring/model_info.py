@@ -19,7 +19,7 @@ TOML, one table per model spec under ``models``; a spec without mode means both 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
@@ -59,15 +59,21 @@ _NUMBERS = ("input_price", "output_price", "gpu_hour")
 
 def parse_model_info(values: Fields, source: str = "model info") -> dict[str, ModelInfo]:
     """Model spec → information, from the parsed file. Raises `UsageError` with the invalid field."""
+    return {spec: _info(spec, table, f"{source}: {spec}") for spec, table in _tables(values, source)}
+
+
+def _tables(values: Fields, source: str) -> Iterator[tuple[str, Fields]]:
+    """Model specs with their tables. Raises `UsageError` for a file of another shape."""
     models = values.get("models", {})
     if not isinstance(models, Mapping) or (values and not models):
         raise UsageError(f'{source}: write one table per model, for instance [models."openai:gpt-4o@fc"]')
-    return {spec: _info(spec, table, f"{source}: {spec}") for spec, table in models.items()}
+    for spec, table in models.items():
+        if not isinstance(table, Mapping):
+            raise UsageError(f"{source}: {spec}: not a table")
+        yield spec, table
 
 
-def _info(spec: str, table: object, where: str) -> ModelInfo:
-    if not isinstance(table, Mapping):
-        raise UsageError(f"{where}: not a table")
+def _info(spec: str, table: Fields, where: str) -> ModelInfo:
     known = {field.name for field in fields(ModelInfo)}
     unknown = sorted(set(table) - known - _ASKING.keys())
     if unknown:
@@ -96,25 +102,21 @@ _ASKING: dict[str, type] = {
 
 def described(values: Mapping[str, Any]) -> dict[str, Any]:
     """The parts of the parsed file that a run's files keep: descriptions of models, no request settings (headers)."""
-    models = values.get("models", {})
     return {
         spec: {name: value for name, value in table.items() if name not in _ASKING}
-        for spec, table in (models.items() if isinstance(models, Mapping) else ())
-        if isinstance(table, Mapping)
+        for spec, table in _tables(values, "model info")
     }
 
 
 def settings_by_model(values: Fields, source: str = "model info") -> dict[str, Parsed]:
     """Model spec → its settings, if its table has any. Raises `UsageError`; never shows a header's value."""
     found: dict[str, Parsed] = {}
-    models = values.get("models", {})
-    for spec, table in models.items() if isinstance(models, Mapping) else ():
-        if isinstance(table, Mapping):
-            asking = {name: table[name] for name in _ASKING if name in table}
-            for name, value in asking.items():
-                _check_asking(f"{source}: {spec}", name, value)
-            if asking:
-                found[spec] = asking
+    for spec, table in _tables(values, source):
+        asking = {name: table[name] for name in _ASKING if name in table}
+        for name, value in asking.items():
+            _check_asking(f"{source}: {spec}", name, value)
+        if asking:
+            found[spec] = asking
     return found
 
 

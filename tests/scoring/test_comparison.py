@@ -48,7 +48,7 @@ def test_entries_are_paired_by_id() -> None:
 def test_a_clear_loss_is_significant_and_a_small_one_is_not() -> None:
     before = list(lines({"parallel": (180, 200)}))
     clear = pair(before, list(lines({"parallel": (140, 200)})))
-    assert clear.rows["parallel"].significant
+    assert clear.rows["parallel"].interval95[1] < 0
     assert clear.regression
     assert clear.rows["parallel"].chance < 1e-6
     small = pair(before, list(lines({"parallel": (178, 200)})))
