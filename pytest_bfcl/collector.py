@@ -10,7 +10,7 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-THRESHOLDS = (20_000, 50, 100)
+THRESHOLDS = (500_000, 50, 100)
 
 
 @contextmanager
@@ -28,6 +28,7 @@ def fewer_collections(*, to_the_end: bool = False) -> Iterator[None]:
     try:
         yield
     finally:
+        gc.freeze()  # the result's lines are young: the old thresholds would have them searched at once
         gc.set_threshold(*before)
         if not to_the_end:
             gc.unfreeze()
