@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any, cast
 
 from pytest_bfcl import entry_points
@@ -26,7 +26,7 @@ from pytest_bfcl.troubles import AdapterTrouble, HarnessTrouble
 
 if TYPE_CHECKING:
     from pytest_bfcl.checkers.plugged import CallServices
-    from pytest_bfcl.conversation.journal import Journal, Snapshots
+    from pytest_bfcl.conversation.journal import Journal, OnReply, Snapshots
     from pytest_bfcl.conversation.world import World
     from pytest_bfcl.dataset.entry import Entry
     from pytest_bfcl.fetching.texts import Texts
@@ -45,7 +45,7 @@ async def converse(
     snapshots: Snapshots | None = None,
     search: Any = None,
     services: CallServices | None = None,
-    on_reply: Callable[[Reply], None] | None = None,
+    on_reply: OnReply | None = None,
 ) -> Transcript:
     """Hold the whole conversation of one entry with one model.
 
@@ -54,7 +54,7 @@ async def converse(
     One with a method ``play`` is a whole agent (`PlayedConversation`). ``journal`` is read before every request and
     written after it; ``snapshots`` pass memories from write stages to questions; ``search`` is the provider of the web
     tools, ``services`` those of retired categories' calls (made for this conversation if needed); ``on_reply`` receives
-    every live reply (a budget's ``charge``).
+    every live reply.
 
     Raises `AdapterError` if the provider could not be reached, `HarnessError` for defects of data or harness,
     `EntrySkipped` if a retired entry lacks a recording.
@@ -129,7 +129,7 @@ def _broken_off(transcript: Transcript | None) -> Transcript | None:
     return transcript
 
 
-async def _ask_through(dialogue: Dialogue, journal: Journal | None, on_reply: Callable[[Reply], None] | None) -> None:
+async def _ask_through(dialogue: Dialogue, journal: Journal | None, on_reply: OnReply | None) -> None:
     """All steps of an open conversation: send, execute the calls, repeat until it has ended."""
     requests = None if journal is None else Requests(dialogue.transcript.started_at)
     executed = dialogue.entry.row.multi_step
@@ -148,7 +148,7 @@ async def _next_reply(
     dialogue: Dialogue,
     requests: Requests | None,
     journal: Journal | None,
-    on_reply: Callable[[Reply], None] | None,
+    on_reply: OnReply | None,
 ) -> Reply:
     """The reply to the next request: the journal's, else the model's, which is stored before it is read."""
     request = dialogue.request()
@@ -165,7 +165,7 @@ async def _next_reply(
     return reply
 
 
-async def _live(dialogue: Dialogue, request: Request, on_reply: Callable[[Reply], None] | None) -> Reply:
+async def _live(dialogue: Dialogue, request: Request, on_reply: OnReply | None) -> Reply:
     # A user's own model may hand on what its client library gave.
     model = cast("Model", dialogue.model)
     try:
@@ -186,5 +186,5 @@ async def _live(dialogue: Dialogue, request: Request, on_reply: Callable[[Reply]
             raise
         raise trouble from error
     if on_reply is not None:
-        on_reply(reply)
+        on_reply(request, reply)
     return reply

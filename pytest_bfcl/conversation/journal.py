@@ -6,11 +6,17 @@ This package writes no files; `pytest_bfcl.runs` implements both on the run dire
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
+    from pytest_bfcl.models.base import Request
     from pytest_bfcl.runs.journal import ReplyKey, RequestDelta
     from pytest_bfcl.transcript import Reply
+
+
+OnReply = Callable[["Request", "Reply"], None]
+"""Receives every live reply with its request, before it is stored; an agent's step counts as a reply."""
 
 
 class Journal(Protocol):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol, cast
 
@@ -23,7 +23,7 @@ from pytest_bfcl.transcript import Message, Reply, Step, ToolCall
 from pytest_bfcl.troubles import AdapterTrouble
 
 if TYPE_CHECKING:
-    from pytest_bfcl.conversation.journal import Journal
+    from pytest_bfcl.conversation.journal import Journal, OnReply
     from pytest_bfcl.dataset.entry import Entry
     from pytest_bfcl.fetching.texts import Texts
     from pytest_bfcl.models.base import Model
@@ -62,7 +62,7 @@ class PlayedConversation(Dialogue):
         texts: Texts,
         journal: Journal | None,
         repeat: int,
-        on_reply: Callable[[Reply], None] | None,
+        on_reply: OnReply | None,
     ) -> None:
         super().__init__(entry, model, replace(settings, decoder=None, template=None), texts, repeat)
         self.journal = journal
@@ -138,8 +138,12 @@ class PlayedConversation(Dialogue):
 
     def _answer(self, reply: Reply) -> None:
         self.go_on(self.hear(reply))
+
+    def hear(self, raw: Reply) -> Step:
+        """See `Dialogue.hear`; the reply is new unless the conversation is repeated."""
         if self.on_reply is not None:
-            self.on_reply(reply)
+            self.on_reply(self.request(), raw)
+        return super().hear(raw)
 
     def _next_turn(self) -> None:
         """Turns begin on request; here only the last one ends."""
@@ -223,8 +227,6 @@ class PlayedConversation(Dialogue):
         """The limit is checked as for bare models: a turn has at most ``step_limit + 1`` steps, all executed."""
         if self.entry.row.multi_step:
             self.go_on(step)
-            if self.on_reply is not None:
-                self.on_reply(step.reply)
         elif len(self._recorded_calls) > self.settings.step_limit:  # what was called counts
             self.end_turn(Reply(text=""))
         return step.results + [step.error or OVER] * (len(step.reply.tool_calls) - len(step.results))

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.models.base import Model, Request, ToolsRefused
-from pytest_bfcl.transcript import Mode, Reply, Transcript
+from pytest_bfcl.transcript import Reply, Transcript
 
 
 class ModeSwitch:
@@ -33,46 +33,35 @@ class ModeSwitch:
         self._on_switch = on_switch
         self.settled = model.mode != "fc" or prompting is None
         """Whether `model` is final for the run."""
-        self._native = model
         self._holding = 0
 
-    @property
-    def mode(self) -> Mode:
-        """The current mode of requests."""
-        return self.model.mode
-
     async def converse(self, hold: Callable[[Model], Awaitable[Transcript]]) -> Transcript:
-        """``hold(model)`` with the run's model; held again from the start if the endpoint refuses tools."""
-        model = self.model
+        """``hold(model)`` with the run's model; held again from the start if the endpoint refuses tools.
+
+        ``hold`` tells `heard` of every reply.
+        """
         if self.settled:
-            return await hold(model)
+            return await hold(self.model)
+        native = self.model
+        self._holding += 1
         try:
-            transcript = await self._native_try(hold)
+            transcript = await hold(native)
+            if self.model is native:
+                return transcript
         except AdapterError as error:
             if isinstance(error, ToolsRefused):
                 self._switch(error)
-            if model is self.model:
+            if self.model is native:
                 raise
-            await self._close_replaced()
-            return await hold(self.model)
-        await self._close_replaced()
-        return transcript if model is self.model else await hold(self.model)
-
-    async def _native_try(self, hold: Callable[[Model], Awaitable[Transcript]]) -> Transcript:
-        self._holding += 1
-        try:
-            return await hold(_Watched(self._native, self._answered))
         finally:
             self._holding -= 1
+        if not self._holding and not getattr(native, "connections_shared", False):  # shared ones end with the run
+            await native.aclose()
+        return await hold(self.model)
 
-    async def _close_replaced(self) -> None:
-        """Close the connections of the refused model once no request uses it; shared ones end with the run."""
-        shared = getattr(self._native, "connections_shared", False)
-        if self.switched and not self._holding and not shared:
-            await self._native.aclose()
-
-    def _answered(self) -> None:
-        self.settled = True
+    def heard(self, request: Request, reply: Reply) -> None:
+        """A reply to a request with tools settles the mode; for ``on_reply`` of `converse`."""
+        self.settled = self.settled or bool(request.functions)
 
     def _switch(self, error: AdapterError) -> None:
         """Switch to prompting unless that was done before, or native requests were answered already."""
@@ -83,26 +72,3 @@ class ModeSwitch:
         self.switched = self.settled = True
         if self._on_switch is not None:
             self._on_switch(error)
-
-
-class _Watched:
-    """A model that reports its first answer to a request with tools."""
-
-    def __init__(self, model: Model, answered: Callable[[], None]) -> None:
-        self._model = model
-        self._answered = answered
-        self.spec = model.spec
-        self.mode = model.mode
-        self.underscore_names = model.underscore_names
-        for name in ("transcript_for", "remember", "play", "room", "fresh"):
-            if hasattr(model, name):
-                setattr(self, name, getattr(model, name))
-
-    async def generate(self, request: Request) -> Reply:
-        reply = await self._model.generate(request)
-        if request.functions:
-            self._answered()
-        return reply
-
-    async def aclose(self) -> None:
-        await self._model.aclose()

@@ -17,6 +17,7 @@ from pytest_bfcl.conversation.lookahead import LookAhead, RunStopped
 from pytest_bfcl.conversation.services import CARRIED_OUT
 from pytest_bfcl.failures import AdapterError, BenchmarkError, EntrySkipped, HarnessError
 from pytest_bfcl.models.adversaries import AT_RISK
+from pytest_bfcl.runs.journal import ReplyKey
 from pytest_bfcl.selection.splits import is_in
 from pytest_bfcl.session.contender import Contender, is_stored
 from pytest_bfcl.session.outside import Outside, Store, room_for
@@ -27,11 +28,10 @@ from pytest_bfcl.session.trial import Trial, TrialKey
 from pytest_bfcl.troubles import AdapterTrouble, HarnessTrouble
 
 if TYPE_CHECKING:
-    from pytest_bfcl.conversation.journal import Journal
+    from pytest_bfcl.conversation.journal import OnReply
     from pytest_bfcl.dataset.entry import Entry
     from pytest_bfcl.dataset.loading import DataSet
-    from pytest_bfcl.models import Model
-    from pytest_bfcl.runs.journal import ReplyKey, RequestDelta
+    from pytest_bfcl.models.base import Model, Request
     from pytest_bfcl.runs.result_line import ResultLine
     from pytest_bfcl.session.sinks import Answered
     from pytest_bfcl.settings import Settings
@@ -192,10 +192,8 @@ class Runner:
 
     async def _with_model(self, trial: Trial, entry: Entry, model: Model) -> Transcript:
         """The conversation with one adapter of the contender, journaled and charged."""
-        journal = self.store.journal
-        if self.on_answer is not None:
-            journal = _ToldJournal(journal, self.on_answer)
-        executed = bool(entry.involved_classes)
+        contender, executed = trial.contender, bool(entry.involved_classes)
+        told = contender.price is not None or self.on_answer is not None or not contender.switch.settled
         held = partial(
             converse,
             entry,
@@ -205,12 +203,20 @@ class Runner:
             snapshots=self.store.snapshots(model.spec, trial.repeat) if executed else None,
             search=self.outside.search(entry, trial.data) if executed and not is_stored(model) else None,
             services=self.outside.services(trial.data) if entry.row.checker in CARRIED_OUT else None,
-            on_reply=trial.contender.budget.charge if trial.contender.price is not None else None,
+            on_reply=partial(self._heard, contender, model) if told else None,
         )
-        transcript = await held(model, journal=journal)
+        transcript = await held(model, journal=self.store.journal)
         if hasattr(model, "fresh"):
             await self._alone.check(entry, transcript, model, held)
         return transcript
+
+    def _heard(self, contender: Contender, model: Model, request: Request, reply: Reply) -> None:
+        contender.switch.heard(request, reply)
+        if contender.price is not None:
+            contender.budget.charge(reply)
+        if self.on_answer is not None:
+            key = ReplyKey(model.spec, model.mode, request.entry.id, request.repeat, request.turn, request.step, "")
+            self.on_answer(answered_event(key, reply))
 
     def _leave(self, contender: Contender) -> None:
         """Report once that a broken model gets no more requests while others continue."""
@@ -369,24 +375,3 @@ class _Skips(dict[tuple[str, "DataSet", Contender], str | None]):
     def __missing__(self, kind: tuple[str, DataSet, Contender]) -> str | None:
         why = self[kind] = self._outside.skip_reason(*kind)
         return why
-
-
-class _ToldJournal:
-    """A journal, if any, for a run whose replies have a receiver."""
-
-    ended: str | None = None
-
-    def __init__(self, journal: Journal | None, on_answer: Callable[[Answered], None]) -> None:
-        self.journal = journal
-        self.on_answer = on_answer
-
-    def find(self, key: ReplyKey) -> Reply | None:
-        """The recorded reply, if any."""
-        return self.journal.find(key) if self.journal is not None else None
-
-    def record(self, key: ReplyKey, reply: Reply, delta: RequestDelta | None = None) -> None:
-        """Store a reply, and report it."""
-        if self.journal is not None:
-            self.journal.record(key, reply, delta)
-        if delta is not None:
-            self.on_answer(answered_event(key, reply))

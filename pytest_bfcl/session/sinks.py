@@ -53,7 +53,7 @@ class Planned(TypedDict):
 
 
 class Answered(TypedDict):
-    """A reply of an entry whose line comes later; an agent's replies follow when it has ended.
+    """A reply of an entry whose line comes later; of an agent, its calls before a result.
 
     ``turn`` and ``step`` count from 0, ``latency_s`` is of the attempt that succeeded. A sink that is behind does not
     receive all of them.

@@ -327,7 +327,7 @@ def test_services_are_made_for_one_conversation_where_none_are_given(monkeypatch
     monkeypatch.setattr(engine.Services, "of", lambda settings, official: Own())
     heard = []
     entry = area_entry(id="exec_simple_0", category="exec_simple")
-    assert hold(entry, Listed("x", mode="prompt"), on_reply=heard.append).steps
+    assert hold(entry, Listed("x", mode="prompt"), on_reply=lambda request, reply: heard.append(reply)).steps
     assert (log, len(heard)) == (["required", 1, "closed"], 1)
 
 

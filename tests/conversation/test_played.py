@@ -47,6 +47,7 @@ def shape(transcript: Transcript) -> list[list[tuple[list[str], str | None, list
 
 def test_turns_steps_and_messages_of_a_conversation() -> None:
     heard: list[Reply] = []
+    places: list[tuple[int, int]] = []
     seen: list[Any] = []
 
     async def play(game: PlayedConversation) -> None:
@@ -67,7 +68,11 @@ def test_turns_steps_and_messages_of_a_conversation() -> None:
         assert (game.begin_turn(), game.over.is_set()) == (None, True)
         assert await game.call("list_books", {}) == OVER
 
-    transcript = hold(shelf_entry(("first", "second")), play, on_reply=heard.append)
+    def hear(request: Any, reply: Reply) -> None:
+        places.append((request.turn, request.step))
+        heard.append(reply)
+
+    transcript = hold(shelf_entry(("first", "second")), play, on_reply=hear)
     names = "['Ulysses', 'Emma']"
     assert seen == [
         [{"role": "user", "content": "first"}], ['{"count": 2}', names], names, [{"role": "user", "content": "second"}],
@@ -82,6 +87,7 @@ def test_turns_steps_and_messages_of_a_conversation() -> None:
         "user", "assistant", "tool", "tool", "assistant", "tool", "assistant", "user", "assistant", "tool", "assistant",
     ]  # fmt: skip
     assert [len(reply.tool_calls) for reply in heard] == [2, 1, 0, 1, 0]
+    assert places == [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1)]
     assert heard[2] == Reply("There.", input_tokens=5)
     assert [call.id for step in transcript.steps for call in step.reply.tool_calls] == [
         f"call_{n}" for n in range(1, 5)
@@ -104,7 +110,7 @@ def test_calls_that_are_compared_are_one_step() -> None:
         game.end_turn(Reply("Twelve."))
         assert game.over.is_set()
 
-    transcript = hold(area_entry(), play, on_reply=heard.append)
+    transcript = hold(area_entry(), play, on_reply=lambda request, reply: heard.append(reply))
     (step,) = transcript.steps
     assert [(call.name, call.arguments) for call in step.reply.tool_calls] == [
         ("geometry_area", '{"a": 3}'), ("geometry_area", '{"a": 4}')
@@ -274,7 +280,7 @@ def test_a_recorded_conversation_is_played_by_nobody(entry: Any, tmp_path: Path)
     journal, heard = Book(), []
     play = shelving if entry.row.multi_step else area
     first = hold(entry, play, journal=journal)
-    again = hold(entry, never, journal=journal, on_reply=heard.append)
+    again = hold(entry, never, journal=journal, on_reply=lambda request, reply: heard.append(reply))
     assert (shape(again), again.messages, heard) == (shape(first), first.messages, [])
     assert [(key.turn, key.step) for key in journal.replies] == (
         [(0, 0), (0, 1), (1, 0), (1, 1)] if entry.row.multi_step else [(0, 0)]

@@ -12,14 +12,11 @@ import jsonschema
 import pytest
 
 from pytest_bfcl import entry_points
-from pytest_bfcl.runs.journal import Journal, ReplyKey, Requests
 from pytest_bfcl.scoring.gating import GateOptions
 from pytest_bfcl.session import sinks
 from pytest_bfcl.session.evaluation import run
-from pytest_bfcl.session.runner import _ToldJournal
 from pytest_bfcl.session.sinks import event_schema
 from pytest_bfcl.settings import Settings
-from pytest_bfcl.transcript import Reply
 from tests.session.test_run import IDS, filled, line, run_at
 
 
@@ -64,21 +61,6 @@ def test_a_reply_is_told_before_its_line(events: list[dict[str, Any]]) -> None:
         assert events.index(each) < place
         assert (each["model"], each["mode"], each["repeat"]) == (line["model"], line["mode"], line["repeat"])
         assert (each["turn"], each["step"], each["latency_s"]) == (0, 0, line["latency_s"])
-
-
-@pytest.mark.parametrize("journal", [None, Journal])
-def test_a_runner_tells_of_what_is_kept(tmp_path: Path, journal: Any) -> None:
-    told: list[Any] = []
-    seen = _ToldJournal(journal and journal(tmp_path), told.append)
-    key = ReplyKey("m@fc", "fc", "a", 2, 1, 3, "0")
-    reply = Reply("words", input_tokens=7, output_tokens=3, latency_s=0.5)
-    seen.record(key, reply, Requests(None).delta([], ()))
-    seen.record(key, Reply(finish_reason="step_limit"))  # the mark of an agent's end is no reply
-    assert told == [
-        {"event": "answered", "model": "m@fc", "mode": "fc", "id": "a", "repeat": 2, "turn": 1, "step": 3,
-         "input_tokens": 7, "output_tokens": 3, "latency_s": 0.5}
-    ]  # fmt: skip
-    assert (seen.find(key) is None) is (journal is None)
 
 
 def test_lines_come_before_replies_where_a_sink_is_behind(monkeypatch: pytest.MonkeyPatch) -> None:
