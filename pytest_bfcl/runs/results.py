@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, cast, overload
@@ -17,46 +18,33 @@ from pytest_bfcl.runs.fields import problem_of, shape_problem
 from pytest_bfcl.runs.lines import (
     DamagedLine,
     OnDamaged,
-    json_line,
-    json_line_of_parsed,
     open_regular,
     parse_object,
     whole_lines,
 )
-from pytest_bfcl.runs.result_line import Conversation, EntryKey, Key, ReplayLine, ResultLine, VerdictFields
+from pytest_bfcl.runs.result_line import Conversation, EntryKey, ReplayLine, ResultLine, VerdictFields
 from pytest_bfcl.transcript import Arguments, Call, Mode, Step, Transcript
 
 
 def result_record(
-    entry: Entry,
+    entry: Entry | None,
     transcript: Transcript,
     official: Verdict,
     corrected: Verdict,
     *,
-    corrected_rules: Iterable[str] = (),
+    corrected_rules: Sequence[str] = (),
     extra: Fields | None = None,
     rules: str = "official",
     cost_usd: float | None = None,
     worker: str | None = None,
 ) -> ResultLine:
-    """One line of ``results.jsonl`` for a judged conversation.
+    """One line of ``results.jsonl`` for a conversation; ``entry`` is ``None`` if it was not judged.
 
     ``corrected_rules`` are the names (``C1`` …) that changed the verdict; they are in ``corrected_reason`` in
     parentheses. ``rules`` selects the verdict of the headline ``outcome``.
     """
-    model, mode = transcript.model, transcript.mode
-    key = Key(id=entry.id, category=entry.category, model=model, mode=mode, repeat=transcript.repeat)
-    about = _about(entry) if entry.row.multi_step else {}
-    told = {**about, **transcript.extra, **(extra or {})}
-    return _line(key, official, corrected, tuple(corrected_rules), rules, transcript, told, cost_usd, worker)
-
-
-def _line(
-    key: Key, official: Verdict, corrected: Verdict, corrected_rules: Sequence[str], rules: str,
-    transcript: Transcript, extra: Parsed, cost_usd: float | None, worker: str | None,
-) -> ResultLine:  # fmt: skip
     headline = corrected if rules == "corrected" else official
-    row = CATEGORIES.get(key["category"])
+    row = CATEGORIES.get(transcript.category)
     verdicts: VerdictFields = {
         "tag": headline.tag.value if headline.tag else None,
         "reason": headline.reason,
@@ -71,50 +59,40 @@ def _line(
     if rules != "official":
         verdicts["official_outcome"], verdicts["official_reason"] = official.outcome, official.reason
     verdicts["detail"] = dict(headline.detail)
+    about: Parsed = {}  # facts of the entry for breakdowns
+    if entry is not None and entry.row.checker == "state":
+        about["classes"] = list(entry.involved_classes)
+    elif entry is not None and entry.row.group == "web_search" and (hops := entry.num_hops) is not None:
+        about["hops"] = hops
     return {
-        **key,
+        "id": transcript.entry_id,
+        "category": transcript.category,
+        "model": transcript.model,
+        "mode": transcript.mode,
+        "repeat": transcript.repeat,
         "outcome": headline.outcome,
         **verdicts,
         **conversation_fields(transcript, nested=row is not None and row.multi_step),
         "cost_usd": cost_usd,
-        "extra": extra,
+        "extra": {**about, **transcript.extra, **(extra or {})},
         "started_at": transcript.started_at,
         "duration_s": transcript.duration_s,
         "worker": worker,
     }
 
 
-def _about(entry: Entry) -> Parsed:
-    """Facts of the entry for breakdowns: its API classes, or the hops of a web question."""
-    if entry.row.checker == "state":
-        return {"classes": list(entry.involved_classes)}
-    hops = entry.num_hops
-    return {"hops": hops} if entry.row.group == "web_search" and hops is not None else {}
-
-
 def error_record(
-    entry_id: str,
-    category: str,
-    model: str,
-    mode: str,
-    verdict: Verdict,
-    *,
-    repeat: int = 1,
-    rules: str = "official",
-    transcript: Transcript | None = None,
-    extra: Fields | None = None,
-    cost_usd: float | None = None,
+    entry_id: str, category: str, model: str, mode: Mode, verdict: Verdict, *, repeat: int = 1,
+    rules: str = "official", transcript: Transcript | None = None, cost_usd: float | None = None,
     worker: str | None = None,
-) -> ResultLine:
+) -> ResultLine:  # fmt: skip
     """The line of an entry that ended in an error before a verdict; ``transcript`` is unfinished."""
-    transcript = transcript or Transcript(entry_id, category, model, cast(Mode, mode), repeat)
-    key = Key(id=entry_id, category=category, model=model, mode=mode, repeat=repeat)
-    told = {**transcript.extra, **(extra or {})}
-    return _line(key, verdict, verdict, (), rules, transcript, told, cost_usd, worker)
+    held = replace(transcript or Transcript(entry_id, category), model=model, mode=mode, repeat=repeat)
+    return result_record(None, held, verdict, verdict, rules=rules, cost_usd=cost_usd, worker=worker)
 
 
 def skipped_record(
-    entry_id: str, category: str, model: str, mode: str, why: str, *, repeat: int = 1, rules: str = "official"
+    entry_id: str, category: str, model: str, mode: Mode, why: str, *, repeat: int = 1, rules: str = "official"
 ) -> ResultLine:
     """The line of an entry that was not run; ``detail.error`` has the reason for users."""
     record = error_record(entry_id, category, model, mode, Verdict(True), repeat=repeat, rules=rules)
@@ -207,15 +185,6 @@ def _stored_calls(step: Step) -> list[str | dict[str, Arguments]] | None:
     if step.calls is None:
         return None
     return [{call.name: call.arguments} if isinstance(call, Call) else call for call in step.calls]
-
-
-def written(record: ResultLine) -> bytes:
-    """A record as its line of the file.
-
-    Native calls were parsed from JSON, so a quicker writer serves; Python texts hold other values, too.
-    """
-    parsed = record["mode"] == "fc" and record.get("decoder") is None and record["reason"] is None
-    return json_line_of_parsed(record) if parsed else json_line(record)
 
 
 def record_key(record: ResultLine | ReplayLine) -> EntryKey:

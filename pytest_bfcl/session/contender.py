@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pytest_bfcl.conversation.switching import ModeSwitch
 from pytest_bfcl.endpoints.breaker import sign_of, trouble
 from pytest_bfcl.failures import AdapterError, UsageError
 from pytest_bfcl.formats.reading import TextReading, model_name
 from pytest_bfcl.models import as_model, create_model, parse_spec, stop_reason
+from pytest_bfcl.models.base import ToolsRefused
 from pytest_bfcl.models.prices import Budget
 from pytest_bfcl.settings import Price
 from pytest_bfcl.troubles import AdapterTrouble
@@ -19,8 +18,9 @@ if TYPE_CHECKING:
     from pytest_bfcl.dataset.loading import DataSet
     from pytest_bfcl.endpoints.pacing import Gate
     from pytest_bfcl.models import Model, ModelSpec
+    from pytest_bfcl.models.base import Request
     from pytest_bfcl.settings import Settings
-    from pytest_bfcl.transcript import Mode
+    from pytest_bfcl.transcript import Mode, Reply, Transcript
 
 
 AT_START = 5
@@ -71,7 +71,9 @@ class Identity(NamedTuple):
 class Contender:
     """One model of a run, made by `of_spec` or `of_adapter`.
 
-    ``label`` distinguishes the contenders of a run and never changes; `identity` may, once mode ``auto`` is settled.
+    ``label`` distinguishes the contenders of a run and never changes; `identity` may, once mode ``auto`` is settled:
+    before the first answer to a native request with tools, an endpoint that refuses tools switches the whole run to
+    prompting, at most once. Conversations do not wait for that decision, so a hanging request does not delay others.
     The adapter is made on first use: a process that only plans or reports makes none.
     """
 
@@ -92,32 +94,23 @@ class Contender:
         self.price = price
         self.budget = budget or Budget(None, price or Price())
         self.on_switch: Callable[[Contender, AdapterError], None] | None = None
-        self._make = make
-        self._mode = mode
-        self._switches = switches
-        self._owned = owned
-        self._switch: ModeSwitch | None = None
-        self._made: list[Model] = []
-        self._lent: dict[int, Contender] = {}
+        self.switches = switches
+        """Whether mode ``auto`` is still open."""
         self.users_trouble = UsersModelTrouble()
-        self._reading = TextReading()
         self.noted: Model | None = None
         """The adapter whose way of reading texts was reported."""
         self.ended: str | None = None
         """Why waiting requests must not be sent any more: the run is ending."""
         self.given: object = None
         """The caller's own object, if there is one."""
-
-    @classmethod
-    def of(cls, model: object, settings: Settings, data: DataSet, settled: Mapping[str, Mode]) -> Contender:
-        """The contender of a spec or of anything `of_adapter` takes.
-
-        ``settled``: model without mode → the mode that an earlier part of the run chose.
-        """
-        if not isinstance(model, str):
-            return cls.of_adapter(model, settings)
-        spec = parse_spec(model)
-        return cls.of_spec(spec, settings, data=data, settled=settled.get(spec.base))
+        self._make = make
+        self._mode = mode
+        self._owned = owned
+        self._model: Model | None = None
+        self._made: list[Model] = []
+        self._lent: dict[int, Contender] = {}
+        self._holding = 0
+        self._reading = TextReading()
 
     @classmethod
     def of_spec(
@@ -176,23 +169,23 @@ class Contender:
         lent = next(iter(self._lent.values()), None)
         if lent is not None:
             return lent.identity
-        if self._switch is not None or self.spec is None or self.spec.provider == "replay":
+        if self._model is not None or self.spec is None or self.spec.provider == "replay":
             return Identity(self.model.spec, self.model.mode)
         return Identity(self.spec.with_mode(self._mode).text, self._mode)
 
     @property
     def mode(self) -> Mode:
         """Its mode, as far as it is known before the first request."""
-        if self._switch is not None and not self._lent:  # what `identity` comes to, sooner
-            return self._switch.model.mode
+        if self._model is not None and not self._lent:  # what `identity` comes to, sooner
+            return self._model.mode
         return self.identity.mode
 
     @property
     def stored(self) -> bool:
         """Whether it returns recorded conversations, which call no tools."""
-        if self._switch is None and self.spec is not None:
+        if self._model is None and self.spec is not None:
             return self.spec.provider == "replay"
-        return hasattr((self._switch or self.switch).model, "transcript_for")
+        return is_stored(self._model or self.model)
 
     @property
     def is_measured(self) -> bool:
@@ -212,29 +205,55 @@ class Contender:
         except UsageError:
             return ""
 
-    @property
-    def switches(self) -> bool:
-        """Whether mode ``auto`` is still open."""
-        return self._switches
-
     def settle(self, mode: Mode) -> None:
         """Mode ``auto`` chose this mode in another process of the run."""
-        self._mode, self._switches = mode, False
+        self._mode, self.switches = mode, False
 
     # -- asking --------------------------------------------------------------------------------------------------
 
-    @cached_property
-    def switch(self) -> ModeSwitch:
-        """The adapter, wrapped for mode ``auto`` if needed. Raises `UsageError` if it cannot be made."""
-        prompting = (lambda: self._made_in("prompt")) if self._switches else None
-        settled = None if self._switches else self._mode
-        self._switch = ModeSwitch(self._made_in(settled), prompting, on_switch=self._tell_switch)
-        return self._switch
-
     @property
     def model(self) -> Model:
-        """The adapter in use."""
-        return (self._switch or self.switch).model
+        """The adapter in use. Raises `UsageError` if it cannot be made."""
+        if self._model is None:
+            self._model = self._made_in(None if self.switches else self._mode)
+            self.switches = self.switches and self._model.mode == "fc"
+        return self._model
+
+    async def converse(self, hold: Callable[[Model], Awaitable[Transcript]]) -> Transcript:
+        """``hold(model)``, which tells `heard` of every reply; held again from the start if tools were refused
+        meanwhile. The refused adapter is closed after the last of its conversations.
+        """
+        native = self._model or self.model
+        if not self.switches:
+            return await hold(native)
+        self._holding += 1
+        try:
+            transcript = await hold(native)
+            if self._model is native:
+                return transcript
+        except AdapterError as error:
+            if isinstance(error, ToolsRefused) and self.switches:
+                self.refused(error)
+            if self._model is native:
+                raise
+        finally:
+            self._holding -= 1
+        if not self._holding and not getattr(native, "connections_shared", False):  # shared ones end with the run
+            await native.aclose()
+        return await hold(self.model)
+
+    def heard(self, request: Request, reply: Reply) -> None:
+        """Count a live reply; one to a request with tools settles the mode."""
+        if request.functions:
+            self.switches = False
+        if self.price is not None:
+            self.budget.charge(reply)
+
+    def refused(self, error: AdapterError) -> None:
+        """The endpoint takes no tools: ask in prompting mode from now on."""
+        self._model, self.switches = self._made_in("prompt"), False
+        if self.on_switch is not None:
+            self.on_switch(self, error)
 
     def check_key(self) -> None:
         """Raise `UsageError` if its endpoint needs a key and none is set, as every request would fail."""
@@ -269,9 +288,8 @@ class Contender:
     def take_notes(self) -> list[str]:
         """What its adapters found out since the last call, in words: parameters left out, a corrected key."""
         found: list[str] = []
-        asked = self._switch.model if self._switch is not None else None
-        if asked is not self.noted:  # asked for the first time, or in its other mode
-            self.noted = asked
+        if self._model is not self.noted:  # asked for the first time, or in its other mode
+            self.noted = self._model
             if read := self._read_by():
                 found.append(f"{self.identity.model}: {read}")
         for model in (*self._made, *(each for lent in self._lent.values() for each in lent._made)):
@@ -284,7 +302,7 @@ class Contender:
     @property
     def has_adapter(self) -> bool:
         """Whether it has an adapter yet."""
-        return self._switch is not None
+        return self._model is not None
 
     @property
     def gate(self) -> Gate | None:
@@ -293,8 +311,8 @@ class Contender:
 
     def trouble(self) -> str | None:
         """The problem of its endpoint while requests are retried."""
-        asked = [each for each in (self, *self._lent.values()) if each._switch is not None]
-        return next((found for found in (trouble(each.model) for each in asked) if found), None)
+        asked = [each._model for each in (self, *self._lent.values()) if each._model is not None]
+        return next(filter(None, map(trouble, asked)), None)
 
     def stop_reason(self) -> str | None:
         """Why it gets no more requests: endpoint down, key refused, budget spent."""
@@ -303,7 +321,7 @@ class Contender:
     def broken(self) -> str | None:
         """Its permanent problem: endpoint down, key refused, the user's model failing in the same way."""
         for each in (self, *self._lent.values()):
-            if each._switch is not None and (reason := stop_reason(each._switch.model)):
+            if each._model is not None and (reason := stop_reason(each._model)):
                 return reason
         return self.users_trouble.reason
 
@@ -313,9 +331,8 @@ class Contender:
 
     async def aclose(self) -> None:
         """Close the adapters that it made; lent ones belong to their owners."""
-        made, self._made, self._switch = self._made, [], None
+        made, self._made, self._model = self._made, [], None
         self._lent.clear()
-        vars(self).pop("switch", None)
         for model in made if self._owned else ():
             await model.aclose()
 
@@ -325,10 +342,6 @@ class Contender:
         if (gate := _gate_of(model)) is not None:  # hundreds may wait there when the budget is spent
             gate.stop_reason = lambda: self.ended or self.budget.stop_reason()
         return model
-
-    def _tell_switch(self, error: AdapterError) -> None:
-        if self.on_switch is not None:
-            self.on_switch(self, error)
 
 
 def check_contenders(contenders: Sequence[Contender], settings: Settings) -> None:

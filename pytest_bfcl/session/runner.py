@@ -28,7 +28,6 @@ from pytest_bfcl.session.trial import Trial, TrialKey
 from pytest_bfcl.troubles import AdapterTrouble, HarnessTrouble
 
 if TYPE_CHECKING:
-    from pytest_bfcl.conversation.journal import OnReply
     from pytest_bfcl.dataset.entry import Entry
     from pytest_bfcl.dataset.loading import DataSet
     from pytest_bfcl.models.base import Model, Request
@@ -165,11 +164,7 @@ class Runner:
             if entry.row.checker in AT_RISK and is_at_risk(entry) and contender.is_measured:
                 await self._proofs.require(entry, trial.data.texts, self.outside.search(entry, trial.data))
             async with self._place(contender) if self.settings.paced else _ANYWHERE:
-                switch = contender.switch
-                if switch.settled:
-                    transcript = await self._with_model(trial, entry, switch.model)
-                else:
-                    transcript = await switch.converse(partial(self._with_model, trial, entry))
+                transcript = await contender.converse(partial(self._with_model, trial, entry))
             if not contender.users_trouble.calm:
                 contender.users_trouble.answered()
         except AdapterError as error:
@@ -182,7 +177,7 @@ class Runner:
             if error.kind == HarnessTrouble.STOPPED and error.transcript is None:  # it waited, and was not asked
                 raise RunStopped(error.message) from None
             raise
-        if contender.noted is not switch.model:  # asked for the first time, or in its other mode
+        if contender.noted is not contender.model:  # asked for the first time, or in its other mode
             self._note_all(contender.take_notes())
         return transcript
 
@@ -193,7 +188,7 @@ class Runner:
     async def _with_model(self, trial: Trial, entry: Entry, model: Model) -> Transcript:
         """The conversation with one adapter of the contender, journaled and charged."""
         contender, executed = trial.contender, bool(entry.involved_classes)
-        told = contender.price is not None or self.on_answer is not None or not contender.switch.settled
+        told = contender.price is not None or self.on_answer is not None or contender.switches
         held = partial(
             converse,
             entry,
@@ -211,9 +206,7 @@ class Runner:
         return transcript
 
     def _heard(self, contender: Contender, model: Model, request: Request, reply: Reply) -> None:
-        contender.switch.heard(request, reply)
-        if contender.price is not None:
-            contender.budget.charge(reply)
+        contender.heard(request, reply)
         if self.on_answer is not None:
             key = ReplyKey(model.spec, model.mode, request.entry.id, request.repeat, request.turn, request.step, "")
             self.on_answer(answered_event(key, reply))

@@ -293,7 +293,8 @@ def test_results_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             yield [[each["id"] for each in read_replay_lines(Path("other.jsonl"), left)], list(left.sentences())]
             Path("other.jsonl").unlink()
         yield tried(lambda: list(read_replay_lines(Path("none.jsonl"))))
-        more: Any = {"repeat": 2, "extra": {"a": 1}, "cost_usd": 1.0, "worker": "w"}
+        held = Transcript("parallel_1", "parallel", extra={"a": 1})
+        more: Any = {"repeat": 2, "transcript": held, "cost_usd": 1.0, "worker": "w"}
         yield error_record("parallel_1", "parallel", SPEC, "fc", Verdict(False), **more)
         yield skipped_record("x", "parallel", SPEC, "fc", "no key", rules="corrected")
 

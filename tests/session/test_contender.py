@@ -67,10 +67,10 @@ def test_auto_is_settled_elsewhere_or_by_a_refusal() -> None:
     asked = of("openai:a")
     asked.on_switch = lambda *about: told.append(about)
     error = AdapterError("tools", "no tools")
-    asked.switch._switch(error)
+    asked.refused(error)
     assert told == [(asked, error)]
     assert asked.identity == ("openai:a@prompt", "prompt")
-    of("openai:a")._tell_switch(error)  # nobody listens
+    of("openai:a").refused(error)  # nobody listens
 
 
 @pytest.mark.parametrize(("spec", "settled", "modes"), [("own:a", None, [None, "prompt"]), ("own:a", "fc", ["fc"]),
@@ -84,9 +84,9 @@ def test_modes_that_adapters_are_made_in(spec, settled, modes) -> None:
 
     contender = of(spec, make=make, settled=settled)
     assert contender.mode == (modes[0] or "fc")
-    assert contender.switch is contender.switch
-    contender.switch._switch(AdapterError("tools", "no tools"))
-    assert contender.switch.switched is (len(modes) == 2)
+    assert contender.model is contender.model
+    if contender.switches:
+        contender.refused(AdapterError("tools", "no tools"))
     assert made == modes
 
 

@@ -242,9 +242,12 @@ def test_contenders(monkeypatch: pytest.MonkeyPatch) -> None:
                 for each in settings
                 for settled, share in ((None, 1), ("prompt", 3))
             )
-        both = [Contender.of(spec, settings[0], DATA, {}) for spec in ("oracle:@fc", "oracle:@prompt", "oracle:")]
+        both = [
+            Contender.of_spec(parse_spec(spec), settings[0], data=DATA)
+            for spec in ("oracle:@fc", "oracle:@prompt", "oracle:")
+        ]
         yield [tried(check_contenders, both[:2], settings[0]), tried(check_contenders, both, settings[0])]
-        unpriced, priced = both[:1], [Contender.of("openai:m", settings[2], DATA, {})]
+        unpriced, priced = both[:1], [Contender.of_spec(parse_spec("openai:m"), settings[2], data=DATA)]
         yield [tried(check_contenders, each, settings[2]) for each in (unpriced, priced)]
         trouble = UsersModelTrouble()
         fixture, server = AdapterTrouble.FIXTURE, AdapterTrouble.SERVER
@@ -327,7 +330,9 @@ def test_room_for_conversations(paced: bool, models: int, wanted: int, monkeypat
     asked: list[int] = []
     monkeypatch.setattr(runner, "room_for", lambda count: (asked.append(count) or count, ""))
     settings = Settings(concurrency=7, paced=paced)
-    contenders = [Contender.of(spec, settings, DATA, {}) for spec in ("oracle:@fc", "oracle:@prompt")[:models]]
+    contenders = [
+        Contender.of_spec(parse_spec(spec), settings, data=DATA) for spec in ("oracle:@fc", "oracle:@prompt")[:models]
+    ]
 
     async def planned() -> None:
         made = runner.Runner(DATA, contenders, settings)

@@ -9,12 +9,11 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.conversation.engine import converse
-from pytest_bfcl.conversation.switching import ModeSwitch
 from pytest_bfcl.failures import AdapterError
 from pytest_bfcl.models import ToolsRefused
-
-from .test_engine import area_entry
-from .worlds import SETTINGS, TEXTS, Listed
+from pytest_bfcl.session.contender import Contender
+from tests.conversation.test_engine import area_entry
+from tests.conversation.worlds import SETTINGS, TEXTS, Listed
 
 REFUSED, TROUBLE = ToolsRefused("tools are not supported", status=400), AdapterError("timeout", "no answer")
 
@@ -54,28 +53,33 @@ class Endpoint:
         self.closed += 1
 
 
-def run_all(*talks: Talk, native: Any = None, prompting: bool = True) -> tuple[list[Any], Any, Any, ModeSwitch]:
-    """Modes and errors of the talks, the endpoints, the switch; all talks go on at once."""
+def open_contender(native: Any, prompted: Any) -> Contender:
+    """One whose mode is not settled."""
+    return Contender("m", lambda mode: prompted if mode == "prompt" else native, mode="fc", switches=True)
+
+
+def run_all(*talks: Talk, native: Any = None, prompting: bool = True) -> tuple[list[Any], Any, Any]:
+    """Modes and errors of the talks, the endpoints; all talks go on at once."""
     native = native or Endpoint()
     prompted = Endpoint("prompt", native)
     said: list[AdapterError] = []
-    switch = ModeSwitch(native, (lambda: prompted) if prompting else None, on_switch=said.append)  # type: ignore[arg-type, return-value]
+    contender = open_contender(native, prompted) if prompting else Contender("m", lambda mode: native, mode="fc")
+    contender.on_switch = lambda who, error: said.append(error)
 
     async def one(talk: Talk) -> Any:
         async def hold(model: Any) -> Any:
             await model.generate(talk)
-            switch.heard(talk, None)  # type: ignore[arg-type]
+            contender.heard(talk, None)  # type: ignore[arg-type]
             return model.mode
 
-        return await switch.converse(hold)
+        return await contender.converse(hold)
 
     async def main() -> list[Any]:
         return await asyncio.gather(*map(one, talks), return_exceptions=True)
 
     found = asyncio.run(main())
-    assert len(said) == switch.switched
-    assert switch.model.mode == ("prompt" if switch.switched else native.mode)
-    return found, native, prompted, switch
+    assert contender.mode == ("prompt" if said else native.mode)
+    return found, native, prompted
 
 
 @pytest.mark.parametrize(
@@ -95,7 +99,7 @@ def run_all(*talks: Talk, native: Any = None, prompting: bool = True) -> tuple[l
     ],
 )
 def test_the_mode_of_a_run(talks: tuple[Talk, ...], found: list[Any], again: str) -> None:
-    modes, native, prompted, _ = run_all(*talks)
+    modes, native, prompted = run_all(*talks)
     assert modes == found
     assert ("".join(native.asked), "".join(prompted.asked)) == ("".join(talk.who for talk in talks), again)
     # The refused model is closed when the last conversation with it has ended, before that one is held again.
@@ -109,7 +113,7 @@ def test_without_a_choice_of_mode_refusals_are_errors() -> None:
 
 def test_a_whole_conversation_is_held_again() -> None:
     prompted = Listed(mode="prompt")
-    switch = ModeSwitch(Listed(REFUSED), lambda: prompted)
+    contender = open_contender(Listed(REFUSED), prompted)
     entry = area_entry()
-    held = switch.converse(lambda model: converse(entry, model, settings=SETTINGS, texts=TEXTS))
+    held = contender.converse(lambda model: converse(entry, model, settings=SETTINGS, texts=TEXTS))
     assert (asyncio.run(held).mode, len(prompted.requests)) == ("prompt", 1)
