@@ -27,15 +27,13 @@ from pytest_bfcl.runs.lines import (
     LeftOut,
     LineAppender,
     OnDamaged,
-    json_line,
-    json_line_of_parsed,
     open_regular,
     plain,
     write_atomically,
 )
 from pytest_bfcl.runs.paths import files_named, refuse_links_out
 from pytest_bfcl.runs.result_line import ResultLine
-from pytest_bfcl.runs.results import ResultsFile, StoredResults
+from pytest_bfcl.runs.results import ResultsFile, StoredResults, written
 from pytest_bfcl.runs.snapshots import NAMES, Snapshots, archive_digest, folder_name, snapshots_of
 from pytest_bfcl.runs.summary_types import Summary, problem_of_run, problem_of_summary
 from pytest_bfcl.runs.transcripts import Transcripts
@@ -191,11 +189,7 @@ class RunDirectory:
         """
         if self._results is None:
             raise HarnessError(HarnessTrouble.STORAGE, f"{self.path} is open for reading only")
-        if text is None:  # native calls were parsed from JSON; Python texts hold other values, too
-            parsed = record["mode"] == "fc" and record.get("decoder") is None and record["reason"] is None
-            self._results.append_bytes(json_line_of_parsed(record) if parsed else json_line(record))
-        else:
-            self._results.append_bytes(text.encode() + b"\n")
+        self._results.append_bytes(written(record) if text is None else text.encode() + b"\n")
 
     def write_summary(self, summary: Summary) -> None:
         """Replace ``summary.json``, and record in ``run.json`` how many lines it covers."""

@@ -18,6 +18,8 @@ from pytest_bfcl.runs.fields import problem_of, shape_problem
 from pytest_bfcl.runs.lines import (
     DamagedLine,
     OnDamaged,
+    json_line,
+    json_line_of_parsed,
     open_regular,
     parse_object,
     whole_lines,
@@ -185,6 +187,15 @@ def _stored_calls(step: Step) -> list[str | dict[str, Arguments]] | None:
     if step.calls is None:
         return None
     return [{call.name: call.arguments} if isinstance(call, Call) else call for call in step.calls]
+
+
+def written(record: ResultLine) -> bytes:
+    """A record as its line of the file.
+
+    Native calls were parsed from JSON, so a quicker writer serves; Python texts hold other values, too.
+    """
+    parsed = record["mode"] == "fc" and record.get("decoder") is None and record["reason"] is None
+    return json_line_of_parsed(record) if parsed else json_line(record)
 
 
 def record_key(record: ResultLine | ReplayLine) -> EntryKey:

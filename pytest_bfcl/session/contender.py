@@ -72,9 +72,9 @@ class Contender:
     """One model of a run, made by `of_spec` or `of_adapter`.
 
     ``label`` distinguishes the contenders of a run and never changes; `identity` may, once mode ``auto`` is settled:
-    before the first answer to a native request with tools, an endpoint that refuses tools switches the whole run to
-    prompting, at most once. Conversations do not wait for that decision, so a hanging request does not delay others.
-    The adapter is made on first use: a process that only plans or reports makes none.
+    before the first answer to a native request with tools, an endpoint that refuses tools switches the run, once, to
+    prompting. Conversations do not wait for that decision, so a hanging request does not delay others. The adapter
+    is made on first use: a process that only plans or reports makes none.
     """
 
     def __init__(
@@ -97,8 +97,8 @@ class Contender:
         self.switches = switches
         """Whether mode ``auto`` is still open."""
         self.users_trouble = UsersModelTrouble()
-        self.noted: Model | None = None
-        """The adapter whose way of reading texts was reported."""
+        self.has_news = False
+        """Whether an adapter was made since `take_notes`: asked for the first time, or in its other mode."""
         self.ended: str | None = None
         """Why waiting requests must not be sent any more: the run is ending."""
         self.given: object = None
@@ -288,10 +288,9 @@ class Contender:
     def take_notes(self) -> list[str]:
         """What its adapters found out since the last call, in words: parameters left out, a corrected key."""
         found: list[str] = []
-        if self._model is not self.noted:  # asked for the first time, or in its other mode
-            self.noted = self._model
-            if read := self._read_by():
-                found.append(f"{self.identity.model}: {read}")
+        if self.has_news and (read := self._read_by()):
+            found.append(f"{self.identity.model}: {read}")
+        self.has_news = False
         for model in (*self._made, *(each for lent in self._lent.values() for each in lent._made)):
             notes = getattr(model, "notes", None)
             if isinstance(notes, list) and notes:
@@ -339,6 +338,7 @@ class Contender:
     def _made_in(self, mode: Mode | None) -> Model:
         model = self._make(mode)
         self._made.append(model)
+        self.has_news = True
         if (gate := _gate_of(model)) is not None:  # hundreds may wait there when the budget is spent
             gate.stop_reason = lambda: self.ended or self.budget.stop_reason()
         return model

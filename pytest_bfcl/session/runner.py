@@ -177,7 +177,7 @@ class Runner:
             if error.kind == HarnessTrouble.STOPPED and error.transcript is None:  # it waited, and was not asked
                 raise RunStopped(error.message) from None
             raise
-        if contender.noted is not contender.model:  # asked for the first time, or in its other mode
+        if contender.has_news:
             self._note_all(contender.take_notes())
         return transcript
 
