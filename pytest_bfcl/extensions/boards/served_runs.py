@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, cast
 
 from pytest_bfcl.dataset.categories import is_write_stage
 from pytest_bfcl.extensions.boards.verification import MARGIN, Run, Verification, by_entry, verify
+from pytest_bfcl.extensions.boards.verification_text import noise, sentence
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.runs.directory import same_results
 from pytest_bfcl.runs.result_line import ResultLine
@@ -69,34 +70,30 @@ def conducts_of(records: Iterable[ResultLine], find: Find = nowhere) -> Iterator
         yield conduct_of(record, form)
 
 
-class _Every:
-    """The ids of all entries."""
-
-    def __contains__(self, entry_id: object) -> bool:
-        return True
-
-
 def open_served(text: str, find_in: Callable[[Measurement], Find]) -> ServedRun:
     """One model of ``PATH`` or ``PATH#MODEL``: a run directory or a file of result lines.
 
     ``find_in`` finds the entries of a measurement. Raises `UsageError` for several models, or none.
     """
     measurement = open_measurement(text)
-    models = list(measurement.models())
+    models = measurement.models()
     if len(models) != 1:
         raise UsageError(f"{text} has {', '.join(models) or 'no results'}: name one model as PATH#MODEL")
-    lines = [line for line in measurement.lines(_Every()) if str(line.get("model") or "") == models[0]]
+    ((model, verdicts),) = models.items()
+    ids = {entry_id for entry_id, _ in verdicts}
+    lines = [line for line in measurement.lines(ids) if str(line.get("model") or "") == model]
     if not lines or not any("output" in line for line in lines):
         raise UsageError(f"{text} holds verdicts without answers: a verification needs a run, or its results.jsonl")
     records: list[ResultLine] = lines  # type: ignore[assignment]
-    return ServedRun(measurement, models[0], by_entry(conducts_of(records, find_in(measurement))))
+    return ServedRun(measurement, model, by_entry(conducts_of(records, find_in(measurement))))
 
 
 def verify_runs(served: ServedRun, references: Sequence[ServedRun], margin: float = MARGIN) -> Verification:
     """`verify` of opened runs. Raises `UsageError` for runs that are not comparable: other data, or the run itself."""
     notes: list[str] = []
     for reference in references:
-        if _is_itself(served, reference):
+        one, other = served.measurement.folder, reference.measurement.folder
+        if one is not None and other is not None and served.model == reference.model and same_results(one, other):
             raise UsageError(f"{reference.label} is the same run: name a reference run of the model on another server")
         notes += comparison_notes(reference.measurement, served.measurement)
         modes = [each.model.rpartition("@")[2] for each in (reference, served)]
@@ -104,7 +101,8 @@ def verify_runs(served: ServedRun, references: Sequence[ServedRun], margin: floa
             notes.append(f"{reference.label} was asked in mode {modes[0]}, {served.label} in {modes[1]}")
         if not is_same_model(name_of(reference.model), name_of(served.model)):
             notes.append(f"{reference.label} names its model {reference.model}, {served.label} {served.model}")
-    if any(map(_is_unread, (served, *references))):
+    conducts = (each for run in (served, *references) for many in run.run.values() for each in many)
+    if any(each.form is None and each.passed is not None for each in conducts):
         notes.append("calls of lines that do not tell their form, and whose data is not here, are not looked at")
     label = " and ".join(reference.label for reference in references)
     return verify(
@@ -114,17 +112,6 @@ def verify_runs(served: ServedRun, references: Sequence[ServedRun], margin: floa
         margin=margin,
         notes=list(dict.fromkeys(notes)),
     )
-
-
-def _is_unread(run: ServedRun) -> bool:
-    """Whether some line has calls that could not be checked."""
-    return any(each.form is None and each.passed is not None for many in run.run.values() for each in many)
-
-
-def _is_itself(served: ServedRun, reference: ServedRun) -> bool:
-    one, other = served.measurement.folder, reference.measurement.folder
-    same_model = served.model == reference.model
-    return one is not None and other is not None and same_model and same_results(one, other)
 
 
 class ServedGate:
@@ -174,5 +161,5 @@ class ServedGate:
             except UsageError as error:
                 yield GateCheck("verify", model, False, str(error))
                 continue
-            why = f"{found.sentence} ({label}, {found.entries:,} entries; {found.noise})"
+            why = f"{sentence(found)} ({label}, {found.entries:,} entries; {noise(found)})"
             yield GateCheck("verify", model, found.verdict == "same", why)  # too few requests to tell are no yes

@@ -1,4 +1,4 @@
-"""Does this server serve the model like another one? Compares one run with reference runs, entry by entry.
+"""One run compared with reference runs, entry by entry: is the model served in the same way?
 
 Every measure is a yes or no of an entry, and pairs of the same entry are compared, so that common failures do not
 count. Each measure has two figures, from which the verdict follows. One is an interval for all measures together at 1 -
@@ -9,7 +9,7 @@ each is below its margin.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 from typing import Literal, NamedTuple
@@ -17,9 +17,7 @@ from typing import Literal, NamedTuple
 from pytest_bfcl.endings import Ending, ending_of
 from pytest_bfcl.extensions.boards.stability import noise_floor
 from pytest_bfcl.failures import UsageError
-from pytest_bfcl.json_types import JsonObject
-from pytest_bfcl.reporting.rendering import percent
-from pytest_bfcl.scoring.conduct import Conduct, ConductTally
+from pytest_bfcl.scoring.conduct import FAULTS, Conduct, ConductTally
 from pytest_bfcl.scoring.statistics import (
     Interval,
     PairTally,
@@ -42,41 +40,40 @@ ONE_SIDED = 0.05
 
 Verdict = Literal["same", "other", "unknown"]
 Worse = Literal["more", "less", "either"]
-EXIT_CODES: Mapping[Verdict, int] = {"same": 0, "other": 1, "unknown": 3}
 
 
-@dataclass(frozen=True, slots=True)
-class Measure:
-    """One yes or no of an entry; ``None`` if unknown. ``worse``: the direction that is bad for a server.
-
-    ``words`` complete "entries that …"
+class Measure(NamedTuple):
+    """One yes or no of an entry. ``words`` complete "entries that …"; ``worse``: the direction that is bad for a
+    server; ``endings``: the words of one class of endings, if the measure is that a reply ends so.
     """
 
     name: str
     words: str
-    worse: Worse
-    of: Callable[[Conduct], bool | None]
+    worse: Worse = "more"
+    endings: frozenset[str] = frozenset()
 
-
-def _judged(get: Callable[[Conduct], bool | None]) -> Callable[[Conduct], bool | None]:
-    return lambda found: None if found.passed is None else get(found)
-
-
-def _fault(name: str) -> Callable[[Conduct], bool | None]:
-    return _judged(lambda found: found.has(name))
+    def of(self, found: Conduct) -> bool | None:
+        """The answer of one conduct; ``None`` if unknown."""
+        if self.name == "errors" or found.passed is None:
+            return found.passed is None if self.name == "errors" else None
+        if self.name in FAULTS:
+            return found.has(self.name)
+        if self.endings:
+            return bool(self.endings & found.finish) if found.finish else None
+        return bool(getattr(found, self.name))
 
 
 MEASURES = (
-    Measure("called", "are answered with a call", "either", _judged(lambda found: found.called)),
-    Measure("unknown", "call a name that was not offered", "more", _fault("unknown")),
-    Measure("broken", "have no JSON object as arguments", "more", _fault("broken")),
-    Measure("invalid", "have arguments invalid by schema", "more", _fault("invalid")),
-    Measure("lost", "have a call left in the text", "more", _judged(lambda found: found.lost)),
-    Measure("reasoning_only", "get reasoning and no answer", "more", _judged(lambda found: found.reasoning_only)),
-    Measure("empty", "get an empty answer", "more", _judged(lambda found: found.empty)),
-    Measure("retried", "are answered only after a retry", "more", _judged(lambda found: found.retried)),
-    Measure("passed", "are answered right", "less", lambda found: found.passed),
-    Measure("errors", "end in an error", "more", lambda found: found.passed is None),
+    Measure("called", "are answered with a call", "either"),
+    Measure("unknown", "call a name that was not offered"),
+    Measure("broken", "have no JSON object as arguments"),
+    Measure("invalid", "have arguments invalid by schema"),
+    Measure("lost", "have a call left in the text"),
+    Measure("reasoning_only", "get reasoning and no answer"),
+    Measure("empty", "get an empty answer"),
+    Measure("retried", "are answered only after a retry"),
+    Measure("passed", "are answered right", "less"),
+    Measure("errors", "end in an error"),
 )
 
 
@@ -86,29 +83,23 @@ SILENT = frozenset(("completed", "STOP"))
 
 def _finish_measures(runs: Iterable[Run]) -> list[Measure]:
     """A measure for each class of endings that both runs report. Classes, because the same ending has another word in
-    another API. If one run's API has one word for replies with and without calls, these are not compared.
+    another API. If one run's API has one word for replies with and without calls, these are not compared. An unknown
+    word is its own class.
     """
     words = [{word for found in run.values() for each in found for word in each.finish} for run in runs]
     if not all(words):
         return []
     folded = any(SILENT & each for each in words)
-    kinds = {word: _kind(word, folded) for word in set().union(*words)}
+    kinds: dict[str, set[str]] = {}
+    for word in set().union(*words):
+        kind = ending_of(word)
+        if kind is Ending.CALLS and folded:
+            kind = Ending.NORMAL
+        kinds.setdefault(word if kind is Ending.TROUBLE else kind.value, set()).add(word)
     return [
-        Measure(f"finish:{kind}", f"end a reply with {kind!r}", "either", _judged(_ends_with(kind, kinds)))
-        for kind in sorted(set(kinds.values()))
+        Measure(f"finish:{kind}", f"end a reply with {kind!r}", "either", frozenset(found))
+        for kind, found in sorted(kinds.items())
     ]
-
-
-def _kind(word: str, folded: bool) -> str:
-    """The class of an ending; an unknown word is its own."""
-    kind = ending_of(word)
-    if kind is Ending.CALLS and folded:
-        return Ending.NORMAL.value
-    return word if kind is Ending.TROUBLE else kind.value
-
-
-def _ends_with(kind: str, kinds: Mapping[str, str]) -> Callable[[Conduct], bool | None]:
-    return lambda found: any(kinds[word] == kind for word in found.finish) if found.finish else None
 
 
 Run = Mapping[str, Sequence[Conduct]]
@@ -142,38 +133,20 @@ class Row:
     error: float
     margin: float
 
-    def to_dict(self) -> JsonObject:
-        """A JSON-able copy."""
-        return {
-            "entries": self.entries,
-            "reference": self.before,
-            "served": self.after,
-            "difference": self.difference,
-            "interval99": list(self.interval99),
-            "noise_floor": self.floor,
-            "loss_at_most": self.worst,
-            "margin": self.margin,
-            "other": self.is_other,
-        }
-
     @property
     def loss(self) -> float:
         """The loss of the served model; at most 0 without one."""
         return {"more": self.difference, "less": -self.difference, "either": abs(self.difference)}[self.measure.worse]
 
     @property
+    def is_told_apart(self) -> bool:
+        """Whether the interval excludes zero."""
+        return not self.interval99[0] <= 0 <= self.interval99[1]
+
+    @property
     def is_other(self) -> bool:
         """Whether the interval excludes zero, against the served model."""
-        return self.loss > 0 and not self._holds_zero
-
-    @property
-    def is_better(self) -> bool:
-        """Whether the interval excludes zero, in favour of the served model."""
-        return self.loss < 0 and not self._holds_zero
-
-    @property
-    def _holds_zero(self) -> bool:
-        return self.interval99[0] <= 0 <= self.interval99[1]
+        return self.loss > 0 and self.is_told_apart
 
     @property
     def worst(self) -> float:
@@ -224,9 +197,6 @@ class Trigger:
         return _share(2 * self.both, 2 * self.both + self.only_served + self.only_reference)
 
 
-TRIGGER = ("both", "only_served", "only_reference", "neither", "precision", "recall", "f1")
-
-
 def _share(count: float, total: float) -> float | None:
     return count / total if total else None
 
@@ -272,47 +242,6 @@ class Verification:
         """Missing requests for a verdict, by present knowledge."""
         return max(1, max((row.needed for row in self.rows if not row.is_same), default=0) - self.entries)
 
-    @property
-    def sentence(self) -> str:
-        """The verdict in words."""
-        if self.verdict == "same":
-            return (
-                f"serves the model the same within {100 * self.margin:g} points "
-                f"(hard faults within {100 * min(self.margin, HARD_MARGIN):g})"
-            )
-        if self.verdict == "unknown":
-            return f"too few requests to tell: about {self.more:,} more would do"
-        told = [
-            f"{percent(row.after)} of entries {row.measure.words}, {percent(row.before)} there" for row in self.others
-        ]
-        return "differs from the reference: " + "; ".join(told)
-
-    @property
-    def noise(self) -> str:
-        """The source of the noise floor."""
-        if self.repeated > 1:
-            return f"noise floor measured between {self.repeated} runs of the reference"
-        return (
-            "noise floor from the binomial of entries on which the two runs differ: a second run of the reference "
-            "(another --reference, or one with --repeat) would measure it"
-        )
-
-    def to_dict(self) -> JsonObject:
-        """A JSON-able copy."""
-        return {
-            "verdict": self.verdict,
-            "sentence": self.sentence,
-            "served": self.served.label,
-            "reference": self.reference.label,
-            "entries": self.entries,
-            "more": self.more if self.verdict == "unknown" else 0,
-            "margin": self.margin,
-            "noise": self.noise,
-            "trigger": {name: getattr(self.trigger, name) for name in TRIGGER},
-            "measures": {row.measure.name: row.to_dict() for row in self.rows},
-            "notes": list(self.notes),
-        }
-
 
 def verify(
     served: Run,
@@ -330,14 +259,14 @@ def verify(
     asked = ({entry_id: run[entry_id] for entry_id in shared if entry_id in run} for run in references)
     used = [repeat for run in asked for repeat in _repeats(run)]
     mine = {entry_id: served[entry_id] for entry_id in shared}
-    found = [_counted(each, mine, used) for each in (*MEASURES, *_finish_measures([mine, *used]))]
-    counted = [each for each in found if each is not None]
-    tail = CHANCE / (2 * max(len(counted), 1))
+    measures = (*MEASURES, *_finish_measures([mine, *used]))
+    found = [each for measure in measures if (each := _counted(measure, mine, used)) is not None]
+    tail = CHANCE / (2 * max(len(found), 1))
     return Verification(
         side_of(labels[0], mine),
         side_of(labels[1], by_entry(each for run in used for many in run.values() for each in many)),
-        tuple(_row(each, used, tail, margin) for each in counted),
-        trigger_of(mine, used),
+        tuple(_row(*each, used, tail, margin) for each in found),
+        Trigger(*_decisions(mine, used)),
         len(shared),
         len(used),
         margin,
@@ -360,15 +289,11 @@ def _pairs(served: Run, references: Sequence[Run]) -> Iterable[tuple[Conduct, Co
                     yield before, after
 
 
-class _Counted(NamedTuple):
-    """One measure over all pairs: how often it is true for the reference and for the served run."""
+def _counted(measure: Measure, served: Run, references: Sequence[Run]) -> tuple[Measure, PairTally] | None:
+    """One measure over all pairs.
 
-    measure: Measure
-    tally: PairTally
-
-
-def _counted(measure: Measure, served: Run, references: Sequence[Run]) -> _Counted | None:
-    """``None`` if a measure is unknown for all pairs, or never true; a hard fault that never occurs is a result."""
+    ``None`` if it is unknown for all pairs, or never true; a hard fault that never occurs is a result.
+    """
     tally = PairTally()
     for first, second in _pairs(served, references):
         before, after = measure.of(first), measure.of(second)
@@ -376,11 +301,10 @@ def _counted(measure: Measure, served: Run, references: Sequence[Run]) -> _Count
             stratum = stratum_of(first.category)
             tally.add(f"{stratum}/{cluster_of(first.id, first.category)}", before, after, f"{stratum}/{first.id}")
     counts = tally.before or tally.improved or measure.name in HARD
-    return _Counted(measure, tally) if tally.total and counts else None
+    return (measure, tally) if tally.total and counts else None
 
 
-def _row(found: _Counted, references: Sequence[Run], tail: float, margin: float) -> Row:
-    measure, tally = found.measure, found.tally
+def _row(measure: Measure, tally: PairTally, references: Sequence[Run], tail: float, margin: float) -> Row:
     spread = spread_of({"entries": 1.0}, {"entries": tally})
     deviation, difference = math.sqrt(spread.variance), tally.mean
     floor = _floor(measure, references, spread)
@@ -396,8 +320,13 @@ def _row(found: _Counted, references: Sequence[Run], tail: float, margin: float)
         (max(-1.0, difference - half), min(1.0, difference + half)),
         floor,
         student_point(spread.freedom, ONE_SIDED if measure.worse != "either" else ONE_SIDED / 2) * deviation,
-        min(margin, HARD_MARGIN) if measure.name in HARD else margin,
+        _least(measure, margin),
     )
+
+
+def _least(measure: Measure, margin: float) -> float:
+    """The loss to rule out."""
+    return min(margin, HARD_MARGIN) if measure.name in HARD else margin
 
 
 def requests_needed(reference: Run, margin: float = MARGIN) -> int:
@@ -409,9 +338,8 @@ def requests_needed(reference: Run, margin: float = MARGIN) -> int:
     for measure in MEASURES:
         told = [value for run in used for (found,) in run.values() if (value := measure.of(found)) is not None]
         share = sum(told) / len(told) if told else 0.0
-        least = min(margin, HARD_MARGIN) if measure.name in HARD else margin
         # Two pairs that differ are added (`PairTally.independent`): n · margin = quantile · √(n · differing + 2).
-        differing, ratio = 2 * share * (1 - share), (quantile / least) ** 2
+        differing, ratio = 2 * share * (1 - share), (quantile / _least(measure, margin)) ** 2
         most = max(most, math.ceil((ratio * differing + math.sqrt((ratio * differing) ** 2 + 8 * ratio)) / 2))
     return most
 
@@ -434,13 +362,13 @@ def _floor(measure: Measure, references: Sequence[Run], spread: Spread) -> float
     return noise_floor(list(sums.values()), list(sizes.values())) if sums else spread.half_width
 
 
-def trigger_of(served: Run, references: Sequence[Run]) -> Trigger:
-    """Decisions to call in all pairs that were judged on both sides."""
+def _decisions(served: Run, references: Sequence[Run]) -> list[int]:
+    """Decisions to call in all pairs that were judged on both sides, in the order of `Trigger`."""
     count = [0, 0, 0, 0]
     for before, after in _pairs(served, references):
         if before.passed is not None and after.passed is not None:
             count[2 * (not after.called) + (not before.called)] += 1
-    return Trigger(*count)
+    return count
 
 
 def side_of(label: str, run: Run) -> Side:

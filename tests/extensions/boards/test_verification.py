@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_bfcl.extensions.boards.verification import Run, Verification, by_entry, requests_needed, verify
+from pytest_bfcl.extensions.boards.verification_text import noise, sentence
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.scoring.conduct import Conduct
 
@@ -75,7 +76,7 @@ def test_a_planted_fault_is_found_by_its_own_measure(fault: str) -> None:
     found = verify(faulty, [reference])
     assert found.verdict == "other"
     assert [row.measure.name for row in found.others] == [fault]
-    assert found.sentence.startswith("differs from the reference: ")
+    assert sentence(found).startswith("differs from the reference: ")
     # Seen from the faulty side the good one is better; what is merely otherwise stays a difference.
     turned = verify(reference, [faulty])
     assert [row.measure.name for row in turned.others] == ([fault] if fault in ("called", "finish:length") else [])
@@ -103,12 +104,12 @@ def test_equal_servers_few_requests_and_none() -> None:
     reference = _served(4000, random.Random(1))
     same = verify(_served(4000, random.Random(2)), [reference])
     told = "serves the model the same within 3 points (hard faults within 0.5)"
-    assert (same.verdict, same.sentence) == ("same", told)
-    assert "binomial" in same.noise
+    assert (same.verdict, sentence(same)) == ("same", told)
+    assert "binomial" in noise(same)
     few = verify(_served(60, random.Random(2)), [reference])
     assert few.verdict == "unknown"
     assert 200 < few.more < 4000
-    assert few.sentence == f"too few requests to tell: about {few.more:,} more would do"
+    assert sentence(few) == f"too few requests to tell: about {few.more:,} more would do"
     for row in (*same.rows, *few.rows):  # no verdict without its figure in the table
         low, high = row.interval99
         assert row.is_other == (row.loss > 0 and not low <= 0 <= high)
@@ -123,9 +124,9 @@ def test_repeated_references_measure_the_noise() -> None:
     references = [_served(2000, random.Random(seed)) for seed in (1, 2, 3)]
     found = verify(_served(2000, random.Random(4)), references)
     assert found.verdict != "other"
-    assert found.noise == "noise floor measured between 3 runs of the reference"
+    assert noise(found) == "noise floor measured between 3 runs of the reference"
     repeats = {name: [run[name][0] for run in references] for name in references[0]}  # one run with --repeat 3
-    assert verify(_served(2000, random.Random(4)), [repeats]).to_dict() == found.to_dict()
+    assert verify(_served(2000, random.Random(4)), [repeats]) == found
     assert 0 < next(row.floor for row in found.rows if row.measure.name == "called") < 0.03
     assert next(row.entries for row in found.rows) == 2000  # three pairs of one entry are one entry
     assert verify(_served(2000, random.Random(4), FAULTS["broken"]), references).verdict == "other"
