@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import shlex
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from importlib.metadata import PackageNotFoundError, metadata
+from pathlib import Path
 from urllib.parse import quote
 
 from pytest_bfcl.json_types import Fields
@@ -65,6 +67,14 @@ def page_link(record: Fields, models: Sequence[str]) -> str:
 def place_in_index(name: str) -> str:
     """The place in ``index.html`` of the packed page with that name (`page_name`)."""
     return f"#entry={quote(name.removesuffix('.html'))}"
+
+
+def relative_link(there: Path, folder: Path) -> str:
+    """The link to a file from a page in ``folder``, also on another drive."""
+    try:
+        return quote(Path(os.path.relpath(there.resolve(), folder.resolve())).as_posix())
+    except ValueError:
+        return there.resolve().as_uri()
 
 
 @cache

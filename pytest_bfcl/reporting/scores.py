@@ -70,7 +70,7 @@ def score_rows(model: Summary, fingerprint: Fields) -> list[ScoreRow]:
     for group in ACROSS:
         score = model["groups"].get(group)
         if score is not None and score["accuracy"] is not None and len(_members(group, model)) > 1:
-            name = "irrelevance detection" if group == "irrelevance" else group
+            name = group + aggregate.ROW_OF_A_GROUP if group in CATEGORIES else group
             rows.append(_row(name, "group", group_formula(group), score, known.get(group)))
     return [*rows, *_overall(model)]
 
@@ -254,25 +254,12 @@ def matrix(models: Mapping[str, Summary], fingerprint: Fields) -> list[MatrixRow
     return rows
 
 
-_NAMES: tuple[tuple[Term, str], ...] = (
-    (aggregate.NON_LIVE, "non_live"),
-    (aggregate.LIVE, "live"),
-    (aggregate.MULTI_TURN, "multi_turn"),
-    (aggregate.WEB_SEARCH, "web_search"),
-    (aggregate.MEMORY, "memory"),
-    (aggregate.AGENTIC, "agentic"),
-    (aggregate.IRRELEVANCE, "irrelevance detection"),
-)
-
-
 def formula_text(term: Term, *, whole: bool = True) -> str:
     """A formula in words; parts that are groups are named, the outermost is written out."""
     if isinstance(term, str):
         return term
-    if not whole:
-        named = next((name for known, name in _NAMES if known == term), None)
-        if named is not None:
-            return named
+    if not whole and (named := aggregate.name_of(term)):
+        return named + aggregate.ROW_OF_A_GROUP if named in CATEGORIES else named
     if isinstance(term, Weighted):
         return " + ".join(f"{weight:g} % {formula_text(part, whole=False)}" for weight, part in term.weights)
     if isinstance(term, Pooled):

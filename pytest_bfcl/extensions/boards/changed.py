@@ -6,19 +6,17 @@ out: a score file has no lines of passed entries, a run may have no report.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
-from urllib.parse import quote
 
 from pytest_bfcl.dataset.categories import groups_of
 from pytest_bfcl.explaining.headlines import headline
 from pytest_bfcl.extensions.boards.side_by_side import Answer, SideBySide, side_by_side
 from pytest_bfcl.extensions.causes.mistakes import mistake_of
 from pytest_bfcl.json_types import Fields
-from pytest_bfcl.reporting.links import ENTRIES, page_name, place_in_index
+from pytest_bfcl.reporting.links import ENTRIES, page_name, place_in_index, relative_link
 from pytest_bfcl.reporting.packing import FIRST_SHARD
 from pytest_bfcl.scoring.measurements import VERIFIED
 
@@ -196,12 +194,7 @@ def _link(folder: Path | None, record: Fields | None, page: Path | None) -> str:
     model = str(record.get("model") or "")
     names = [page_name(record, ()), page_name(record, [model])]  # of several models, of one
     found = next((path for name in names if (path := folder / ENTRIES / name).is_file()), None)
-    place = ""
-    if found is None:
-        found, place = folder / "index.html", place_in_index(names[0])
-        if not (folder / ENTRIES / FIRST_SHARD).is_file():
-            return ""
-    try:
-        return quote(Path(os.path.relpath(found, page.parent)).as_posix()) + place
-    except ValueError:  # on another drive
-        return found.resolve().as_uri() + place
+    if found is not None:
+        return relative_link(found, page.parent)
+    packed = (folder / ENTRIES / FIRST_SHARD).is_file()
+    return relative_link(folder / "index.html", page.parent) + place_in_index(names[0]) if packed else ""

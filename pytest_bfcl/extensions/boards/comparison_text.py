@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from pytest_bfcl.dataset.categories import CATEGORIES
 from pytest_bfcl.extensions.boards import TEMPLATES
-from pytest_bfcl.extensions.boards.changed import Changed, Opened, Source
+from pytest_bfcl.extensions.boards.changed import Changed, Source
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.reporting.markdown import cell
 from pytest_bfcl.reporting.printing import Printer
@@ -19,7 +18,6 @@ from pytest_bfcl.reporting.report import summary_of
 from pytest_bfcl.runs.directory import RunDirectory
 
 if TYPE_CHECKING:
-    from pytest_bfcl.extensions.boards.changed import Changed
     from pytest_bfcl.scoring.comparison import Comparison
     from pytest_bfcl.scoring.comparison_rows import Change, Row
 
@@ -67,11 +65,6 @@ def counts(comparison: Comparison) -> str:
     return f"{improved} improved, {regressed} regressed, {comparison.unchanged} unchanged"
 
 
-def p_text(value: float) -> str:
-    """A p-value in words."""
-    return "<0.0001" if value < 0.0001 else f"{value:.4f}"
-
-
 def kind(row: Row) -> str:
     """``overall``, ``category`` or ``group``: the style of the row."""
     return "overall" if row.name == "overall" else "category" if row.name in CATEGORIES else "group"
@@ -89,7 +82,7 @@ def row_cells(row: Row) -> tuple[str, ...]:
         ANY_VALUE if is_open(row.interval95, -1.0) else f"{100 * low:+.1f} to {100 * high:+.1f}",
         str(row.improved),
         str(row.regressed),
-        p_text(row.chance),
+        "<0.0001" if row.chance < 0.0001 else f"{row.chance:.4f}",
     )
 
 
@@ -193,34 +186,6 @@ MOST_OPENED = 400
 """Changes of one comparison that a page shows side by side; others are listed with their links."""
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
-    """One comparison for the template; ``pairs``: reasons before and after, and the number of entries."""
-
-    title: str
-    verdict: str
-    lost: bool
-    counts: str
-    notes: Sequence[str]
-    rows: Sequence[Sequence[str | Cell]]
-    kinds: Sequence[str]
-    regressed: Sequence[Opened]
-    improved: Sequence[Opened]
-    unchanged: int
-    tags: Sequence[tuple[str, str, str]]
-    pairs: Sequence[tuple[str, str, str]]
-    left_out: int
-    causes: Sequence[tuple[str, ...]] = ()
-    """Cause, entries that fail for it now and passed before, that failed for it before and pass now, the difference."""
-    usage: Sequence[tuple[str, ...]] = ()
-    """Texts in the order of `USAGE` of ``before`` and ``after``, where the runs tell."""
-
-    @property
-    def categories(self) -> list[tuple[str, int]]:
-        """Categories with changes, and how many."""
-        return Counter(found.change.category for found in (*self.regressed, *self.improved)).most_common()
-
-
 def comparison_html(found: Sequence[Changed], entry: Source, margin: float = 0.0, *, page: Path | None = None) -> str:
     """All comparisons as one page; links to entries' pages are relative to ``page``, without it there are none."""
     return render(TEMPLATE, TEMPLATES, **comparison_values(found, entry, margin, page=page))
@@ -234,30 +199,33 @@ def comparison_values(
     return {"sections": sections, "head": HEAD, "usage_head": USAGE}
 
 
-def _section(changed: Changed, entry: Source, margin: float, page: Path | None, most: int) -> Section:
+def _section(changed: Changed, entry: Source, margin: float, page: Path | None, most: int) -> Parsed:
+    """One comparison; ``causes`` with entries that fail for it now and passed before, that failed for it before and
+    pass now, and the difference.
+    """
     found = changed.comparison
     worst, rows = found.regressed_worst_first, table_rows(found)
-    rest = max(most - len(worst), 0)
     regressed = list(changed.opened(worst, entry, page=page, most=most))
-    improved = list(changed.opened(found.improved, entry, page=page, most=rest))
-    pairs = Counter(each.reasons for each in (*regressed, *improved))
-    return Section(
-        title(found),
-        verdict(found, margin),
-        bool(found.losses(margin)),
-        counts(found),
-        found.notes,
-        [_marked(row) for row in rows],
-        [kind(row) for row in rows],
-        regressed,
-        improved,
-        found.unchanged,
-        [(before, after, str(count)) for before, after, count in tag_lines(found)],
-        [(before, after, str(count)) for (before, after), count in pairs.most_common()],
-        sum(each.pair is None and not each.beside for each in (*regressed, *improved)),
-        [(cause, str(lost), str(won), f"{won - lost:+d}") for cause, lost, won in changed.causes()],
-        list(_usage(changed)),
-    )
+    improved = list(changed.opened(found.improved, entry, page=page, most=max(most - len(worst), 0)))
+    both = [*regressed, *improved]
+    pairs = Counter(each.reasons for each in both)
+    return {
+        "title": title(found),
+        "verdict": verdict(found, margin),
+        "lost": bool(found.losses(margin)),
+        "counts": counts(found),
+        "notes": found.notes,
+        "rows": [_marked(row) for row in rows],
+        "kinds": [kind(row) for row in rows],
+        "regressed": regressed,
+        "improved": improved,
+        "categories": Counter(each.change.category for each in both).most_common(),
+        "tags": [(before, after, str(count)) for before, after, count in tag_lines(found)],
+        "pairs": [(before, after, str(count)) for (before, after), count in pairs.most_common()],
+        "left_out": sum(each.pair is None and not each.beside for each in both),
+        "causes": [(cause, str(lost), str(won), f"{won - lost:+d}") for cause, lost, won in changed.causes()],
+        "usage": list(_usage(changed)),
+    }
 
 
 def _marked(row: Row) -> list[str | Cell]:

@@ -70,7 +70,6 @@ def run(args: argparse.Namespace) -> int:
     csv_only = args.layout == "csv"
     sources = [Source(path, args.data, args.spelling, args.decoder) for path in args.runs]
     names = _names(args.names, [model for source in sources for model in source.models]) if args.names else {}
-    _refuse_same_names(sources, names)
     standings = Standings(official=args.official)
     written: list[Path] = []
     with staged(args.out) as out:
@@ -78,6 +77,11 @@ def run(args: argparse.Namespace) -> int:
             if not csv_only and not source.is_scores:
                 written += source.export(out, names)
             source.add_to(standings, names)
+        if standings.replaced:
+            model, category = standings.replaced[0]
+            raise UsageError(
+                f"two of these have {category} of {model}: a table has one row a model\nexport them one by one"
+            )
         rows = standings.rows(_infos(args, sources, names))
         place = out if csv_only else out / "score"
         written += write_csvs(rows, place, official=args.official)
@@ -102,27 +106,6 @@ def _tell_unused(sources: Sequence[Source]) -> int:
 
 NOTES = "NOT_COMPARABLE.txt"
 """The note next to CSV files whose numbers are no leaderboard scores."""
-
-
-def _refuse_same_names(sources: Sequence[Source], names: Mapping[str, str]) -> None:
-    """Raise `UsageError` if two sources have the same category of one model: a file has one row for both.
-
-    A folder of scores only adds categories that were not judged again, as in the reference.
-    """
-    from pytest_bfcl.extensions.boards.standings import Standings
-
-    for alike in (
-        [source for source in sources if not source.is_scores],
-        [source for source in sources if source.is_scores],
-    ):
-        standings = Standings()
-        for source in alike if len(alike) > 1 else ():
-            source.add_to(standings, names)
-        if standings.replaced:
-            model, category = standings.replaced[0]
-            raise UsageError(
-                f"two of these have {category} of {model}: a table has one row a model\nexport them one by one"
-            )
 
 
 _OTHER_FORMATS = {

@@ -7,11 +7,9 @@ overall) are listed unranked with the reason. The reference's arithmetic (missin
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from urllib.parse import quote
 
 from pytest_bfcl.extensions.boards import TEMPLATES
 from pytest_bfcl.extensions.boards.official_csv import official_value, write_csvs
@@ -22,6 +20,7 @@ from pytest_bfcl.extensions.boards.standings import Contestant, Infos, contestan
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Parsed
 from pytest_bfcl.reporting import rendering
+from pytest_bfcl.reporting.links import relative_link
 from pytest_bfcl.reporting.rendering import Cell, percent, seconds, signed, span, usd
 from pytest_bfcl.reporting.scores import formula_text, group_formula
 from pytest_bfcl.runs.comparability import ENTRIES, Purpose, comparability
@@ -110,21 +109,13 @@ def write_leaderboard(
     with staged(out) as place:
         place.mkdir()
         files = write_csvs([each.row for each in found], place, official=official)
-        values = board_values(made, opened[0], lambda run: _report_of(run, out), [path.name for path in files])
+        reports = {run.path: run.path / "index.html" for run in opened}
+        links = {run: relative_link(report, out) for run, report in reports.items() if report.is_file()}
+        values = board_values(made, opened[0], lambda run: links.get(run, ""), [path.name for path in files])
         values["notices"] = [*values["notices"], *notes]
         values["published"] = published_values(beside) if beside else None
         rendering.write_page(place / "index.html", rendering.render(TEMPLATE, TEMPLATES, **values))
     return [out / "index.html", *(out / path.name for path in files)]
-
-
-def _report_of(run: Path, out: Path) -> str:
-    """The link to a run's own report, relative to ``out``; empty without one."""
-    report = run / "index.html"
-    try:
-        there = os.path.relpath(report.resolve(), out.resolve()) if report.is_file() else ""
-    except ValueError:  # another drive
-        there = ""
-    return quote(there.replace(os.sep, "/"))
 
 
 def beside_board(board: PublishedBoard, found: Sequence[Contestant]) -> Shown:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import TypeAlias
 
 from pytest_bfcl.dataset.categories import CATEGORIES, GROUPS
 from pytest_bfcl.runs.paths import write_below
@@ -57,8 +58,23 @@ class ModelRow:
         )
 
 
-Cell = Callable[[ModelRow, bool], str]
-"""The text of a cell; the second argument is ``official``."""
+@dataclass(frozen=True, slots=True)
+class Always:
+    """A formula that is never ``N/A`` in the reference's arithmetic, where others are if a category is missing."""
+
+    term: Term
+
+
+Column: TypeAlias = "Term | Always | Callable[[ModelRow, bool], str]"
+"""A formula, or the text of a cell; the second argument is ``official``."""
+
+
+def cell(column: Column, row: ModelRow, official: bool) -> str:
+    """The text of a model's cell."""
+    if callable(column):
+        return column(row, official)
+    always = isinstance(column, Always)
+    return percent(_score(column.term if isinstance(column, Always) else column, row, official and always))
 
 
 def percent(accuracy: float | None) -> str:
@@ -84,16 +100,6 @@ def _score(term: Term, row: ModelRow, official: bool) -> float | None:
     return None if formulas.missing(term, row.scores) else formulas.value(term, row.scores)
 
 
-def _always(term: Term) -> Cell:
-    """Never ``N/A`` in the reference's arithmetic."""
-    return lambda row, official: percent(_score(term, row, official))
-
-
-def _full(term: Term) -> Cell:
-    """``N/A`` when a category is missing."""
-    return lambda row, official: percent(_score(term, row, False))
-
-
 def _claimed(row: ModelRow, official: bool) -> str:
     return NOT_AVAILABLE if row.unclaimed and not official else percent(_score(formulas.OVERALL, row, official))
 
@@ -107,28 +113,24 @@ def _cost(row: ModelRow, official: bool) -> str:
     return number(rounded(cost_usd(row.usage, info.input_price, info.output_price, server)))
 
 
-def _latency(of: Callable[[list[int | float]], int | float | None]) -> Cell:
+def _latency(of: Callable[[list[int | float]], int | float | None]) -> Column:
     return lambda row, official: number(of(row.usage.latencies if row.usage else []))
 
 
-def _format(of: Callable[[FormatScores], float | None]) -> Cell:
-    return lambda row, official: number(of(row.formats) if row.formats else None)
-
-
-def _configuration(name: str) -> Cell:
-    return lambda row, official: percent(row.formats.accuracy(name) if row.formats else None)
+def _format(of: Callable[[FormatScores], float | None], text: Callable[[float | None], str] = number) -> Column:
+    return lambda row, official: text(of(row.formats) if row.formats else None)
 
 
 def _delta(row: ModelRow, official: bool) -> float | None:
     return row.formats.max_delta if row.formats else None
 
 
-_MODEL: dict[str, Cell] = {"Model": lambda row, official: as_text(row.title)}
-_FORMATS: dict[str, Cell] = {
+_MODEL: dict[str, Column] = {"Model": lambda row, official: as_text(row.title)}
+_FORMATS: dict[str, Column] = {
     "Format Sensitivity Max Delta": _format(lambda formats: formats.max_delta),
     "Format Sensitivity Standard Deviation": _format(lambda formats: formats.deviation),
 }
-_OVERALL: dict[str, Cell] = {
+OVERALL: dict[str, Column] = {
     "Overall Acc": _claimed,
     **_MODEL,
     "Model Link": lambda row, official: as_text(row.info.link),
@@ -136,81 +138,88 @@ _OVERALL: dict[str, Cell] = {
     "Latency Mean (s)": _latency(lambda values: rounded(mean(values))),
     "Latency Standard Deviation (s)": _latency(lambda values: rounded(deviation(values))),
     "Latency 95th Percentile (s)": _latency(lambda values: rounded_percentile(percentile95(values))),
-    "Non-Live AST Acc": _full(formulas.NON_LIVE),
-    "Non-Live Simple AST": _full(formulas.SIMPLE),
-    "Non-Live Multiple AST": _full("multiple"),
-    "Non-Live Parallel AST": _full("parallel"),
-    "Non-Live Parallel Multiple AST": _full("parallel_multiple"),
-    "Live Acc": _always(formulas.LIVE),
-    "Live Simple AST": _full("live_simple"),
-    "Live Multiple AST": _full("live_multiple"),
-    "Live Parallel AST": _full("live_parallel"),
-    "Live Parallel Multiple AST": _full("live_parallel_multiple"),
-    "Multi Turn Acc": _always(formulas.MULTI_TURN),
-    "Multi Turn Base": _full("multi_turn_base"),
-    "Multi Turn Miss Func": _full("multi_turn_miss_func"),
-    "Multi Turn Miss Param": _full("multi_turn_miss_param"),
-    "Multi Turn Long Context": _full("multi_turn_long_context"),
-    "Web Search Acc": _full(formulas.WEB_SEARCH),
-    "Web Search Base": _full("web_search_base"),
-    "Web Search No Snippet": _full("web_search_no_snippet"),
-    "Memory Acc": _full(formulas.MEMORY),
-    "Memory KV": _full("memory_kv"),
-    "Memory Vector": _full("memory_vector"),
-    "Memory Recursive Summarization": _full("memory_rec_sum"),
-    "Relevance Detection": _full(formulas.RELEVANCE),
-    "Irrelevance Detection": _full(formulas.IRRELEVANCE),
+    "Non-Live AST Acc": formulas.NON_LIVE,
+    "Non-Live Simple AST": formulas.SIMPLE,
+    "Non-Live Multiple AST": "multiple",
+    "Non-Live Parallel AST": "parallel",
+    "Non-Live Parallel Multiple AST": "parallel_multiple",
+    "Live Acc": Always(formulas.LIVE),
+    "Live Simple AST": "live_simple",
+    "Live Multiple AST": "live_multiple",
+    "Live Parallel AST": "live_parallel",
+    "Live Parallel Multiple AST": "live_parallel_multiple",
+    "Multi Turn Acc": Always(formulas.MULTI_TURN),
+    "Multi Turn Base": "multi_turn_base",
+    "Multi Turn Miss Func": "multi_turn_miss_func",
+    "Multi Turn Miss Param": "multi_turn_miss_param",
+    "Multi Turn Long Context": "multi_turn_long_context",
+    "Web Search Acc": formulas.WEB_SEARCH,
+    "Web Search Base": "web_search_base",
+    "Web Search No Snippet": "web_search_no_snippet",
+    "Memory Acc": formulas.MEMORY,
+    "Memory KV": "memory_kv",
+    "Memory Vector": "memory_vector",
+    "Memory Recursive Summarization": "memory_rec_sum",
+    "Relevance Detection": formulas.RELEVANCE,
+    "Irrelevance Detection": formulas.IRRELEVANCE,
     **_FORMATS,
     "Organization": lambda row, official: as_text(row.info.organisation),
     "License": lambda row, official: as_text(row.info.licence),
 }
-_NON_LIVE: dict[str, Cell] = {
+_NON_LIVE: dict[str, Column] = {
     **_MODEL,
-    "Non-Live Overall Acc": _always(formulas.NON_LIVE),
-    "AST Summary": _full(formulas.NON_LIVE),
-    "Simple AST": _full(formulas.SIMPLE),
-    "Python Simple AST": _full("simple_python"),
-    "Java Simple AST": _full("simple_java"),
-    "JavaScript Simple AST": _full("simple_javascript"),
-    "Multiple AST": _full("multiple"),
-    "Parallel AST": _full("parallel"),
-    "Parallel Multiple AST": _full("parallel_multiple"),
-    "Irrelevance Detection": _full("irrelevance"),
+    "Non-Live Overall Acc": Always(formulas.NON_LIVE),
+    "AST Summary": formulas.NON_LIVE,
+    "Simple AST": formulas.SIMPLE,
+    "Python Simple AST": "simple_python",
+    "Java Simple AST": "simple_java",
+    "JavaScript Simple AST": "simple_javascript",
+    "Multiple AST": "multiple",
+    "Parallel AST": "parallel",
+    "Parallel Multiple AST": "parallel_multiple",
+    "Irrelevance Detection": "irrelevance",
 }
-_LIVE: dict[str, Cell] = {
+_LIVE: dict[str, Column] = {
     **_MODEL,
-    "Live Overall Acc": _always(formulas.LIVE),
-    "AST Summary": _full(formulas.LIVE),
-    "Python Simple AST": _full("live_simple"),
-    "Python Multiple AST": _full("live_multiple"),
-    "Python Parallel AST": _full("live_parallel"),
-    "Python Parallel Multiple AST": _full("live_parallel_multiple"),
-    "Irrelevance Detection": _full("live_irrelevance"),
-    "Relevance Detection": _full("live_relevance"),
+    "Live Overall Acc": Always(formulas.LIVE),
+    "AST Summary": formulas.LIVE,
+    "Python Simple AST": "live_simple",
+    "Python Multiple AST": "live_multiple",
+    "Python Parallel AST": "live_parallel",
+    "Python Parallel Multiple AST": "live_parallel_multiple",
+    "Irrelevance Detection": "live_irrelevance",
+    "Relevance Detection": "live_relevance",
 }
-_MULTI_TURN: dict[str, Cell] = {
+_MULTI_TURN: dict[str, Column] = {
     **_MODEL,
-    "Multi Turn Overall Acc": _always(formulas.MULTI_TURN),
-    "Base": _full("multi_turn_base"),
-    "Miss Func": _full("multi_turn_miss_func"),
-    "Miss Param": _full("multi_turn_miss_param"),
-    "Long Context": _full("multi_turn_long_context"),
+    "Multi Turn Overall Acc": Always(formulas.MULTI_TURN),
+    "Base": "multi_turn_base",
+    "Miss Func": "multi_turn_miss_func",
+    "Miss Param": "multi_turn_miss_param",
+    "Long Context": "multi_turn_long_context",
 }
-_AGENTIC: dict[str, Cell] = {
+_AGENTIC: dict[str, Column] = {
     **_MODEL,
-    "Agentic Overall Acc": _always(formulas.AGENTIC),
-    "Web Search Summary": _full(formulas.WEB_SEARCH),
-    "Web Search Base": _full("web_search_base"),
-    "Web Search No Snippet": _full("web_search_no_snippet"),
-    "Memory Summary": _full(formulas.MEMORY),
-    "Memory KV": _full("memory_kv"),
-    "Memory Vector": _full("memory_vector"),
-    "Memory Recursive Summarization": _full("memory_rec_sum"),
+    "Agentic Overall Acc": Always(formulas.AGENTIC),
+    "Web Search Summary": formulas.WEB_SEARCH,
+    "Web Search Base": "web_search_base",
+    "Web Search No Snippet": "web_search_no_snippet",
+    "Memory Summary": formulas.MEMORY,
+    "Memory KV": "memory_kv",
+    "Memory Vector": "memory_vector",
+    "Memory Recursive Summarization": "memory_rec_sum",
 }
-_SENSITIVITY = {**_MODEL, **_FORMATS, **{f"Config {name}": _configuration(name) for name in CONFIGURATIONS}}
+_SENSITIVITY: dict[str, Column] = {
+    **_MODEL,
+    **_FORMATS,
+    **{
+        f"Config {name}": _format(partial(FormatScores.accuracy, configuration=name), percent)
+        for name in CONFIGURATIONS
+    },
+}
 
-TABLES: Mapping[str, tuple[dict[str, Cell], Callable[[ModelRow, bool], float | None]]] = {
-    "data_overall.csv": (_OVERALL, partial(_score, formulas.OVERALL)),
+TABLES: Mapping[str, tuple[dict[str, Column], Callable[[ModelRow, bool], float | None]]] = {
+    "data_overall.csv": (OVERALL, partial(_score, formulas.OVERALL)),
     "data_non_live.csv": (_NON_LIVE, partial(_score, formulas.NON_LIVE)),
     "data_live.csv": (_LIVE, partial(_score, formulas.LIVE)),
     "data_multi_turn.csv": (_MULTI_TURN, partial(_score, formulas.MULTI_TURN)),
@@ -228,7 +237,7 @@ def table_rows(name: str, models: Sequence[ModelRow], *, official: bool) -> list
     rows = [["Rank", *columns]]
     for rank, row in enumerate(ranked, 1):
         place = str(rank) if official or sorted_by[id(row)] is not None else NOT_AVAILABLE
-        rows.append([place, *(cell(row, official) for cell in columns.values())])
+        rows.append([place, *(cell(column, row, official) for column in columns.values())])
     return rows
 
 

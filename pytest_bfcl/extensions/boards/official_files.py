@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from pytest_bfcl.runs.lines import OnDamaged
 
 
+SortKey = tuple[int, str, int]
+"""The place of an id (`sort_key`)."""
+
+
 class ResultFiles:
     """Result lines by model and category, sorted and written at the end like the reference."""
 
@@ -32,7 +36,7 @@ class ResultFiles:
         self.root = root
         self.dataset = dataset
         self.folders: dict[str, Path] = {}
-        self._lines: dict[Path, list[tuple[tuple[int, str, int], bytes]]] = {}
+        self._lines: dict[Path, list[tuple[SortKey, bytes]]] = {}
 
     def add(self, line: Fields) -> None:
         """Keep one replay line."""
@@ -126,14 +130,10 @@ def inference_log(line: Fields, entry: Entry | None = None) -> list[Parsed]:
         turn: Parsed = {"begin_of_turn_query": messages}
         for position, reply in enumerate(steps if isinstance(steps, list) else [steps]):
             step = [{"role": "assistant", "content": official_output(reply)}]
-            seen = results[number][position] if _within(results, number, position) else []
-            turn[f"step_{position}"] = step + [{"role": "tool", "content": text} for text in seen]
+            seen = results[number][position : position + 1] if number < len(results) else []
+            turn[f"step_{position}"] = step + [{"role": "tool", "content": text} for texts in seen for text in texts]
         log.append(turn)
     return log
-
-
-def _within(results: Any, turn: int, step: int) -> bool:
-    return turn < len(results) and step < len(results[turn])
 
 
 class ScoreFiles:
@@ -142,42 +142,35 @@ class ScoreFiles:
     def __init__(self, root: Path, dataset: DataSet | None = None) -> None:
         self.root = root
         self.dataset = dataset
-        self._files: dict[tuple[str, str], _Pending] = {}
+        self._lines: dict[tuple[str, str], list[tuple[SortKey, str | None, bytes | None]]] = {}
 
     def add(self, line: Fields) -> None:
         """Count one result line; write stages and retired categories are never scored."""
         if line.get("outcome") not in ("passed", "failed", "error"):
             return
-        category = str(line.get("category") or category_of(str(line["id"])))
+        entry_id, model = str(line["id"]), str(line.get("model") or "model")
+        category = str(line.get("category") or category_of(entry_id))
         row = CATEGORIES.get(category)
         if row is None or row.group in ("memory_prereq", "retired", "own"):
             return
-        valid = official_valid(line)
-        pending = self._files.setdefault((str(line.get("model") or "model"), category), _Pending())
-        pending.verdicts.append((sort_key(str(line["id"])), configuration_of(str(line["id"])), valid))
-        if not valid:
-            entry = find_entry(self.dataset, str(line["id"]))
-            failed = failed_line(line, category, folder_name(str(line.get("model") or "model")), entry)
+        raw = None
+        if not official_valid(line):
+            failed = failed_line(line, category, folder_name(model), find_entry(self.dataset, entry_id))
             raw = json.dumps(plain(failed), ensure_ascii=False).encode("utf-8", "backslashreplace")
-            pending.failed.append((sort_key(str(line["id"])), raw))
+        found = (sort_key(entry_id), configuration_of(entry_id), raw)
+        self._lines.setdefault((model, category), []).append(found)
 
     def write(self) -> list[Path]:
         """Write every file; returns their paths."""
         written = []
-        for (model, category), pending in self._files.items():
+        for (model, category), lines in self._lines.items():
             path = self.root / folder_name(model) / category_folder(category) / f"BFCL_v4_{category}_score.json"
-            ordered = sorted(pending.verdicts, key=lambda item: item[0])
-            header = score_header(category, [(configuration, valid) for _, configuration, valid in ordered])
-            failed = [raw for _, raw in sorted(pending.failed, key=lambda item: item[0])]
+            ordered = sorted(lines, key=lambda line: line[0])
+            header = score_header(category, [(configuration, raw is None) for _, configuration, raw in ordered])
+            failed = [raw for *_, raw in ordered if raw is not None]
             content = b"".join(part + b"\n" for part in (json.dumps(header).encode(), *failed))
             written.append(write_below(self.root.parent, path, content))
         return written
-
-
-class _Pending:
-    def __init__(self) -> None:
-        self.verdicts: list[tuple[tuple[int, str, int], str | None, bool]] = []
-        self.failed: list[tuple[tuple[int, str, int], bytes]] = []
 
 
 def official_valid(line: Fields) -> bool:

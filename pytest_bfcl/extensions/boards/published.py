@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from pytest_bfcl.dataset.categories import CATEGORIES
+from pytest_bfcl.extensions.boards.official_csv import OVERALL
 from pytest_bfcl.failures import UsageError
 from pytest_bfcl.json_types import Fields
 from pytest_bfcl.plain_text import clean
@@ -41,28 +42,13 @@ MOST_BYTES = 2_000_000
 MOST_ROWS = 2_000
 MOST_NAME = 120
 
+NEEDED = frozenset(aggregate.categories_in(aggregate.OVERALL))
 COLUMNS: Mapping[str, tuple[str, ...]] = {
-    "Non-Live Simple AST": ("simple_python", "simple_java", "simple_javascript"),
-    "Non-Live Multiple AST": ("multiple",),
-    "Non-Live Parallel AST": ("parallel",),
-    "Non-Live Parallel Multiple AST": ("parallel_multiple",),
-    "Live Simple AST": ("live_simple",),
-    "Live Multiple AST": ("live_multiple",),
-    "Live Parallel AST": ("live_parallel",),
-    "Live Parallel Multiple AST": ("live_parallel_multiple",),
-    "Multi Turn Base": ("multi_turn_base",),
-    "Multi Turn Miss Func": ("multi_turn_miss_func",),
-    "Multi Turn Miss Param": ("multi_turn_miss_param",),
-    "Multi Turn Long Context": ("multi_turn_long_context",),
-    "Web Search Base": ("web_search_base",),
-    "Web Search No Snippet": ("web_search_no_snippet",),
-    "Memory KV": ("memory_kv",),
-    "Memory Vector": ("memory_vector",),
-    "Memory Recursive Summarization": ("memory_rec_sum",),
-    "Irrelevance Detection": ("irrelevance", "live_irrelevance"),
+    name: tuple(aggregate.categories_in(term))
+    for name, term in OVERALL.items()
+    if isinstance(term, str) or term in (aggregate.SIMPLE, aggregate.IRRELEVANCE)
 }
 """Column → the categories whose plain mean it is."""
-NEEDED = frozenset(name for names in COLUMNS.values() for name in names)
 _DATE = re.compile(r"20\d\d-[01]\d-[0-3]\d")
 _RELEASE = r"20\d\d\.\d{1,2}\.\d{1,2}"
 _VERSION = re.compile(_RELEASE + r"|[vV]\d(?:\.\d+)*(?![\w])")

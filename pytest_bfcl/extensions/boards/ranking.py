@@ -15,6 +15,7 @@ from itertools import combinations, pairwise
 
 from pytest_bfcl.scoring.measurements import Judged, Key
 from pytest_bfcl.scoring.statistics import Interval, PairTally, chance, cluster_of, holm, interval, spread_of
+from pytest_bfcl.scoring.tally import VERDICTS
 
 Verdicts = Mapping[Key, Judged]
 Weigh = Callable[[Mapping[str, int]], Mapping[str, float]]
@@ -23,7 +24,6 @@ Weigh = Callable[[Mapping[str, int]], Mapping[str, float]]
 SIGNIFICANT = 0.05
 MOST = 40
 """Most models for which all pairs are compared; with more, only neighbours are."""
-_VERDICTS = ("passed", "failed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ def compared(first: str, one: Verdicts, second: str, other: Verdicts, weigh: Wei
     alone: dict[bool, list[Judged]] = {True: [], False: []}
     for key, judged in one.items():
         against = other.get(key)
-        if against is None or judged.outcome not in _VERDICTS or against.outcome not in _VERDICTS:
+        if against is None or judged.outcome not in VERDICTS or against.outcome not in VERDICTS:
             continue
         passed, theirs = judged.outcome == "passed", against.outcome == "passed"
         cluster = cluster_of(judged.id, judged.category)

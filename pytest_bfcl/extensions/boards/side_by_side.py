@@ -41,17 +41,15 @@ class Answer(NamedTuple):
 
 
 class Head(NamedTuple):
-    """An answer as a whole: its outcome and the reason in words."""
+    """An answer as a whole, and its outcome in words."""
 
-    label: str
-    model: str
-    outcome: str
-    tally: str
-    page: str
-    headline: str
-    reason: str
-    rule: str
-    advice: str
+    answer: Answer
+    why: Explanation
+
+    @property
+    def outcome(self) -> str:
+        """The outcome of its line."""
+        return str(self.answer.record.get("outcome"))
 
 
 class CallLine(NamedTuple):
@@ -101,7 +99,7 @@ def side_by_side(entry: Entry | None, answers: Sequence[Answer]) -> SideBySide:
     count = max((each.length for each in played), default=0)
     turns = tuple(_turn(entry, played, number) for number in range(min(count, MAX_TURNS)))
     first = answers[0].record if answers else {}
-    heads = tuple(each.head() for each in played)
+    heads = tuple(Head(each.answer, each.why) for each in played)
     return SideBySide(str(first.get("id", "")), str(first.get("category", "")), heads, turns)
 
 
@@ -149,21 +147,6 @@ class _Played:
     @property
     def length(self) -> int:
         return len(self.views)
-
-    def head(self) -> Head:
-        """The answer as a whole."""
-        answer, record = self.answer, self.answer.record
-        return Head(
-            answer.label,
-            str(record.get("model") or ""),
-            str(record.get("outcome")),
-            answer.tally,
-            answer.page,
-            self.why.headline,
-            str(record.get("reason") or ""),
-            self.why.rule,
-            self.why.advice,
-        )
 
     def request(self, number: int) -> str:
         """The user's words in a turn."""

@@ -17,10 +17,10 @@ from pytest_bfcl.runs.comparability import Purpose, comparability
 from pytest_bfcl.runs.fingerprint import Fingerprint
 from pytest_bfcl.scoring.measurements import Judged, Key
 from pytest_bfcl.scoring.statistics import Interval, Tally, category_interval, cluster_of, spread_of, student975, wilson
+from pytest_bfcl.scoring.tally import VERDICTS
 
 State = Literal["always", "flaky", "never"]
 STATES: tuple[State, ...] = ("always", "flaky", "never")
-VERDICTS = ("passed", "failed")
 FEWEST_RUNS = 2
 FOLDS = 40
 """How often a smoke set is drawn again to measure its error on unseen runs."""

@@ -59,7 +59,8 @@ class Standings:
     without cost and latency (scoring spec §7). ``official`` counts errors like the reference (wrong, but right where no
     call was expected), with the official verdicts and the first repeat; otherwise errors are left out and the run's
     headline verdicts count. Write stages, skipped entries and retired categories never count. No score is claimed
-    (``ModelRow.unclaimed``) for a run that stopped early, skipped entries or had too many errors.
+    (``ModelRow.unclaimed``) for a run that stopped early, skipped entries or had too many errors. ``replaced``: model
+    and category that two runs, or two folders of scores, have.
     """
 
     def __init__(self, *, official: bool = False) -> None:
@@ -107,7 +108,8 @@ class Standings:
         for name, files in scores.items():
             known = self._models.setdefault(name, {})
             for category, file in files.items():
-                known.setdefault(category, _Category(file=file))
+                if known.setdefault(category, _Category(file=file)).file not in (None, file):
+                    self.replaced.append((name, category))
 
     def keyed_rows(self, infos: Infos | None = None) -> dict[str, ModelRow]:
         """Model → its row, in order of first appearance."""

@@ -68,7 +68,7 @@ def test_a_single_call_beside_another(tmp_path: Path) -> None:
     assert all(call.alone for part in turn.parts for call in part.calls)
     assert not turn.parts[0].facts
     assert turn.parts[1].facts[0][0] == "seats"
-    assert [(head.outcome, bool(head.headline)) for head in found.heads] == [("passed", False), ("failed", True)]
+    assert [(head.outcome, bool(head.why.headline)) for head in found.heads] == [("passed", False), ("failed", True)]
     text = page(found)
     assert 'href="a.html"' in text
     assert "3 of 3" in text
@@ -119,7 +119,7 @@ def test_without_the_data_the_lines_tell_what_they_know(conversation: Entry) -> 
     found = side_by_side(None, [Answer("after", line)])
     assert found.turns[0].expected == ()
     assert found.turns[0].parts[0].right is False
-    assert found.heads[0].headline
+    assert found.heads[0].why.headline
     assert side_by_side(None, []).turns == ()
     bare = {"id": "parallel_1", "category": "parallel", "outcome": "failed", "reason": "odd", "detail": {}}
     assert page(side_by_side(None, [Answer("score file", bare)]))
